@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/chosen_store.hpp"
+#include "base/csv.hpp"
 #include "base/text.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/device/backend_facts.hpp"
@@ -82,11 +83,10 @@ target::TargetOptions CommonOptions::target_options(target::TargetNeed need) con
   return options;
 }
 
-void add_common_options(CLI::App& command, CommonOptions& options) {
-  command
-      .add_option("--format", options.format,
-                  "text, or json: JSON alone on standard output, everything else on standard error")
-      ->check(one_of({"text", "json"}))
+void add_common_options(CLI::App& command, CommonOptions& options, bool csv) {
+  const std::string text = "text, or json: JSON alone on standard output, everything else on standard error";
+  command.add_option("--format", options.format, csv ? text + "; csv: the same of the table as CSV" : text)
+      ->check(one_of(csv ? std::vector<std::string>{"text", "json", "csv"} : std::vector<std::string>{"text", "json"}))
       ->capture_default_str();
   command
       .add_option("--backend", options.backend,
@@ -220,6 +220,8 @@ void print_json(const nlohmann::ordered_json& json, int indent) {
 void print_json(const std::vector<nlohmann::ordered_json>& answers) {
   print_json(answers.size() == 1 ? answers[0] : nlohmann::ordered_json(answers));
 }
+
+void print_csv(const std::vector<nlohmann::ordered_json>& rows) { fmt::print("{}", base::csv_text(rows)); }
 
 Place place_in(const std::string& message) {
   const std::string first = message.substr(0, message.find('\n'));

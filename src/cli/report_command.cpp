@@ -3,7 +3,6 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -11,10 +10,8 @@
 #include "cli/report_file.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
-#include "core/store/bundle.hpp"
-#include "core/store/summary.hpp"
+#include "core/store/measurements.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -42,6 +39,8 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
   report::ReportCase one = report::make_report_case(spec, measured, device, std::move(records));
   one.asked = problem;
   one.match = found.match;
+  if (!found.record)
+    for (const std::string& reason : found.reasons) one.notes.push_back(reason);
   if (found.stale)
     one.notes.push_back("Stale: " + record::driver_change(found.record->device, target.device) + ".");
   else if (!found.differences.empty())
@@ -68,25 +67,13 @@ store::WinnerFilter filter_of(const ReportOptions& options) {
   return filter;
 }
 
-bool is_asked_for(const store::WinnerFilter& filter, const store::StorePart& part) {
-  const auto among = [](const std::vector<std::string>& names, const std::string& name) {
-    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
-  };
-  return among(filter.archs, part.arch) && among(filter.kernels, part.kernel);
-}
-
 /// Every problem on every kind of device of one kernel on one architecture.
-void add_cases(const std::filesystem::path& store, const store::StorePart& part, const store::WinnerFilter& filter,
-               std::vector<report::ReportCase>& cases) {
-  record::RecordSet set = record::read_records(store, part.arch, part.kernel);
-  tell_warnings(set.warnings);
-  if (set.records.empty()) return;
-  const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, set.records));
+void add_cases(store::StoredMeasurements& part, std::vector<report::ReportCase>& cases) {
+  const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, part.records));
   std::map<std::string, std::vector<record::Record>> groups;
-  for (record::Record& record : set.records)
-    if (filter.takes(record.problem))
-      groups[space::bindings_text(record.problem) + "\n" + record.device.backend + "\n" + record.device.name].push_back(
-          std::move(record));
+  for (record::Record& record : part.records)
+    groups[space::bindings_text(record.problem) + "\n" + record.device.backend + "\n" + record.device.name].push_back(
+        std::move(record));
   for (auto& [name, records] : groups) {
     const Bindings problem = records.front().problem;
     const device::DeviceInfo device = records.front().device;
@@ -95,27 +82,18 @@ void add_cases(const std::filesystem::path& store, const store::StorePart& part,
 }
 
 std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
-  const store::WinnerFilter filter = filter_of(options);
-  const store::StoreSummary summary = store::summary_of(options.source);
-  tell_warnings(summary.warnings);
+  std::vector<std::string> warnings;
+  std::vector<store::StoredMeasurements> measurements =
+      store::measurements_of(options.source, filter_of(options), warnings);
+  tell_warnings(warnings);
   std::vector<report::ReportCase> cases;
-  std::vector<std::string> known;
-  for (const store::StorePart& part : summary.parts) {
-    known.push_back(part.kernel);
-    if (is_asked_for(filter, part)) add_cases(options.source, part, filter, cases);
-  }
-  for (const std::string& kernel : filter.kernels)
-    if (std::find(known.begin(), known.end(), kernel) == known.end())
-      throw Error(ErrorKind::invalid_argument,
-                  "the store has no records of the kernel '" + base::printable(kernel, 80) + "'" +
-                      base::did_you_mean(kernel, known) + "; `xtune store ls` lists what it has");
+  for (store::StoredMeasurements& part : measurements) add_cases(part, cases);
   if (cases.empty())
-    throw Error(ErrorKind::nothing_valid, base::printable(options.source) +
-                                              ": the store has no records of that; `xtune store ls` lists what it has");
+    throw Error(ErrorKind::nothing_valid, base::printable(options.source) + ": the store has no records");
   return cases;
 }
 
-int write_report(const ReportOptions& options) {
+int write_stored_report(const ReportOptions& options) {
   std::error_code ignored;
   const bool store = std::filesystem::is_directory(options.source, ignored);
   const std::vector<report::ReportCase> cases = store ? cases_of_store(options) : cases_of_spec(options);
@@ -146,7 +124,7 @@ void add_report_command(CLI::App& app, Context& context) {
   command->add_option("--kernel", options.kernels, "of a store: only this kernel; may be repeated")
       ->allow_extra_args(false);
   add_common_options(*command, options.common);
-  command->callback([&context] { context.exit_code = write_report(options); });
+  command->callback([&context] { context.exit_code = write_stored_report(options); });
 }
 
 }  // namespace xtune::cli

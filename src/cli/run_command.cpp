@@ -98,7 +98,7 @@ void add_run_command(CLI::App& app, Context& context) {
   add_example(*command, "xtune run configs/gemm.toml -D M=8192 --evals 200");
   static RunOptions options;
   add_specs_argument(*command, options.paths);
-  add_common_options(*command, options.common);
+  add_common_options(*command, options.common, true);
   command->add_option("--strategy", options.search.strategy, "search strategy, instead of the spec's");
   command
       ->add_option(
@@ -144,9 +144,12 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_flag(
       "--retry-failed", options.tuning.retry_failed,
       "try configurations again that crashed (a compiler out of memory too) or timed out in an earlier run");
+  command->add_option("--report", options.report, "write an HTML report of the run to this file");
   command->add_flag("--quiet", options.quiet, "no progress on standard error");
   command->callback([&context, command] {
     if (command->count("--top") > 0) options.rows = options.tuning.top;
+    if (options.dry_run && options.common.csv())
+      throw Error(ErrorKind::invalid_argument, "--dry-run prints text or JSON, not CSV");
     if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
     context.exit_code = run_specs(options);
   });

@@ -21,6 +21,7 @@
 #include "cluster/walltime.hpp"
 #include "core/record/objective.hpp"
 #include "core/run/job.hpp"
+#include "report/report_data.hpp"
 
 namespace xtune::cli {
 
@@ -35,6 +36,7 @@ struct RunOptions {
   std::string transfer = "auto";
   std::size_t rows = 10;
   std::string exec_prefix, partition;
+  std::string report;  ///< file of an HTML report; empty: none
   bool quiet = false, dry_run = false, requeue = false;
   std::string walltime = "auto";
 };
@@ -111,6 +113,8 @@ class RunCommand {
   /// What this process would print were it the one; unset: it shares nothing, and has printed all of it.
   std::optional<SharedAnswer>& answer() { return answer_; }
   const std::string& unsaid() const { return unsaid_; }
+  /// For --report, in the order of the cases.
+  std::vector<report::ReportCase> reported() const;
   bool shares() const { return rank_.has_value(); }
   const std::string& arch() const { return target_.device.arch; }
 
@@ -135,6 +139,7 @@ class RunCommand {
                             std::vector<Bindings> only = {});
   std::vector<std::size_t> case_order() const;
   void show(std::size_t number, const run::TuneResult& result, nlohmann::ordered_json json);
+  void keep_for_report(std::size_t number, const run::TuneResult& result);
   void print_case(const run::TuneResult& result);
   void say(const std::string& text);
   bool tells_progress() const { return speaks_ && !options_.quiet; }
@@ -156,7 +161,8 @@ class RunCommand {
   std::string unsaid_;                                     ///< for standard output, of one that does not speak
   std::map<std::size_t, nlohmann::ordered_json> results_;  ///< by case
   std::map<std::size_t, run::TuneResult> tuned_by_case_;
-  std::vector<run::TuneResult> tuned_;  ///< the same in order, once all are there
+  std::vector<run::TuneResult> tuned_;                  ///< the same in order, once all are there
+  std::map<std::size_t, report::ReportCase> reported_;  ///< by case, for --report
 };
 
 }  // namespace xtune::cli

@@ -9,6 +9,7 @@
 #include "cli/store_commands.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/export.hpp"
+#include "core/store/measurements.hpp"
 #include "core/store/merge.hpp"
 #include "dispatch/bundled_spec.hpp"
 
@@ -73,7 +74,9 @@ int export_store(const ShipFlags& flags) {
   filter.problem = problem_of(flags.defines);
   std::vector<std::string> warnings;
   std::string text;
-  if (flags.form == "kernel-tuner") {
+  if (flags.form == "csv") {
+    text = store::export_csv(store::measurements_of(flags.common.path(), filter, warnings));
+  } else if (flags.form == "kernel-tuner") {
     text = base::printable_json(store::export_kernel_tuner(flags.common.path(), filter, warnings).dump(1)) + "\n";
   } else {
     const std::vector<store::Winner> winners = store::winners_of(flags.common.path(), filter, warnings);
@@ -128,10 +131,12 @@ void add_store_export(CLI::App& store, Context& context) {
   command->add_option("--store", flags.common.store,
                       "folder of records and artifacts; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
   command
-      ->add_option("--format", flags.form,
-                   "json: a list of winners; header: C++ constants and a choice among them; kernel-tuner: all "
-                   "measurements of one kernel, device and problem, as Kernel Tuner's T4 results")
-      ->check(one_of({"json", "header", "kernel-tuner"}))
+      ->add_option(
+          "--format", flags.form,
+          "json: a list of winners; header: C++ constants and a choice among them; kernel-tuner: all "
+          "measurements of one kernel, device and problem, as Kernel Tuner's T4 results; csv: a line for each record, "
+          "pruned and failed ones too, in the order of time")
+      ->check(one_of({"json", "header", "kernel-tuner", "csv"}))
       ->capture_default_str();
   command->add_option("-o,--output", flags.output, "file to write; default: standard output");
   command->add_option("-D", flags.defines, "NAME=value: only of problems with this size; may be repeated")

@@ -11,8 +11,15 @@
 namespace xtune::plot {
 namespace {
 
-constexpr double letter_width = 6.6;  // of the 12 pixels that all words of a plot have
-constexpr std::size_t longest_label = 16;
+constexpr double letter_width = 7;  // of the 12 pixels that all words of a plot have
+constexpr double capital_width = 8.4;
+constexpr std::size_t longest_label = 24;
+
+double width_of(std::string_view text) {
+  const auto capitals = std::count_if(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  return letter_width * static_cast<double>(characters(text)) +
+         (capital_width - letter_width) * static_cast<double>(capitals);
+}
 
 std::string rows_attribute(const std::vector<PlotPoint>& points) {
   if (std::all_of(points.begin(), points.end(), [](const PlotPoint& point) { return point.row < 0; })) return "";
@@ -35,12 +42,12 @@ Canvas::Canvas(PlotText text, PlotAxis x, PlotAxis y, PlotSize size)
 
 void Canvas::place_axes() {
   y_ticks_ = y_.scale.ticks(y_.scale.kind() == ScaleKind::categories ? 0 : y_.ticks);
-  std::size_t widest = 0;
+  double widest = 0;
   for (Tick& tick : y_ticks_) {
     tick.label = shortened(tick.label, longest_label);
-    widest = std::max(widest, characters(tick.label));
+    widest = std::max(widest, width_of(tick.label));
   }
-  left_ = 12 + letter_width * static_cast<double>(widest);
+  left_ = 12 + widest;
   right_ = size_.width - 14;
   top_ = y_.label.empty() ? 8 : 26;
   bottom_ = size_.height - (x_.label.empty() ? 22 : 40);
@@ -48,10 +55,10 @@ void Canvas::place_axes() {
     x_ticks_ = x_.scale.ticks(x_.ticks);
     return;
   }
-  std::size_t longest = 1;
+  double longest = letter_width;
   for (const Tick& tick : x_.scale.ticks(0))
-    longest = std::max(longest, characters(shortened(tick.label, longest_label)));
-  const double room = (right_ - left_) / (letter_width * static_cast<double>(longest) + 8);
+    longest = std::max(longest, width_of(shortened(tick.label, longest_label)));
+  const double room = (right_ - left_) / (longest + 8);
   x_ticks_ = x_.scale.ticks(std::max<std::size_t>(1, static_cast<std::size_t>(room)));
   for (Tick& tick : x_ticks_) tick.label = shortened(tick.label, longest_label);
 }
@@ -84,7 +91,7 @@ void Canvas::band(double from, double to, const std::string& label) {
   marks_ += fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", coordinate(begin),
                         coordinate(top_), coordinate(end - begin), coordinate(bottom_ - top_));
   if (label.empty()) return;
-  const bool inside = end - begin > letter_width * static_cast<double>(characters(label)) + 8;
+  const bool inside = end - begin > width_of(label) + 8;
   marks_ += fmt::format("<text class=\"al\" x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>",
                         coordinate(inside ? begin + 4 : begin - 4), coordinate(top_ + 12), inside ? "start" : "end",
                         escaped(label));
@@ -106,7 +113,8 @@ void Canvas::strokes(std::span<const PlotPoint> points, const char* style, std::
   const double half = std::min(9.0, (bottom_ - top_) / std::max(1.0, y_.scale.high()) * 0.35);
   for (const PlotPoint& point : kept)
     path += fmt::format("M{} {}v{}", coordinate(left(point.x)), coordinate(top(point.y) - half), coordinate(2 * half));
-  marks_ += fmt::format("<path class=\"strokes {}\"{} d=\"{}\"/>", style, rows_attribute(kept), path);
+  marks_ += fmt::format("<path class=\"strokes {}{}\"{} d=\"{}\"/>", style, kept.size() > 300 ? " dense" : "",
+                        rows_attribute(kept), path);
 }
 
 void Canvas::steps(std::span<const PlotPoint> points, const char* style, double to_x, std::size_t limit) {
@@ -139,7 +147,7 @@ void Canvas::cell(std::size_t x, std::size_t y, const char* style, const std::st
   marks_ += fmt::format("<g class=\"{}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>", style,
                         coordinate(middle - width / 2 + 0.5), coordinate(centre - height / 2 + 0.5),
                         coordinate(std::max(0.5, width - 1)), coordinate(std::max(0.5, height - 1)), tip_element(tip));
-  if (!word.empty() && width > letter_width * static_cast<double>(characters(word)) + 2 && height > 13)
+  if (!word.empty() && width > width_of(word) + 2 && height > 13)
     marks_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", coordinate(middle),
                           coordinate(centre + 4), escaped(word));
   marks_ += "</g>";

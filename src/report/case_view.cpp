@@ -8,45 +8,9 @@
 #include "base/text.hpp"
 #include "core/space/bindings_text.hpp"
 #include "plot/markup.hpp"
+#include "report/trace.hpp"
 
 namespace xtune::report {
-namespace {
-
-double began_ms(const record::Record& record) {
-  return static_cast<double>(record.unix_time_ms) - (record.bench_s + record.compile_s) * 1e3;
-}
-
-std::vector<std::pair<double, double>> attempts_of(const std::vector<record::Record>& records) {
-  std::map<std::string, std::pair<double, double>> attempts;
-  for (const record::Record& record : records) {
-    const double end = static_cast<double>(record.unix_time_ms);
-    const auto [entry, fresh] = attempts.try_emplace(record.attempt, began_ms(record), end);
-    entry->second.second = std::max(entry->second.second, end);
-  }
-  std::vector<std::pair<double, double>> intervals;
-  for (const auto& [attempt, interval] : attempts) intervals.push_back(interval);
-  return intervals;
-}
-
-}  // namespace
-
-ActiveTime::ActiveTime(std::vector<std::pair<double, double>> intervals_ms) {
-  std::sort(intervals_ms.begin(), intervals_ms.end());
-  for (const auto& interval : intervals_ms) {
-    if (merged_.empty() || interval.first > merged_.back().second)
-      merged_.push_back(interval);
-    else
-      merged_.back().second = std::max(merged_.back().second, interval.second);
-  }
-}
-
-double ActiveTime::seconds_until(double time_ms) const {
-  double sum = 0;
-  for (const auto& [begin, end] : merged_)
-    if (begin < time_ms) sum += std::min(end, time_ms) - begin;
-  return sum * 1e-3;
-}
-
 Merit::Merit(const ReportCase& shown) : spec_(shown.spec.get()) {
   const auto& goals = spec_->objective.goals;
   const record::Objective objective(*spec_);
@@ -88,11 +52,13 @@ CaseView::CaseView(const ReportCase& case_, int number_, int heading_level, Case
 }
 
 void CaseView::add_events() {
-  const ActiveTime active(attempts_of(*shown.records));
-  for (const record::Record& record : *shown.records) {
-    if (record.drift) continue;
-    events.push_back({&record, active.seconds_until(static_cast<double>(record.unix_time_ms)), merit.of(record),
-                      !record.finals.empty(), -1});
+  std::vector<const record::Record*> records;
+  for (const record::Record& record : *shown.records) records.push_back(&record);
+  const ActiveTime active = ActiveTime::of(records);
+  for (const record::Record* record : records) {
+    if (record->drift) continue;
+    events.push_back({record, active.seconds_until(static_cast<double>(record->unix_time_ms)), merit.of(*record),
+                      !record->finals.empty(), -1});
   }
 }
 

@@ -73,15 +73,4 @@ struct CaseView {
   void weigh();
 };
 
-/// Seconds between the first beginning and each time (unix, ms), pauses between runs left out. intervals: begin and end
-/// of what was active.
-class ActiveTime {
- public:
-  explicit ActiveTime(std::vector<std::pair<double, double>> intervals_ms);
-  double seconds_until(double time_ms) const;
-
- private:
-  std::vector<std::pair<double, double>> merged_;
-};
-
 }  // namespace xtune::report

@@ -57,7 +57,7 @@ std::string gain_text(const CaseView& view) {
   const double best = times.front();
   std::sort(times.begin(), times.end());
   return fmt::format(
-      "{:.2f} times as fast as the median of the {} measured in full, {:.2f} times as fast as the slowest",
+      "{:.2f} times as fast as the median of the {} measured in full, {:.1f} times as fast as the slowest",
       quantile_of(times, 0.5) / best, times.size(), times.back() / best);
 }
 
@@ -67,15 +67,18 @@ std::string best_figure(const CaseView& view) {
   const std::size_t count = std::min(best_listed, ranked.size());
   if (count < 2) return "";
   const plot::TimeUnit unit = plot::time_unit(ranked.front()->time_ms.median);
+  const auto time_of = [&](const record::Record& record) {
+    return measure::statistic(record.time_ms, view.shown.spec->measure.statistic);
+  };
   std::vector<double> ends;
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < count; ++i) {
     labels.insert(labels.begin(), std::to_string(i + 1));
-    for (const double time_ms : {ranked[i]->time_ms.low, ranked[i]->time_ms.high, ranked[i]->time_ms.median})
+    for (const double time_ms : {ranked[i]->time_ms.low, ranked[i]->time_ms.high, time_of(*ranked[i])})
       ends.push_back(time_ms * unit.per_ms);
   }
   plot::Canvas canvas({fmt::format("The {} best configurations with their 95 % intervals", count),
-                       fmt::format("The best takes {}, interval {}.", base::human_time_ms(ranked[0]->time_ms.median),
+                       fmt::format("The best takes {}, interval {}.", base::human_time_ms(time_of(*ranked[0])),
                                    interval_text(*ranked[0]))},
                       {plot::PlotScale::fitting(ends), std::string("time, ") + unit.name, 5},
                       {plot::PlotScale::categories(labels), "", 10}, {460, 48 + 20.0 * static_cast<double>(count)});
@@ -87,7 +90,7 @@ std::string best_figure(const CaseView& view) {
     const std::size_t y = count - 1 - i;
     canvas.whisker(y, ranked[i]->time_ms.low * unit.per_ms, ranked[i]->time_ms.high * unit.per_ms,
                    told_apart ? "quiet" : "ok");
-    const plot::PlotPoint dot{ranked[i]->time_ms.median * unit.per_ms, static_cast<double>(y), -1};
+    const plot::PlotPoint dot{time_of(*ranked[i]) * unit.per_ms, static_cast<double>(y), -1};
     canvas.dots({&dot, 1}, told_apart ? "big quiet" : "big ok", 4);
   }
   return figure(canvas, ties.empty()
@@ -102,6 +105,7 @@ std::string ties_table(const CaseView& view) {
   content.caption = "Configurations that cannot be told from the best";
   content.header = {"configuration", view.merit.name(), "95 % interval"};
   content.right = {false, true, true};
+  content.wraps = {true};
   for (std::size_t i = 0; i < ties.size() && i < best_listed; ++i)
     content.rows.push_back({config_text(*view.shown.spec, ties[i]->config), view.merit.text(view.merit.of(*ties[i])),
                             interval_text(*ties[i])});

@@ -16,32 +16,35 @@ namespace {
 
 constexpr std::size_t most_cases = 500, most_ratios = 40;
 
+bool has_several_kernels(const ReportData& data) {
+  return std::any_of(data.cases.begin(), data.cases.end(),
+                     [&](const ReportCase& one) { return one.spec->kernel.name != data.cases[0].spec->kernel.name; });
+}
+
 std::string overview(const ReportData& data, std::size_t shown_whole) {
-  std::string text =
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All problems\"><table class=\"sortable\">"
-      "<caption>The best configuration of each problem</caption>\n<thead><tr>";
-  for (const char* name : {"problem", "device", "best configuration", "time", "interval low", "interval high", "ties"})
-    text += fmt::format("<th scope=\"col\">{}</th>", name);
-  text += "</tr></thead>\n<tbody>\n";
+  const bool several = has_several_kernels(data);
+  PageTable content;
+  content.caption = "The best configuration of each problem";
+  content.sortable = true;
+  content.header = {"problem", "device", "time", "95 % interval", "ties", "best configuration"};
+  content.right = {false, false, true, true, true, false};
+  content.wraps = {true, false, false, false, false, true};
   for (std::size_t i = 0; i < data.cases.size() && i < most_cases; ++i) {
     const ReportCase& one = data.cases[i];
     std::string problem = space::shown_text(one.asked);
-    if (problem.empty()) problem = one.spec->kernel.name;
-    const std::string name = i < shown_whole ? fmt::format("<a href=\"#case-{}\">{}</a>", i + 1, plot::escaped(problem))
-                                             : plot::escaped(problem);
-    text += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", name, plot::escaped(one.device.name));
+    if (several || problem.empty()) problem = one.spec->kernel.name + (problem.empty() ? "" : ": " + problem);
+    content.links.push_back(i < shown_whole ? fmt::format("case-{}", i + 1) : "");
     if (!one.best) {
-      text += "<td>none passed</td><td></td><td></td><td></td><td></td></tr>\n";
+      content.rows.push_back({problem, one.device.name, "", "", "", "none passed"});
       continue;
     }
     const record::Record& best = *one.best->record;
-    text += fmt::format("<td>{}</td>", plot::escaped(config_text(*one.spec, best.config)));
-    for (const double time_ms :
-         {measure::statistic(best.time_ms, one.spec->measure.statistic), best.time_ms.low, best.time_ms.high})
-      text += fmt::format("<td class=\"r\">{}</td>", plot::escaped(base::human_time_ms(time_ms)));
-    text += fmt::format("<td class=\"r\">{}</td></tr>\n", one.best->ties.size());
+    content.rows.push_back({problem, one.device.name,
+                            base::human_time_ms(measure::statistic(best.time_ms, one.spec->measure.statistic)),
+                            base::human_time_ms(best.time_ms.low) + " .. " + base::human_time_ms(best.time_ms.high),
+                            std::to_string(one.best->ties.size()), config_text(*one.spec, best.config)});
   }
-  return text + "</tbody></table></div>\n";
+  return table(content);
 }
 
 std::string ratio_figure(const std::vector<const ReportCase*>& cases, const record::AcrossChoice& choice) {

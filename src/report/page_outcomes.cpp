@@ -46,6 +46,9 @@ const char* meaning_of(Outcome outcome) {
   return "";
 }
 
+/// Finals measure again what passed before: only what failed there is news.
+bool is_counted(const CaseEvent& event) { return !event.of_finals || event.record->outcome != Outcome::ok; }
+
 /// Messages that differ in numbers only are one.
 std::string form_of(std::string_view message) {
   std::string form;
@@ -90,11 +93,12 @@ std::string outcome_map(const CaseView& view, const std::map<Outcome, std::size_
       {plot::PlotScale(plot::ScaleKind::linear, 0, static_cast<double>(view.events.size()) + 0.5), "evaluations", 6},
       {plot::PlotScale::categories(lanes), "", 8}, {460, 50 + 26.0 * static_cast<double>(lanes.size())});
   for (std::size_t lane = 0; lane < outcomes.size(); ++lane)
-    canvas.strokes(drawn_points(
-                       view, [](std::size_t place, const CaseEvent&) { return static_cast<double>(place + 1); },
-                       [&](std::size_t, const CaseEvent&) { return static_cast<double>(lane); },
-                       [&](const CaseEvent& event) { return event.record->outcome == outcomes[lane]; }),
-                   style_of(outcomes[lane]), view.limits.drawn);
+    canvas.strokes(
+        drawn_points(
+            view, [](std::size_t place, const CaseEvent&) { return static_cast<double>(place + 1); },
+            [&](std::size_t, const CaseEvent&) { return static_cast<double>(lane); },
+            [&](const CaseEvent& event) { return is_counted(event) && event.record->outcome == outcomes[lane]; }),
+        style_of(outcomes[lane]), view.limits.drawn);
   return figure(canvas, "Outcome of each configuration in the order of the search");
 }
 
@@ -105,6 +109,7 @@ std::string message_table(const CaseView& view) {
   content.caption = "Why configurations failed, the most frequent reason first";
   content.header = {"outcome", "count", "message of an example", "its configuration"};
   content.right = {false, true, false, false};
+  content.wraps = {false, false, true, true};
   for (std::size_t i = 0; i < groups.size() && i < most_messages; ++i)
     content.rows.push_back({to_string(groups[i].outcome), std::to_string(groups[i].count),
                             base::printable_lines(groups[i].example->message, longest_message),
@@ -120,17 +125,20 @@ std::string message_table(const CaseView& view) {
 std::string outcomes_section(const CaseView& view) {
   if (view.events.empty()) return "";
   std::map<Outcome, std::size_t> counts;
-  for (const CaseEvent& event : view.events) ++counts[event.record->outcome];
+  std::size_t sum = 0;
+  for (const CaseEvent& event : view.events)
+    if (is_counted(event)) ++counts[event.record->outcome], ++sum;
   PageTable content;
   content.caption = "Outcomes";
   content.header = {"outcome", "count", "share", "meaning"};
   content.right = {false, true, true, false};
+  content.wraps = {false, false, false, true};
   for (const Outcome outcome : all_outcomes)
     if (const auto found = counts.find(outcome); found != counts.end())
-      content.rows.push_back({to_string(outcome), std::to_string(found->second),
-                              fmt::format("{:.1f} %", 100.0 * static_cast<double>(found->second) /
-                                                          static_cast<double>(view.events.size())),
-                              meaning_of(outcome)});
+      content.rows.push_back(
+          {to_string(outcome), std::to_string(found->second),
+           fmt::format("{:.1f} %", 100.0 * static_cast<double>(found->second) / static_cast<double>(sum)),
+           meaning_of(outcome)});
   return heading(view.heading, "Outcomes") + "<div class=\"figures\">\n" + outcome_map(view, counts) + table(content) +
          "</div>\n" + message_table(view);
 }

@@ -55,12 +55,11 @@ std::vector<std::string> value_labels(const space::Parameter& parameter) {
 }
 
 /// 0: the best; 8: the worst.
-int heat_of(const Merit& merit, double value, double best, double worst) {
+int heat_of(double value, double best, double worst) {
   const bool ratios = best > 0 && worst > 0;
   const double whole = ratios ? std::log(worst / best) : worst - best;
   if (!(std::abs(whole) > 1e-12)) return 0;
   const double part = (ratios ? std::log(value / best) : value - best) / whole;
-  (void)merit;
   return std::clamp(static_cast<int>(part * 9), 0, 8);
 }
 
@@ -99,13 +98,11 @@ std::string pair_map(const CaseView& view) {
       canvas.cell(place.first, place.second, "heat none", where + ": " + counts, "\u2013");
       continue;
     }
-    const std::string style = fmt::format("heat q{}", heat_of(view.merit, cell.best, best, worst));
+    const std::string style = fmt::format("heat q{}", heat_of(cell.best, best, worst));
     canvas.cell(place.first, place.second, style.c_str(),
                 where + ": best " + view.merit.text(cell.best) + ", " + counts, plot::short_number(cell.best));
   }
-  return figure(canvas, fmt::format("Best {} by the two most important parameters; strong colour is best, a dash: none "
-                                    "measured in full",
-                                    view.merit.axis()));
+  return figure(canvas, fmt::format("Best {} by the two most important parameters", view.merit.axis()));
 }
 
 /// The merits of one value of a parameter, or of several neighbours.
@@ -113,7 +110,6 @@ struct ValueGroup {
   std::string label;
   std::vector<double> merits;
   std::size_t tried = 0;
-  long best_row = -1;
 };
 
 std::vector<ValueGroup> groups_of(const CaseView& view, std::size_t parameter) {
@@ -137,8 +133,8 @@ std::vector<ValueGroup> groups_of(const CaseView& view, std::size_t parameter) {
   return groups;
 }
 
-std::string values_figure(const CaseView& view, std::size_t parameter, const plot::PlotScale& scale) {
-  const std::vector<ValueGroup> groups = groups_of(view, parameter);
+std::string values_figure(const CaseView& view, std::size_t parameter, const std::vector<ValueGroup>& groups,
+                          const plot::PlotScale& scale) {
   std::vector<std::string> labels;
   std::size_t fastest = 0;
   const auto best_of_group = [&](const ValueGroup& group) {
@@ -178,25 +174,31 @@ std::string parameters_section(const CaseView& view) {
   std::string text = heading(view.heading, "Parameters");
   if (const std::string figures = importance_figures(view) + pair_map(view); !figures.empty()) {
     text += "<div class=\"figures\">\n" + figures + "</div>\n";
-    text += paragraph(
-        "Importance is the share of the variance of the logarithm of " + view.merit.name() +
-            " that a regression forest of the measured configurations explains by one parameter, or by two together.",
-        "note");
+    text +=
+        paragraph("Importance is the share of the variance of the logarithm of " + view.merit.name() +
+                      " that a regression forest of the measured configurations explains by one parameter, or by two "
+                      "together. In the map the strongest colour is the best; a dash: none measured in full.",
+                  "note");
   } else {
     text += paragraph("Too few configurations were measured in full to tell how important each parameter is.", "note");
   }
-  std::vector<double> merits;
-  for (const CaseEvent& event : view.events)
-    if (event.record->outcome == Outcome::ok && std::isfinite(event.merit) && !event.of_finals)
-      merits.push_back(event.merit);
-  const plot::PlotScale scale = plot::PlotScale::fitting(merits);
   std::vector<std::size_t> order;
   for (const auto& one : view.importance.parameters) order.push_back(one.parameter);
   for (std::size_t i = 0; i < view.varied.size(); ++i)
     if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
+  std::vector<std::vector<ValueGroup>> groups;
+  std::vector<double> drawn;
+  for (std::size_t i = 0; i < order.size() && i < most_parameters; ++i) {
+    groups.push_back(groups_of(view, order[i]));
+    for (const ValueGroup& group : groups.back())
+      for (const double part : {0.0, 0.25, 0.75, 1.0})
+        if (!group.merits.empty() && (part != (view.merit.maximize() ? 0.0 : 1.0)))
+          drawn.push_back(quantile_of(group.merits, part));
+  }
+  const plot::PlotScale scale = plot::PlotScale::fitting(drawn);
   text += fmt::format("<h{0}>{1}</h{0}>\n<div class=\"multiples\">\n", view.heading + 1,
-                      plot::escaped(view.merit.axis() + ", by value"));
-  for (std::size_t i = 0; i < order.size() && i < most_parameters; ++i) text += values_figure(view, order[i], scale);
+                      plot::escaped("By value: " + view.merit.axis()));
+  for (std::size_t i = 0; i < groups.size(); ++i) text += values_figure(view, order[i], groups[i], scale);
   text += "</div>\n" + paragraph("Box: quartiles; bar: median; dot: the best with that value.", "note");
   return text;
 }

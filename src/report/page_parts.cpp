@@ -26,21 +26,28 @@ std::string figure(const plot::Canvas& canvas, std::string_view caption, const c
 }
 
 std::string table(const PageTable& content) {
-  const auto align = [&](std::size_t column) {
-    return column < content.right.size() && content.right[column] ? " class=\"r\"" : "";
+  const auto style = [&](std::size_t column) {
+    if (column < content.right.size() && content.right[column]) return " class=\"r\"";
+    return column < content.wraps.size() && content.wraps[column] ? " class=\"w\"" : "";
   };
   std::string text = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-      "aria-label=\"{0}\"><table{1}><caption>{0}</caption>\n<thead><tr>",
-      escaped(content.caption), content.sortable ? " class=\"sortable\"" : "");
+      "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" "
+      "aria-label=\"{}\"><table{}><caption>{}</caption>\n<thead><tr>",
+      content.rows.size() > 30 ? " long" : "", escaped(content.caption), content.sortable ? " class=\"sortable\"" : "",
+      escaped(content.caption));
   for (std::size_t i = 0; i < content.header.size(); ++i)
-    text += fmt::format("<th scope=\"col\"{}>{}</th>", align(i), escaped(content.header[i]));
+    text += fmt::format("<th scope=\"col\"{}>{}</th>", style(i), escaped(content.header[i]));
   text += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : content.rows) {
+  for (std::size_t number = 0; number < content.rows.size(); ++number) {
+    const auto& row = content.rows[number];
     text += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i)
-      text += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", align(i), escaped(row[i]))
-                     : fmt::format("<td{}>{}</td>", align(i), escaped(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::string cell = escaped(row[i]);
+      if (i == 0 && number < content.links.size() && !content.links[number].empty())
+        cell = fmt::format("<a href=\"#{}\">{}</a>", escaped(content.links[number]), cell);
+      text += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", style(i), cell)
+                     : fmt::format("<td{}>{}</td>", style(i), cell);
+    }
     text += "</tr>\n";
   }
   return text + "</tbody></table></div>\n";

@@ -21,7 +21,9 @@ struct PageTable {
   std::string caption;
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
-  std::vector<bool> right;  ///< by column; missing: left
+  std::vector<bool> right;         ///< by column; missing: left
+  std::vector<bool> wraps;         ///< by column: long texts that may take several lines
+  std::vector<std::string> links;  ///< by row: the id that its first cell leads to; missing or empty: none
   bool sortable = false;
 };
 std::string table(const PageTable& content);

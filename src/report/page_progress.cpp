@@ -30,9 +30,20 @@ std::vector<Stretch> finals_stretches(const CaseView& view, const At& at, double
   return found;
 }
 
+/// Of a long search the beginning matters most.
+plot::PlotScale order_scale(const CaseView& view) {
+  const bool is_long = view.events.size() >= 500;
+  return {is_long ? plot::ScaleKind::logarithmic : plot::ScaleKind::linear, is_long ? 0.9 : 0,
+          static_cast<double>(view.events.size()) + 0.5};
+}
+
+plot::PlotScale seconds_scale(const CaseView& view) {
+  return {plot::ScaleKind::linear, 0, std::max(1e-9, view.events.back().seconds)};
+}
+
 /// One plot of the best so far. x: of an event by its place.
 template <class X>
-std::string best_so_far(const CaseView& view, const std::string& x_label, double x_end, const X& x,
+std::string best_so_far(const CaseView& view, const std::string& x_label, const plot::PlotScale& x_scale, const X& x,
                         const std::vector<Stretch>& finals, const std::string& caption) {
   std::vector<double> merits;
   std::vector<plot::PlotPoint> steps;
@@ -46,10 +57,8 @@ std::string best_so_far(const CaseView& view, const std::string& x_label, double
       steps.push_back({x(i, event), best = event.merit, -1});
   }
   if (merits.empty()) return "";
-  const double x_high = std::max(x_end, 1e-9);
   plot::Canvas canvas({caption, fmt::format("After {} the best is {}.", x_label, view.merit.text(best))},
-                      {plot::PlotScale(plot::ScaleKind::linear, 0, x_high), x_label, 6},
-                      {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
+                      {x_scale, x_label, 6}, {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
   for (std::size_t i = 0; i < finals.size() && i < 20; ++i)
     canvas.band(finals[i].from, finals[i].to, i + 1 == finals.size() ? "finals" : "");
   const auto height = [](std::size_t, const CaseEvent& event) { return event.merit; };
@@ -59,7 +68,7 @@ std::string best_so_far(const CaseView& view, const std::string& x_label, double
   canvas.dots(
       drawn_points(view, x, height, [](const CaseEvent& event) { return event.record->outcome == Outcome::ok; }), "ok",
       view.limits.drawn);
-  canvas.steps(steps, "best", x_high, view.limits.drawn / 2);
+  canvas.steps(steps, "best", x_scale.high(), view.limits.drawn / 2);
   return figure(canvas, caption);
 }
 
@@ -78,8 +87,7 @@ std::string compile_figure(const CaseView& view) {
       {"Compile time of each configuration",
        fmt::format("From {} to {}, median {}.", base::human_seconds(seconds.front()),
                    base::human_seconds(seconds.back()), base::human_seconds(quantile_of(seconds, 0.5)))},
-      {plot::PlotScale(plot::ScaleKind::linear, 0, view.events.back().seconds), "seconds of the run", 6},
-      {plot::PlotScale::fitting(seconds), "compile time, s", 5});
+      {seconds_scale(view), "seconds of the run", 6}, {plot::PlotScale::fitting(seconds), "compile time, s", 5});
   canvas.dots(drawn_points(
                   view, [](std::size_t, const CaseEvent& event) { return event.seconds; },
                   [](std::size_t, const CaseEvent& event) { return event.record->compile_s; },
@@ -105,10 +113,9 @@ std::string lanes_figure(const CaseView& view) {
     (good ? measured : failed).push_back({begin, event.seconds, static_cast<double>(lane - lanes.begin()), event.row});
   }
   if (measured.empty() && failed.empty()) return "";
-  plot::Canvas canvas(
-      {"When the devices measured", fmt::format("{}.", counted_text(lanes.size(), "device"))},
-      {plot::PlotScale(plot::ScaleKind::linear, 0, view.events.back().seconds), "seconds of the run", 6},
-      {plot::PlotScale::categories(lanes), "", 10}, {460, 56 + 22.0 * static_cast<double>(lanes.size())});
+  plot::Canvas canvas({"When the devices measured", fmt::format("{}.", counted_text(lanes.size(), "device"))},
+                      {seconds_scale(view), "seconds of the run", 6}, {plot::PlotScale::categories(lanes), "", 10},
+                      {460, 56 + 22.0 * static_cast<double>(lanes.size())});
   canvas.spans(measured, "ok");
   canvas.spans(failed, "bad");
   return figure(canvas, "When each device measured");
@@ -133,12 +140,11 @@ std::string progress_section(const CaseView& view) {
       },
       0.5);
   std::string text = heading(view.heading, "Search") + "<div class=\"figures\">\n";
-  text += best_so_far(view, "evaluations", static_cast<double>(view.events.size()) + 0.5, by_order, orders,
-                      "Best so far against evaluations");
-  text += best_so_far(view, "seconds", view.events.back().seconds, by_seconds, times, "Best so far against seconds");
+  text += best_so_far(view, "evaluations", order_scale(view), by_order, orders, "Best so far against evaluations");
+  text += best_so_far(view, "seconds", seconds_scale(view), by_seconds, times, "Best so far against seconds");
   text += "</div>\n";
   std::string note =
-      "The line is the best so far. Blue dots passed; grey dots were dropped early, at their smallest "
+      "The line is the best so far. Coloured dots passed; grey dots were dropped early, at their smallest "
       "sample. Pauses between runs are left out.";
   if (view.drawn.size() < view.events.size())
     note += fmt::format(" {} of {} records are drawn, extremes always.", view.drawn.size(), view.events.size());

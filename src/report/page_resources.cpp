@@ -19,6 +19,11 @@ bool is_measured_in_full(const CaseEvent& event) {
   return event.record->outcome == Outcome::ok && std::isfinite(event.merit) && !event.of_finals;
 }
 
+/// "Time against registers".
+std::string against_text(const CaseView& view, const std::string& name) {
+  return view.merit.is_time() ? "Time against " + name : view.merit.name() + " against " + name;
+}
+
 /// quantity(record): NaN where it is unknown.
 template <class Quantity>
 std::string quantity_figure(const CaseView& view, const std::string& name, const std::string& axis,
@@ -31,16 +36,16 @@ std::string quantity_figure(const CaseView& view, const std::string& name, const
   }
   if (std::set<double>(values.begin(), values.end()).size() < 2) return "";
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  plot::Canvas canvas(
-      {fmt::format("{} against {}", view.merit.name(), name), fmt::format("{} from {:g} to {:g}.", name, *low, *high)},
-      {plot::PlotScale::fitting(values, true), axis, 6}, {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
+  plot::Canvas canvas({against_text(view, name), fmt::format("{} from {:g} to {:g}.", name, *low, *high)},
+                      {plot::PlotScale::fitting(values, true), axis, 6},
+                      {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
   canvas.dots(
       drawn_points(
           view, [&](std::size_t, const CaseEvent& event) { return quantity(*event.record); },
           [](std::size_t, const CaseEvent& event) { return event.merit; },
           [&](const CaseEvent& event) { return is_measured_in_full(event) && !std::isnan(quantity(*event.record)); }),
       "ok", view.limits.drawn);
-  return figure(canvas, fmt::format("{} against {}", view.merit.name(), name));
+  return figure(canvas, against_text(view, name));
 }
 
 double registers_of(const record::Record& record) {

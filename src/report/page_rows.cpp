@@ -18,64 +18,79 @@ namespace {
 
 constexpr std::size_t longest_tip = 200;
 
-std::vector<std::string> parameter_cells(const spec::Spec& spec, const record::Record& record) {
-  std::vector<std::string> cells;
-  for (const space::Parameter& parameter : spec.parameters) {
-    const auto value = record.config.find(parameter.name);
-    cells.push_back(value == record.config.end() ? "-" : space::shown_text(value->second));
+class ConfigurationTable {
+ public:
+  explicit ConfigurationTable(const CaseView& view) : view_(view), spec_(*view.shown.spec) {
+    content_.caption = "Configurations, best first, then those that failed";
+    content_.sortable = true;
+    content_.header = {"#", "time", "95 % interval", "noise"};
+    for (const std::string& name : record::metric_names(spec_)) content_.header.push_back(name);
+    for (const space::Parameter& parameter : view.varied) content_.header.push_back(parameter.name);
+    content_.right.assign(content_.header.size(), true);
+    content_.header.emplace_back("outcome");
+    fill();
   }
-  return cells;
-}
+  const PageTable& content() const { return content_; }
 
-PageTable configurations_table(const CaseView& view) {
-  const spec::Spec& spec = *view.shown.spec;
-  PageTable content;
-  content.sortable = true;
-  content.header = {"#"};
-  for (const space::Parameter& parameter : spec.parameters) content.header.push_back(parameter.name);
-  for (const char* name : {"outcome", "time", "interval low", "interval high", "noise"})
-    content.header.emplace_back(name);
-  for (const std::string& name : record::metric_names(spec)) content.header.push_back(name);
-  content.header.emplace_back("message");
-  content.right.assign(content.header.size(), true);
-  content.right[1 + spec.parameters.size()] = content.right.back() = false;
-  const auto add = [&](const std::string& rank, const record::Record& record) {
-    std::vector<std::string> row = parameter_cells(spec, record);
-    row.insert(row.begin(), rank);
-    const bool timed = record.outcome == Outcome::ok;
-    row.emplace_back(to_string(record.outcome));
-    row.push_back(timed ? base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)) : "");
-    row.push_back(timed ? base::human_time_ms(record.time_ms.low) : "");
-    row.push_back(timed ? base::human_time_ms(record.time_ms.high) : "");
-    row.push_back(timed ? fmt::format("{:.1f} %", record.time_ms.noise * 100) : "");
-    if (timed)
-      for (const auto& [name, value] : record::metrics_of(spec, record)) row.push_back(plot::short_number(value, 4));
-    row.resize(content.header.size() - 1);
-    row.push_back(base::printable_lines(record.message.substr(0, record.message.find('\n')), longest_tip));
-    content.rows.push_back(std::move(row));
-  };
-  const std::size_t failures = view.events.size() - std::min(view.events.size(), view.ok_events());
-  const std::size_t ranked =
-      std::min(view.shown.ranked.size(), view.limits.listed - std::min(failures, view.limits.listed / 4));
-  for (std::size_t i = 0; i < ranked; ++i) add(std::to_string(i + 1), *view.shown.ranked[i]);
-  for (const CaseEvent& event : view.events) {
-    if (content.rows.size() >= view.limits.listed) break;
-    if (event.record->outcome != Outcome::ok && event.record->outcome != Outcome::pruned) add("-", *event.record);
+ private:
+  void fill() {
+    const auto failed = [](const CaseEvent& event) {
+      return event.record->outcome != Outcome::ok && event.record->outcome != Outcome::pruned;
+    };
+    const auto failures = static_cast<std::size_t>(std::count_if(view_.events.begin(), view_.events.end(), failed));
+    const std::size_t most = view_.limits.listed;
+    const std::size_t ranked = std::min(view_.shown.ranked.size(), most - std::min(failures, most / 4));
+    if (failures > 0) content_.header.emplace_back("message");
+    content_.wraps.assign(content_.header.size(), false);
+    content_.wraps.back() = failures > 0;
+    for (std::size_t i = 0; i < ranked; ++i) add(std::to_string(i + 1), *view_.shown.ranked[i]);
+    for (const CaseEvent& event : view_.events)
+      if (content_.rows.size() < most && failed(event)) add("-", *event.record);
   }
-  return content;
-}
+
+  void add(std::string rank, const record::Record& record) {
+    std::vector<std::string> row{std::move(rank)};
+    const bool timed = record.outcome == Outcome::ok;
+    if (timed) {
+      row.push_back(base::human_time_ms(measure::statistic(record.time_ms, spec_.measure.statistic)));
+      row.push_back(base::human_time_ms(record.time_ms.low) + " .. " + base::human_time_ms(record.time_ms.high));
+      row.push_back(fmt::format("{:.1f} %", record.time_ms.noise * 100));
+    }
+    const auto metrics = record::metrics_of(spec_, record);
+    if (timed)
+      for (const auto& [name, value] : metrics) row.push_back(plot::short_number(value, 4));
+    row.resize(4 + metrics.size());
+    for (const space::Parameter& parameter : view_.varied) {
+      const auto value = record.config.find(parameter.name);
+      row.push_back(value == record.config.end() ? "" : space::shown_text(value->second));
+    }
+    row.emplace_back(to_string(record.outcome));
+    if (row.size() < content_.header.size())
+      row.push_back(base::printable_lines(record.message.substr(0, record.message.find('\n')), longest_tip));
+    content_.rows.push_back(std::move(row));
+  }
+
+  const CaseView& view_;
+  const spec::Spec& spec_;
+  PageTable content_;
+};
 
 }  // namespace
 
 std::string configurations_section(const CaseView& view) {
   if (view.events.empty()) return "";
-  PageTable content = configurations_table(view);
+  const ConfigurationTable configurations(view);
+  const PageTable& content = configurations.content();
   if (content.rows.empty()) return "";
-  content.caption = fmt::format("Configurations, best first, then failed ones");
-  return heading(view.heading, "Configurations") + table(content) +
-         paragraph(fmt::format("{} of {} are listed. `xtune store export --format csv` writes all of them.",
-                               counted_text(content.rows.size(), "configuration"), view.events.size()),
-                   "note");
+  std::string fixed;
+  const record::Record& example = view.shown.best ? *view.shown.best->record : *view.events.front().record;
+  for (const auto& [name, value] : example.config)
+    if (std::none_of(view.varied.begin(), view.varied.end(), [&](const auto& one) { return one.name == name; }))
+      fixed += (fixed.empty() ? "" : " ") + name + "=" + space::shown_text(value);
+  std::string note = fmt::format("{} of {} records are listed; `xtune store export --format csv` writes all of them.",
+                                 content.rows.size(), view.events.size());
+  if (!fixed.empty()) note += " The same in all: " + fixed + ".";
+  return heading(view.heading, "Configurations") + table(content) + paragraph(note, "note");
 }
 
 std::string rows_script(const CaseView& view) {

@@ -2,9 +2,9 @@
 #include "report/page.hpp"
 
 namespace xtune::report {
+namespace {
 
-std::string_view page_script() {
-  return R"js(
+constexpr std::string_view script_text = R"js(
 "use strict";
 (() => {
 const make = (name, words) => Object.assign(document.createElement(name), words);
@@ -109,6 +109,9 @@ for (const section of document.querySelectorAll("section.case")) {
 }
 })();
 )js";
-}
+
+}  // namespace
+
+std::string_view page_script() { return script_text; }
 
 }  // namespace xtune::report

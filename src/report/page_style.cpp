@@ -2,9 +2,9 @@
 #include "report/page.hpp"
 
 namespace xtune::report {
+namespace {
 
-std::string_view page_style() {
-  return R"css(
+constexpr std::string_view style_text = R"css(
 :root{--paper:#fff;--ink:#1a1f26;--soft:#59636f;--rule:#dfe4ea;--wash:#f4f6f8;--accent:#0a5fc2;--on:#fff;--bad:#b3420a}
 @media (prefers-color-scheme:dark){:root{--paper:#12161b;--ink:#e4e8ed;--soft:#9aa5b1;--rule:#2c343d;--wash:#1a2027;
 --accent:#68aefc;--on:#0c1116;--bad:#f09a57}}
@@ -16,7 +16,7 @@ main,footer{max-width:1060px;margin:0 auto;padding:0 20px}
 header{padding:28px 0 4px}
 h1{margin:0;font-size:26px;line-height:1.2;overflow-wrap:anywhere}
 header p,footer p,.note{color:var(--soft)}
-header p{margin:4px 0 0;overflow-wrap:anywhere}
+header p{margin:4px 0 0;max-width:none;overflow-wrap:anywhere}
 h2{margin:40px 0 12px;padding-top:14px;border-top:1px solid var(--rule);font-size:19px;line-height:1.3;overflow-wrap:anywhere}
 h3{margin:28px 0 10px;font-size:16px}
 h4{margin:24px 0 8px;font-size:15px}
@@ -44,7 +44,7 @@ svg .al{font-size:12px}
 .dots{fill:none;stroke-linecap:round;stroke-width:4.5}.dots.mid{stroke-width:7}.dots.big{stroke-width:9}
 .ok{stroke:var(--accent)}.dots.ok{stroke-opacity:.75}.dots.big.ok,.dots.mid.ok{stroke-opacity:1}
 .pruned,.quiet{stroke:var(--soft)}.dots.pruned{stroke-opacity:.45}.bad{stroke:var(--bad)}
-.strokes{fill:none;stroke-width:1.2}.spans{fill:none;stroke-width:10}.spans.ok{stroke-opacity:.7}
+.strokes{fill:none;stroke-width:1.2}.strokes.dense{stroke-width:.9;stroke-opacity:.45}.spans{fill:none;stroke-width:10}.spans.ok{stroke-opacity:.7}
 .line{fill:none;stroke-width:2}.line.best{stroke:var(--ink);stroke-width:1.8}.roof{stroke:var(--soft)}
 .median{stroke:var(--ink);stroke-width:2}
 .quartiles{fill:var(--soft);fill-opacity:.28}.bar{fill:var(--accent)}
@@ -52,15 +52,15 @@ svg .al{font-size:12px}
 .q0 rect{fill-opacity:1}.q1 rect{fill-opacity:.84}.q2 rect{fill-opacity:.7}.q3 rect{fill-opacity:.57}.q4 rect{fill-opacity:.45}
 .q5 rect{fill-opacity:.34}.q6 rect{fill-opacity:.24}.q7 rect{fill-opacity:.15}.q8 rect{fill-opacity:.08}
 .q0 text,.q1 text,.q2 text{fill:var(--on)}.heat.none rect{fill:var(--wash)}.heat.none text{fill:var(--soft)}
-.scroll{overflow-x:auto;margin:8px 0}
+.scroll{overflow:auto;margin:8px 0}.long{max-height:75vh}.long thead th{position:sticky;top:0;background:var(--paper)}
 table{border-collapse:collapse;font-size:13.5px;min-width:100%}
 caption{text-align:left;font-weight:600;padding:0 0 6px}
 th,td{padding:4px 14px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule);white-space:nowrap}
 th[scope=row]{font-weight:400}
 thead th{color:var(--soft);font-weight:500;border-bottom-color:var(--soft)}
 .r{text-align:right}
-td:last-child,.figures td{white-space:normal;min-width:9em;overflow-wrap:anywhere;padding-right:0}
-.r:last-child,.figures td.r{min-width:0}
+th:last-child,td:last-child{padding-right:0}
+.w{white-space:normal;min-width:12em;overflow-wrap:anywhere}
 th button{all:unset;cursor:pointer;white-space:nowrap}
 th button:hover{color:var(--ink)}
 th[aria-sort=ascending] button::after{content:" \2191"}th[aria-sort=descending] button::after{content:" \2193"}
@@ -79,10 +79,14 @@ footer{padding-top:24px;padding-bottom:32px;font-size:13px}
 @media (max-width:760px){main,footer{padding:0 14px}.answer,.figures{grid-template-columns:minmax(0,1fr)}.big{font-size:34px}
 .facts div{grid-template-columns:8em minmax(0,1fr)}.multiples{grid-template-columns:repeat(2,minmax(0,1fr))}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--rule:#ccc;--wash:#f4f4f4;--accent:#0a5fc2;--on:#fff;--bad:#b3420a}
-body{font-size:11px}main,footer{max-width:none;padding:0}.filter,.tip{display:none}h2,h3,h4{break-after:avoid}
-tr,figure,.facts div{break-inside:avoid}.scroll{overflow:visible}table{font-size:9px}td,th{white-space:normal;padding-right:6px}
+body{font-size:11px}.answer,.figures{grid-template-columns:repeat(2,minmax(0,1fr))}.multiples{grid-template-columns:repeat(4,minmax(0,1fr))}
+main,footer{max-width:none;padding:0}.filter,.tip{display:none}h2,h3,h4{break-after:avoid}
+tr,figure,.facts div{break-inside:avoid}.scroll{overflow:visible;max-height:none}table{font-size:9px}td,th{white-space:normal;padding-right:6px}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )css";
-}
+
+}  // namespace
+
+std::string_view page_style() { return style_text; }
 
 }  // namespace xtune::report

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+
+#include "report/trace.hpp"
 
 namespace xtune::report {
 
@@ -12,10 +13,12 @@ ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings pro
                             std::vector<record::Record> records) {
   ReportCase one;
   std::erase_if(records, [](const record::Record& record) { return record::is_sanitized(record); });
-  std::stable_sort(records.begin(), records.end(), [](const record::Record& a, const record::Record& b) {
-    return std::tuple(a.unix_time_ms, !a.finals.empty()) < std::tuple(b.unix_time_ms, !b.finals.empty());
-  });
-  one.records = std::make_shared<const std::vector<record::Record>>(std::move(records));
+  std::vector<const record::Record*> order;
+  for (const record::Record& record : records) order.push_back(&record);
+  sort_by_time(order);
+  std::vector<record::Record> sorted;
+  for (const record::Record* record : order) sorted.push_back(*record);
+  one.records = std::make_shared<const std::vector<record::Record>>(std::move(sorted));
   const record::Criterion criterion = record::Objective(*spec).criterion(problem, device);
   one.ranked = record::ranked(*one.records, criterion);
   one.best = record::best_of(*one.records, criterion);

@@ -14,6 +14,7 @@
 #include "core/record/record_json.hpp"
 #include "report/failures.hpp"
 #include "report/table.hpp"
+#include "report/trace.hpp"
 
 namespace xtune::report {
 namespace {
@@ -244,6 +245,7 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
   json["counts"] = nlohmann::ordered_json::object();
   for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
   json["failures"] = failures_json(result);
+  json["trace"] = trace_json(spec, result);
   json["seconds"] = {{"total", result.total_s},
                      {"compile_cpu", result.compile_cpu_s},
                      {"compile_wall", result.compile_wall_s},
