@@ -26,7 +26,8 @@ Merit::Merit(const ReportCase& shown) : spec_(shown.spec.get()) {
     maximize_ = goals[0].maximize;
     name_ = axis_ = objective.names()[0];
   } else {
-    name_ = axis_ = "score, the geometric mean of both goals";
+    name_ = "score";
+    axis_ = "score, geometric mean of the goals";
   }
 }
 

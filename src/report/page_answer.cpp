@@ -124,11 +124,11 @@ std::string match_text(const ReportCase& shown) {
 }
 
 std::string no_answer(const CaseView& view) {
-  std::string text = "<div class=\"answer\">" + paragraph("No configuration passed", "big");
+  std::string text = paragraph("No configuration passed", "big none");
   text += paragraph(view.events.empty() ? "The store holds no record of this problem."
                                         : fmt::format("{} tried; none compiled, ran and gave the right result.",
                                                       counted_text(view.events.size(), "configuration")));
-  return text + "</div>\n";
+  return text;
 }
 
 }  // namespace

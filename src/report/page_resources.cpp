@@ -161,6 +161,7 @@ std::string pareto_section(const CaseView& view) {
   content.caption = "Pareto set: no other configuration is better in one goal without being worse in the other";
   content.header = {"configuration", names[0], names[1]};
   content.right = {false, true, true};
+  content.wraps = {true};
   for (const record::Record* record : objective.pareto(view.shown.ranked)) {
     const std::vector<double> values = objective.values(*record);
     front.push_back({values[0], values[1], -1});

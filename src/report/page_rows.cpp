@@ -23,10 +23,16 @@ class ConfigurationTable {
   explicit ConfigurationTable(const CaseView& view) : view_(view), spec_(*view.shown.spec) {
     content_.caption = "Configurations, best first, then those that failed";
     content_.sortable = true;
-    content_.header = {"#", "time", "95 % interval", "noise"};
-    for (const std::string& name : record::metric_names(spec_)) content_.header.push_back(name);
-    for (const space::Parameter& parameter : view.varied) content_.header.push_back(parameter.name);
-    content_.right.assign(content_.header.size(), true);
+    if (!view.shown.ranked.empty()) {
+      content_.header = {"#", "time", "95 % interval", "noise"};
+      for (const std::string& name : record::metric_names(spec_)) content_.header.push_back(name);
+    }
+    measured_columns_ = content_.header.size();
+    content_.right.assign(measured_columns_, true);
+    for (const space::Parameter& parameter : view.varied) {
+      content_.header.push_back(parameter.name);
+      content_.right.push_back(!std::holds_alternative<std::string>(parameter.values.front()));
+    }
     content_.header.emplace_back("outcome");
     fill();
   }
@@ -45,21 +51,18 @@ class ConfigurationTable {
     content_.wraps.back() = failures > 0;
     for (std::size_t i = 0; i < ranked; ++i) add(std::to_string(i + 1), *view_.shown.ranked[i]);
     for (const CaseEvent& event : view_.events)
-      if (content_.rows.size() < most && failed(event)) add("-", *event.record);
+      if (content_.rows.size() < most && failed(event)) add("", *event.record);
   }
 
   void add(std::string rank, const record::Record& record) {
-    std::vector<std::string> row{std::move(rank)};
-    const bool timed = record.outcome == Outcome::ok;
-    if (timed) {
-      row.push_back(base::human_time_ms(measure::statistic(record.time_ms, spec_.measure.statistic)));
-      row.push_back(base::human_time_ms(record.time_ms.low) + " .. " + base::human_time_ms(record.time_ms.high));
-      row.push_back(fmt::format("{:.1f} %", record.time_ms.noise * 100));
+    std::vector<std::string> row;
+    if (record.outcome == Outcome::ok) {
+      row = {std::move(rank), base::human_time_ms(measure::statistic(record.time_ms, spec_.measure.statistic)),
+             base::human_time_ms(record.time_ms.low) + " .. " + base::human_time_ms(record.time_ms.high),
+             fmt::format("{:.1f} %", record.time_ms.noise * 100)};
+      for (const auto& [name, value] : record::metrics_of(spec_, record)) row.push_back(plot::short_number(value, 4));
     }
-    const auto metrics = record::metrics_of(spec_, record);
-    if (timed)
-      for (const auto& [name, value] : metrics) row.push_back(plot::short_number(value, 4));
-    row.resize(4 + metrics.size());
+    row.resize(measured_columns_);
     for (const space::Parameter& parameter : view_.varied) {
       const auto value = record.config.find(parameter.name);
       row.push_back(value == record.config.end() ? "" : space::shown_text(value->second));
@@ -73,6 +76,7 @@ class ConfigurationTable {
   const CaseView& view_;
   const spec::Spec& spec_;
   PageTable content_;
+  std::size_t measured_columns_ = 0;
 };
 
 }  // namespace

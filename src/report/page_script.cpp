@@ -38,7 +38,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       body.append(...rows);
     });
   });
-  if (rows.length < 2) continue;
+  if (rows.length < 6) continue;
   const label = make("label", {textContent: "Filter "});
   const input = make("input", {type: "search", placeholder: "words, or NAME=value"});
   const count = make("output");

@@ -25,6 +25,7 @@ p{margin:8px 0;max-width:75ch}
 .note{font-size:13px}
 .answer{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:8px 40px;align-items:start}
 .big{margin:0;font-size:40px;line-height:1.1;font-weight:650;color:var(--accent)}
+.none.big{font-size:26px;color:var(--bad)}
 .interval{margin:6px 0 14px;color:var(--soft)}
 dl{margin:0}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
 .config{display:flex;flex-wrap:wrap;gap:8px 22px;margin:0 0 16px}
