@@ -15,6 +15,15 @@ std::vector<std::string>& command_words() {
   return words;
 }
 
+void ReportedCases::keep(std::size_t number, const spec::Spec& spec, const run::TuneResult& result) {
+  if (!spec_) spec_ = std::make_shared<const spec::Spec>(spec);
+  cases_.insert_or_assign(number, report::report_case_of(spec_, result));
+}
+
+void ReportedCases::append_to(std::vector<report::ReportCase>& cases) const {
+  for (const auto& [number, one] : cases_) cases.push_back(one);
+}
+
 ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases) {
   report::ReportData data;
   data.cases = cases;

@@ -2,12 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "report/report_data.hpp"
 
 namespace xtune::cli {
+
+/// The cases of one spec while it runs.
+class ReportedCases {
+ public:
+  /// What a case found; a later result takes the place of an earlier one. The spec is copied with the first.
+  void keep(std::size_t number, const spec::Spec& spec, const run::TuneResult& result);
+  /// In the order of the cases.
+  void append_to(std::vector<report::ReportCase>& cases) const;
+
+ private:
+  std::shared_ptr<const spec::Spec> spec_;
+  std::map<std::size_t, report::ReportCase> cases_;
+};
 
 struct ReportFile {
   std::uint64_t records = 0, bytes = 0;

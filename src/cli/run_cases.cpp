@@ -105,20 +105,8 @@ std::vector<nlohmann::ordered_json> RunCommand::results() const {
   return list;
 }
 
-std::vector<report::ReportCase> RunCommand::reported() const {
-  std::vector<report::ReportCase> list;
-  for (const auto& [number, one] : reported_) list.push_back(one);
-  return list;
-}
-
-void RunCommand::keep_for_report(std::size_t number, const run::TuneResult& result) {
-  if (options_.report.empty()) return;
-  const auto spec = reported_.empty() ? std::make_shared<const spec::Spec>(spec_) : reported_.begin()->second.spec;
-  reported_.insert_or_assign(number, report::report_case_of(spec, result));
-}
-
 void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohmann::ordered_json json) {
-  keep_for_report(number, result);
+  if (!options_.report.empty()) reported_.keep(number, spec_, result);
   if (spec_.objective.across != spec::ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
   if (!record::best_of(result.all(), record::Objective(spec_).criterion(result.problem, result.device)))
     code_ = nothing_valid;
@@ -152,7 +140,7 @@ bool RunCommand::chooses_across() const {
 }
 
 void RunCommand::show_across() {
-  for (std::size_t i = 0; i < tuned_.size(); ++i) keep_for_report(i, tuned_[i]);
+  for (std::size_t i = 0; i < tuned_.size() && !options_.report.empty(); ++i) reported_.keep(i, spec_, tuned_[i]);
   std::vector<run::RunCase> cases;
   for (const run::TuneResult& each : tuned_) cases.push_back({&spec_, &each});
   const record::RecordSet stored = spec_.replays() ? record::RecordSet() : job_->stored(spec_, target_);

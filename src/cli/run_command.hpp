@@ -14,6 +14,7 @@
 #include "base/suspension.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
+#include "cli/report_file.hpp"
 #include "cluster/claims.hpp"
 #include "cluster/job_end.hpp"
 #include "cluster/launcher.hpp"
@@ -21,7 +22,6 @@
 #include "cluster/walltime.hpp"
 #include "core/record/objective.hpp"
 #include "core/run/job.hpp"
-#include "report/report_data.hpp"
 
 namespace xtune::cli {
 
@@ -113,8 +113,7 @@ class RunCommand {
   /// What this process would print were it the one; unset: it shares nothing, and has printed all of it.
   std::optional<SharedAnswer>& answer() { return answer_; }
   const std::string& unsaid() const { return unsaid_; }
-  /// For --report, in the order of the cases.
-  std::vector<report::ReportCase> reported() const;
+  const ReportedCases& reported() const { return reported_; }  ///< for --report
   bool shares() const { return rank_.has_value(); }
   const std::string& arch() const { return target_.device.arch; }
 
@@ -139,7 +138,6 @@ class RunCommand {
                             std::vector<Bindings> only = {});
   std::vector<std::size_t> case_order() const;
   void show(std::size_t number, const run::TuneResult& result, nlohmann::ordered_json json);
-  void keep_for_report(std::size_t number, const run::TuneResult& result);
   void print_case(const run::TuneResult& result);
   void say(const std::string& text);
   bool tells_progress() const { return speaks_ && !options_.quiet; }
@@ -161,8 +159,8 @@ class RunCommand {
   std::string unsaid_;                                     ///< for standard output, of one that does not speak
   std::map<std::size_t, nlohmann::ordered_json> results_;  ///< by case
   std::map<std::size_t, run::TuneResult> tuned_by_case_;
-  std::vector<run::TuneResult> tuned_;                  ///< the same in order, once all are there
-  std::map<std::size_t, report::ReportCase> reported_;  ///< by case, for --report
+  std::vector<run::TuneResult> tuned_;  ///< the same in order, once all are there
+  ReportedCases reported_;
 };
 
 }  // namespace xtune::cli

@@ -127,7 +127,7 @@ int run_specs(const RunOptions& options) {
     const int code = run.go();
     options.common.text() ? text_printer.add(run) : json_printer.add(run);
     own = run.results();
-    for (report::ReportCase& each : run.reported()) reported.push_back(std::move(each));
+    run.reported().append_to(reported);
     return code;
   };
   const int code =
