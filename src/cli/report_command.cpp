@@ -37,6 +37,7 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
   for (const record::Record* record : record::answering(stored.records(), measured, device, rules, worst))
     records.push_back(*record);
   report::ReportCase one = report::make_report_case(spec, measured, device, std::move(records));
+  if (one.best) report::answer_with(one, found.record ? found.record->key : "");
   one.asked = problem;
   one.match = found.match;
   if (!found.record)
@@ -67,18 +68,34 @@ store::WinnerFilter filter_of(const ReportOptions& options) {
   return filter;
 }
 
+/// Equal for records that one answer is of.
+std::string group_of(const record::Record& record) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", record.kernel, space::bindings_text(record.problem),
+                     record.device.backend, record.device.arch, record.device.name, record.device.compute_units);
+}
+
 /// Every problem on every kind of device of one kernel on one architecture.
 void add_cases(store::StoredMeasurements& part, std::vector<report::ReportCase>& cases) {
   const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, part.records));
   std::map<std::string, std::vector<record::Record>> groups;
-  for (record::Record& record : part.records)
-    groups[space::bindings_text(record.problem) + "\n" + record.device.backend + "\n" + record.device.name].push_back(
-        std::move(record));
+  for (record::Record& record : part.records) groups[group_of(record)].push_back(std::move(record));
   for (auto& [name, records] : groups) {
     const Bindings problem = records.front().problem;
     const device::DeviceInfo device = records.front().device;
     cases.push_back(report::make_report_case(spec, problem, device, std::move(records)));
   }
+}
+
+/// What answers without a spec is what `store export` writes.
+void answer_as_exported(const ReportOptions& options, std::vector<report::ReportCase>& cases) {
+  std::vector<std::string> told_before;
+  store::WinnerFilter filter = filter_of(options);
+  filter.problem.clear();
+  std::map<std::string, std::string> winners;  // keys, by group
+  for (const store::Winner& winner : store::winners_of(options.source, filter, told_before))
+    winners[group_of(winner.record)] = winner.record.key;
+  for (report::ReportCase& one : cases)
+    if (one.best) report::answer_with(one, winners[group_of(*one.best->record)]);
 }
 
 std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
@@ -88,16 +105,32 @@ std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
   tell_warnings(warnings);
   std::vector<report::ReportCase> cases;
   for (store::StoredMeasurements& part : measurements) add_cases(part, cases);
+  answer_as_exported(options, cases);
   if (cases.empty())
     throw Error(ErrorKind::nothing_valid, base::printable(options.source) + ": the store has no records");
   return cases;
+}
+
+/// What measures what the report is of.
+std::vector<std::string> run_words(const ReportOptions& options) {
+  std::vector<std::string> words{"xtune", "run", options.source};
+  const auto add = [&](const char* name, const std::string& value) {
+    words.emplace_back(name);
+    words.push_back(value);
+  };
+  for (const std::string& define : options.common.defines) add("-D", define);
+  for (const std::string& filter : options.common.filters) add("--filter", filter);
+  if (options.common.backend != "auto") add("--backend", options.common.backend);
+  if (options.common.device != "all") add("--device", options.common.device);
+  return words;
 }
 
 int write_stored_report(const ReportOptions& options) {
   std::error_code ignored;
   const bool store = std::filesystem::is_directory(options.source, ignored);
   const std::vector<report::ReportCase> cases = store ? cases_of_store(options) : cases_of_spec(options);
-  const ReportFile file = write_report_file(options.output, cases);
+  const ReportFile file =
+      write_report_file(options.output, cases, store ? std::vector<std::string>() : run_words(options));
   if (options.common.json())
     print_json(nlohmann::ordered_json{{"report", options.output},
                                       {"problems", cases.size()},

@@ -24,9 +24,11 @@ void ReportedCases::append_to(std::vector<report::ReportCase>& cases) const {
   for (const auto& [number, one] : cases_) cases.push_back(one);
 }
 
-ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases) {
+ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases,
+                             const std::vector<std::string>& run_command) {
   report::ReportData data;
   data.cases = cases;
+  data.run_command = run_command;
   data.command = command_words();
   data.version = version;
   data.written_unix_ms = base::system_clock().unix_time_ms();

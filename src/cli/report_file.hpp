@@ -29,8 +29,9 @@ struct ReportFile {
   std::size_t answered = 0;  ///< problems with a configuration that passed
 };
 
-/// Throws Error(io).
-ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases);
+/// run_command: what measures again, empty where it is unknown. Throws Error(io).
+ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases,
+                             const std::vector<std::string>& run_command);
 /// "report.html: 1 problem, 412 records, 210 KiB".
 std::string report_line(const std::string& path, std::size_t problems, const ReportFile& file);
 

@@ -105,7 +105,7 @@ struct TextPrinter {
 /// Of several processes of a job one writes.
 void write_report(const RunOptions& options, const RunSession& session, const std::vector<report::ReportCase>& cases) {
   if (options.report.empty() || !session.tells) return;
-  const ReportFile file = write_report_file(options.report, cases);
+  const ReportFile file = write_report_file(options.report, cases, command_words());
   if (!options.quiet) tell("{}\n", report_line(options.report, cases.size(), file));
 }
 

@@ -81,6 +81,10 @@ std::string device_facts_list(const ReportCase& one, const std::string& name) {
        {"measured", when}});
 }
 
+std::string command_block(const std::vector<std::string>& words) {
+  return fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n", plot::escaped(base::command_line(words)));
+}
+
 std::string spec_text(const spec::Spec& spec) {
   if (!spec.text || spec.text->empty()) return "";
   std::string text = spec.text->substr(0, longest_spec);
@@ -94,8 +98,12 @@ std::string spec_text(const spec::Spec& spec) {
 
 std::string origin_section(const ReportData& data) {
   std::string text = heading(2, "Reproduce");
-  if (!data.command.empty())
-    text += fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n", plot::escaped(base::command_line(data.command)));
+  if (data.run_command.empty())
+    text += paragraph("A store does not hold the commands that filled it.", "note");
+  else
+    text += paragraph("This measures again what the store does not answer; --fresh measures all:") +
+            command_block(data.run_command);
+  if (data.command != data.run_command) text += paragraph("This wrote the report:") + command_block(data.command);
   std::vector<std::string> devices;
   std::set<const spec::Spec*> specs;
   for (const ReportCase& one : data.cases) {

@@ -64,6 +64,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 
+addEventListener("beforeprint", () => {
+  for (const part of document.querySelectorAll("details")) part.open = true;
+});
+
 const tip = make("div", {className: "tip", hidden: true});
 tip.setAttribute("aria-hidden", "true");
 document.body.append(tip);

@@ -53,7 +53,7 @@ svg .al{font-size:12px}
 .q0 rect{fill-opacity:1}.q1 rect{fill-opacity:.84}.q2 rect{fill-opacity:.7}.q3 rect{fill-opacity:.57}.q4 rect{fill-opacity:.45}
 .q5 rect{fill-opacity:.34}.q6 rect{fill-opacity:.24}.q7 rect{fill-opacity:.15}.q8 rect{fill-opacity:.08}
 .q0 text,.q1 text,.q2 text{fill:var(--on)}.heat.none rect{fill:var(--wash)}.heat.none text{fill:var(--soft)}
-.scroll{overflow:auto;margin:8px 0}.long{max-height:75vh}.long thead th{position:sticky;top:0;background:var(--paper)}
+.scroll{overflow:auto;margin:8px 0}.figures .scroll{margin:0}.long{max-height:75vh}.long thead th{position:sticky;top:0;background:var(--paper)}
 table{border-collapse:collapse;font-size:13.5px;min-width:100%}
 caption{text-align:left;font-weight:600;padding:0 0 6px}
 th,td{padding:4px 14px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule);white-space:nowrap}
@@ -80,7 +80,7 @@ footer{padding-top:24px;padding-bottom:32px;font-size:13px}
 @media (max-width:760px){main,footer{padding:0 14px}.answer,.figures{grid-template-columns:minmax(0,1fr)}.big{font-size:34px}
 .facts div{grid-template-columns:8em minmax(0,1fr)}.multiples{grid-template-columns:repeat(2,minmax(0,1fr))}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--rule:#ccc;--wash:#f4f4f4;--accent:#0a5fc2;--on:#fff;--bad:#b3420a}
-body{font-size:11px}.answer,.figures{grid-template-columns:repeat(2,minmax(0,1fr))}.multiples{grid-template-columns:repeat(4,minmax(0,1fr))}
+body{font-size:11px}.note,figcaption,footer{font-size:10px}.answer,.figures{grid-template-columns:repeat(2,minmax(0,1fr))}.multiples{grid-template-columns:repeat(4,minmax(0,1fr))}
 main,footer{max-width:none;padding:0}.filter,.tip{display:none}h2,h3,h4{break-after:avoid}
 tr,figure,.facts div{break-inside:avoid}.scroll{overflow:visible;max-height:none}table{font-size:9px}td,th{white-space:normal;padding-right:6px}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}

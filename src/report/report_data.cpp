@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "report/trace.hpp"
+#include "report/page_parts.hpp"
 
 namespace xtune::report {
 
@@ -13,12 +13,8 @@ ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings pro
                             std::vector<record::Record> records) {
   ReportCase one;
   std::erase_if(records, [](const record::Record& record) { return record::is_sanitized(record); });
-  std::vector<const record::Record*> order;
-  for (const record::Record& record : records) order.push_back(&record);
-  sort_by_time(order);
-  std::vector<record::Record> sorted;
-  for (const record::Record* record : order) sorted.push_back(*record);
-  one.records = std::make_shared<const std::vector<record::Record>>(std::move(sorted));
+  std::stable_sort(records.begin(), records.end(), record::is_earlier);
+  one.records = std::make_shared<const std::vector<record::Record>>(std::move(records));
   const record::Criterion criterion = record::Objective(*spec).criterion(problem, device);
   one.ranked = record::ranked(*one.records, criterion);
   one.best = record::best_of(*one.records, criterion);
@@ -27,6 +23,23 @@ ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings pro
   one.problem = std::move(problem);
   one.device = std::move(device);
   return one;
+}
+
+void answer_with(ReportCase& one, const std::string& key) {
+  const auto answer = std::find_if(one.ranked.begin(), one.ranked.end(),
+                                   [&](const record::Record* record) { return record->key == key; });
+  if (answer == one.ranked.begin()) return;
+  std::set<std::string> refused;
+  for (auto at = one.ranked.begin(); at != answer; ++at) refused.insert((*at)->key);
+  std::vector<const record::Record*> left;
+  for (const record::Record& record : *one.records)
+    if (!refused.contains(record.key)) left.push_back(&record);
+  const record::Criterion criterion = record::Objective(*one.spec).criterion(one.problem, one.device);
+  one.ranked = record::ranked(left, criterion);
+  one.best = record::best_of(left, criterion);
+  one.notes.push_back(
+      counted_text(refused.size(), "configuration") +
+      " with a better rank may not answer: they failed since, or the driver, the reference or the source has changed.");
 }
 
 ReportCase report_case_of(std::shared_ptr<const spec::Spec> spec, const run::TuneResult& result) {

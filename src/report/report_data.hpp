@@ -31,14 +31,18 @@ struct ReportCase {
 
 struct ReportData {
   std::vector<ReportCase> cases;
-  std::vector<std::string> command;  ///< that wrote the report
-  std::string version;               ///< of xtune
+  std::vector<std::string> run_command;  ///< that measures again; empty: unknown
+  std::vector<std::string> command;      ///< that wrote the report
+  std::string version;                   ///< of xtune
   std::int64_t written_unix_ms = 0;
 };
 
 /// Sorts and ranks the records by the spec's objective. Records of sanitized kernels are left out.
 ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings problem, device::DeviceInfo device,
                             std::vector<record::Record> records);
+/// Makes the record with this key the answer, as a lookup chose it: what ranks before it does not answer any more, and
+/// is drawn but not ranked. Empty: none answers.
+void answer_with(ReportCase& one, const std::string& key);
 /// What a run measured or found in the store.
 ReportCase report_case_of(std::shared_ptr<const spec::Spec> spec, const run::TuneResult& result);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "report/run_report.hpp"
 
@@ -41,18 +40,13 @@ double ActiveTime::seconds_until(double unix_time_ms) const {
   return sum_ms * 1e-3;
 }
 
-void sort_by_time(std::vector<const record::Record*>& records) {
-  std::stable_sort(records.begin(), records.end(), [](const record::Record* a, const record::Record* b) {
-    return std::tuple(a->unix_time_ms, !a->finals.empty()) < std::tuple(b->unix_time_ms, !b->finals.empty());
-  });
-}
-
 nlohmann::ordered_json trace_json(const spec::Spec& spec, const run::TuneResult& result) {
   std::vector<const record::Record*> records;
   for (const record::Record& record : result.records) records.push_back(&record);
   for (const record::Record& record : result.further)
     if (!record.finals.empty()) records.push_back(&record);
-  sort_by_time(records);
+  std::stable_sort(records.begin(), records.end(),
+                   [](const record::Record* a, const record::Record* b) { return record::is_earlier(*a, *b); });
   const ActiveTime active = ActiveTime::of(records);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const record::Record* record : records) {

@@ -24,9 +24,6 @@ class ActiveTime {
   std::vector<std::pair<double, double>> merged_;
 };
 
-/// The records in the order of time; of equal times those of finals come last.
-void sort_by_time(std::vector<const record::Record*>& records);
-
 /// [{"config", "outcome", "time_ms", "seconds", "message", "finals"}] of every configuration that was tried and of the
 /// finals: time_ms is null without a measurement and the smallest sample of a pruned one; message and finals are left
 /// out where there are none.

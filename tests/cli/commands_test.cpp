@@ -85,7 +85,7 @@ TEST_CASE("A word that is wrong is named, with the word that was meant") {
   expect({"run", "--stor=x"}, "unknown option '--stor' (did you mean '--store'?)");
   expect({"-v"}, "unknown option '-v' (did you mean '-");
   expect({"devices", "here"}, "unexpected argument 'here'");
-  expect({"run", spec, "--format", "jsno"}, "--format: 'jsno' is not one of text, json (did you mean 'json'?)");
+  expect({"run", spec, "--format", "jsno"}, "--format: 'jsno' is not one of text, json, csv (did you mean 'json'?)");
   expect({"run", spec, "--transfer", "none"}, "--transfer: 'none' is not one of auto, off");
   const std::string strategy = "[search]\nstrategy = \"";
   for (const auto& [other, own] : {std::pair("bayes", "bayesian"), {"grid", "exhaustive"}})

@@ -2,7 +2,6 @@
 #include "core/store/measurements.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -101,9 +100,7 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
       }
     }
     if (one.records.empty()) continue;
-    std::stable_sort(one.records.begin(), one.records.end(), [](const record::Record& a, const record::Record& b) {
-      return std::tuple(a.unix_time_ms, !a.finals.empty()) < std::tuple(b.unix_time_ms, !b.finals.empty());
-    });
+    std::stable_sort(one.records.begin(), one.records.end(), record::is_earlier);
     one.kernel = one.records.front().kernel;
     one.arch = one.records.front().device.arch;
     all.push_back(std::move(one));

@@ -75,7 +75,8 @@ std::vector<Record> small_run() {
 ReportData data_of(std::vector<ReportCase> cases) {
   ReportData data;
   data.cases = std::move(cases);
-  data.command = {"xtune", "run", "row sum.toml"};
+  data.run_command = {"xtune", "run", "row sum.toml"};
+  data.command = {"xtune", "report", "row sum.toml"};
   data.version = "0.0.0";
   data.written_unix_ms = start_ms + 60'000;
   return data;
@@ -204,7 +205,7 @@ TEST_CASE("Names, values, messages and specs of others cannot leave their places
     records.push_back(record);
   }
   ReportData data = data_of({case_of(records, std::make_shared<const Spec>(spec)), case_of({})});
-  data.command = {hostile};
+  data.run_command = data.command = {hostile};
   const std::string page = report_page(data);
   CHECK_FALSE(has(page, "<img"));
   CHECK_FALSE(has(page, "<script>alert"));
@@ -323,11 +324,28 @@ TEST_CASE("A known GPU and a model of the kernel give a roofline") {
 TEST_CASE("What is needed to measure again is listed") {
   const std::string body = body_of(page_of(small_run()));
   CHECK(has(body, "<code>xtune run &#39;row sum.toml&#39;</code>"));
+  CHECK(has(body, "<code>xtune report &#39;row sum.toml&#39;</code>"));
   CHECK(has(body, "<dt>driver</dt><dd>13.0 (580.65.06)</dd>"));
   CHECK(has(body, "<dt>clocks while measuring</dt><dd>1980 MHz</dd>"));
   CHECK(has(body, "<dt>compiler</dt><dd>nvrtc 13.0</dd>"));
   CHECK(has(body, "<dt>host</dt><dd>node1</dd>"));
   CHECK(has(body, "<summary>Spec row_sum.toml</summary>"));
+}
+
+TEST_CASE("What a lookup chose answers, and what it refused is drawn but not ranked") {
+  ReportCase one = case_of(small_run());
+  REQUIRE(one.ranked.front()->key == "key 128 1");
+  answer_with(one, "key 128 1");
+  CHECK(one.notes.empty());
+  answer_with(one, "key 64 1");  // the third
+  CHECK(one.best->record->key == "key 64 1");
+  CHECK(one.ranked.size() == 3);
+  CHECK(one.records->size() == 8);
+  REQUIRE(one.notes.size() == 1);
+  CHECK(has(one.notes[0], "2 configurations with a better rank may not answer"));
+  answer_with(one, "");
+  CHECK_FALSE(one.best);
+  CHECK(one.ranked.empty());
 }
 
 TEST_CASE("A spec is made of records: the newest one's parameters, with the values that occur") {
