@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace xtune::base {
 namespace {
 
@@ -19,7 +21,7 @@ std::string quoted(const std::string& text) {
 
 std::string cell_text(const Json& value) {
   if (value.is_null()) return "";
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return printable_lines(value.get<std::string>());
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -78,6 +78,7 @@ std::string group_of(const record::Record& record) {
 void add_cases(store::StoredMeasurements& part, std::vector<report::ReportCase>& cases) {
   const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, part.records));
   std::map<std::string, std::vector<record::Record>> groups;
+  std::erase_if(part.records, record::is_sanitized);
   for (record::Record& record : part.records) groups[group_of(record)].push_back(std::move(record));
   for (auto& [name, records] : groups) {
     const Bindings problem = records.front().problem;

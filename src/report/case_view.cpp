@@ -11,6 +11,7 @@
 #include "report/trace.hpp"
 
 namespace xtune::report {
+
 Merit::Merit(const ReportCase& shown) : spec_(shown.spec.get()) {
   const auto& goals = spec_->objective.goals;
   const record::Objective objective(*spec_);

@@ -42,11 +42,17 @@ std::string finals_sentence(const CaseView& view, const record::Record& best) {
                      finals.decided() ? "" : ", undecided within the budget");
 }
 
+std::string search_text(const CaseView& view) {
+  const auto tried =
+      std::count_if(view.events.begin(), view.events.end(), [](const CaseEvent& event) { return !event.of_finals; });
+  if (view.shown.space_size == 0) return "";
+  return fmt::format("{} of {} valid configurations tried", tried, view.shown.space_size);
+}
+
 std::string ties_text(const CaseView& view) {
   const auto& ties = view.shown.best->ties;
   if (ties.empty()) return "none: every other configuration is slower beyond the noise";
-  std::string text = fmt::format("{} cannot be told from it", counted_text(ties.size(), "other configuration"));
-  return text;
+  return fmt::format("{} cannot be told from it", counted_text(ties.size(), "other configuration"));
 }
 
 std::string gain_text(const CaseView& view) {
@@ -151,6 +157,7 @@ std::string answer_section(const CaseView& view) {
                  {"objective", shown.spec->objective.goals.empty() ? "" : objective_text(*shown.spec, best).substr(11)},
                  {"gain", gain_text(view)},
                  {"ties", ties_text(view)},
+                 {"search", search_text(view)},
                  {"finals", finals_sentence(view, best)},
                  {"match", match_text(shown)},
                  {"tainted", fmt::format("{}", fmt::join(best.tainted, "; "))},

@@ -53,7 +53,7 @@ svg .al{font-size:12px}
 .q0 rect{fill-opacity:1}.q1 rect{fill-opacity:.84}.q2 rect{fill-opacity:.7}.q3 rect{fill-opacity:.57}.q4 rect{fill-opacity:.45}
 .q5 rect{fill-opacity:.34}.q6 rect{fill-opacity:.24}.q7 rect{fill-opacity:.15}.q8 rect{fill-opacity:.08}
 .q0 text,.q1 text,.q2 text{fill:var(--on)}.heat.none rect{fill:var(--wash)}.heat.none text{fill:var(--soft)}
-.scroll{overflow:auto;margin:8px 0}.figures .scroll{margin:0}.long{max-height:75vh}.long thead th{position:sticky;top:0;background:var(--paper)}
+.scroll{overflow:auto;margin:8px 0}.figures .scroll{margin:0}.scroll+.figures{margin-top:20px}.long{max-height:75vh}.long thead th{position:sticky;top:0;background:var(--paper)}
 table{border-collapse:collapse;font-size:13.5px;min-width:100%}
 caption{text-align:left;font-weight:600;padding:0 0 6px}
 th,td{padding:4px 14px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule);white-space:nowrap}

@@ -12,7 +12,6 @@ namespace xtune::report {
 ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings problem, device::DeviceInfo device,
                             std::vector<record::Record> records) {
   ReportCase one;
-  std::erase_if(records, [](const record::Record& record) { return record::is_sanitized(record); });
   std::stable_sort(records.begin(), records.end(), record::is_earlier);
   one.records = std::make_shared<const std::vector<record::Record>>(std::move(records));
   const record::Criterion criterion = record::Objective(*spec).criterion(problem, device);
@@ -29,16 +28,17 @@ void answer_with(ReportCase& one, const std::string& key) {
   const auto answer = std::find_if(one.ranked.begin(), one.ranked.end(),
                                    [&](const record::Record* record) { return record->key == key; });
   if (answer == one.ranked.begin()) return;
-  std::set<std::string> refused;
-  for (auto at = one.ranked.begin(); at != answer; ++at) refused.insert((*at)->key);
+  const auto refused = static_cast<std::size_t>(answer - one.ranked.begin());
+  std::set<std::string> kept;
+  for (auto at = answer; at != one.ranked.end(); ++at) kept.insert((*at)->key);
   std::vector<const record::Record*> left;
   for (const record::Record& record : *one.records)
-    if (!refused.contains(record.key)) left.push_back(&record);
+    if (kept.contains(record.key)) left.push_back(&record);
   const record::Criterion criterion = record::Objective(*one.spec).criterion(one.problem, one.device);
   one.ranked = record::ranked(left, criterion);
   one.best = record::best_of(left, criterion);
   one.notes.push_back(
-      counted_text(refused.size(), "configuration") +
+      counted_text(refused, "configuration") +
       " with a better rank may not answer: they failed since, or the driver, the reference or the source has changed.");
 }
 
@@ -47,6 +47,8 @@ ReportCase report_case_of(std::shared_ptr<const spec::Spec> spec, const run::Tun
   for (const record::Record* record : result.all()) records.push_back(*record);
   ReportCase one = make_report_case(std::move(spec), result.problem, result.device, std::move(records));
   one.space_size = result.space_size;
+  if (std::any_of(one.records->begin(), one.records->end(), record::is_sanitized))
+    one.notes.emplace_back("Built with sanitizers: the times are not those of the kernel.");
   if (result.interrupted) one.notes.emplace_back("The run was interrupted before its search ended.");
   if (result.out_of_time) one.notes.emplace_back("The search ended because its time was up.");
   return one;

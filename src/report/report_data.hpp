@@ -37,7 +37,7 @@ struct ReportData {
   std::int64_t written_unix_ms = 0;
 };
 
-/// Sorts and ranks the records by the spec's objective. Records of sanitized kernels are left out.
+/// Sorts the records, and ranks them by the spec's objective.
 ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings problem, device::DeviceInfo device,
                             std::vector<record::Record> records);
 /// Makes the record with this key the answer, as a lookup chose it: what ranks before it does not answer any more, and

@@ -17,4 +17,5 @@ TEST_CASE("Objects become lines, and members of objects inside columns of their 
 
 TEST_CASE("Commas, quotes and line ends stay in their cells") {
   CHECK(csv_text({Json{{"a,b", "x \"y\"\nz"}, {"c", "1,5"}}}) == "\"a,b\",c\n\"x \"\"y\"\"\nz\",\"1,5\"\n");
+  CHECK(csv_text({Json{{"a", "red\x1b[31m"}}}) == "a\nred\\x1b[31m\n");
 }

@@ -348,6 +348,23 @@ TEST_CASE("What a lookup chose answers, and what it refused is drawn but not ran
   CHECK(one.ranked.empty());
 }
 
+TEST_CASE("The report of a run says how much was tried, and what ended it") {
+  run::TuneResult result;
+  result.problem = {{"N", 4096}};
+  result.device = small_run()[0].device;
+  result.records = small_run();
+  result.further = {page_record(20, 128, 1, 0.1)};
+  result.further[0].finals = "f1";
+  result.space_size = 5000;
+  result.interrupted = true;
+  const std::string body = body_of(report_page(data_of({report_case_of(page_spec(), result)})));
+  CHECK(has(body, "8 of 5000 valid configurations tried"));
+  CHECK(has(body, "The run was interrupted before its search ended."));
+  CHECK_FALSE(has(body, "sanitizers"));
+  result.records[0].key_parts.emplace_back("sanitize", "true");
+  CHECK(has(report_page(data_of({report_case_of(page_spec(), result)})), "Built with sanitizers"));
+}
+
 TEST_CASE("A spec is made of records: the newest one's parameters, with the values that occur") {
   std::vector<Record> records{page_record(2, 64, 2, 1), page_record(1, 32, 1, 1)};
   records[1].config["OLD"] = 1;
