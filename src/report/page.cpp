@@ -9,6 +9,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "base/utc_time.hpp"
+#include "core/space/bindings_text.hpp"
 #include "plot/markup.hpp"
 #include "report/page_parts.hpp"
 #include "report/page_sections.hpp"
@@ -55,13 +56,19 @@ std::string case_sections(const ReportCase& one, int number, bool single, CaseLi
 }
 
 std::string header_of(const ReportData& data) {
+  std::size_t records = 0;
+  std::set<std::string> problems, devices;
+  for (const ReportCase& one : data.cases) {
+    records += one.records->size();
+    problems.insert(one.spec->kernel.name + "\n" + space::shown_text(one.asked));
+    devices.insert(one.device.name);
+  }
   std::string about;
   if (data.cases.size() == 1)
     about = case_title(data.cases[0]);
   else
-    about = counted_text(data.cases.size(), "problem");
-  std::size_t records = 0;
-  for (const ReportCase& one : data.cases) records += one.records->size();
+    about = counted_text(problems.size(), "problem") + " on " +
+            (devices.size() == 1 ? *devices.begin() : counted_text(devices.size(), "device"));
   about += fmt::format(" \u00b7 {} \u00b7 {}", counted_text(records, "record"), base::utc_text(data.written_unix_ms));
   return fmt::format("<header><h1>{}</h1><p>{}</p></header>\n", plot::escaped(title_of(data)), plot::escaped(about));
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "core/record/finals.hpp"
+#include "core/space/bindings_text.hpp"
 #include "plot/markup.hpp"
 #include "report/page_parts.hpp"
 #include "report/page_sections.hpp"
@@ -40,6 +41,17 @@ std::string finals_sentence(const CaseView& view, const record::Record& best) {
   const record::FinalsResult finals(met, criterion);
   return fmt::format("{} in {} rounds{}", counted_text(finals.order().size(), "configuration"), finals.rounds(),
                      finals.decided() ? "" : ", undecided within the budget");
+}
+
+/// Of any record of the answer: those of finals do not compare again.
+std::string validation_text(const CaseView& view) {
+  const record::Record& best = *view.shown.best->record;
+  for (const record::Record& record : *view.shown.records)
+    if (record.key == best.key && record.outcome == Outcome::ok && record.validation)
+      return fmt::format("{} agrees with the reference; largest error {:.2g}, relative {:.2g}",
+                         record.validation->output.empty() ? "output" : record.validation->output,
+                         record.validation->max_abs_error, record.validation->max_rel_error);
+  return "none: no reference was compared";
 }
 
 std::string search_text(const CaseView& view) {
@@ -158,6 +170,7 @@ std::string answer_section(const CaseView& view) {
                  {"gain", gain_text(view)},
                  {"ties", ties_text(view)},
                  {"search", search_text(view)},
+                 {"validation", validation_text(view)},
                  {"finals", finals_sentence(view, best)},
                  {"match", match_text(shown)},
                  {"tainted", fmt::format("{}", fmt::join(best.tainted, "; "))},

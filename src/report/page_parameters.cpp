@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/space/bindings_text.hpp"
 #include "plot/markup.hpp"
 #include "report/page_parts.hpp"
 #include "report/page_sections.hpp"

@@ -124,6 +124,12 @@ TEST_CASE("The answer comes first, with its interval, ties and metrics") {
   CHECK(has(body, "<dt>metrics</dt><dd>GB_per_s 0.1629</dd>"));
   CHECK(has(body, "none: every other configuration is slower beyond the noise"));
   CHECK(has(body, "3.00 times as fast as the median of the 5 measured in full"));
+  CHECK(has(body, "<dt>validation</dt><dd>none: no reference was compared</dd>"));
+  std::vector<Record> compared = small_run();
+  compared[2].validation.emplace();
+  compared[2].validation->output = "y";
+  compared[2].validation->max_abs_error = 2.5e-7;
+  CHECK(has(body_of(page_of(compared)), "y agrees with the reference; largest error 2.5e-07, relative 0"));
   std::vector<Record> tied = small_run();
   tied.push_back(page_record(9, 256, 1, 0.1));
   CHECK(has(body_of(page_of(tied)), "1 other configuration cannot be told from it"));
