@@ -9,6 +9,7 @@
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
 #include "core/record/objective.hpp"
+#include "report/answer_rows.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -110,7 +111,7 @@ int show(const std::string& path, const CommonOptions& options) {
     record::SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
     const record::LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
-    if (options.json())
+    if (!options.text())
       answers.push_back(answer_json(spec, problem, target.device, found));
     else
       print_text(spec, problem, target.device, found);
@@ -119,9 +120,10 @@ int show(const std::string& path, const CommonOptions& options) {
     const AcrossAnswer answer(spec, target, stored.records());
     all = all && answer.found();
     for (std::size_t i = 0; i < answers.size(); ++i) answers[i]["across"] = answer.json(i);
-    if (!options.json()) print_out("{}", answer.text());
+    if (options.text()) print_out("{}", answer.text());
   }
   if (options.json()) print_json(answers);
+  if (options.csv()) print_csv(report::best_rows(answers));
   return all ? done : nothing_valid;
 }
 
@@ -133,7 +135,7 @@ void add_best_command(CLI::App& app, Context& context) {
   static CommonOptions options;
   static std::string path;
   add_spec_argument(*command, path);
-  add_common_options(*command, options);
+  add_common_options(*command, options, true);
   add_store_option(*command, options.store);
   command->callback([&context] { context.exit_code = show(path, options); });
 }

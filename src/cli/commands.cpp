@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/chosen_store.hpp"
+#include "base/csv.hpp"
 #include "base/style.hpp"
 #include "base/text.hpp"
 #include "cli/colours.hpp"
@@ -98,8 +99,10 @@ CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words) {
   return option->type_name(fmt::format("{}", fmt::join(words, "|")))->check(one_of(std::move(words)));
 }
 
-void add_format_option(CLI::App& command, std::string& format, const std::string& summary) {
-  restrict_to(command.add_option("--format", format, summary), {"text", "json"})
+void add_format_option(CLI::App& command, std::string& format, const std::string& summary, bool csv) {
+  std::vector<std::string> forms{"text", "json"};
+  if (csv) forms.emplace_back("csv");
+  restrict_to(command.add_option("--format", format, summary), std::move(forms))
       ->capture_default_str()
       ->group(option_group::output);
 }
@@ -146,7 +149,7 @@ void add_problem_options(CLI::App& command, CommonOptions& options) {
       ->group(option_group::problem);
 }
 
-void add_common_options(CLI::App& command, CommonOptions& options) {
+void add_common_options(CLI::App& command, CommonOptions& options, bool csv) {
   add_problem_options(command, options);
   add_backend_option(command, options,
                      "Choose the backend; auto takes the first with a device and a compiler, or the one that the spec "
@@ -154,7 +157,10 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   add_arch_option(command, options,
                   "Compile for an architecture such as sm_90a, gfx90a or x86_64_v3; default: the device's");
   add_device_option(command, options);
-  add_format_option(command, options.format);
+  if (csv)
+    add_format_option(command, options.format, "Print text, or JSON or CSV alone on standard output", true);
+  else
+    add_format_option(command, options.format);
 }
 
 void add_spec_argument(CLI::App& command, std::string& path) {
@@ -276,6 +282,8 @@ void print_json(const nlohmann::ordered_json& json, int indent) {
 void print_json(const std::vector<nlohmann::ordered_json>& answers) {
   print_json(answers.size() == 1 ? answers[0] : nlohmann::ordered_json(answers));
 }
+
+void print_csv(const std::vector<nlohmann::ordered_json>& rows) { fmt::print("{}", base::csv_text(rows)); }
 
 Place place_in(const std::string& message) {
   const std::string first = message.substr(0, message.find('\n'));

@@ -38,7 +38,7 @@ struct Context {
 
 /// The options that commands share.
 struct CommonOptions {
-  std::string format = "text";  ///< text | json
+  std::string format = "text";  ///< text | json | csv
   std::string backend = "auto";
   std::string arch;
   std::string device = "all";
@@ -49,21 +49,24 @@ struct CommonOptions {
   const spec::SuiteEntry* suite = nullptr;  ///< the spec is one of a suite, and read as that changes it
 
   bool json() const { return format == "json"; }
+  bool csv() const { return format == "csv"; }
+  bool text() const { return format == "text"; }
   std::filesystem::path store_path() const;
   spec::SpecOptions spec_options(const std::string& for_backend) const;
   target::TargetOptions target_options(target::TargetNeed need) const;
   /// The indices in --device; empty: "all". Throws Error(invalid_argument).
   std::vector<int> devices() const;
 };
-/// -D, --filter, --backend, --arch, --device and --format: of commands that read a spec for a device.
-void add_common_options(CLI::App& command, CommonOptions& options);
+/// -D, --filter, --backend, --arch, --device and --format: of commands that read a spec for a device. csv: whether the
+/// command also writes tables as CSV.
+void add_common_options(CLI::App& command, CommonOptions& options, bool csv = false);
 /// The same one by one, for commands to which only some of them mean something.
 void add_problem_options(CLI::App& command, CommonOptions& options);
 void add_backend_option(CLI::App& command, CommonOptions& options, const std::string& summary);
 void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary);
 void add_device_option(CLI::App& command, CommonOptions& options);
 void add_format_option(CLI::App& command, std::string& format,
-                       const std::string& summary = "Print text, or JSON alone on standard output");
+                       const std::string& summary = "Print text, or JSON alone on standard output", bool csv = false);
 void add_store_option(CLI::App& command, std::string& store,
                       const std::string& summary = "Use this directory of records and artifacts");
 /// The spec file argument: shared by all commands that read one.
@@ -115,6 +118,8 @@ void print_out(fmt::format_string<Arguments...> format, Arguments&&... arguments
 void print_json(const nlohmann::ordered_json& json, int indent = 2);
 /// One answer for each case: the object itself where there is one case, else the list.
 void print_json(const std::vector<nlohmann::ordered_json>& answers);
+/// Rows of a table as CSV on standard output.
+void print_csv(const std::vector<nlohmann::ordered_json>& rows);
 
 /// The place that an error's message opens with, "gemm.toml:12:9: ..."; line 0: none.
 struct Place {

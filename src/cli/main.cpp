@@ -17,6 +17,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/report_file.hpp"
 #include "cli/submit_command.hpp"
 #include "xtune/version.hpp"
 
@@ -119,6 +120,8 @@ int run_program(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every command");
   app.footer("Example:\n  xtune run configs/gemm.toml\n\n`xtune help COMMAND` lists the options of a command.");
+  cli::command_words() = words;
+  cli::command_words().insert(cli::command_words().begin(), "xtune");
   cli::Context context;
 #define COMMAND(add) cli::add(app, context);
 #include "cli/commands.def"

@@ -65,6 +65,8 @@ void RunCommand::begin_job() {
   settings.drain = &session_.drain;
   settings.transfer = options_.transfer == "auto";
   if (spec_.objective.across == spec::ObjectiveSpec::Across::each) settings.best_only = options_.rows;
+  // All rows are shown.
+  if (options_.common.json() || !options_.report.empty()) settings.best_only.reset();
   job_.emplace(std::move(settings), keeps());
 }
 
@@ -106,6 +108,7 @@ std::vector<nlohmann::ordered_json> RunCommand::results() const {
 }
 
 void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohmann::ordered_json json) {
+  if (!options_.report.empty()) reported_.keep(number, spec_, result);
   if (spec_.objective.across != spec::ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
   if (!record::best_of(result.all(), record::Objective(spec_).criterion(result.problem, result.device)))
     code_ = nothing_valid;
@@ -114,7 +117,7 @@ void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohman
   if (options_.tuning.sanitize &&
       std::any_of(failures.begin(), failures.end(), [](const report::FailureGroup& group) { return group.sanitizer; }))
     code_ = nothing_valid;
-  if (options_.common.json())
+  if (!options_.common.text())
     results_[number] = std::move(json);
   else
     print_case(result);
@@ -140,13 +143,14 @@ bool RunCommand::chooses_across() const {
 }
 
 void RunCommand::show_across() {
+  for (std::size_t i = 0; i < tuned_.size() && !options_.report.empty(); ++i) reported_.keep(i, spec_, tuned_[i]);
   std::vector<run::RunCase> cases;
   for (const run::TuneResult& each : tuned_) cases.push_back({&spec_, &each});
   const record::RecordSet stored = spec_.replays() ? record::RecordSet() : job_->stored(spec_, target_);
   tell_warnings(stored.warnings);
   const auto choice = run::choose_across(cases, target_, stored.records);
   if (!choice) code_ = nothing_valid;
-  if (options_.common.json()) {
+  if (!options_.common.text()) {
     for (auto& [number, json] : results_) json["across"] = report::across_json(spec_, choice, number);
   } else {
     say(report::across_text(spec_, choice));

@@ -171,6 +171,9 @@ void add_output_options(CLI::App& command, RunOptions& options) {
       ->type_name("FILE")
       ->envname("XTUNE_LOG")
       ->group(option_group::output);
+  command.add_option("--report", options.report, "Write an HTML report of the run to a file")
+      ->type_name("FILE")
+      ->group(option_group::output);
   command.add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
   command.add_flag("--dry-run", options.dry_run, "Print the commands of a [process] spec, and run nothing")
       ->group(option_group::output);
@@ -184,7 +187,7 @@ void add_run_command(CLI::App& app, Context& context) {
   static RunOptions options;
   add_specs_argument(*command, options.paths);
   add_search_options(*command, options);
-  add_common_options(*command, options.common);
+  add_common_options(*command, options.common, true);
   command
       ->add_flag("--sanitize", options.tuning.sanitize,
                  "Compile kernels of the host backend with AddressSanitizer and UBSan, which name the line of a bad "
@@ -203,6 +206,8 @@ void add_run_command(CLI::App& app, Context& context) {
       if (const std::string complaint = search::strategy_complaint(options.search.strategy); !complaint.empty())
         throw Error(ErrorKind::invalid_argument, "--strategy: " + complaint);
     if (command->count("--top") > 0) options.rows = options.tuning.top;
+    if (options.dry_run && options.common.csv())
+      throw Error(ErrorKind::invalid_argument, "--dry-run prints text or JSON, not CSV");
     if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
     context.exit_code = run_specs(options);
   });

@@ -14,6 +14,7 @@
 #include "base/suspension.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
+#include "cli/report_file.hpp"
 #include "cluster/claims.hpp"
 #include "cluster/job_end.hpp"
 #include "cluster/launcher.hpp"
@@ -35,6 +36,7 @@ struct RunOptions {
   std::string transfer = "auto";
   std::size_t rows = 10;
   std::string exec_prefix, partition;
+  std::string report;  ///< file of an HTML report; empty: none
   bool quiet = false, dry_run = false, requeue = false;
   std::string walltime = "auto";
 };
@@ -111,6 +113,7 @@ class RunCommand {
   /// What this process would print were it the one; unset: it shares nothing, and has printed all of it.
   std::optional<SharedAnswer>& answer() { return answer_; }
   const std::string& unsaid() const { return unsaid_; }
+  const ReportedCases& reported() const { return reported_; }  ///< for --report
   bool shares() const { return rank_.has_value(); }
   const std::string& arch() const { return target_.device.arch; }
 
@@ -157,6 +160,7 @@ class RunCommand {
   std::map<std::size_t, nlohmann::ordered_json> results_;  ///< by case
   std::map<std::size_t, run::TuneResult> tuned_by_case_;
   std::vector<run::TuneResult> tuned_;  ///< the same in order, once all are there
+  ReportedCases reported_;
 };
 
 }  // namespace xtune::cli

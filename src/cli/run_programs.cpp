@@ -137,12 +137,12 @@ int RunCommand::print_commands() {
     const resolve::CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch,
                                               target_.backend.toolchain, false);
     const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
-    if (!options_.common.json() && !problem.empty()) print_out("# problem: {}\n", space::shown_text(problem));
+    if (options_.common.text() && !problem.empty()) print_out("# problem: {}\n", space::shown_text(problem));
     if (count < space.size())
       tell("{} of {} configurations, in the order of the space (--evals says how many)\n", count, space.size());
     for (std::uint64_t index = 0; index < count; ++index) {
       const Commands commands = commands_of(resolver, space.at(index));
-      if (!options_.common.json()) {
+      if (options_.common.text()) {
         print_lines(spec_, commands, built);
         continue;
       }

@@ -70,7 +70,7 @@ int RunCommand::replay() {
     json["simulated"] = true;
     json["recording"] = recording.name;
     show(number, result, std::move(json));
-    if (!options_.common.json())
+    if (options_.common.text())
       say(fmt::format("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name));
     if (session_.ends()) break;
   }

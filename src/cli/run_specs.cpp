@@ -6,6 +6,7 @@
 
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "cli/report_file.hpp"
 #include "cli/run_command.hpp"
 #include "cli/spec_list.hpp"
 #include "cluster/shared_study.hpp"
@@ -101,6 +102,13 @@ struct TextPrinter {
   std::vector<Unsaid> unsaid;
 };
 
+/// Of several processes of a job one writes.
+void write_report(const RunOptions& options, const RunSession& session, const std::vector<report::ReportCase>& cases) {
+  if (options.report.empty() || !session.tells) return;
+  const ReportFile file = write_report_file(options.report, cases, command_words());
+  if (!options.quiet) tell("{}\n", report_line(options.report, cases.size(), file));
+}
+
 }  // namespace
 
 int run_specs(const RunOptions& options) {
@@ -110,24 +118,27 @@ int run_specs(const RunOptions& options) {
   Answers answers;
   JsonPrinter json_printer;
   TextPrinter text_printer;
+  std::vector<report::ReportCase> reported;
   const auto run_one = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
     RunOptions one = options;
     one.path = item.path;
     one.common = options_for(item, options.common);
     RunCommand run(one, session);
     const int code = run.go();
-    options.common.json() ? json_printer.add(run) : text_printer.add(run);
+    options.common.text() ? text_printer.add(run) : json_printer.add(run);
     own = run.results();
+    run.reported().append_to(reported);
     return code;
   };
   const int code =
       for_each_spec(list, begin_elsewhere(list, session), answers, run_one, [&] { return session.ends(); });
-  if (options.common.json())
+  write_report(options, session, reported);
+  if (!options.common.text())
     json_printer.print(options, session, list.several, [&] {
       if (options.dry_run && !list.several)
         print_json(nlohmann::ordered_json(answers.front()));
       else
-        print_answers(list, answers);
+        print_answers(list, answers, options.common.csv());
     });
   else
     text_printer.print_what_is_left(session);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/text.hpp"
+#include "report/answer_rows.hpp"
 
 namespace xtune::cli {
 
@@ -125,10 +126,12 @@ int for_each_spec(const SpecList& list, const std::vector<std::size_t>& order, s
   return code;
 }
 
-void print_answers(const SpecList& list, const std::vector<std::vector<Json>>& answers) {
+void print_answers(const SpecList& list, const std::vector<std::vector<Json>>& answers, bool csv) {
   std::vector<Json> all;
   for (const std::vector<Json>& each : answers) all.insert(all.end(), each.begin(), each.end());
-  if (list.several)
+  if (csv)
+    print_csv(report::run_rows(all));
+  else if (list.several)
     print_json(Json(all));
   else
     print_json(all);

@@ -48,7 +48,8 @@ int for_each_spec(
     const std::function<bool()>& stopped = [] { return false; });
 /// 0, 1, 2 ... of them.
 std::vector<std::size_t> in_order(const SpecList& list);
-/// The answers of all, as print_json prints those of one.
-void print_answers(const SpecList& list, const std::vector<std::vector<nlohmann::ordered_json>>& answers);
+/// The answers of all, as print_json prints those of one; csv: their tables as one.
+void print_answers(const SpecList& list, const std::vector<std::vector<nlohmann::ordered_json>>& answers,
+                   bool csv = false);
 
 }  // namespace xtune::cli

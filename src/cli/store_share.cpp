@@ -9,6 +9,7 @@
 #include "cli/store_commands.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/export.hpp"
+#include "core/store/measurements.hpp"
 #include "core/store/merge.hpp"
 #include "dispatch/bundled_spec.hpp"
 
@@ -78,7 +79,9 @@ int export_store(const ShipFlags& flags) {
   filter.problem = problem_of(flags.defines);
   std::vector<std::string> warnings;
   std::string text;
-  if (flags.form == "kernel-tuner") {
+  if (flags.form == "csv") {
+    text = store::export_csv(store::measurements_of(flags.common.path(), filter, warnings));
+  } else if (flags.form == "kernel-tuner") {
     text = base::printable_json(store::export_kernel_tuner(flags.common.path(), filter, warnings).dump(1)) + "\n";
   } else {
     const std::vector<store::Winner> winners = store::winners_of(flags.common.path(), filter, warnings);
@@ -136,8 +139,9 @@ void add_store_export(CLI::App& store, Context& context) {
       ->group(option_group::problem);
   restrict_to(command->add_option("--format", flags.form,
                                   "Write a JSON list of winners, a header with C++ constants and a choice among them, "
-                                  "or all measurements of one kernel, device and problem as Kernel Tuner's T4 results"),
-              {"json", "header", "kernel-tuner"})
+                                  "all measurements of one kernel, device and problem as Kernel Tuner's T4 results, or "
+                                  "a line of CSV for each record, pruned and failed ones too, in the order of time"),
+              {"json", "header", "kernel-tuner", "csv"})
       ->capture_default_str()
       ->group(option_group::output);
   command->add_option("-o,--output", flags.output, "Write to a file; default: standard output")

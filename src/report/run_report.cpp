@@ -19,6 +19,7 @@
 #include "report/failures.hpp"
 #include "report/results_table.hpp"
 #include "report/table.hpp"
+#include "report/trace.hpp"
 #include "report/wrap.hpp"
 
 namespace xtune::report {
@@ -309,6 +310,7 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
   json["counts"] = nlohmann::ordered_json::object();
   for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
   json["failures"] = failures_json(result);
+  json["trace"] = trace_json(spec, result);
   json["seconds"] = {{"total", result.total_s},
                      {"compile_cpu", result.compile_cpu_s},
                      {"compile_wall", result.compile_wall_s},

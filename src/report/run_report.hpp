@@ -23,8 +23,8 @@ struct TextLayout {
 std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
                      const TextLayout& layout = {});
 
-/// {"kernel", "device", "problem", "best", "top", "finals", "counts", "failures", "seconds", "from_store"}; best is
-/// null when nothing passed, finals where none were held; top lists the `rows` best.
+/// {"kernel", "device", "problem", "best", "top", "finals", "counts", "failures", "trace", "seconds", "from_store"};
+/// best is null when nothing passed, finals where none were held; top lists the `rows` best, trace all that was tried.
 nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
 
 /// The configuration chosen for all cases, and what it costs in each, by [objective] across.

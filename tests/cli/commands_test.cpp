@@ -86,7 +86,7 @@ TEST_CASE("A word that is wrong is named, with the word that was meant") {
   expect({"run", "--stor=x"}, "unknown option '--stor' (did you mean '--store'?)");
   expect({"-v"}, "unknown option '-v' (did you mean '-");
   expect({"devices", "here"}, "unexpected argument 'here'");
-  expect({"run", spec, "--format", "jsno"}, "--format: 'jsno' is not one of text, json (did you mean 'json'?)");
+  expect({"run", spec, "--format", "jsno"}, "--format: 'jsno' is not one of text, json, csv (did you mean 'json'?)");
   expect({"compile", spec, "--backend", "host", "--arch", "h100"},
          "unknown architecture 'h100' (did you mean 'sm_90a', the architecture of NVIDIA H100 SXM?)");
   expect({"candidates", "--template", "matmul", "--arch", "mi300"},

@@ -163,7 +163,7 @@ static std::vector<const Product*> products_like(std::string_view word) {
       if (name == product.name) found.push_back(&product);
   if (!found.empty() || word.size() < 3) return found;
   for (const Product& product : products)
-    if (lower(product.name).find(lower(word)) != std::string::npos) found.push_back(&product);
+    if (base::lower_case(product.name).find(base::lower_case(word)) != std::string::npos) found.push_back(&product);
   return found;
 }
 

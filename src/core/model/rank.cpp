@@ -19,13 +19,6 @@ std::uint64_t mixed(std::uint64_t hash, double value) {
   return base::mix64(hash ^ std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
 }
 
-DType type_of(const spec::Spec& spec) {
-  if (spec.candidates->dtype) return *spec.candidates->dtype;
-  for (const spec::ArgSpec& arg : spec.args)
-    if (arg.kind == spec::ArgKind::buffer && arg.role != spec::ArgRole::out) return arg.dtype;
-  return DType::f32;
-}
-
 /// Configurations that the model cannot tell apart.
 struct Group {
   double cost = 0;
@@ -42,7 +35,7 @@ class Scorer {
       : candidate_(*find_template(spec.candidates->template_name)),
         space_(space),
         device_(device),
-        type_(type_of(spec)),
+        type_(input_type(spec)),
         mode_(mode),
         ranking_(ranking),
         fields_(spec, space, problem, device::device_facts(device.info), candidate_) {}
@@ -187,6 +180,13 @@ std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) 
 }
 
 }  // namespace
+
+DType input_type(const spec::Spec& spec) {
+  if (spec.candidates->dtype) return *spec.candidates->dtype;
+  for (const spec::ArgSpec& arg : spec.args)
+    if (arg.kind == spec::ArgKind::buffer && arg.role != spec::ArgRole::out) return arg.dtype;
+  return DType::f32;
+}
 
 Ranking rank_candidates(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                         const device::DeviceModel& device, const RankOptions& options) {

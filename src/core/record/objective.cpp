@@ -95,7 +95,7 @@ double Objective::score(const Record& record, double time_ms) const {
 Criterion Objective::criterion(const Bindings& problem, const device::DeviceInfo& device) const {
   Criterion criterion(spec_.measure.statistic);
   if (follows_time(problem, device)) return criterion;
-  criterion.score = [this](const Record& record, double time_ms) { return score(record, time_ms); };
+  criterion.score = [own = *this](const Record& record, double time_ms) { return own.score(record, time_ms); };
   criterion.times = names_time();
   criterion.objective.clear();
   for (const spec::ObjectiveSpec::Goal& goal : spec_.objective.goals)

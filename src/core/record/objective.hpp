@@ -27,7 +27,8 @@ class Objective {
   bool names_time() const;
 
   /// One goal: its value (less its sign where it is maximised); two: the geometric mean of both, as search_score has
-  /// it, so that a configuration is better when it gains more in one, by ratio, than it loses in the other.
+  /// it, so that a configuration is better when it gains more in one, by ratio, than it loses in the other. Needs the
+  /// spec, not this object.
   Criterion criterion(const Bindings& problem, const device::DeviceInfo& device) const;
 
   /// What search strategies are told, which want positive numbers: a value that is maximised as its inverse; below 1e-9

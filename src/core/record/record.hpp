@@ -68,6 +68,11 @@ double kept_time_ms(double time_ms) noexcept;
 /// Neither of them: what a search goes by.
 inline bool is_first(const Record& record) { return !record.drift && record.finals.empty(); }
 
+/// By the time when they ended; of equal times finals, which follow what they decide on, come last.
+inline bool is_earlier(const Record& a, const Record& b) {
+  return a.unix_time_ms != b.unix_time_ms ? a.unix_time_ms < b.unix_time_ms : a.finals.empty() && !b.finals.empty();
+}
+
 /// Whether its kernel was built with --sanitize: its times are not the kernel's.
 bool is_sanitized(const Record& record);
 

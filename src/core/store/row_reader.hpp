@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/device/device_info.hpp"
+#include "core/measure/statistics.hpp"
 #include "core/record/line_reader.hpp"
 #include "core/space/value.hpp"
 #include "core/store/stored_config.hpp"

@@ -45,6 +45,15 @@ std::vector<std::int64_t> order(const Spec& spec, const std::vector<Record>& rec
 
 }  // namespace
 
+TEST_CASE("A criterion needs the spec, and not the objective that made it") {
+  const Spec spec = spec_of("[objective]\nminimize = \"BLOCK * time_ms\"\n");
+  const Record record = record_of(3, 2);
+  auto objective = std::make_unique<Objective>(spec);
+  const Criterion criterion = objective->criterion(record.problem, record.device);
+  objective.reset();
+  CHECK(criterion.of(record) == doctest::Approx(6));
+}
+
 TEST_CASE("Without an objective it is the time; with one its values are those of its goals") {
   const Spec plain = spec_of("");
   CHECK(Objective(plain).values(record_of(1, 2)) == std::vector<double>{2});

@@ -11,6 +11,7 @@
 #include "base/subprocess.hpp"
 #include "core/build/cache.hpp"
 #include "core/store/export.hpp"
+#include "core/store/measurements.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
@@ -285,4 +286,34 @@ TEST_CASE("exports as JSON: winners, and Kernel Tuner's results of one task") {
   CHECK(first.at("times").at("runtimes").size() == 9);
   CHECK(first.at("measurements")[0].at("value") == doctest::Approx(32));
   CHECK(first.at("timestamp") == "2023-11-14T22:13:20+00:00");
+}
+
+TEST_CASE("CSV has a line for each record in the order of time, failed and pruned ones too") {
+  const TemporaryDirectory store;
+  std::vector<Record> records;
+  for (const Outcome outcome : {Outcome::ok, Outcome::pruned, Outcome::crashed}) {
+    records.push_back(stored_record(store.path(), 1024, 32 << records.size(), 1));
+    records.back().outcome = outcome;
+    records.back().unix_time_ms -= static_cast<std::int64_t>(records.size());  // written last to first
+    records.back().message = outcome == Outcome::crashed ? "killed, by \"signal 9\"" : "";
+    if (outcome == Outcome::crashed) records.back().time_ms = {}, records.back().samples_ms.clear();
+  }
+  write_records(store.path(), records);
+  std::vector<std::string> warnings;
+  const auto measurements = measurements_of(store.path(), {}, warnings);
+  REQUIRE(measurements.size() == 1);
+  REQUIRE(measurements[0].records.size() == 3);
+  CHECK(measurements[0].records.front().outcome == Outcome::crashed);
+  const std::string csv = export_csv(measurements);
+  CHECK(csv.starts_with("kernel,backend,arch,device,problem.M,config."));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
+  CHECK(csv.find(",crashed,,,,,,,0,") != std::string::npos);
+  CHECK(csv.find("\"killed, by \"\"signal 9\"\"\"") != std::string::npos);
+  CHECK(csv.find(",pruned,1.0,") != std::string::npos);
+  CHECK(warnings.empty());
+  WinnerFilter filter;
+  filter.problem = {{"M", "7"}};
+  CHECK_THROWS_AS(measurements_of(store.path(), filter, warnings), Error);
+  filter.problem = {{"K", "7"}};
+  CHECK_THROWS_WITH_AS(measurements_of(store.path(), filter, warnings), doctest::Contains("no stored problem"), Error);
 }

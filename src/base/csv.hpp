@@ -1,0 +1,16 @@
+// Tables as comma-separated values.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace xtune::base {
+
+/// RFC 4180, but with lines that end in "\n": a header, then a line for each object. Members of objects inside become
+/// columns of their own, "config.BLOCK"; columns are in the order of their first appearance, and those that an object
+/// lacks, or has as null, are empty. Lists are JSON texts; control characters of texts are escaped (printable_lines).
+/// Empty: no objects.
+std::string csv_text(const std::vector<nlohmann::ordered_json>& objects);
+
+}  // namespace xtune::base

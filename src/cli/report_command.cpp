@@ -1,0 +1,172 @@
+// xtune report: one HTML file of what a store holds.
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/report_file.hpp"
+#include "cli/stored_answers.hpp"
+#include "core/record/across.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/store/measurements.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct ReportOptions {
+  CommonOptions common;
+  std::string source, output = "report.html";
+  std::vector<std::string> kernels;
+};
+
+using SharedSpec = std::shared_ptr<const spec::Spec>;
+
+/// What `xtune best` answers for one problem, with all records of the problem and device that the answer is of.
+report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const target::Target& target,
+                                const StoredAnswers& stored) {
+  record::SpecFit fit(*spec, problem, target.device, target.arch, target.backend.toolchain);
+  const record::LookupResult found = stored.look_up(problem, fit);
+  const record::LookupRules rules = fit.rules();
+  const Bindings& measured = found.record ? found.record->problem : problem;
+  const device::DeviceInfo& device = found.record ? found.record->device : target.device;
+  const record::KeyFit worst = found.record ? record::key_fit(found.differences) : record::KeyFit::differs;
+  std::vector<record::Record> records;
+  for (const record::Record* record : record::answering(stored.records(), measured, device, rules, worst))
+    records.push_back(*record);
+  report::ReportCase one = report::make_report_case(spec, measured, device, std::move(records));
+  if (one.best) report::answer_with(one, found.record ? found.record->key : "");
+  one.asked = problem;
+  one.match = found.match;
+  if (!found.record)
+    for (const std::string& reason : found.reasons) one.notes.push_back(reason);
+  if (found.stale)
+    one.notes.push_back("Stale: " + record::driver_change(found.record->device, target.device) + ".");
+  else if (!found.differences.empty())
+    one.notes.push_back("Measured with another " + build::part_names(found.differences) + " than the spec has now.");
+  return one;
+}
+
+std::vector<report::ReportCase> cases_of_spec(const ReportOptions& options) {
+  if (!options.kernels.empty())
+    throw Error(ErrorKind::invalid_argument, "--kernel chooses among a store's kernels; a spec has one");
+  const target::Target target = target_for(options.source, options.common, target::TargetNeed::device_or_named);
+  const auto spec = std::make_shared<const spec::Spec>(load_spec_for(options.source, options.common, target));
+  const StoredAnswers stored(*spec, options.common, target, true);
+  std::vector<report::ReportCase> cases;
+  for (const Bindings& problem : spec->cases) cases.push_back(case_of_spec(spec, problem, target, stored));
+  return cases;
+}
+
+store::WinnerFilter filter_of(const ReportOptions& options) {
+  store::WinnerFilter filter;
+  if (!options.common.arch.empty()) filter.archs = {options.common.arch};
+  filter.kernels = options.kernels;
+  for (const auto& [name, value] : options.common.spec_options("").defines) filter.problem[name] = value;
+  return filter;
+}
+
+/// Equal for records that one answer is of.
+std::string group_of(const record::Record& record) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", record.kernel, space::bindings_text(record.problem),
+                     record.device.backend, record.device.arch, record.device.name, record.device.compute_units);
+}
+
+/// Every problem on every kind of device of one kernel on one architecture.
+void add_cases(store::StoredMeasurements& part, std::vector<report::ReportCase>& cases) {
+  const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, part.records));
+  std::map<std::string, std::vector<record::Record>> groups;
+  std::erase_if(part.records, record::is_sanitized);
+  for (record::Record& record : part.records) groups[group_of(record)].push_back(std::move(record));
+  for (auto& [name, records] : groups) {
+    const Bindings problem = records.front().problem;
+    const device::DeviceInfo device = records.front().device;
+    cases.push_back(report::make_report_case(spec, problem, device, std::move(records)));
+  }
+}
+
+/// What answers without a spec is what `store export` writes.
+void answer_as_exported(const ReportOptions& options, std::vector<report::ReportCase>& cases) {
+  std::vector<std::string> told_before;
+  store::WinnerFilter filter = filter_of(options);
+  filter.problem.clear();
+  std::map<std::string, std::string> winners;  // keys, by group
+  for (const store::Winner& winner : store::winners_of(options.source, filter, told_before))
+    winners[group_of(winner.record)] = winner.record.key;
+  for (report::ReportCase& one : cases)
+    if (one.best) report::answer_with(one, winners[group_of(*one.best->record)]);
+}
+
+std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
+  std::vector<std::string> warnings;
+  std::vector<store::StoredMeasurements> measurements =
+      store::measurements_of(options.source, filter_of(options), warnings);
+  tell_warnings(warnings);
+  std::vector<report::ReportCase> cases;
+  for (store::StoredMeasurements& part : measurements) add_cases(part, cases);
+  answer_as_exported(options, cases);
+  if (cases.empty())
+    throw Error(ErrorKind::nothing_valid, base::printable(options.source) + ": the store has no records");
+  return cases;
+}
+
+/// What measures what the report is of.
+std::vector<std::string> run_words(const ReportOptions& options) {
+  std::vector<std::string> words{"xtune", "run", options.source};
+  const auto add = [&](const char* name, const std::string& value) {
+    words.emplace_back(name);
+    words.push_back(value);
+  };
+  for (const std::string& define : options.common.defines) add("-D", define);
+  for (const std::string& filter : options.common.filters) add("--filter", filter);
+  if (options.common.backend != "auto") add("--backend", options.common.backend);
+  if (options.common.device != "all") add("--device", options.common.device);
+  return words;
+}
+
+int write_stored_report(const ReportOptions& options) {
+  std::error_code ignored;
+  const bool store = std::filesystem::is_directory(options.source, ignored);
+  const std::vector<report::ReportCase> cases = store ? cases_of_store(options) : cases_of_spec(options);
+  const ReportFile file =
+      write_report_file(options.output, cases, store ? std::vector<std::string>() : run_words(options));
+  if (options.common.json())
+    print_json(nlohmann::ordered_json{{"report", options.output},
+                                      {"problems", cases.size()},
+                                      {"records", file.records},
+                                      {"answered", file.answered},
+                                      {"bytes", file.bytes}});
+  else
+    print_out("{}\n", report_line(options.output, cases.size(), file));
+  return file.answered > 0 ? done : nothing_valid;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand(
+      "report", "Write an HTML report of stored results: the answer, the search, what decides the time, what failed");
+  add_example(*command, "xtune report configs/gemm.toml -o gemm.html\n  xtune report ~/.cache/xtune --kernel gemm");
+  static ReportOptions options;
+  command
+      ->add_option(
+          "source", options.source,
+          "A spec (TOML), for what the store answers to it, or the directory of a store, for all that it holds")
+      ->type_name("SPEC|STORE")
+      ->required();
+  add_common_options(*command, options.common);
+  command->add_option("--kernel", options.kernels, "Take only this kernel of a store; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+  command->add_option("-o,--output", options.output, "Write to this file")
+      ->type_name("FILE")
+      ->capture_default_str()
+      ->group(option_group::output);
+  add_store_option(*command, options.common.store);
+  command->callback([&context] { context.exit_code = write_stored_report(options); });
+}
+
+}  // namespace xtune::cli

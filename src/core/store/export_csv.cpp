@@ -1,0 +1,75 @@
+// Records as lines of a CSV table.
+#include <nlohmann/json.hpp>
+
+#include "base/csv.hpp"
+#include "core/record/record_json.hpp"
+#include "core/store/measurements.hpp"
+
+namespace xtune::store {
+namespace {
+
+using CsvRow = nlohmann::ordered_json;
+
+CsvRow members_of(const Bindings& bindings) {
+  CsvRow json = CsvRow::object();
+  for (const auto& [name, value] : bindings) json[name] = record::to_json(value);
+  return json;
+}
+
+template <class T>
+CsvRow known(const std::optional<T>& value) {
+  return value ? CsvRow(*value) : CsvRow();
+}
+CsvRow known(double value) { return value != 0 ? CsvRow(value) : CsvRow(); }
+
+CsvRow csv_row(const record::Record& record) {
+  const bool timed = record.time_ms.count > 0;
+  const auto time = [&](double ms) { return timed ? CsvRow(ms) : CsvRow(); };
+  CsvRow json{{"kernel", record.kernel},
+              {"backend", record.device.backend},
+              {"arch", record.device.arch},
+              {"device", record.device.name}};
+  json["problem"] = members_of(record.problem);
+  json["config"] = members_of(record.config);
+  json.update(CsvRow{{"outcome", to_string(record.outcome)},
+                     {"median_ms", time(record.time_ms.median)},
+                     {"low_ms", time(record.time_ms.low)},
+                     {"high_ms", time(record.time_ms.high)},
+                     {"min_ms", time(record.time_ms.min)},
+                     {"mean_ms", time(record.time_ms.mean)},
+                     {"max_ms", time(record.time_ms.max)},
+                     {"samples", record.time_ms.count},
+                     {"stage", record.stage},
+                     {"message", record.message},
+                     {"registers", known(record.usage.registers)},
+                     {"spilled_bytes", known(record.usage.spilled_bytes)},
+                     {"static_shared_bytes", known(record.usage.static_shared_bytes)},
+                     {"dynamic_shared_bytes", record.dynamic_shared_bytes},
+                     {"compile_s", record.compile_s},
+                     {"bench_s", record.bench_s},
+                     {"clock_mhz", known(record.telemetry.clock_mhz)},
+                     {"temperature_c", known(record.telemetry.temperature_c)},
+                     {"power_w", known(record.telemetry.power_w)},
+                     {"energy_j", known(record.telemetry.energy_j)},
+                     {"tainted", record.tainted.empty() ? CsvRow() : CsvRow(record.tainted)},
+                     {"drift", record.drift},
+                     {"finals", record.finals},
+                     {"unix_time_ms", record.unix_time_ms},
+                     {"host", record.host},
+                     {"attempt", record.attempt},
+                     {"toolchain", record.toolchain},
+                     {"driver", record.device.driver},
+                     {"key", record.key}});
+  return json;
+}
+
+}  // namespace
+
+std::string export_csv(const std::vector<StoredMeasurements>& measurements) {
+  std::vector<CsvRow> rows;
+  for (const StoredMeasurements& part : measurements)
+    for (const record::Record& record : part.records) rows.push_back(csv_row(record));
+  return base::csv_text(rows);
+}
+
+}  // namespace xtune::store

@@ -1,0 +1,20 @@
+// The report as one HTML file that needs nothing else.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "report/report_data.hpp"
+
+namespace xtune::report {
+
+/// A pure function of the data. The file loads nothing: its Content-Security-Policy allows its own style and script by
+/// their hashes, and nothing else. At most 1 MB for 5,000 records: plots draw about 2,000 marks of all cases together
+/// and keep the extremes; tables list the best.
+std::string report_page(const ReportData& data);
+
+/// The page's style and script.
+std::string_view page_style();
+std::string_view page_script();
+
+}  // namespace xtune::report
