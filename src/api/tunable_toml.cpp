@@ -5,6 +5,7 @@
 
 #include "api/tunable_state.hpp"
 #include "base/named.hpp"
+#include "core/spec/spec.hpp"
 
 namespace xtune {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/deadline.hpp"
 #include "base/event_loop.hpp"
 #include "base/subprocess.hpp"
+#include "base/text.hpp"
 
 namespace xtune::base {
 namespace {

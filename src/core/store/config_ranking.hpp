@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/measure/statistics.hpp"
 #include "core/record/ranking.hpp"
 #include "core/store/stored_config.hpp"
 

@@ -1,6 +1,7 @@
 // Tests of scales, ticks, thinning, escaping and the SVG of a plot.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 

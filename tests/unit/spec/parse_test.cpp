@@ -1,6 +1,7 @@
 // What a good spec becomes: every section, overlays, cases and -D.
 #include <doctest/doctest.h>
 
+#include "core/spec/template_text.hpp"
 #include "specs.hpp"
 
 using namespace xtune::space;

@@ -13,6 +13,7 @@
 
 using namespace xtune::backend;
 using namespace xtune::base;
+using namespace xtune::build;
 using namespace xtune::measure;
 
 using namespace xtune;
