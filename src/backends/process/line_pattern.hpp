@@ -16,7 +16,8 @@ class LinePattern {
     std::string text;   ///< the first group, or the whole match
     std::string after;  ///< the rest of the line
   };
-  /// In the last line that matches any part of it; nullopt: none does. Throws NoNumber for an expression that takes too many steps, as those do that repeat a repetition: "(a+)+".
+  /// In the last line that matches any part of it; nullopt: none does. Throws NoNumber for an expression that takes too
+  /// many steps, as those do that repeat a repetition: "(a+)+".
   std::optional<Match> last_match(const std::string& text) const;
   /// Whether a line matches: any part of it. Throws as above.
   bool matches(const std::string& text) const;

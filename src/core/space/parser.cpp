@@ -30,50 +30,10 @@ constexpr std::array<FunctionEntry, 8> functions{{
     {"float", Function::to_float, 1, 1},
 }};
 
-class Parser {
+/// Writes the instructions of an expression.
+class CodeWriter {
  public:
-  Parser(std::string_view text, const Expression::Derived* derived) : lexer_(text), derived_(derived) {
-    code_.text = text;
-  }
-
-  Expression::Code parse() {
-    if (lexer_.peek().kind == Token::Kind::end) throw ExpressionError("the expression is empty", 0);
-    expression();
-    if (lexer_.peek().kind != Token::Kind::end) unexpected("an operator or the end");
-    for (const Value& value : code_.values) code_.constants.push_back(Scalar::of(value));
-    return std::move(code_);
-  }
-
- private:
-  // The grammar recurses through parentheses, lists, arguments, `not`, signs and the right side of **.
-  struct Nesting {
-    explicit Nesting(Parser& parser) : depth(parser.depth_) {
-      if (++depth > deepest)
-        throw ExpressionError("the expression is nested deeper than 200 levels", parser.lexer_.peek().column);
-    }
-    ~Nesting() { --depth; }
-    int& depth;
-  };
-
-  bool at(std::string_view word) const {
-    const Token& token = lexer_.peek();
-    return (token.kind == Token::Kind::symbol || token.kind == Token::Kind::name) && token.word == word;
-  }
-  bool accept(std::string_view word) {
-    if (!at(word)) return false;
-    lexer_.next();
-    return true;
-  }
-  void expect(std::string_view word) {
-    if (!accept(word)) unexpected("'" + std::string(word) + "'");
-  }
-  [[noreturn]] void unexpected(const std::string& wanted) const {
-    const Token& token = lexer_.peek();
-    if (token.kind == Token::Kind::end)
-      throw ExpressionError("expected " + wanted + " but the expression ends", token.column);
-    throw ExpressionError("expected " + wanted + ", got '" + std::string(token.word.substr(0, 40)) + "'", token.column,
-                          std::string(token.word));
-  }
+  explicit CodeWriter(std::string_view text) { code_.text = text; }
 
   // change: what the instruction does to the height of the stack.
   std::size_t emit(Opcode opcode, int change, std::size_t column, std::size_t operand = 0, std::uint8_t detail = 0) {
@@ -91,24 +51,6 @@ class Parser {
     emit(Opcode::constant, 1, column, code_.values.size() - 1);
   }
 
-  // VALUE if CONDITION else OTHER
-  void expression() {
-    const std::size_t value = code_.instructions.size();
-    const int height = height_;
-    disjunction();
-    if (!at("if")) return;
-    const Nesting nesting(*this);
-    const std::size_t column = lexer_.next().column, condition = code_.instructions.size();
-    disjunction();
-    expect("else");
-    const std::size_t branch = condition_first(value, condition, column);
-    const std::size_t jump = emit(Opcode::jump, 0, column);
-    land(branch);
-    height_ = height;  // of the two values one is computed
-    expression();
-    land(jump);
-  }
-
   // The condition is written behind the value and computed before it. Returns the place of the branch between them.
   std::size_t condition_first(std::size_t value, std::size_t condition, std::size_t column) {
     auto& code = code_.instructions;
@@ -121,166 +63,6 @@ class Parser {
     const std::size_t branch = value + end - condition;
     code.insert(at(branch), {Opcode::branch, 0, 0, static_cast<std::uint32_t>(column)});
     return branch;
-  }
-
-  void disjunction() {
-    short_circuit("or", Opcode::skip_if_true, [this] { conjunction(); });
-  }
-  void conjunction() {
-    short_circuit("and", Opcode::skip_if_false, [this] { negation(); });
-  }
-
-  template <class Operand>
-  void short_circuit(std::string_view word, Opcode opcode, Operand operand) {
-    operand();
-    while (at(word)) {
-      const std::size_t jump = emit(opcode, -1, lexer_.next().column);
-      operand();
-      land(jump);
-    }
-  }
-
-  void negation() {
-    if (!at("not")) return comparison();
-    const Nesting nesting(*this);
-    const std::size_t column = lexer_.next().column;
-    negation();
-    emit(Opcode::logical_not, 0, column);
-  }
-
-  std::optional<Relation> relation() const {
-    for (const Relation candidate : {Relation::equal, Relation::not_equal, Relation::less, Relation::less_equal,
-                                     Relation::greater, Relation::greater_equal})
-      if (lexer_.peek().kind == Token::Kind::symbol && at(symbol(candidate))) return candidate;
-    return std::nullopt;
-  }
-
-  void comparison() {
-    sum();
-    std::vector<std::size_t> jumps;
-    for (;;) {
-      if (at("in") || at("not")) {
-        membership();
-        if (relation() || at("in") || at("not")) unexpected("parentheses around a comparison that follows `in [..]`");
-        break;
-      }
-      const auto first = relation();
-      if (!first) break;
-      const std::size_t column = lexer_.next().column;
-      sum();
-      const auto detail = static_cast<std::uint8_t>(*first);
-      if (!relation() && !at("in") && !at("not")) {
-        emit(Opcode::compare, -1, column, 0, detail);
-        break;
-      }
-      jumps.push_back(emit(Opcode::chain, -1, column, 0, detail));
-    }
-    for (const std::size_t jump : jumps) land(jump);
-  }
-
-  void membership() {
-    const bool negated = at("not");
-    const std::size_t column = lexer_.next().column;
-    if (negated) expect("in");
-    if (!at("[")) unexpected("a list in [..] after 'in'");
-    lexer_.next();
-    const std::size_t count = list("]");
-    emit(Opcode::contains, -static_cast<int>(count), column, count);
-    if (negated) emit(Opcode::logical_not, 0, column);
-  }
-
-  // Elements up to the closing bracket; a trailing comma is allowed, as in Python.
-  std::size_t list(std::string_view close) {
-    const Nesting nesting(*this);
-    std::size_t count = 0;
-    while (!accept(close)) {
-      expression();
-      ++count;
-      if (!accept(",") && !at(close)) unexpected("',' or '" + std::string(close) + "'");
-    }
-    return count;
-  }
-
-  void left_associative(std::initializer_list<Arithmetic> operations, void (Parser::*operand)()) {
-    (this->*operand)();
-    for (;;) {
-      const auto* const operation = std::find_if(operations.begin(), operations.end(), [this](Arithmetic candidate) {
-        return lexer_.peek().kind == Token::Kind::symbol && at(symbol(candidate));
-      });
-      if (operation == operations.end()) return;
-      const std::size_t column = lexer_.next().column;
-      (this->*operand)();
-      emit(Opcode::arithmetic, -1, column, 0, static_cast<std::uint8_t>(*operation));
-    }
-  }
-  void sum() { left_associative({Arithmetic::add, Arithmetic::subtract}, &Parser::product); }
-  void product() {
-    left_associative({Arithmetic::multiply, Arithmetic::divide, Arithmetic::floor_divide, Arithmetic::modulo},
-                     &Parser::sign);
-  }
-
-  void sign() {
-    if (!at("-") && !at("+")) return power();
-    const Nesting nesting(*this);
-    const Token token = lexer_.next();
-    const bool minus = token.word == "-";
-    if (minus && lexer_.peek().is_lowest_integer) {
-      lowest_integer(token.column);
-      return;
-    }
-    sign();
-    emit(minus ? Opcode::negate : Opcode::plus, 0, token.column);
-  }
-
-  // -9223372036854775808 is a valid integer although its digits alone are not; -(2**63) by way of ** is not.
-  void lowest_integer(std::size_t column) {
-    const Token digits = lexer_.next();
-    if (at("**")) too_large(digits);
-    constant(digits.value, column);
-  }
-  [[noreturn]] static void too_large(const Token& digits) {
-    throw ExpressionError("the number '" + std::string(digits.word) + "' does not fit a 64-bit integer", digits.column,
-                          std::string(digits.word));
-  }
-
-  void power() {
-    primary();
-    if (!at("**")) return;
-    const Nesting nesting(*this);
-    const std::size_t column = lexer_.next().column;
-    sign();  // 2 ** -1, and right-associative
-    emit(Opcode::arithmetic, -1, column, 0, static_cast<std::uint8_t>(Arithmetic::power));
-  }
-
-  void primary() {
-    const Token& token = lexer_.peek();
-    if (token.kind == Token::Kind::number || token.kind == Token::Kind::text) {
-      if (token.is_lowest_integer) too_large(token);
-      Token literal = lexer_.next();
-      constant(std::move(literal.value), literal.column);
-    } else if (at("(")) {
-      const Nesting nesting(*this);
-      lexer_.next();
-      expression();
-      expect(")");
-    } else if (token.kind == Token::Kind::name) {
-      name();
-    } else {
-      unexpected("a value");
-    }
-  }
-
-  void name() {
-    constexpr std::array<std::string_view, 6> operators{"and", "or", "not", "in", "if", "else"};
-    if (std::find(operators.begin(), operators.end(), lexer_.peek().word) != operators.end()) unexpected("a value");
-    const Token token = lexer_.next();
-    if (at("(")) return function(token);
-    if (token.word == "true" || token.word == "True") return constant(true, token.column);
-    if (token.word == "false" || token.word == "False") return constant(false, token.column);
-    if (derived_)
-      if (const auto found = derived_->find(token.word); found != derived_->end())
-        return inlined(found->second.code(), token);
-    emit(Opcode::name, 1, token.column, use(std::string(token.word), token.column));
   }
 
   /// The place of the name among those that are used.
@@ -317,6 +99,240 @@ class Parser {
     ++height_;
   }
 
+  std::size_t size() const noexcept { return code_.instructions.size(); }
+  int height() const noexcept { return height_; }
+  void set_height(int height) noexcept { height_ = height; }
+
+  Expression::Code take() {
+    for (const Value& value : code_.values) code_.constants.push_back(Scalar::of(value));
+    return std::move(code_);
+  }
+
+ private:
+  Expression::Code code_;
+  int height_ = 0;
+};
+
+class Parser {
+ public:
+  Parser(std::string_view text, const Expression::Derived* derived) : lexer_(text), derived_(derived), code_(text) {}
+
+  Expression::Code parse() {
+    if (lexer_.peek().kind == Token::Kind::end) throw ExpressionError("the expression is empty", 0);
+    expression();
+    if (lexer_.peek().kind != Token::Kind::end) unexpected("an operator or the end");
+    return code_.take();
+  }
+
+ private:
+  // The grammar recurses through parentheses, lists, arguments, `not`, signs and the right side of **.
+  struct Nesting {
+    explicit Nesting(Parser& parser) : depth(parser.depth_) {
+      if (++depth > deepest)
+        throw ExpressionError("the expression is nested deeper than 200 levels", parser.lexer_.peek().column);
+    }
+    ~Nesting() { --depth; }
+    int& depth;
+  };
+
+  bool at(std::string_view word) const {
+    const Token& token = lexer_.peek();
+    return (token.kind == Token::Kind::symbol || token.kind == Token::Kind::name) && token.word == word;
+  }
+  bool accept(std::string_view word) {
+    if (!at(word)) return false;
+    lexer_.next();
+    return true;
+  }
+  void expect(std::string_view word) {
+    if (!accept(word)) unexpected("'" + std::string(word) + "'");
+  }
+  [[noreturn]] void unexpected(const std::string& wanted) const {
+    const Token& token = lexer_.peek();
+    if (token.kind == Token::Kind::end)
+      throw ExpressionError("expected " + wanted + " but the expression ends", token.column);
+    throw ExpressionError("expected " + wanted + ", got '" + std::string(token.word.substr(0, 40)) + "'", token.column,
+                          std::string(token.word));
+  }
+
+  // VALUE if CONDITION else OTHER
+  void expression() {
+    const std::size_t value = code_.size();
+    const int height = code_.height();
+    disjunction();
+    if (!at("if")) return;
+    const Nesting nesting(*this);
+    const std::size_t column = lexer_.next().column, condition = code_.size();
+    disjunction();
+    expect("else");
+    const std::size_t branch = code_.condition_first(value, condition, column);
+    const std::size_t jump = code_.emit(Opcode::jump, 0, column);
+    code_.land(branch);
+    code_.set_height(height);  // of the two values one is computed
+    expression();
+    code_.land(jump);
+  }
+
+  void disjunction() {
+    short_circuit("or", Opcode::skip_if_true, [this] { conjunction(); });
+  }
+  void conjunction() {
+    short_circuit("and", Opcode::skip_if_false, [this] { negation(); });
+  }
+
+  template <class Operand>
+  void short_circuit(std::string_view word, Opcode opcode, Operand operand) {
+    operand();
+    while (at(word)) {
+      const std::size_t jump = code_.emit(opcode, -1, lexer_.next().column);
+      operand();
+      code_.land(jump);
+    }
+  }
+
+  void negation() {
+    if (!at("not")) return comparison();
+    const Nesting nesting(*this);
+    const std::size_t column = lexer_.next().column;
+    negation();
+    code_.emit(Opcode::logical_not, 0, column);
+  }
+
+  std::optional<Relation> relation() const {
+    for (const Relation candidate : {Relation::equal, Relation::not_equal, Relation::less, Relation::less_equal,
+                                     Relation::greater, Relation::greater_equal})
+      if (lexer_.peek().kind == Token::Kind::symbol && at(symbol(candidate))) return candidate;
+    return std::nullopt;
+  }
+
+  void comparison() {
+    sum();
+    std::vector<std::size_t> jumps;
+    for (;;) {
+      if (at("in") || at("not")) {
+        membership();
+        if (relation() || at("in") || at("not")) unexpected("parentheses around a comparison that follows `in [..]`");
+        break;
+      }
+      const auto first = relation();
+      if (!first) break;
+      const std::size_t column = lexer_.next().column;
+      sum();
+      const auto detail = static_cast<std::uint8_t>(*first);
+      if (!relation() && !at("in") && !at("not")) {
+        code_.emit(Opcode::compare, -1, column, 0, detail);
+        break;
+      }
+      jumps.push_back(code_.emit(Opcode::chain, -1, column, 0, detail));
+    }
+    for (const std::size_t jump : jumps) code_.land(jump);
+  }
+
+  void membership() {
+    const bool negated = at("not");
+    const std::size_t column = lexer_.next().column;
+    if (negated) expect("in");
+    if (!at("[")) unexpected("a list in [..] after 'in'");
+    lexer_.next();
+    const std::size_t count = list("]");
+    code_.emit(Opcode::contains, -static_cast<int>(count), column, count);
+    if (negated) code_.emit(Opcode::logical_not, 0, column);
+  }
+
+  // Elements up to the closing bracket; a trailing comma is allowed, as in Python.
+  std::size_t list(std::string_view close) {
+    const Nesting nesting(*this);
+    std::size_t count = 0;
+    while (!accept(close)) {
+      expression();
+      ++count;
+      if (!accept(",") && !at(close)) unexpected("',' or '" + std::string(close) + "'");
+    }
+    return count;
+  }
+
+  void left_associative(std::initializer_list<Arithmetic> operations, void (Parser::*operand)()) {
+    (this->*operand)();
+    for (;;) {
+      const auto* const operation = std::find_if(operations.begin(), operations.end(), [this](Arithmetic candidate) {
+        return lexer_.peek().kind == Token::Kind::symbol && at(symbol(candidate));
+      });
+      if (operation == operations.end()) return;
+      const std::size_t column = lexer_.next().column;
+      (this->*operand)();
+      code_.emit(Opcode::arithmetic, -1, column, 0, static_cast<std::uint8_t>(*operation));
+    }
+  }
+  void sum() { left_associative({Arithmetic::add, Arithmetic::subtract}, &Parser::product); }
+  void product() {
+    left_associative({Arithmetic::multiply, Arithmetic::divide, Arithmetic::floor_divide, Arithmetic::modulo},
+                     &Parser::sign);
+  }
+
+  void sign() {
+    if (!at("-") && !at("+")) return power();
+    const Nesting nesting(*this);
+    const Token token = lexer_.next();
+    const bool minus = token.word == "-";
+    if (minus && lexer_.peek().is_lowest_integer) {
+      lowest_integer(token.column);
+      return;
+    }
+    sign();
+    code_.emit(minus ? Opcode::negate : Opcode::plus, 0, token.column);
+  }
+
+  // -9223372036854775808 is a valid integer although its digits alone are not; -(2**63) by way of ** is not.
+  void lowest_integer(std::size_t column) {
+    const Token digits = lexer_.next();
+    if (at("**")) too_large(digits);
+    code_.constant(digits.value, column);
+  }
+  [[noreturn]] static void too_large(const Token& digits) {
+    throw ExpressionError("the number '" + std::string(digits.word) + "' does not fit a 64-bit integer", digits.column,
+                          std::string(digits.word));
+  }
+
+  void power() {
+    primary();
+    if (!at("**")) return;
+    const Nesting nesting(*this);
+    const std::size_t column = lexer_.next().column;
+    sign();  // 2 ** -1, and right-associative
+    code_.emit(Opcode::arithmetic, -1, column, 0, static_cast<std::uint8_t>(Arithmetic::power));
+  }
+
+  void primary() {
+    const Token& token = lexer_.peek();
+    if (token.kind == Token::Kind::number || token.kind == Token::Kind::text) {
+      if (token.is_lowest_integer) too_large(token);
+      Token literal = lexer_.next();
+      code_.constant(std::move(literal.value), literal.column);
+    } else if (at("(")) {
+      const Nesting nesting(*this);
+      lexer_.next();
+      expression();
+      expect(")");
+    } else if (token.kind == Token::Kind::name) {
+      name();
+    } else {
+      unexpected("a value");
+    }
+  }
+
+  void name() {
+    constexpr std::array<std::string_view, 6> operators{"and", "or", "not", "in", "if", "else"};
+    if (std::find(operators.begin(), operators.end(), lexer_.peek().word) != operators.end()) unexpected("a value");
+    const Token token = lexer_.next();
+    if (at("(")) return function(token);
+    if (token.word == "true" || token.word == "True") return code_.constant(true, token.column);
+    if (token.word == "false" || token.word == "False") return code_.constant(false, token.column);
+    if (derived_)
+      if (const auto found = derived_->find(token.word); found != derived_->end())
+        return code_.inlined(found->second.code(), token);
+    code_.emit(Opcode::name, 1, token.column, code_.use(std::string(token.word), token.column));
+  }
+
   void function(const Token& token) {
     const auto* const entry = std::find_if(functions.begin(), functions.end(), [&](const FunctionEntry& candidate) {
       return candidate.name == token.word;
@@ -339,14 +355,14 @@ class Parser {
                                                            : "2 arguments";
       throw ExpressionError(word + " takes " + wanted + ", got " + std::to_string(count), token.column, word);
     }
-    emit(Opcode::call, 1 - static_cast<int>(count), token.column, count, static_cast<std::uint8_t>(entry->function));
+    code_.emit(Opcode::call, 1 - static_cast<int>(count), token.column, count,
+               static_cast<std::uint8_t>(entry->function));
   }
 
   Lexer lexer_;
   const Expression::Derived* const derived_;
-  Expression::Code code_;
+  CodeWriter code_;
   int depth_ = 0;
-  int height_ = 0;
 };
 
 }  // namespace
