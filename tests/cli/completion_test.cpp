@@ -45,13 +45,13 @@ TEST_CASE("bash completes commands, options, closed sets of values and paths") {
     words.insert(words.begin(), "xtune");
     return offered(cli, script, words);
   };
-  CHECK(offers({"r"}) == "run\n");
+  CHECK(offers({"r"}) == "run report\n");
   CHECK(has(offers({""}), "run check"));
   CHECK_FALSE(has(offers({""}), "worker"));
   CHECK(offers({"run", "--ev"}) == "--evals\n");
-  CHECK(offers({"run", "x.toml", "--format", ""}) == "text json\n");
+  CHECK(offers({"run", "x.toml", "--format", ""}) == "text json csv\n");
   CHECK(offers({"run", "x.toml", "--format", "=", "j"}) == "json\n");
-  CHECK(offers({"run", "x.toml", "--format", "="}) == "text json\n");
+  CHECK(offers({"run", "x.toml", "--format", "="}) == "text json csv\n");
   CHECK(offers({"run", "--strategy", "baye"}) == "bayesian\n");
   CHECK(offers({"run", "--evals", ""}) == "\n");
   CHECK(offers({"run", "x"}) == "-o default\n\n");

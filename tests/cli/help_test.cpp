@@ -73,7 +73,7 @@ TEST_CASE("The options of a command are in groups, the usual ones first") {
   const std::string run = help_of(cli, {"run"});
   CHECK(has(run, "Usage: xtune run SPEC... [OPTIONS]\n"));
   CHECK(in_order(run, {"Arguments:\n", "Search:\n  --evals N ", "--seconds S ", "Problem:\n  -D NAME=VALUE ",
-                       "Device:\n", "--arch ARCH ", "Job:\n", "Output:\n  --format text|json ",
+                       "Device:\n", "--arch ARCH ", "Job:\n", "Output:\n  --format text|json|csv ",
                        "Store:\n  --store DIR ", "Options:\n", "Example:\n  xtune run "}));
   CHECK(has(help_of(cli, {"store", "bundle"}), "Usage: xtune store bundle -o FILE [OPTIONS]\n"));
   CHECK(has(help_of(cli, {"store"}), "Usage: xtune store COMMAND [OPTIONS]\n"));

@@ -208,8 +208,9 @@ TEST_CASE("Values with control characters are stored as they are, found again, a
 TEST_CASE("Candidates print values with control characters escaped") {
   const Cli cli;
   std::string text = read_file(XTUNE_SOURCE_DIR "/configs/gemm.toml");
-  for (const auto& [section, line] : {std::pair<std::string, std::string>{"[problem]\n", R"(MODE = "wide\nand")"},
-                                      {"[space.params]\n", R"(KIND = ["line\nbreak\u001b", "a\tb"])"}})
+  for (const auto& [section, line] :
+       {std::pair<std::string, std::string>{"[problem]\n", R"(MODE = "wide\nand")"},
+        {"[space.params]\n", R"(KIND = { values = ["line\nbreak\u001b", "a\tb"], compile_time = false })"}})
     text.replace(text.find(section), section.size(), section + line + "\n");
   const std::string source = "../kernels/";
   for (std::size_t at = 0; (at = text.find(source)) != text.npos;)
