@@ -10,6 +10,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/resolve/source_warnings.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/template_text.hpp"
 #include "core/target/program_target.hpp"
@@ -137,6 +138,7 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
     specs.emplace_back(backend, overlays ? read_spec(path, options, backend) : plain);
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
   const spec::Spec& spec = options.backend == "auto" ? plain : specs.front().second;
+  tell_warnings(resolve::source_warnings(spec));
   if (!options.json()) {
     print_text(path, spec, spaces);
     return done;

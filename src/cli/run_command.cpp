@@ -10,6 +10,7 @@
 #include "base/machine_state.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
+#include "core/resolve/source_warnings.hpp"
 #include "core/run/across.hpp"
 #include "core/search/strategy.hpp"
 #include "core/target/program_target.hpp"
@@ -81,6 +82,7 @@ int RunCommand::go() {
         "other programs use this machine (load {:.1f} on {} cores): times are unreliable", load->average, load->cores));
   if (const std::string warning = target::warning_of_unknown_sources(spec_); !warning.empty())
     printer.on_warning(warning);
+  for (const std::string& warning : resolve::source_warnings(spec_)) printer.on_warning(warning);
   for (const std::size_t number : case_order()) {
     const run::TuneResult result = tune_case(spec_.cases[number], services, printer);
     printer.finish();

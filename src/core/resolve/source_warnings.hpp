@@ -1,0 +1,16 @@
+// What a kernel's source does with the spec's parameters that its author can hardly want.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/spec/spec.hpp"
+
+namespace xtune::resolve {
+
+/// A line for each parameter whose value a #define of the source replaces, so that all values compile the same kernel:
+/// "k.cu:3: ...". A #define within #if or #ifndef is taken to be a default. Empty for programs.
+/// Throws Error(io) for a source that cannot be read.
+std::vector<std::string> source_warnings(const spec::Spec& spec);
+
+}  // namespace xtune::resolve

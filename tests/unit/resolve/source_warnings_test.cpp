@@ -1,0 +1,37 @@
+// Warnings of a source that defines the spec's parameters itself.
+#include "core/resolve/source_warnings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "base/files.hpp"
+
+using namespace xtune;
+
+namespace {
+
+std::vector<std::string> warnings_of(const std::string& source) {
+  const base::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "k.cu") << source;
+  return resolve::source_warnings(
+      spec::parse_spec("[kernel]\nname = \"k\"\nsource = \"k.cu\"\n[space.params]\nBLOCK_X = [16, 32]\n"
+                       "ROWS = { values = [1, 2], compile_time = false }\n[launch]\ngrid = [1]\nblock = "
+                       "[\"BLOCK_X\"]\n[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [1]\nrole = \"out\"\n",
+                       "k.toml", folder.path()));
+}
+
+}  // namespace
+
+TEST_CASE("a definition that replaces a parameter is reported, a default is not") {
+  CHECK(warnings_of("// a kernel\n#  define BLOCK_X 16\n") ==
+        std::vector<std::string>{"k.cu:2: BLOCK_X is a parameter of the spec, and this #define replaces its value: put "
+                                 "it between #ifndef BLOCK_X and #endif"});
+  CHECK(warnings_of("#define BLOCK_X\n").size() == 1);
+  for (const char* source :
+       {"#ifndef BLOCK_X\n#define BLOCK_X 16\n#endif\n", "#if !defined(BLOCK_X)\n#define BLOCK_X 1\n#endif\n",
+        "#define BLOCK_X2 16\n", "// #define BLOCK_X 16\n", "#define ROWS 4\n", "int x = BLOCK_X;\n#undef ROWS\n"}) {
+    CAPTURE(source);
+    CHECK(warnings_of(source).empty());
+  }
+}
