@@ -1,15 +1,19 @@
-// Finds definitions of parameters in the source itself; headers are not looked at.
+// Definitions are looked for in the source itself, uses of parameters also in the headers that it includes.
 #include "core/resolve/source_warnings.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 
 #include "base/files.hpp"
 #include "core/build/include_scan.hpp"
+#include "core/build/source_closure.hpp"
+#include "core/spec/template_text.hpp"
 
 namespace xtune::resolve {
 namespace {
@@ -42,6 +46,49 @@ std::size_t definition_line(const std::string& text, const std::string& name) {
   return 0;
 }
 
+using Names = std::set<std::string, std::less<>>;
+
+void add_names(const spec::CompiledText& text, Names& names) {
+  for (const spec::CompiledText::Part& part : text.parts())
+    for (const space::Expression& expression : part.expression)
+      names.insert(expression.names().begin(), expression.names().end());
+}
+
+/// The names in launch, arguments, entry, options and definitions.
+Names names_in_texts(const spec::Spec& spec) {
+  Names names;
+  for (const std::vector<spec::Text>* sizes : {&spec.launch.grid, &spec.launch.block, &spec.launch.cluster})
+    for (const spec::Text& size : *sizes) add_names(spec::CompiledText::expression(size), names);
+  if (spec.launch.shared) add_names(spec::CompiledText::expression(*spec.launch.shared), names);
+  for (const spec::ArgSpec& argument : spec.args)
+    if (argument.value) add_names(spec::CompiledText::expression(*argument.value), names);
+  add_names(spec::CompiledText::template_text(spec.kernel.entry), names);
+  std::vector<spec::Text> texts = spec.kernel.options;
+  for (const auto& [backend, options] : spec.kernel.backend_options)
+    texts.insert(texts.end(), options.begin(), options.end());
+  for (const auto& [name, text] : spec.kernel.defines) texts.push_back(text);
+  for (const spec::Text& text : texts) add_names(spec::CompiledText::template_text(text), names);
+  return names;
+}
+
+/// The words of the source and of its headers; nullopt: it makes names up, by ## or by macros in #include.
+std::optional<Names> words_in_sources(const spec::Spec& spec, const std::string& text) {
+  build::CompileRequest request;
+  request.source_name = spec.kernel.source.string();
+  request.source = text;
+  for (const std::filesystem::path& folder : spec.kernel.include_dirs) request.include_dirs.push_back(folder.string());
+  build::ScannedFiles headers;
+  build::source_closure(request, {}, headers);
+  build::SourceScan own = build::scan_source(text);
+  bool computes = own.computes_names;
+  Names words(own.words.begin(), own.words.end());
+  for (const auto& [path, header] : headers) {
+    computes = computes || header.scan.computes_names;
+    words.insert(header.scan.words.begin(), header.scan.words.end());
+  }
+  return computes ? std::nullopt : std::optional(std::move(words));
+}
+
 }  // namespace
 
 std::vector<std::string> source_warnings(const spec::Spec& spec) {
@@ -49,6 +96,14 @@ std::vector<std::string> source_warnings(const spec::Spec& spec) {
   const std::string text = base::read_file(spec.kernel.source);
   const std::vector<std::string> macros = build::scan_source(text).macros;
   std::vector<std::string> warnings;
+  const std::optional<Names> words = spec.for_kokkos() ? std::nullopt : words_in_sources(spec, text);
+  const Names names = names_in_texts(spec);
+  for (std::size_t i = 0; i < spec.parameters.size() && words; ++i)
+    if (const std::string& name = spec.parameters[i].name; !words->contains(name) && !names.contains(name))
+      warnings.push_back(
+          fmt::format("{}: neither the source nor launch, arguments or options name {}: its values give "
+                      "the same kernel",
+                      spec::to_string(spec.parameters_at[i]), name));
   for (const space::Parameter& parameter : spec.parameters) {
     const std::string& name = parameter.name;
     // The scan knows what is a comment.

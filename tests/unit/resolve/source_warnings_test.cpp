@@ -14,14 +14,36 @@ namespace {
 std::vector<std::string> warnings_of(const std::string& source) {
   const base::TemporaryDirectory folder;
   std::ofstream(folder.path() / "k.cu") << source;
-  return resolve::source_warnings(
-      spec::parse_spec("[kernel]\nname = \"k\"\nsource = \"k.cu\"\n[space.params]\nBLOCK_X = [16, 32]\n"
-                       "ROWS = { values = [1, 2], compile_time = false }\n[launch]\ngrid = [1]\nblock = "
-                       "[\"BLOCK_X\"]\n[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [1]\nrole = \"out\"\n",
-                       "k.toml", folder.path()));
+  return resolve::source_warnings(spec::parse_spec(
+      "[kernel]\nname = \"k\"\nsource = \"k.cu\"\noptions = [\"-DR={ROWS}\"]\n[space.params]\nBLOCK_X = [16, 32]\n"
+      "ROWS = { values = [1, 2], compile_time = false }\n[launch]\ngrid = [1]\nblock = "
+      "[\"BLOCK_X\"]\n[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [1]\nrole = \"out\"\n",
+      "k.toml", folder.path()));
 }
 
 }  // namespace
+
+TEST_CASE("a parameter that nothing names is reported") {
+  const base::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "own.h") << "#define SIZE (2 * DEEP)\n";
+  const auto warnings = [&](const std::string& source) {
+    std::ofstream(folder.path() / "k.cu") << source;
+    return resolve::source_warnings(spec::parse_spec(
+        "[kernel]\nname = \"k\"\nsource = \"k.cu\"\nentry = \"k<{ENTRY}>\"\noptions = [\"-O{OPTION}\"]\n"
+        "[space.params]\nENTRY = [1]\nOPTION = [1]\nGRID = [1]\nVALUE = [1]\nDEEP = [1]\nFANCY = [1, 2]\n"
+        "[space]\nconstraints = [\"FANCY < 3\"]\n[launch]\ngrid = [\"GRID\"]\nblock = [1]\n[[args]]\nname = \"y\"\n"
+        "dtype = \"f32\"\nshape = [1]\nrole = \"out\"\n[[args]]\nname = \"n\"\nkind = \"scalar\"\n"
+        "dtype = \"i32\"\nvalue = \"VALUE\"\n",
+        "k.toml", folder.path()));
+  };
+  const std::string includes = "#include \"own.h\"\n";
+  CHECK(warnings(includes) ==
+        std::vector<std::string>{"k.toml:12:1: neither the source nor launch, arguments or options "
+                                 "name FANCY: its values give the same kernel"});
+  CHECK(warnings("").size() == 2);
+  CHECK(warnings(includes + "int x = FANCY;\n").empty());
+  CHECK(warnings(includes + "#define NAME(a, b) a##b\n").empty());
+}
 
 TEST_CASE("a definition that replaces a parameter is reported, a default is not") {
   CHECK(warnings_of("// a kernel\n#  define BLOCK_X 16\n") ==
