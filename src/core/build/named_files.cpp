@@ -9,8 +9,11 @@
 #include <set>
 #include <string_view>
 
+#include "base/files.hpp"
+#include "base/find_program.hpp"
 #include "base/shell_words.hpp"
 #include "core/build/implicit_files.hpp"
+#include "core/build/option_files.hpp"
 
 namespace xtune::build {
 namespace {
@@ -95,6 +98,47 @@ std::vector<std::string> names_in(const std::string& text) {
   return names;
 }
 
+/// With the words of "@file" behind it, also of those that such a file names.
+std::vector<Piece> with_option_files(std::vector<Piece> pieces, const fs::path& folder) {
+  constexpr std::size_t max_pieces = 10'000;
+  constexpr std::uint64_t max_bytes = 1 << 20;
+  std::set<fs::path> read;
+  for (std::size_t i = 0; i < pieces.size() && pieces.size() < max_pieces; ++i) {
+    if (!pieces[i].text.starts_with('@')) continue;
+    const std::size_t word = pieces[i].word;
+    const fs::path file = folder / pieces[i].text.substr(1);
+    if (!is_readable_file(file) || !read.insert(file).second) continue;
+    for (std::string& text : words_of_option_file(base::read_if_there(file, max_bytes)))
+      pieces.push_back({word, std::move(text)});
+  }
+  return pieces;
+}
+
+/// Whether the name, without a version ("g++-12"), is a compiler's, of which another may come first in PATH.
+bool is_compiler(std::string_view name) {
+  static const std::set<std::string_view> compilers{
+      "amdclang", "amdclang++", "c++",     "cc",    "clang", "clang++", "flang",     "g++",
+      "gcc",      "gfortran",   "go",      "hipcc", "icpx",  "icx",     "ifx",       "mpic++",
+      "mpicc",    "mpicxx",     "mpifort", "nvc",   "nvc++", "nvcc",    "nvfortran", "rustc"};
+  const std::size_t version = name.find_last_not_of("0123456789.");
+  if (version != name.npos && version + 1 < name.size() && name[version] == '-') name = name.substr(0, version);
+  return compilers.contains(name);
+}
+
+/// The compilers that PATH leads to: those that are words, and those that a build tool takes by itself.
+std::vector<Piece> compilers_in_path(const std::vector<Piece>& pieces) {
+  std::vector<Piece> found;
+  const auto add = [&](std::size_t word, const std::string& name) {
+    if (const std::string path = base::find_program(name); !path.empty()) found.push_back({word, path, true});
+  };
+  for (const Piece& piece : pieces) {
+    if (is_compiler(piece.text)) add(piece.word, piece.text);
+    if (is_build_tool(piece.text))
+      for (const char* name : {"cc", "c++", "g++", "gfortran", "nvcc", "hipcc"}) add(piece.word, name);
+  }
+  return found;
+}
+
 }  // namespace
 
 bool is_readable_file(const fs::path& path) {
@@ -110,11 +154,13 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& words, const 
     if (!command.written.contains(path.lexically_normal()) && is_file(path))
       files.push_back({word, std::move(name), path});
   };
-  for (const Piece& piece : command.pieces)
+  for (const Piece& piece : with_option_files(command.pieces, folder))
     for (std::string& name : names_in(piece.text)) {
       const fs::path path = folder / name;
       add(piece.word, piece.of_this_machine ? path.filename().string() : std::move(name), path);
     }
+  for (const Piece& compiler : compilers_in_path(command.pieces))
+    add(compiler.word, fs::path(compiler.text).filename().string(), compiler.text);
   std::vector<std::string> texts;
   for (const Piece& piece : command.pieces) texts.push_back(piece.text);
   for (ImplicitFile& file : implicit_files(texts, folder, is_file))

@@ -20,13 +20,14 @@ bool is_readable_file(const std::filesystem::path& path);
 
 /// The files that a command started in `folder` may read, as far as its words show, in their order:
 /// - a word that is a file, the program itself included where it is given as a path;
-/// - "@file", what follows a "=" (--config=file), a piece between commas of -W and -X options (-Wl,-T,file), and the
+/// - "@file" and the words in it, also where these are "@file" again, what follows a "=" (--config=file), a piece between commas of -W and -X options (-Wl,-T,file), and the
 ///   rest of a short option that looks like a file (-fMakefile.gcc);
 /// - the words within the text of a shell ("sh -c TEXT"), with variables and patterns expanded (base/shell_words.hpp);
 ///   the shell itself does not count;
 /// - what build tools read without being told (implicit_files.hpp).
 /// Files that the command writes do not count, wherever its words name them: what follows -o, --output, --out, --log,
-/// --log-file or -MF, and in the text of a shell ">". A program found in PATH by its bare name does not count.
+/// --log-file or -MF, and in the text of a shell ">". A program found in PATH by its bare name does not count unless it
+/// is a compiler; build tools count with the compilers that they take by themselves.
 std::vector<NamedFile> named_files(const std::vector<std::string>& words, const std::filesystem::path& folder,
                                    const std::function<bool(const std::filesystem::path&)>& is_file = is_readable_file);
 

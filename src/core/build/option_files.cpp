@@ -59,32 +59,6 @@ bool is_file(const std::string& path) {
   return !path.empty() && fs::is_regular_file(path, error);
 }
 
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool begun = false;
-  char quote = '\0';
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\\' && i + 1 < text.size()) {
-      word += text[++i];
-      begun = true;
-    } else if (quote != '\0') {
-      quote == c ? void(quote = '\0') : void(word += c);
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-      begun = true;
-    } else if (!std::isspace(static_cast<unsigned char>(c))) {
-      word += c;
-      begun = true;
-    } else if (std::exchange(begun, false)) {
-      words.push_back(std::exchange(word, {}));
-    }
-  }
-  if (begun) words.push_back(word);
-  return words;
-}
-
 /// The words between the commas.
 std::vector<std::string> split_at_commas(std::string_view text) {
   std::vector<std::string> words;
@@ -102,7 +76,7 @@ void expand(const std::vector<std::string>& options, const std::string& before, 
   for (const std::string& option : options) {
     const std::string start = option.substr(0, 4);
     if (depth < file_depth_limit && option.starts_with("@") && is_file(option.substr(1)))
-      expand(words_of(read_keyed(option.substr(1), files)), before, depth + 1, files, to);
+      expand(words_of_option_file(read_keyed(option.substr(1), files)), before, depth + 1, files, to);
     else if (before.empty() && (start == "-Wl," || start == "-Wa,") && option.find(",@") != std::string::npos)
       expand(split_at_commas(std::string_view(option).substr(4)), start, depth, files, to);
     else
@@ -231,6 +205,32 @@ class LineMaker {
 };
 
 }  // namespace
+
+std::vector<std::string> words_of_option_file(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool begun = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && i + 1 < text.size()) {
+      word += text[++i];
+      begun = true;
+    } else if (quote != '\0') {
+      quote == c ? void(quote = '\0') : void(word += c);
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      begun = true;
+    } else if (!std::isspace(static_cast<unsigned char>(c))) {
+      word += c;
+      begun = true;
+    } else if (std::exchange(begun, false)) {
+      words.push_back(std::exchange(word, {}));
+    }
+  }
+  if (begun) words.push_back(word);
+  return words;
+}
 
 std::vector<std::string> with_option_files(const std::vector<std::string>& options, KeyedFiles& files) {
   std::vector<std::string> words;

@@ -8,6 +8,7 @@
 #include "base/subprocess.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/process_spec.hpp"
+#include "fakes/environment_variable.hpp"
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -277,6 +278,29 @@ TEST_CASE("what the words of a build name is part of the artifact's key") {
   const Scripts listed("build = 'cc data.bin -o {out}'\nrun = '{out} {D}'\nsources = ['data.bin']");
   CHECK(listed.knows("data.bin"));
   CHECK(listed.keys().launch.find("files") == std::string::npos);
+}
+
+TEST_CASE("option files within option files, and compilers in PATH, are part of a build's key") {
+  Scripts nested("build = 'cc @cmd -o {out}'\nrun = '{out} {D}'");
+  nested.write("cmd", "-O2 @inner");
+  nested.write("inner", "-g");
+  CHECK(nested.knows("inner"));
+  for (const char* build : {"sh -c \"g++ x.cpp -o $0\" {out}", "make OUT={out}", "env g++ x.cpp -o {out}"}) {
+    CAPTURE(build);
+    Scripts scripts("build = '" + std::string(build) + "'\nrun = '{out} {D}'");
+    const std::filesystem::path compiler = scripts.own.path() / "bin/g++";
+    const auto install = [&](const std::string& contents) {
+      scripts.write("bin/g++", contents);
+      std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+    };
+    install("one");
+    const Variable path("PATH", (scripts.own.path() / "bin").string() + ":" + std::getenv("PATH"));
+    const auto before = scripts.keys();
+    install("another");
+    CHECK_FALSE(scripts.keys() == before);
+    install("one");
+    CHECK(scripts.keys() == before);
+  }
 }
 
 TEST_CASE("what build tools read without being told is part of the artifact's key") {
