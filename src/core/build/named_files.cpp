@@ -126,10 +126,11 @@ bool is_compiler(std::string_view name) {
 }
 
 /// The compilers that PATH leads to: those that are words, and those that a build tool takes by itself.
-std::vector<Piece> compilers_in_path(const std::vector<Piece>& pieces) {
+std::vector<Piece> compilers_in_path(const std::vector<Piece>& pieces,
+                                     const std::function<std::string(const std::string&)>& find_in_path) {
   std::vector<Piece> found;
   const auto add = [&](std::size_t word, const std::string& name) {
-    if (const std::string path = base::find_program(name); !path.empty()) found.push_back({word, path, true});
+    if (const std::string path = find_in_path(name); !path.empty()) found.push_back({word, path, true});
   };
   for (const Piece& piece : pieces) {
     if (is_compiler(piece.text)) add(piece.word, piece.text);
@@ -141,13 +142,16 @@ std::vector<Piece> compilers_in_path(const std::vector<Piece>& pieces) {
 
 }  // namespace
 
+std::string search_path(const std::string& name) { return base::find_program(name); }
+
 bool is_readable_file(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && ::access(path.c_str(), R_OK) == 0;
 }
 
 std::vector<NamedFile> named_files(const std::vector<std::string>& words, const fs::path& folder,
-                                   const std::function<bool(const fs::path&)>& is_file) {
+                                   const std::function<bool(const fs::path&)>& is_file,
+                                   const std::function<std::string(const std::string&)>& find_in_path) {
   const Command command = taken_apart(words, folder);
   std::vector<NamedFile> files;
   const auto add = [&](std::size_t word, std::string name, const fs::path& path) {
@@ -159,7 +163,7 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& words, const 
       const fs::path path = folder / name;
       add(piece.word, piece.of_this_machine ? path.filename().string() : std::move(name), path);
     }
-  for (const Piece& compiler : compilers_in_path(command.pieces))
+  for (const Piece& compiler : compilers_in_path(command.pieces, find_in_path))
     add(compiler.word, fs::path(compiler.text).filename().string(), compiler.text);
   std::vector<std::string> texts;
   for (const Piece& piece : command.pieces) texts.push_back(piece.text);

@@ -15,6 +15,8 @@ struct NamedFile {
   std::filesystem::path path;  ///< from the folder of the command
 };
 
+/// base::find_program for a bare name.
+std::string search_path(const std::string& name);
 /// A regular file that this process may read.
 bool is_readable_file(const std::filesystem::path& path);
 
@@ -29,7 +31,9 @@ bool is_readable_file(const std::filesystem::path& path);
 /// Files that the command writes do not count, wherever its words name them: what follows -o, --output, --out, --log,
 /// --log-file or -MF, and in the text of a shell ">". A program found in PATH by its bare name does not count unless it
 /// is a compiler; build tools count with the compilers that they take by themselves.
+/// find_in_path: the path of a program by its bare name; empty: there is none.
 std::vector<NamedFile> named_files(const std::vector<std::string>& words, const std::filesystem::path& folder,
-                                   const std::function<bool(const std::filesystem::path&)>& is_file = is_readable_file);
+                                   const std::function<bool(const std::filesystem::path&)>& is_file = is_readable_file,
+                                   const std::function<std::string(const std::string&)>& find_in_path = search_path);
 
 }  // namespace xtune::build

@@ -226,8 +226,7 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const build:
   for (const auto& [name, value] : request.defines) macros.push_back(name + " " + value);
   const std::lock_guard lock(mutex);
   std::vector<build::NamedFile> named;
-  if (spec.process)
-    named = files_of_call(request.options, *spec.process, [this](const auto& path) { return was_there(path); });
+  if (spec.process) named = files_of_call(request.options);
   for (const build::NamedFile& file : named) id += "\n" + file.path.string();
   const auto whole_id = [&] {
     const auto names = computing.find(id);

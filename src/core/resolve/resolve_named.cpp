@@ -28,24 +28,24 @@ bool is_written(const build::NamedFile& file, const spec::ProcessSpec& process) 
 
 }  // namespace
 
-std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts,
-                                            const spec::ProcessSpec& process,
-                                            const std::function<bool(const fs::path&)>& is_file) {
-  std::vector<build::NamedFile> files =
-      build::named_files(device::from_call_texts(call_texts, {nowhere, nowhere}), process.folder, is_file);
-  std::erase_if(files, [&](const build::NamedFile& file) { return is_written(file, process); });
+std::vector<build::NamedFile> CandidateResolver::State::files_of_call(const std::vector<std::string>& call_texts) {
+  const auto was_there = [this](const fs::path& path) {
+    const auto [known, first] = contents.there.try_emplace(path);
+    std::error_code failed;
+    // The key of the artifact describes the sources and the build's program.
+    if (first)
+      known->second = build::is_readable_file(path) && !program_paths.contains(fs::weakly_canonical(path, failed));
+    return known->second;
+  };
+  const auto find_in_path = [this](const std::string& name) -> const std::string& {
+    const auto [known, first] = contents.in_path.try_emplace(name);
+    if (first) known->second = build::search_path(name);
+    return known->second;
+  };
+  std::vector<build::NamedFile> files = build::named_files(device::from_call_texts(call_texts, {nowhere, nowhere}),
+                                                           spec.process->folder, was_there, find_in_path);
+  std::erase_if(files, [&](const build::NamedFile& file) { return is_written(file, *spec.process); });
   return files;
-}
-
-bool CandidateResolver::State::was_there(const fs::path& path) {
-  std::error_code failed;
-  // The key of the artifact describes the sources and the build's program.
-  if (program_paths.contains(fs::weakly_canonical(path, failed))) return false;
-  const auto found = contents.digests.find(path);
-  if (found != contents.digests.end()) return !found->second.empty();
-  if (build::is_readable_file(path)) return true;
-  contents.digests.emplace(path, std::string());
-  return false;
 }
 
 std::string CandidateResolver::State::digest_of(const fs::path& path, FileKind kind) {
@@ -73,8 +73,7 @@ std::string CandidateResolver::State::call_files_text(const device::ProgramCall&
   std::vector<std::string> items;
   std::set<std::string> libraries;
   for (const std::vector<std::string>* command : {&call.words, &call.check})
-    for (const build::NamedFile& file :
-         files_of_call(*command, *spec.process, [this](const fs::path& path) { return was_there(path); })) {
+    for (const build::NamedFile& file : files_of_call(*command)) {
       items.push_back(file.name + " " + digest_of(file.path));
       const auto [known, first] = contents.libraries.try_emplace(file.path.string() + told);
       if (first) known->second = build::libraries_of(file.path, for_loader, spec.process->folder);

@@ -40,17 +40,15 @@ enum class FileKind { data, library };
 
 /// What was found of the files that words name, when first asked for.
 struct NamedContents {
-  std::map<std::filesystem::path, std::string> digests;         ///< empty: there was none
+  std::map<std::filesystem::path, bool> there;
+  std::map<std::filesystem::path, std::string> digests{};
   std::map<std::string, std::vector<std::string>> libraries{};  ///< of programs, by path and what their loader is told
+  std::map<std::string, std::string> in_path{};                 ///< programs by their bare names; empty: there was none
 };
 
 // What keys know of sources (resolve_sources.cpp), and of a call (resolve_program.cpp).
 std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files);
 std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSpec& process);
-// Those that the words of a call or a build name (resolve_named.cpp), less what the spec's commands write.
-std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts,
-                                            const spec::ProcessSpec& process,
-                                            const std::function<bool(const std::filesystem::path&)>& is_file);
 
 struct CandidateResolver::State {
   State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_, device::DeviceInfo device_,
@@ -92,8 +90,9 @@ struct CandidateResolver::State {
   void each_word(const std::vector<const spec::CommandWord*>& words, const space::Config& config, const Use& use) const;
 
   // resolve_named.cpp; all but the last with the mutex held.
-  /// Whether it was there when first asked for: what appears during the run is made by it.
-  bool was_there(const std::filesystem::path& path);
+  /// Those that the words of a call or a build name, less what the spec's commands write, and that were there when
+  /// first asked for: what appears during the run is made by it.
+  std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts);
   /// Of its content when first asked for; the file is compared from then on before each record.
   std::string digest_of(const std::filesystem::path& path, FileKind kind = FileKind::data);
   std::string reference_command_text();
