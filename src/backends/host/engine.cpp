@@ -138,12 +138,12 @@ double Engine::launch(const KernelLibrary& library, const device::Launch& launch
   else
     pool_.run(guarded);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  bool wrote_beyond = false;  // taken whatever else happened, so that no other kernel is blamed for it
+  if (!library.sanitized())
+    for (const auto& lane : lanes_) wrote_beyond |= lane->take_damage();
   if (!run.shortage.empty())
     throw Error(ErrorKind::unavailable, "the host device cannot run the kernel: " + run.shortage);
   if (!run.failure.empty()) throw build::CandidateFailure(Outcome::crashed, "the kernel does not end: " + run.failure);
-  bool wrote_beyond = false;
-  if (!library.sanitized())
-    for (const auto& lane : lanes_) wrote_beyond |= lane->take_damage();
   if (wrote_beyond)
     throw build::CandidateFailure(
         Outcome::crashed, fmt::format("the kernel wrote beyond its dynamic shared memory: [launch] shared is {} bytes",
