@@ -109,12 +109,31 @@ std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys_of(const StoredA
   return keys;
 }
 
+/// What today's configurations are made from: most of them of the same source and files, which are read once.
+class SourcesOfToday {
+ public:
+  const build::ArtifactSources& of(const build::CompileRequest& request) {
+    if (request.source != source_ || request.files != files_) {
+      sources_ = build::sources_of(request);
+      source_ = request.source;
+      files_ = request.files;
+    }
+    return sources_;
+  }
+
+ private:
+  std::string source_;
+  std::shared_ptr<const build::KeyedFiles> files_;
+  build::ArtifactSources sources_ = {};
+};
+
 Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
                const Bindings& problem, const device::DeviceInfo& device, const StoredAnswers& stored,
                const MeasuredConfigs& measured, const std::filesystem::path& store) {
   Verdicts verdicts;
   verdicts.asked = std::min(space.size(), std::max(max_configs / spec.cases.size(), min_configs));
   const auto keys = keys_of(stored, problem, device);
+  SourcesOfToday today;
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
     const space::Config config = space.at(i);
     const Bindings named = resolver.config_bindings(config);
@@ -127,7 +146,8 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
     std::vector<std::string> difference;
     if (!keys.contains(store::KeyDigest(build::key_of(parts)))) {
       MeasuredConfigs::Nearest nearest = measured.nearest(named, parts, problem, device);
-      difference = record::with_changes_named(std::move(nearest.differences), store, nearest.artifact_key, request);
+      difference =
+          record::with_changes_named(std::move(nearest.differences), store, nearest.artifact_key, today.of(request));
     }
     if (difference.empty()) {
       ++verdicts.stored;
