@@ -12,11 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
-  return result + "\"";
+std::string field(const std::string& text) {
+  return text.find_first_of(",\"\r\n") == std::string::npos ? text : csv_quoted(text);
 }
 
 std::string cell_text(const Json& value) {
@@ -34,12 +31,12 @@ class CsvColumns {
 
   std::string text() const {
     std::string text;
-    for (std::size_t i = 0; i < names_.size(); ++i) text += (i ? "," : "") + quoted(names_[i]);
+    for (std::size_t i = 0; i < names_.size(); ++i) text += (i ? "," : "") + field(names_[i]);
     if (!names_.empty()) text += "\n";
     for (const auto& row : cells_) {
       for (std::size_t i = 0; i < names_.size(); ++i) {
         const auto cell = row.find(i);
-        text += (i ? "," : "") + (cell == row.end() ? "" : quoted(cell->second));
+        text += (i ? "," : "") + (cell == row.end() ? "" : field(cell->second));
       }
       text += "\n";
     }
@@ -65,6 +62,12 @@ class CsvColumns {
 };
 
 }  // namespace
+
+std::string csv_quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
+  return result + "\"";
+}
 
 std::string csv_text(const std::vector<Json>& objects) {
   CsvColumns columns;

@@ -69,8 +69,7 @@ int decimals(double value) noexcept { return value < 9.995 ? 2 : value < 99.95 ?
 
 std::string lower_case(std::string_view text) {
   std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (char& c : result) c = lower(c);
   return result;
 }
 
@@ -164,6 +163,16 @@ std::string end_of(std::string_view text, std::size_t bytes) {
   const std::size_t start = text.size() - bytes;
   const std::size_t line = text.find('\n', start - 1);
   return std::string(text.substr(line != std::string_view::npos && line + 1 < text.size() ? line + 1 : start));
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.emplace_back(text.substr(0, end));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+  }
 }
 
 void add_once(std::vector<std::string>& list, const std::string& item) {

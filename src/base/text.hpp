@@ -29,6 +29,8 @@ std::string utf8_text(std::string_view text);
 std::string printable_json(std::string json);
 /// The last lines of a text, whole ones where that is possible, of so many bytes at most.
 std::string end_of(std::string_view text, std::size_t bytes);
+/// The parts between the separators; one more than there are separators.
+std::vector<std::string> split(std::string_view text, char separator);
 /// Appends what the list does not hold yet.
 void add_once(std::vector<std::string>& list, const std::string& item);
 std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"

@@ -73,17 +73,15 @@ spec::SpecOptions CommonOptions::spec_options(const std::string& for_backend) co
 std::vector<int> CommonOptions::devices() const {
   std::vector<int> indices;
   if (device == "all") return indices;
-  for (std::string_view rest = device;;) {
-    const std::string_view word = rest.substr(0, rest.find(','));
+  for (const std::string& word : base::split(device, ',')) {
     int index = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
     if (error != std::errc() || end != word.data() + word.size() || index < 0)
       throw Error(ErrorKind::invalid_argument,
                   "--device '" + base::printable(device, 80) + "': write an index (0), several (0,2), or all");
     indices.push_back(index);
-    if (word.size() == rest.size()) return indices;
-    rest.remove_prefix(word.size() + 1);
   }
+  return indices;
 }
 
 target::TargetOptions CommonOptions::target_options(target::TargetNeed need) const {

@@ -57,13 +57,8 @@ struct CompileReport {
 };
 
 std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    if (end > 0) parts.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  std::vector<std::string> parts = base::split(text, ',');
+  std::erase(parts, "");
   return parts;
 }
 

@@ -29,16 +29,11 @@ struct ScoreCommand {
 };
 
 std::vector<std::string> split(const std::string& text, const char* option) {
-  std::vector<std::string> parts;
-  for (std::string_view rest = text;;) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    if (end == 0)
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{} {}: an entry of the list is empty", option, base::printable(text, 80)));
-    parts.emplace_back(rest.substr(0, end));
-    if (end == rest.size()) return parts;
-    rest.remove_prefix(end + 1);
-  }
+  std::vector<std::string> parts = base::split(text, ',');
+  if (std::find(parts.begin(), parts.end(), "") != parts.end())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} {}: an entry of the list is empty", option, base::printable(text, 80)));
+  return parts;
 }
 
 std::vector<std::uint64_t> read_evals(const std::string& text) {

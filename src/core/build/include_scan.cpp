@@ -1,6 +1,7 @@
 // One pass over the source with just enough of the lexer to know what is code.
 #include "core/build/include_scan.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <optional>
@@ -43,7 +44,9 @@ class Scanner : SourceCursor {
   void directive() {
     skip_blanks();
     const std::string name = word();
-    if (name == "define") return found_.macros.push_back(rest_of_line());
+    if (name.starts_with("if")) ++conditions_;
+    if (name == "endif") --conditions_;
+    if (name == "define") return found_.macros.push_back({rest_of_line(), line(), conditions_ > 0});
     const bool embeds = name == "embed";
     if (name != "include" && name != "include_next" && name != "import" && !embeds) return;
     skip_blanks();
@@ -56,6 +59,13 @@ class Scanner : SourceCursor {
       file->any = name == "include_next";
       (embeds ? found_.mentioned : found_.includes).push_back(std::move(*file));
     }
+  }
+
+  std::size_t line() {
+    const auto at = [&](std::size_t place) { return source_.begin() + static_cast<std::ptrdiff_t>(place); };
+    line_ += static_cast<std::size_t>(std::count(at(counted_), at(at_), '\n'));
+    counted_ = at_;
+    return line_;
   }
 
   /// At a quote or a bracket.
@@ -204,7 +214,9 @@ class Scanner : SourceCursor {
   }
 
   SourceScan found_;
-  std::string literals_;  ///< those right before this place
+  std::string literals_;                ///< those right before this place
+  int conditions_ = 0;                  ///< #if and the like that are open
+  std::size_t line_ = 1, counted_ = 0;  ///< the line of this place, from which it is counted on
 };
 
 }  // namespace

@@ -15,6 +15,13 @@ struct IncludeDirective {
   bool any = false;
 };
 
+/// A #define.
+struct MacroLine {
+  std::string text;          ///< what follows #define, spliced
+  std::size_t line = 0;      ///< from 1
+  bool conditional = false;  ///< within #if, #ifdef or #ifndef
+};
+
 struct SourceScan {
   std::vector<IncludeDirective> includes;  ///< as scan_includes tells
   std::set<std::string> words;             ///< identifiers outside of comments, literals and #include lines
@@ -23,7 +30,7 @@ struct SourceScan {
   /// assembly) and in assembly itself.
   std::vector<IncludeDirective> mentioned;
   std::vector<std::string> computed;  ///< what follows #include or __has_include( where that is no name, spliced
-  std::vector<std::string> macros;    ///< what follows #define, likewise
+  std::vector<MacroLine> macros;
   std::vector<std::string>
       unknown;  ///< literals with an .incbin or .include whose file's name is not in the same literal
 };

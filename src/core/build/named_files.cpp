@@ -9,10 +9,10 @@
 #include <set>
 #include <string_view>
 
-#include "base/files.hpp"
 #include "base/find_program.hpp"
 #include "base/shell_words.hpp"
 #include "core/build/implicit_files.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/build/option_files.hpp"
 
 namespace xtune::build {
@@ -98,18 +98,17 @@ std::vector<std::string> names_in(const std::string& text) {
   return names;
 }
 
-/// With the words of "@file" behind it, also of those that such a file names.
-std::vector<Piece> with_option_files(std::vector<Piece> pieces, const fs::path& folder) {
-  constexpr std::size_t max_pieces = 10'000;
-  constexpr std::uint64_t max_bytes = 1 << 20;
-  std::set<fs::path> read;
-  for (std::size_t i = 0; i < pieces.size() && pieces.size() < max_pieces; ++i) {
-    if (!pieces[i].text.starts_with('@')) continue;
+/// With the words of "@file", and the further files that these name so.
+std::vector<Piece> with_words_of_files(std::vector<Piece> pieces, const fs::path& folder) {
+  const std::size_t given = pieces.size();
+  for (std::size_t i = 0; i < given; ++i) {
+    if (!pieces[i].text.starts_with('@') || !is_readable_file(folder / pieces[i].text.substr(1))) continue;
     const std::size_t word = pieces[i].word;
-    const fs::path file = folder / pieces[i].text.substr(1);
-    if (!is_readable_file(file) || !read.insert(file).second) continue;
-    for (std::string& text : words_of_option_file(base::read_if_there(file, max_bytes)))
+    KeyedFiles read;
+    for (std::string& text : with_option_files({pieces[i].text}, read, folder))
       pieces.push_back({word, std::move(text)});
+    for (std::size_t nested = 1; nested < read.files.size(); ++nested)
+      pieces.push_back({word, read.files[nested].path, true});
   }
   return pieces;
 }
@@ -158,7 +157,7 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& words, const 
     if (!command.written.contains(path.lexically_normal()) && is_file(path))
       files.push_back({word, std::move(name), path});
   };
-  for (const Piece& piece : with_option_files(command.pieces, folder))
+  for (const Piece& piece : with_words_of_files(command.pieces, folder))
     for (std::string& name : names_in(piece.text)) {
       const fs::path path = folder / name;
       add(piece.word, piece.of_this_machine ? path.filename().string() : std::move(name), path);

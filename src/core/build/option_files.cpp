@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/find_program.hpp"
+#include "base/text.hpp"
 #include "core/build/environment.hpp"
 #include "core/build/linked_files.hpp"
 #include "core/build/named_files.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int file_depth_limit = 100;  // of files that name each other; GCC has 2000
+constexpr int max_option_files = 200;  // which may name each other; GCC reads 2000
 
 #if defined(__aarch64__)
 constexpr const char* local_multiarch = "/usr/local/lib/aarch64-linux-gnu";
@@ -59,30 +60,60 @@ bool is_file(const std::string& path) {
   return !path.empty() && fs::is_regular_file(path, error);
 }
 
-/// The words between the commas.
-std::vector<std::string> split_at_commas(std::string_view text) {
+std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
-  for (;;) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    words.emplace_back(text.substr(0, end));
-    if (end == text.size()) return words;
-    text.remove_prefix(end + 1);
+  std::string word;
+  bool begun = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && i + 1 < text.size()) {
+      word += text[++i];
+      begun = true;
+    } else if (quote != '\0') {
+      quote == c ? void(quote = '\0') : void(word += c);
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      begun = true;
+    } else if (!std::isspace(static_cast<unsigned char>(c))) {
+      word += c;
+      begun = true;
+    } else if (std::exchange(begun, false)) {
+      words.push_back(std::exchange(word, {}));
+    }
   }
+  if (begun) words.push_back(word);
+  return words;
 }
 
-/// before: what passes a word on to the linker or the assembler, which read such files as well: "-Wl,".
-void expand(const std::vector<std::string>& options, const std::string& before, int depth, KeyedFiles& files,
-            std::vector<std::string>& to) {
-  for (const std::string& option : options) {
-    const std::string start = option.substr(0, 4);
-    if (depth < file_depth_limit && option.starts_with("@") && is_file(option.substr(1)))
-      expand(words_of_option_file(read_keyed(option.substr(1), files)), before, depth + 1, files, to);
-    else if (before.empty() && (start == "-Wl," || start == "-Wa,") && option.find(",@") != std::string::npos)
-      expand(split_at_commas(std::string_view(option).substr(4)), start, depth, files, to);
-    else
-      to.push_back(before + option);
+/// Puts the words of option files into their places.
+class OptionExpander {
+ public:
+  OptionExpander(const fs::path& folder, KeyedFiles& files) : folder_(folder), files_(files) {}
+
+  /// before: what passes a word on to the linker or the assembler, which read such files as well: "-Wl,".
+  void expand(const std::vector<std::string>& options, const std::string& before = "") {
+    for (const std::string& option : options) {
+      const std::string start = option.substr(0, 4);
+      const fs::path file = option.starts_with('@') ? folder_ / option.substr(1) : fs::path();
+      if (left_ > 0 && is_file(file.string())) {
+        --left_;
+        expand(words_of(read_keyed(file, files_)), before);
+      } else if (before.empty() && (start == "-Wl," || start == "-Wa,") && option.find(",@") != std::string::npos) {
+        expand(base::split(std::string_view(option).substr(4), ','), start);
+      } else {
+        words.push_back(before + option);
+      }
+    }
   }
-}
+
+  std::vector<std::string> words;
+
+ private:
+  const fs::path& folder_;
+  KeyedFiles& files_;
+  int left_ = max_option_files;
+};
 
 /// Folders of profiles that GCC and Clang read: -fprofile-use=DIR.
 std::vector<std::string> profile_folders(const std::vector<std::string>& options) {
@@ -103,7 +134,7 @@ std::vector<std::string> flat(const std::vector<std::string>& options) {
       words.push_back(option);
       continue;
     }
-    for (std::string& word : split_at_commas(std::string_view(option).substr(4))) words.push_back(std::move(word));
+    for (std::string& word : base::split(std::string_view(option).substr(4), ',')) words.push_back(std::move(word));
   }
   return words;
 }
@@ -206,36 +237,11 @@ class LineMaker {
 
 }  // namespace
 
-std::vector<std::string> words_of_option_file(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool begun = false;
-  char quote = '\0';
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\\' && i + 1 < text.size()) {
-      word += text[++i];
-      begun = true;
-    } else if (quote != '\0') {
-      quote == c ? void(quote = '\0') : void(word += c);
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-      begun = true;
-    } else if (!std::isspace(static_cast<unsigned char>(c))) {
-      word += c;
-      begun = true;
-    } else if (std::exchange(begun, false)) {
-      words.push_back(std::exchange(word, {}));
-    }
-  }
-  if (begun) words.push_back(word);
-  return words;
-}
-
-std::vector<std::string> with_option_files(const std::vector<std::string>& options, KeyedFiles& files) {
-  std::vector<std::string> words;
-  expand(options, "", 0, files, words);
-  return words;
+std::vector<std::string> with_option_files(const std::vector<std::string>& options, KeyedFiles& files,
+                                           const fs::path& folder) {
+  OptionExpander expander(folder, files);
+  expander.expand(options);
+  return std::move(expander.words);
 }
 
 std::vector<std::string> driver_lines(const std::vector<std::string>& options, KeyedFiles& files) {

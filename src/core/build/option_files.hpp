@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/build/keyed_files.hpp"
@@ -13,10 +12,9 @@ namespace xtune::build {
 
 /// The options with the words of "@file" in its place, also where such a word is "@file" again. Words are cut as GCC
 /// and Clang cut them: at blanks, with quotes and backslashes. The files are added to `files`.
-std::vector<std::string> with_option_files(const std::vector<std::string>& options, KeyedFiles& files);
-
-/// The words of an option file.
-std::vector<std::string> words_of_option_file(std::string_view text);
+/// Relative names are from `folder`; empty: from the working directory.
+std::vector<std::string> with_option_files(const std::vector<std::string>& options, KeyedFiles& files,
+                                           const std::filesystem::path& folder = {});
 
 /// What a compiler driver of the system takes from folders that options or the environment name, a line each: libraries
 /// (-l, in the folders of -L, -rpath, -B, LIBRARY_PATH and LD_LIBRARY_PATH, and in /usr/local), what these and other

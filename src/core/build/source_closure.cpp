@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/text.hpp"
 #include "core/build/include_names.hpp"
 #include "core/build/keys.hpp"
 #include "core/build/named_files.hpp"
@@ -76,7 +77,7 @@ class ClosureReader {
       const fs::path folder = file.path.parent_path();
       for (const IncludeDirective& include : file.scan->includes) mention(include, folder);
       for (const IncludeDirective& include : file.scan->mentioned) mention(include, folder);
-      for (const std::string& macro : file.scan->macros) macros_.define(macro);
+      for (const MacroLine& macro : file.scan->macros) macros_.define(macro.text);
       for (const std::string& text : file.scan->computed) computed_.push_back({text, file.path});
       for (const std::string& literal : file.scan->unknown)
         keyed_.unknown.push_back(file.path.filename().string() + ": " + literal);
@@ -269,11 +270,8 @@ std::vector<std::string> plain_words(const std::vector<std::string>& options) {
       words.push_back(option);
       continue;
     }
-    for (std::string_view rest = std::string_view(option).substr(4); !rest.empty();) {
-      const std::string_view word = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-      if (!word.empty()) words.emplace_back(word);
-    }
+    for (std::string& word : base::split(std::string_view(option).substr(4), ','))
+      if (!word.empty()) words.push_back(std::move(word));
   }
   return words;
 }

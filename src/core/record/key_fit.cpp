@@ -7,7 +7,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "core/build/artifact_sources.hpp"
 #include "core/record/best.hpp"
 
 namespace xtune::record {
@@ -41,12 +40,11 @@ std::string driver_change(const device::DeviceInfo& measured, const device::Devi
 }
 
 std::vector<std::string> with_changes_named(std::vector<std::string> differences, const std::filesystem::path& store,
-                                            const std::string& artifact_key, const build::CompileRequest& now) {
+                                            const std::string& artifact_key, const build::ArtifactSources& now) {
   const auto artifact = std::find_if(differences.begin(), differences.end(),
                                      [](const std::string& line) { return line.starts_with("artifact: "); });
   if (artifact == differences.end()) return differences;
-  const std::vector<std::string> changes =
-      build::source_changes(build::stored_sources(store, artifact_key), build::sources_of(now));
+  const std::vector<std::string> changes = build::source_changes(build::stored_sources(store, artifact_key), now);
   if (changes.empty()) return differences;
   differences.insert(differences.erase(artifact), changes.begin(), changes.end());
   return differences;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/build/artifact_sources.hpp"
 #include "core/build/keys.hpp"
 #include "core/device/device_info.hpp"
 
@@ -35,7 +36,7 @@ std::string driver_change(const device::DeviceInfo& measured, const device::Devi
 /// The same differences (stored -> today), but the hashes of the artifacts give way to the files or the compiler that
 /// changed, as far as the store knows what its artifact was made from.
 std::vector<std::string> with_changes_named(std::vector<std::string> differences, const std::filesystem::path& store,
-                                            const std::string& artifact_key, const build::CompileRequest& now);
+                                            const std::string& artifact_key, const build::ArtifactSources& now);
 
 /// Earlier versions put the driver among a record's facts of the device but not into its key. Adds the part "driver" to
 /// the parts of such a key, and makes the key of them again, so that the record counts as what it is: a result with

@@ -38,11 +38,9 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
 void MeasurementKeys::add_named(const std::vector<spec::CompiledText>& texts, std::vector<bool>& used) const {
   const std::vector<space::Parameter>& parameters = resolver_.state_->space.parameters();
   for (const spec::CompiledText& text : texts)
-    for (const spec::CompiledText::Part& part : text.parts())
-      for (const space::Expression& expression : part.expression)
-        for (const std::string& name : expression.names())
-          if (const auto* parameter = base::find_named(parameters, name))
-            used[static_cast<std::size_t>(parameter - parameters.data())] = true;
+    for (const std::string& name : text.names())
+      if (const auto* parameter = base::find_named(parameters, name))
+        used[static_cast<std::size_t>(parameter - parameters.data())] = true;
 }
 
 void MeasurementKeys::set(Piece& piece, const std::vector<bool>& used) {

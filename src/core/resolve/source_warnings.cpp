@@ -7,7 +7,6 @@
 #include <cctype>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string_view>
 
 #include "base/files.hpp"
@@ -18,68 +17,41 @@
 namespace xtune::resolve {
 namespace {
 
-std::string_view without_blanks(std::string_view text) {
-  return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
-}
-
 /// Whether the text begins with the name, as a word.
 bool begins_with(std::string_view text, std::string_view name) {
-  text = without_blanks(text);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   if (!text.starts_with(name)) return false;
   const char next = text.size() > name.size() ? text[name.size()] : ' ';
   return std::isalnum(static_cast<unsigned char>(next)) == 0 && next != '_';
 }
 
-/// The line of the first #define of the name outside of any #if; 0: none.
-std::size_t definition_line(const std::string& text, const std::string& name) {
-  std::istringstream lines(text);
-  int depth = 0;
-  std::size_t number = 1;
-  for (std::string whole; std::getline(lines, whole); ++number) {
-    std::string_view line = without_blanks(whole);
-    if (!line.starts_with('#')) continue;
-    line = without_blanks(line.substr(1));
-    if (line.starts_with("if")) ++depth;
-    if (line.starts_with("endif")) --depth;
-    if (depth == 0 && line.starts_with("define") && begins_with(line.substr(6), name)) return number;
-  }
-  return 0;
-}
-
 using Names = std::set<std::string, std::less<>>;
-
-void add_names(const spec::CompiledText& text, Names& names) {
-  for (const spec::CompiledText::Part& part : text.parts())
-    for (const space::Expression& expression : part.expression)
-      names.insert(expression.names().begin(), expression.names().end());
-}
 
 /// The names in launch, arguments, entry, options and definitions.
 Names names_in_texts(const spec::Spec& spec) {
   Names names;
   for (const std::vector<spec::Text>* sizes : {&spec.launch.grid, &spec.launch.block, &spec.launch.cluster})
-    for (const spec::Text& size : *sizes) add_names(spec::CompiledText::expression(size), names);
-  if (spec.launch.shared) add_names(spec::CompiledText::expression(*spec.launch.shared), names);
+    for (const spec::Text& size : *sizes) names.merge(spec::CompiledText::expression(size).names());
+  if (spec.launch.shared) names.merge(spec::CompiledText::expression(*spec.launch.shared).names());
   for (const spec::ArgSpec& argument : spec.args)
-    if (argument.value) add_names(spec::CompiledText::expression(*argument.value), names);
-  add_names(spec::CompiledText::template_text(spec.kernel.entry), names);
+    if (argument.value) names.merge(spec::CompiledText::expression(*argument.value).names());
+  names.merge(spec::CompiledText::template_text(spec.kernel.entry).names());
   std::vector<spec::Text> texts = spec.kernel.options;
   for (const auto& [backend, options] : spec.kernel.backend_options)
     texts.insert(texts.end(), options.begin(), options.end());
   for (const auto& [name, text] : spec.kernel.defines) texts.push_back(text);
-  for (const spec::Text& text : texts) add_names(spec::CompiledText::template_text(text), names);
+  for (const spec::Text& text : texts) names.merge(spec::CompiledText::template_text(text).names());
   return names;
 }
 
 /// The words of the source and of its headers; nullopt: it makes names up, by ## or by macros in #include.
-std::optional<Names> words_in_sources(const spec::Spec& spec, const std::string& text) {
+std::optional<Names> words_in_sources(const spec::Spec& spec, const std::string& text, const build::SourceScan& own) {
   build::CompileRequest request;
   request.source_name = spec.kernel.source.string();
   request.source = text;
   for (const std::filesystem::path& folder : spec.kernel.include_dirs) request.include_dirs.push_back(folder.string());
   build::ScannedFiles headers;
   build::source_closure(request, {}, headers);
-  build::SourceScan own = build::scan_source(text);
   bool computes = own.computes_names;
   Names words(own.words.begin(), own.words.end());
   for (const auto& [path, header] : headers) {
@@ -94,9 +66,9 @@ std::optional<Names> words_in_sources(const spec::Spec& spec, const std::string&
 std::vector<std::string> source_warnings(const spec::Spec& spec) {
   if (spec.process || spec.kernel.source.empty()) return {};
   const std::string text = base::read_file(spec.kernel.source);
-  const std::vector<std::string> macros = build::scan_source(text).macros;
+  const build::SourceScan scan = build::scan_source(text);
   std::vector<std::string> warnings;
-  const std::optional<Names> words = spec.for_kokkos() ? std::nullopt : words_in_sources(spec, text);
+  const std::optional<Names> words = spec.for_kokkos() ? std::nullopt : words_in_sources(spec, text, scan);
   const Names names = names_in_texts(spec);
   for (std::size_t i = 0; i < spec.parameters.size() && words; ++i)
     if (const std::string& name = spec.parameters[i].name; !words->contains(name) && !names.contains(name))
@@ -106,15 +78,14 @@ std::vector<std::string> source_warnings(const spec::Spec& spec) {
                       spec::to_string(spec.parameters_at[i]), name));
   for (const space::Parameter& parameter : spec.parameters) {
     const std::string& name = parameter.name;
-    // The scan knows what is a comment.
-    const bool is_defined =
-        std::any_of(macros.begin(), macros.end(), [&](const std::string& macro) { return begins_with(macro, name); });
-    const std::size_t line = parameter.compile_time && is_defined ? definition_line(text, name) : 0;
-    if (line == 0) continue;
+    const auto replaced = std::find_if(scan.macros.begin(), scan.macros.end(), [&](const build::MacroLine& macro) {
+      return !macro.conditional && begins_with(macro.text, name);
+    });
+    if (!parameter.compile_time || replaced == scan.macros.end()) continue;
     warnings.push_back(fmt::format(
         "{}:{}: {} is a parameter of the spec, and this #define replaces its value: put it between #ifndef {} and "
         "#endif",
-        spec.kernel.source.filename().string(), line, name, name));
+        spec.kernel.source.filename().string(), replaced->line, name, name));
   }
   return warnings;
 }

@@ -11,11 +11,11 @@
 namespace xtune::search {
 namespace {
 
-constexpr std::size_t least_measured = 8;
-constexpr std::size_t most_learnt = 2000;  // measurements that the forest learns from
-constexpr std::size_t background = 128;    // configurations that a partial dependence is the mean of
+constexpr std::size_t min_measured = 8;
+constexpr std::size_t max_learnt = 2000;  // measurements that the forest learns from
+constexpr std::size_t background = 128;   // configurations that a partial dependence is the mean of
 constexpr std::size_t paired_parameters = 6;
-constexpr std::size_t most_values = 16;  // of a parameter: others are not looked at
+constexpr std::size_t max_values = 16;  // of a parameter: others are not looked at
 
 using Row = std::vector<std::uint32_t>;
 
@@ -28,7 +28,7 @@ struct Level {
 class VarianceSplit {
  public:
   VarianceSplit(const space::Space& space, std::span<const MeasuredIndex> measured) : features_(space) {
-    const std::size_t every = (measured.size() + most_learnt - 1) / most_learnt;
+    const std::size_t every = (measured.size() + max_learnt - 1) / max_learnt;
     for (std::size_t i = 0; i < measured.size(); i += every) {
       rows_.push_back(space.value_indices(measured[i].index));
       targets_.push_back(static_cast<float>(std::log(measured[i].time)));
@@ -76,7 +76,7 @@ class VarianceSplit {
     for (std::size_t parameter = 0; parameter < parameters; ++parameter) {
       std::map<std::uint32_t, std::size_t> counts;
       for (const Row& row : rows_) ++counts[row[parameter]];
-      const std::size_t every = (counts.size() + most_values - 1) / most_values;
+      const std::size_t every = (counts.size() + max_values - 1) / max_values;
       double weights = 0;
       std::size_t number = 0;
       for (const auto& [value, count] : counts)
@@ -136,7 +136,7 @@ class VarianceSplit {
 
 Importance importance_of(const space::Space& space, std::span<const MeasuredIndex> measured) {
   Importance importance;
-  if (measured.size() < least_measured) return importance;
+  if (measured.size() < min_measured) return importance;
   VarianceSplit split(space, measured);
   if (!(split.total() > 1e-8)) return importance;
   std::vector<double> alone(space.parameters().size());

@@ -79,9 +79,9 @@ class CodeWriter {
 
   /// The code that a derived name stands for; its errors are shown at the name.
   void inlined(const Expression::Code& from, const Token& token) {
-    constexpr std::size_t most = 100'000;
+    constexpr std::size_t max_instructions = 100'000;
     const std::size_t begin = code_.instructions.size(), constants = code_.values.size();
-    if (begin + from.instructions.size() > most)
+    if (begin + from.instructions.size() > max_instructions)
       throw ExpressionError("the expression is too long with what '" + std::string(token.word) + "' stands for",
                             token.column, std::string(token.word));
     code_.values.insert(code_.values.end(), from.values.begin(), from.values.end());

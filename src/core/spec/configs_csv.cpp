@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/csv.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
@@ -167,10 +168,7 @@ class SeenRows {
 
 std::string csv_field(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_of(",\"\r\n \t") == std::string::npos;
-  if (plain) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
-  return result + "\"";
+  return plain ? text : base::csv_quoted(text);
 }
 
 }  // namespace

@@ -99,6 +99,14 @@ CompiledText CompiledText::template_text(const Text& text) {
   return compiled;
 }
 
+std::set<std::string, std::less<>> CompiledText::names() const {
+  std::set<std::string, std::less<>> names;
+  for (const Part& part : parts_)
+    for (const space::Expression& expression : part.expression)
+      names.insert(expression.names().begin(), expression.names().end());
+  return names;
+}
+
 Value CompiledText::evaluate(const space::Lookup& lookup) const { return value_of(parts_.front(), lookup); }
 
 std::int64_t CompiledText::evaluate_integer(const space::Lookup& lookup) const {

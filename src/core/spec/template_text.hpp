@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,8 @@ class CompiledText {
     std::vector<space::Expression> expression;  ///< one, or none in the last part of a template
   };
   const std::vector<Part>& parts() const noexcept { return parts_; }
+  /// Those that its expressions use.
+  std::set<std::string, std::less<>> names() const;
 
   /// The value of an expression.
   Value evaluate(const space::Lookup& lookup) const;

@@ -137,6 +137,8 @@ TEST_CASE("Option files that option files name count, and so does what they say"
   CHECK(tree.counts("profile/default.profdata", {"-fprofile-use=" + tree.path("profile")}));
   tree.write("inner", "@" + tree.path("outer"));  // a circle ends
   tree.text({"@" + tree.path("outer")});
+  tree.write("inner", "@" + tree.path("inner") + " @" + tree.path("inner"));  // one that grows, too
+  tree.text({"@" + tree.path("outer")});
 }
 
 TEST_CASE("An include that only compilers of earlier standards see counts") {
