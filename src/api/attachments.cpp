@@ -93,7 +93,7 @@ void attach_data(const detail::TunableState& state, spec::Spec& spec,
       std::error_code ignored;
       if (!std::filesystem::is_regular_file(data.path(), ignored))
         throw Error(ErrorKind::invalid_argument,
-                    fmt::format("the data of '{}': {} is no file", name, data.path().string()));
+                    fmt::format("the data of '{}': {} is not a file", name, data.path().string()));
       attach(spec, name, data.path());
     }
     for (const validate::ArgumentLayout& layout : layouts) {
@@ -127,7 +127,7 @@ Expected call_reference(const detail::TunableState& state, const Arguments& argu
   } catch (const std::exception& error) {
     throw Error(ErrorKind::invalid_argument, std::string("the reference in code failed: ") + error.what());
   } catch (...) {
-    throw Error(ErrorKind::invalid_argument, "the reference in code threw what is no std::exception");
+    throw Error(ErrorKind::invalid_argument, "the reference in code threw something that is not a std::exception");
   }
 }
 
@@ -146,7 +146,7 @@ std::size_t output_at(const std::vector<PreparedBuffer>& buffers, const std::str
     throw Error(ErrorKind::invalid_argument,
                 name.empty() ? "the reference in code does not say which output it describes: use Expected::set"
                              : "the reference in code describes '" + base::printable(name, 80) +
-                                   "', which is no output" + base::did_you_mean(name, names));
+                                   "', which is not an output" + base::did_you_mean(name, names));
   return places[static_cast<std::size_t>(found - names.begin())];
 }
 

@@ -92,7 +92,7 @@ std::string CheckedBenchService::complaint(const ipc::BenchJob& job, const std::
   } catch (const std::exception& error) {
     return std::string("the check: ") + error.what();
   } catch (...) {
-    return "the check threw what is no std::exception";
+    return "the check threw something that is not a std::exception";
   }
 }
 

@@ -32,7 +32,7 @@ Data Data::bytes(DType dtype, std::span<const std::byte> elements) {
   require_dtype(dtype);
   if (elements.size() % size_of(dtype) != 0)
     throw Error(ErrorKind::invalid_argument,
-                std::to_string(elements.size()) + " bytes are no whole number of " + to_string(dtype) + " elements");
+                std::to_string(elements.size()) + " bytes are not a whole number of " + to_string(dtype) + " elements");
   if (elements.data() == nullptr && !elements.empty())
     throw Error(ErrorKind::invalid_argument, "Data: the host data is a null pointer");
   Data data;
@@ -84,7 +84,7 @@ std::int64_t Arguments::size(std::string_view name) const {
     if (const auto found = bindings->find(name); found != bindings->end()) {
       if (const auto* integer = std::get_if<std::int64_t>(&found->second)) return *integer;
       throw Error(ErrorKind::invalid_argument,
-                  "'" + std::string(name) + "' is no integer: it is " + to_text(found->second));
+                  "'" + std::string(name) + "' is not an integer: it is " + to_text(found->second));
     }
   throw Error(ErrorKind::invalid_argument, "neither problem nor configuration has a '" + std::string(name) + "'");
 }

@@ -27,7 +27,7 @@ worker::BenchSession& InProcessBenchService::session() {
   if (lost_)
     throw Error(ErrorKind::unavailable,
                 "a kernel faulted, and with it the device context of this process is lost; with isolation = process it "
-                "would have cost that configuration alone");
+                "would have cost only that configuration");
   if (!device_) device_ = open_device_(problem_.device);
   if (!session_) session_ = std::make_unique<worker::BenchSession>(*device_, problem_, base::system_clock());
   return *session_;

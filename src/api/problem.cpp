@@ -29,7 +29,7 @@ Bindings overlaid(Bindings problem, const Bindings& given) {
     const auto own = problem.find(name);
     if (own == problem.end())
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("problem: '{}' is no name of the problem{}", name, base::did_you_mean(name, names)));
+                  fmt::format("problem: '{}' is not a name of the problem{}", name, base::did_you_mean(name, names)));
     own->second = like(name, value, own->second);
   }
   return problem;
@@ -71,13 +71,13 @@ std::vector<Bindings> choose_configs(const space::Space& space, const std::vecto
     for (const auto& [name, value] : configs[i])
       if (std::find(known.begin(), known.end(), name) == known.end())
         throw Error(ErrorKind::invalid_argument,
-                    fmt::format("configs[{}]: '{}' is no parameter{}", i, name, base::did_you_mean(name, known)));
+                    fmt::format("configs[{}]: '{}' is not a parameter{}", i, name, base::did_you_mean(name, known)));
     for (const std::string& name : known)
       if (!configs[i].contains(name))
         throw Error(ErrorKind::invalid_argument, fmt::format("configs[{}]: the parameter {} has no value", i, name));
     const auto index = space.index_of(configs[i]);
     if (!index)
-      passed_over(fmt::format("configs[{}], {}, is not valid in the space of the spec, and passed over", i,
+      passed_over(fmt::format("configs[{}], {}, is not valid in the space of the spec and is skipped", i,
                               space::shown_text(configs[i])));
     else if (seen.insert(*index).second)
       chosen.push_back(configs[i]);

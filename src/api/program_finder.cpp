@@ -36,9 +36,10 @@ std::filesystem::path own_folder() {
 void find_worker_program() {
   if (const char* given = std::getenv("XTUNE_PROGRAM"); given && *given) {
     if (!is_program(given))
-      throw Error(ErrorKind::unavailable, std::string("XTUNE_PROGRAM=") + given +
-                                              ": is no executable file; it names the xtune program, which the library "
-                                              "starts to compile and to measure");
+      throw Error(ErrorKind::unavailable,
+                  std::string("XTUNE_PROGRAM=") + given +
+                      ": is not an executable file; it names the xtune program, which the library "
+                      "starts to compile and to measure");
     return target::set_worker_program(base::absolute_path(given));
   }
   std::vector<std::filesystem::path> places;

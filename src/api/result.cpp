@@ -28,7 +28,7 @@ void take_in(const std::filesystem::path& path, const std::string& text,
   try {
     take(nlohmann::json::parse(text));
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::io, path.string() + " is no saved result: " + base::json_error_text(error));
+    throw Error(ErrorKind::io, path.string() + " is not a saved result: " + base::json_error_text(error));
   } catch (const Error& error) {
     throw Error(ErrorKind::io, path.string() + ": " + error.what());
   }
@@ -38,14 +38,14 @@ void take_in(const std::filesystem::path& path, const std::string& text,
 void require_folder(const std::filesystem::path& folder, const char* who) {
   if (folder.empty())
     throw Error(ErrorKind::invalid_argument,
-                std::string(who) + ": the folder has no name; \".\" is the working folder");
+                std::string(who) + ": the directory has no name; \".\" is the working directory");
 }
 
 /// Of a file that a foreign folder names: never outside it.
 std::filesystem::path binary_path(const std::filesystem::path& folder, const std::string& format) {
   const bool plain = !format.empty() && format.size() <= 16 &&
                      format.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
-  if (!plain) throw Error(ErrorKind::io, "'" + format + "' is no format of a binary: it is cubin, hsaco or so");
+  if (!plain) throw Error(ErrorKind::io, "'" + format + "' is not a format of a binary (cubin, hsaco, so)");
   return folder / ("kernel." + format);
 }
 

@@ -42,7 +42,7 @@ Ordered sealed(Ordered json) {
 
 void check_seal(const Json& json, const std::string& name) {
   if (json.at("sha256").get<std::string>() != hash_of(json))
-    throw Error(ErrorKind::io, name + " was changed after it was saved: its SHA-256 is not the one that it says");
+    throw Error(ErrorKind::io, name + " was changed after it was saved: its SHA-256 differs from the recorded one");
 }
 
 namespace fields = base::fields;
@@ -74,7 +74,7 @@ struct MetricForm {
 };
 
 constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::string& word) {
-  return "'" + word + "' is no outcome that this version of xtune knows";
+  return "'" + word + "' is not an outcome that this version of xtune knows";
 });
 
 constexpr auto measurement_form = fields::object<Measurement>(
@@ -117,7 +117,7 @@ WinningArgument argument_from(const Json& json) {
   const auto type = dtype_from_string(dtype);
   if (!known || !type)
     throw Error(ErrorKind::io, "the argument '" + argument.name + "' is a " + kind + " of " + dtype +
-                                   ", and this version of xtune knows no such thing");
+                                   ", which this version of xtune does not know");
   argument.kind = *known;
   argument.dtype = *type;
   if (argument.kind == WinningArgument::Kind::scalar)

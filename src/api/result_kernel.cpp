@@ -31,7 +31,7 @@ spec::ArgSpec spec_of(const WinningArgument& from) {
         space::Expression::parse(from.value);
       } catch (const space::ExpressionError& error) {
         throw Error(ErrorKind::invalid_argument,
-                    fmt::format("Result::binary: the scalar '{}' has the value \"{}\", which is no expression: {}",
+                    fmt::format("Result::binary: the scalar '{}' has the value \"{}\", which is not an expression: {}",
                                 from.name, from.value, error.what()));
       }
       return argument;
@@ -87,10 +87,11 @@ dispatch::Build build_of(const Result& result) {
 Kernel Result::kernel(bool checked) const {
   best();  // throws where there is none
   if (!binary || binary->binary.empty())
-    throw Error(ErrorKind::unavailable,
-                fmt::format("the result of '{}' has no binary of its winner: the store had lost it, or the folder it "
-                            "was saved to had none; xtune::load compiles the kernel anew",
-                            kernel_name));
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format("the result of '{}' has no binary of its winner: the store had lost it, or the directory it "
+                    "was saved to had none; xtune::load compiles the kernel again",
+                    kernel_name));
   dispatch::Parts parts;
   parts.spec = spec_of(*this);
   parts.runtime = backend::make_backend(device.backend)->open_runtime();

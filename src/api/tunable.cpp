@@ -150,7 +150,7 @@ Tunable& Tunable::option(const std::string& option) {
 Tunable& Tunable::option(const std::string& backend, const std::string& option) {
   if (backend != "cuda" && backend != "hip" && backend != "host")
     throw Error(ErrorKind::invalid_argument,
-                "option: '" + backend + "' is no backend with options; one is cuda, hip, host");
+                "option: '" + backend + "' is not a backend with options (cuda, hip, host)");
   built().list("kernel.options_" + backend).push_back(spec::toml_string(option));
   return *this;
 }

@@ -27,7 +27,7 @@ class Table {
       if (found == known.end() && problem.contains(name)) continue;
       if (found == known.end())
         throw Error(ErrorKind::invalid_argument, "constraint in code: '" + base::printable(name, 80) +
-                                                     "' is no parameter and no name of the problem" +
+                                                     "' is neither a parameter nor a name of the problem" +
                                                      base::did_you_mean(name, known));
       columns_.push_back(static_cast<std::size_t>(found - known.begin()));
     }
@@ -64,7 +64,8 @@ spec::ArgSpec& input_named(spec::Spec& spec, const std::string& name) {
     names.push_back(each.name);
   }
   throw Error(ErrorKind::invalid_argument, "data for '" + base::printable(name, 80) +
-                                               "', which is no input of the kernel" + base::did_you_mean(name, names));
+                                               "', which is not an input of the kernel" +
+                                               base::did_you_mean(name, names));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class WorkerToolchain final : public build::Toolchain {
     if (!answer) throw Error(ErrorKind::io, "the compile worker ended without an answer");
     if (answer->outcome != Outcome::ok) throw build::CandidateFailure(answer->outcome, answer->message);
     std::optional<build::Artifact> artifact = build::ArtifactCache(cache.path()).find(key);
-    if (!artifact) throw Error(ErrorKind::io, "the compile worker left no artifact: is the temporary folder full?");
+    if (!artifact) throw Error(ErrorKind::io, "the compile worker left no artifact: is the temporary directory full?");
     artifact->key.clear();
     artifact->backend.clear();
     return std::move(*artifact);

@@ -14,7 +14,7 @@ void write_scratch_file(const std::filesystem::path& path, std::string_view text
   file.close();
   if (!file)
     throw Error(ErrorKind::io,
-                "cannot write " + path.string() + ": is the disk full? XTUNE_TMP_DIR names another folder");
+                "cannot write " + path.string() + ": is the disk full? XTUNE_TMP_DIR names another directory");
 }
 
 std::string digest_of(std::span<const RuntimeFile> files) {

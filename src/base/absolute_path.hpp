@@ -14,7 +14,7 @@ inline std::filesystem::path absolute_path(const std::filesystem::path& path) {
   std::error_code failed;
   std::filesystem::path whole = std::filesystem::absolute(path, failed);
   if (failed)
-    throw Error(ErrorKind::io, "cannot tell which folder this process works in (" + failed.message() + "), at which '" +
+    throw Error(ErrorKind::io, "cannot determine the working directory (" + failed.message() + "), at which '" +
                                    path.string() + "' starts: change to one that is there");
   return whole;
 }

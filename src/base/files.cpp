@@ -74,7 +74,7 @@ std::string read_file(const fs::path& path, std::uint64_t limit_bytes) {
 std::string read_all(const Descriptor& file, const fs::path& path, std::uint64_t limit_bytes) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) fail("read", path, std::strerror(errno));
-  if (S_ISDIR(info.st_mode)) fail("read", path, "it is a folder");
+  if (S_ISDIR(info.st_mode)) fail("read", path, "it is a directory");
   const auto too_large = [&] { fail("read", path, "it is larger than the limit of " + human_bytes(limit_bytes)); };
   const auto size = S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
   if (size > limit_bytes) too_large();
@@ -128,14 +128,14 @@ namespace {
 void write_atomically(const fs::path& path, std::string_view bytes, mode_t rights) {
   if (path.filename().empty()) fail("write", path, "it names no file");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  if (const std::error_code failed = make_directories(folder)) fail("create the folder", folder, failed.message());
+  if (const std::error_code failed = make_directories(folder)) fail("create the directory", folder, failed.message());
   fs::path temporary;
   Descriptor file(-1);
   for (int attempt = 0; file.get() < 0; ++attempt) {
     temporary = folder / ("." + random_name() + ".tmp");
     file.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights));
     if (file.get() < 0 && (errno != EEXIST || attempt == 100))
-      fail("write in the folder", folder, std::strerror(errno));
+      fail("write in the directory", folder, std::strerror(errno));
   }
   int reason = write_and_sync(file, bytes);
   if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;

@@ -43,7 +43,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::string message = "cannot start " + printable(options.argv[0]) + ": " + uv_strerror(reason);
   struct stat info {};
   if (!options.cwd.empty() && (::stat(options.cwd.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)))
-    message += " (there is no folder " + printable(options.cwd) + " to start it in)";
+    message += " (there is no directory " + printable(options.cwd) + " to start it in)";
   throw CannotStart(-reason, message);
 }
 

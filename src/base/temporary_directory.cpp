@@ -90,7 +90,7 @@ TemporaryDirectory::TemporaryDirectory() {
   fs::create_directories(root, failed);
   std::string name = (root / (own_prefix() + "XXXXXX")).string();
   if (!::mkdtemp(name.data())) {
-    throw Error(ErrorKind::io, "cannot make a temporary folder in " + printable(root.string()) + ": " +
+    throw Error(ErrorKind::io, "cannot make a temporary directory in " + printable(root.string()) + ": " +
                                    std::strerror(errno) + " (XTUNE_TMP_DIR names another place)");
   }
   path_ = name;

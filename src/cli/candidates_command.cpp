@@ -41,14 +41,14 @@ device::DeviceInfo product_or_error(const std::string& name) {
   const std::vector<std::string> known = device::known_products();
   if (const auto called = device::products_called(name); !called.empty())
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("--product {}: there are several: {}; name one whole", name, listed(called)));
+                fmt::format("--product {}: there are several: {}; give a full name", name, listed(called)));
   std::vector<std::string> alike;
   for (const std::string& product : known)
     if (!name.empty() && base::lower_case(product).find(base::lower_case(name)) != std::string::npos)
       alike.push_back(product);
   if (alike.empty()) return known_or_error(std::nullopt, "--product", name, base::did_you_mean(name, known), known);
   throw Error(ErrorKind::invalid_argument,
-              fmt::format("--product {}: not known; like it are: {}", name, listed(alike)));
+              fmt::format("--product {}: unknown; similar names: {}", name, listed(alike)));
 }
 
 /// The cost model is of GPUs.
@@ -75,7 +75,7 @@ device::DeviceInfo device_for(const CandidatesOptions& options) {
   }
   if (const auto named = device::known_device(options.common.arch); named && device::is_cpu(*named))
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("--arch {}: the cost model is of GPUs, and this is a CPU's", options.common.arch));
+                fmt::format("--arch {}: the cost model covers GPUs, and this is a CPU", options.common.arch));
   if (!options.common.arch.empty())
     return known_or_error(gpu_of(options.common.arch), "--arch", options.common.arch,
                           device::did_you_mean_arch(options.common.arch), gpu_archs());
@@ -87,7 +87,7 @@ device::DeviceInfo device_for(const CandidatesOptions& options) {
   }
   if (device::is_cpu(target.device))
     throw Error(ErrorKind::invalid_argument,
-                "the cost model is of GPUs, and there is none here: name one with --arch or --product");
+                "the cost model covers GPUs, and there is none here: name one with --arch or --product");
   return target.device;
 }
 
@@ -95,7 +95,7 @@ device::DeviceInfo device_for(const CandidatesOptions& options) {
   throw Error(
       ErrorKind::invalid_spec,
       path +
-          ": the spec has no table [candidates], which tells the cost model what the parameters mean. For a matrix "
+          ": the spec has no table [candidates], which maps the cost model's fields to parameters. For a matrix "
           "multiplication, add for instance:\n"
           "  [candidates]\n"
           "  template = \"matmul\"\n"

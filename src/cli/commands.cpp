@@ -156,7 +156,7 @@ void add_common_options(CLI::App& command, CommonOptions& options, bool csv) {
                   "Compile for an architecture such as sm_90a, gfx90a or x86_64_v3; default: the device's");
   add_device_option(command, options);
   if (csv)
-    add_format_option(command, options.format, "Print text, or JSON or CSV alone on standard output", true);
+    add_format_option(command, options.format, "Print text, or only JSON or CSV on standard output", true);
   else
     add_format_option(command, options.format);
 }
@@ -184,7 +184,7 @@ target::TargetOptions for_kernel(const spec::Spec& spec, target::TargetOptions o
   if (spec.for_kokkos() && options.backend != spec.kernel.backend)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--backend {}: the spec's kernel is a Kokkos unit ([kernel] backend = \"kokkos\"), which "
-                            "backend kokkos alone compiles",
+                            "only backend kokkos compiles",
                             base::printable(options.backend, 80)));
   if (!spec.for_kokkos() && options.backend == "kokkos")
     throw Error(

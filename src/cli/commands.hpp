@@ -66,7 +66,7 @@ void add_backend_option(CLI::App& command, CommonOptions& options, const std::st
 void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary);
 void add_device_option(CLI::App& command, CommonOptions& options);
 void add_format_option(CLI::App& command, std::string& format,
-                       const std::string& summary = "Print text, or JSON alone on standard output", bool csv = false);
+                       const std::string& summary = "Print text, or only JSON on standard output", bool csv = false);
 void add_store_option(CLI::App& command, std::string& store,
                       const std::string& summary = "Use this directory of records and artifacts");
 /// The spec file argument: shared by all commands that read one.

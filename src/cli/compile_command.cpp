@@ -76,7 +76,7 @@ class CompileRun {
     const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
     if (spec.space_only())
       throw Error(ErrorKind::invalid_spec,
-                  options_.path + ": the spec describes a space alone; there is nothing to compile");
+                  options_.path + ": the spec describes only a space; there is nothing to compile");
     report_.several_cases = spec.cases.size() > 1;
     for (const Bindings& problem : spec.cases) {
       if (stop_) return;

@@ -48,7 +48,7 @@ void RunCommand::apply(bool replaying) {
   if (spec_.space_only() && !replaying)
     throw Error(ErrorKind::invalid_spec,
                 options_.path +
-                    ": the spec describes a space alone ([kernel] source is missing); `xtune space` reads it" +
+                    ": the spec describes only a space ([kernel] source is missing); `xtune space` reads it" +
                     (spec_.replays() ? ", and without --backend it replays a recording" : ""));
 }
 
@@ -120,9 +120,10 @@ void add_search_options(CLI::App& command, RunOptions& options) {
       ->type_name("S");
   add(command.add_option("--strategy", options.search.strategy, "Choose the search strategy instead of the spec's"))
       ->type_name(fmt::format("{}", fmt::join(search::strategy_names(), "|")));
-  add(command.add_option("--top", options.tuning.top,
-                         "Measure and list the N best in full; without it, the race drops what is clearly slower than "
-                         "the best"))
+  add(command.add_option(
+          "--top", options.tuning.top,
+          "Measure and list the N best in full; without it, the race drops configurations clearly slower than "
+          "the best"))
       ->check(whole_number(1))
       ->type_name("N");
   add(command.add_flag("--fresh", options.tuning.fresh, "Measure again what the store already answers"));

@@ -56,7 +56,7 @@ void look_at_clock(RunSession& session) {
   if (step != cluster::StopRule::Step::go_on && !session.drain) {
     session.drain = session.again = true;
     if (session.tells)
-      tell("{} of the job's time are left, of which {} are for what is under way: nothing new is begun\n",
+      tell("{} of the job's time are left, of which {} are reserved for work in progress: no new work begins\n",
            base::human_seconds(std::max(0.0, left_s(session))), base::human_seconds(session.rule->reserve_s()));
   }
   if (step == cluster::StopRule::Step::stop) session.stop = true;

@@ -22,7 +22,8 @@ namespace {
 void requeue(const RunSession& session) {
   const auto job = cluster::environment_variable("SLURM_JOB_ID");
   if (!session.tells) return;
-  if (!job) return tell("warning: --requeue: this is no Slurm job (SLURM_JOB_ID is not set); start it again by hand\n");
+  if (!job)
+    return tell("warning: --requeue: this is not a Slurm job (SLURM_JOB_ID is not set); start it again by hand\n");
   base::CommandOptions options;
   options.timeout_ms = 60'000;
   std::string why;

@@ -42,9 +42,10 @@ std::vector<std::uint64_t> read_evals(const std::string& text) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
     if (error != std::errc() || end != part.data() + part.size() || number == 0)
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("--evals {}: '{}' is no number of evaluations; give counts from 1 on, such as 25,50,100",
-                              base::printable(text, 80), base::printable(part, 40)));
+      throw Error(
+          ErrorKind::invalid_argument,
+          fmt::format("--evals {}: '{}' is not a number of evaluations; give counts from 1 on, such as 25,50,100",
+                      base::printable(text, 80), base::printable(part, 40)));
     evals.insert(number);
   }
   return {evals.begin(), evals.end()};
@@ -151,7 +152,7 @@ void print_tables(const std::vector<replay::Recording>& recordings, const replay
         add(score, recordings[i].name, score.spaces[i].found, score.spaces[i].aggregate, false);
     add(score, recordings.size() > 1 ? "mean" : recordings.front().name, score.mean, score.aggregate, true);
   }
-  print_out("optimum / best found after so many evaluations, mean of {} repeats\n{}", options.repeats,
+  print_out("optimum / best found after N evaluations, mean of {} repeats\n{}", options.repeats,
             report::render_table(header, rows));
 }
 

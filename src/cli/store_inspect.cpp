@@ -63,7 +63,7 @@ int list(const StoreOptions& options) {
 std::string repair_hint(const store::VerifyReport& report) {
   const auto movable = static_cast<std::size_t>(std::count_if(
       report.damage.begin(), report.damage.end(), [](const store::StoreDamage& one) { return one.movable; }));
-  if (movable == 0) return "; --repair cannot move any of it aside: see to the files yourself";
+  if (movable == 0) return "; --repair cannot move any of it aside: check the files yourself";
   if (movable < report.damage.size()) return fmt::format("; --repair can move {} of them aside", movable);
   return "; --repair moves them aside";
 }
@@ -117,7 +117,7 @@ bool tell_missed_size(const store::GcOptions& options, const store::GcReport& re
   if (const std::uint64_t all = report.kept_bytes + report.record_bytes;
       all > *options.max_bytes && report.record_bytes)
     tell(
-        "note: with its records, {}, the store is {} beyond --max-size, which counts artifacts alone; old records go "
+        "note: with its records, {}, the store is {} beyond --max-size, which counts only artifacts; old records go "
         "with --records --older-than 365d, and what they hold with them\n",
         base::human_bytes(report.record_bytes), base::human_bytes(all - *options.max_bytes));
   return report.excess_bytes > 0;

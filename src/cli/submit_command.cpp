@@ -144,7 +144,7 @@ std::string queued_text(const std::vector<cluster::SubmittedStep>& queued) {
     steps += (steps.empty() ? "" : ", ") + each.step + ": job " + each.job;
     jobs += " " + each.job;
   }
-  return steps.empty() ? "" : fmt::format("\nalready queued are {}; `scancel{}` takes them back", steps, jobs);
+  return steps.empty() ? "" : fmt::format("\nalready queued are {}; `scancel{}` cancels them", steps, jobs);
 }
 
 int submit(const SubmitOptions& options, const CLI::App& command) {

@@ -13,7 +13,7 @@ void require_driver(const std::string& name) {
     throw Error(ErrorKind::invalid_argument,
                 "`xtune worker " + name +
                     "` is internal: xtune starts it for itself and speaks to it in binary messages; "
-                    "`xtune --help` lists what is for people");
+                    "`xtune --help` lists the commands for people");
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ Claims::Claims(fs::path folder, std::string owner, base::Clock& clock, Options o
   std::error_code error;
   for (const char* part : {"ranks", "claims"}) {
     error = base::make_directories(folder_ / part);
-    if (error) fail("make the folder", folder_ / part, error.value());
+    if (error) fail("make the directory", folder_ / part, error.value());
   }
   own_ = folder_ / "ranks" / record::path_component(owner_);
   fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

@@ -17,7 +17,7 @@ int count_of(const std::string& key, const std::string& text, int least) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < least)
-    throw Error(ErrorKind::invalid_argument, fmt::format("--arch-component: {}='{}' is no count of at least {}", key,
+    throw Error(ErrorKind::invalid_argument, fmt::format("--arch-component: {}='{}' is not a count of at least {}", key,
                                                          base::printable(text, 40), least));
   return value;
 }

@@ -38,16 +38,17 @@ int number_of(const ReadVariable& get, const char* name, int least) {
     const auto parsed = std::from_chars(text->data(), end, value);
     if (parsed.ec == std::errc() && parsed.ptr == end && value >= least) return value;
   }
-  throw Error(ErrorKind::invalid_argument,
-              fmt::format("{} is \"{}\", which is no {}: unset it, or set XTUNE_STUDY=off to run on one's own", name,
-                          base::printable(text.value_or(""), 40), least > 0 ? "count" : "rank"));
+  throw Error(
+      ErrorKind::invalid_argument,
+      fmt::format("{} is \"{}\", which is not a valid {}: unset it, or set XTUNE_STUDY=off to run without a study",
+                  name, base::printable(text.value_or(""), 40), least > 0 ? "count" : "rank"));
 }
 
 int size_of(const ReadVariable& get, const LauncherVariables& launcher, int rank) {
   if (!*launcher.size) return rank < 2 ? 2 : rank < INT_MAX ? rank + 1 : rank;
   if (!get(launcher.size))
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("{} is set, and {} is not set: unset both, or set XTUNE_STUDY=off to run on one's own",
+                fmt::format("{} is set, and {} is not set: unset both, or set XTUNE_STUDY=off to run without a study",
                             launcher.rank, launcher.size));
   return number_of(get, launcher.size, 1);
 }
@@ -104,7 +105,7 @@ std::optional<Rank> find_rank(const ReadVariable& get) {
     rank.size = size_of(get, launcher, rank.rank);
     if (rank.rank >= rank.size)
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{}={} among {}{}{} processes: unset {}, or set XTUNE_STUDY=off to run on one's own",
+                  fmt::format("{}={} among {}{}{} processes: unset {}, or set XTUNE_STUDY=off to run without a study",
                               launcher.rank, rank.rank, launcher.size, *launcher.size ? "=" : "", rank.size,
                               *launcher.size ? "both" : "it"));
     if (rank.size == 1) return std::nullopt;

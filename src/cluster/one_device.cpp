@@ -21,12 +21,13 @@ void require_one_device(const std::filesystem::path& store, const std::string& s
   if (found.substr(0, end) == device) return;
   std::string where = end == std::string::npos ? "" : found.substr(end + 1);
   if (!where.empty() && where.back() == '\n') where.pop_back();
-  throw Error(ErrorKind::unavailable,
-              fmt::format("component {} of this job has {} {} and {} on {}: a result of two types of GPU is none; give "
-                          "each type its own (xtune submit --arch-component ... --arch-component ..., or "
-                          "--constraint, --gres for one type)",
-                          base::printable(component, 40), found.substr(0, end), where, device,
-                          base::printable(base::host_name())));
+  throw Error(
+      ErrorKind::unavailable,
+      fmt::format("component {} of this job has {} {} and {} on {}: results of two types of GPU cannot be mixed; give "
+                  "each type its own (xtune submit --arch-component ... --arch-component ..., or "
+                  "--constraint, --gres for one type)",
+                  base::printable(component, 40), found.substr(0, end), where, device,
+                  base::printable(base::host_name())));
 }
 
 }  // namespace xtune::cluster

@@ -33,13 +33,13 @@ void check_sbatch_options(const std::vector<std::string>& words, const std::stri
     if (word == "--" || (!is_option(word) && !value_may_follow))
       throw Error(
           ErrorKind::invalid_argument,
-          fmt::format("{}: '{}' is no option, and sbatch would take it for the script; xtune submit writes that "
+          fmt::format("{}: '{}' is not an option, and sbatch would take it for the script; xtune submit writes that "
                       "itself, and takes only options of sbatch there, such as --time=2:00:00",
                       source, base::printable(word, 80)));
     if (makes_array(word))
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("{}: {} would do the whole submission once for each index of the array; more processes "
-                              "at one search are what --nodes and --gpus-per-node give",
+                              "in one search come from --nodes and --gpus-per-node",
                               source, base::printable(word, 80)));
     value_may_follow = is_option(word) && may_take_next(word);
   }

@@ -90,13 +90,13 @@ void require_kernel(const spec::Spec& spec) {
   const std::string file = spec.path.empty() ? "SPEC" : base::printable(spec.path.filename().string());
   if (spec.process)
     refuse_calls(spec, "its spec describes a whole program ([process]); tune it by `xtune run " + file +
-                           "` and start it with the values that `xtune best " + file + "` tells");
+                           "` and start it with the values that `xtune best " + file + "` prints");
   if (spec.for_kokkos())
     refuse_calls(spec, "it is a Kokkos unit ([kernel] backend = \"kokkos\"); tune it by `xtune run " + file +
-                           "`, and compile it into the program with the values that `xtune best " + file + "` tells");
+                           "`, and compile it into the program with the values that `xtune best " + file + "` prints");
   if (spec.replays())
     refuse_calls(spec, "its spec replays recordings ([kernel] backend = \"replay\") and has no kernel to run");
-  if (spec.space_only()) refuse_calls(spec, "its spec describes a space alone ([kernel] source is missing)");
+  if (spec.space_only()) refuse_calls(spec, "its spec describes only a space ([kernel] source is missing)");
 }
 
 ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
@@ -177,7 +177,7 @@ detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
 Bindings ArgumentPlan::problem(const detail::Binding& binding, const void* const* values) const {
   if (!binding.missing.empty())
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("{}: no scalar argument tells the problem size '{}': call it through "
+                fmt::format("{}: no scalar argument gives the problem size '{}': call it through "
                             "for_problem({{{{\"{}\", ...}}}})",
                             spec_.kernel.name, binding.missing.front(), binding.missing.front()));
   Bindings problem = binding.fixed;

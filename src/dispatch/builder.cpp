@@ -103,7 +103,7 @@ Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bi
   } catch (const Error& error) {
     remember(build.artifact);
     if (!told_not_kept_.exchange(true))
-      say_(fmt::format("what is compiled serves this process alone, as it cannot be stored: {}", error.what()));
+      say_(fmt::format("compiled kernels serve only this process, because they cannot be stored: {}", error.what()));
   }
   return build;
 }

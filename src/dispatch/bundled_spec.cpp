@@ -84,7 +84,7 @@ void require_whole(const store::BundledSpec& packed, const fs::path& path) {
     if (closure_of(own) != closure_of(copied))
       throw Error(ErrorKind::unsupported,
                   base::printable(path.string()) +
-                      " includes files that a copy of it does not find: name include folders by relative paths");
+                      " includes files that a copy of it does not find: name include directories by relative paths");
   }
 }
 

@@ -35,7 +35,7 @@ std::uint64_t limit(const char* name, std::uint64_t usual, const std::function<v
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value <= (std::uint64_t{1} << 40)) return value;
-  say(fmt::format("{}='{}' is no number: {} is taken", name, base::printable(text, 80), usual));
+  say(fmt::format("{}='{}' is not a number; {} is used", name, base::printable(text, 80), usual));
   return usual;
 }
 

@@ -17,7 +17,7 @@ Bindings KernelState::without_sizes() const {
 void KernelState::require_fixed(const Bindings& problem) const {
   if (problem != parts_.fixed->problem)
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("{}: this kernel is the winner for {} and launches for that alone, not for {}; xtune::load "
+                fmt::format("{}: this kernel is the winner for {} and launches only for that, not for {}; xtune::load "
                             "makes one for any problem",
                             name(), space::shown_text(parts_.fixed->problem), space::shown_text(problem)));
 }

@@ -23,7 +23,7 @@ void KernelState::tune(const Bindings& problem) {
     if (!stop_.stop_requested())
       say(fmt::format("{}, {}: not tuned: {}", name(), space::shown_text(problem), error.what()));
   } catch (...) {  // of a callback of the application's
-    say(fmt::format("{}, {}: not tuned: a callback threw something that is no std::exception", name(),
+    say(fmt::format("{}, {}: not tuned: a callback threw something that is not a std::exception", name(),
                     space::shown_text(problem)));
   }
   selector_.refresh();
@@ -42,7 +42,7 @@ void KernelState::take(const Bindings& problem, const device::DeviceInfo& device
   if (tuned.artifact) builder_.remember(std::move(*tuned.artifact));
   selector_.remember(std::move(*tuned.winner));
   if (!told_not_kept_.exchange(true))
-    say(fmt::format("{}: what is tuned serves this process alone, as the store {} does not keep it: {}", name(),
+    say(fmt::format("{}: tuned results serve only this process, because the store {} does not keep them: {}", name(),
                     selector_.store().string(), tuned.not_kept));
 }
 

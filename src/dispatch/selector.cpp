@@ -227,8 +227,7 @@ Selection Selector::select(const spec::Spec& spec, const Bindings& problem, cons
   return with_stores(device, [&](std::shared_ptr<const LoadedStores> stores) {
     Query query(spec, problem, device, archs, std::move(stores), remembered(device));
     Selection selection = from_all(query);
-    for (const std::string& objection : query.objections())
-      selection.choice.reasons.push_back("passed over: " + objection);
+    for (const std::string& objection : query.objections()) selection.choice.reasons.push_back("skipped: " + objection);
     return selection;
   });
 }

@@ -1,4 +1,4 @@
-// The answer: the best configuration, its interval, and what cannot be told from it.
+// The answer: the best configuration, its interval, and what tied with it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -64,7 +64,7 @@ std::string search_text(const CaseView& view) {
 std::string ties_text(const CaseView& view) {
   const auto& ties = view.shown.best->ties;
   if (ties.empty()) return "none: every other configuration is slower beyond the noise";
-  return fmt::format("{} cannot be told from it", counted_text(ties.size(), "other configuration"));
+  return fmt::format("{} tied with it", counted_text(ties.size(), "other configuration"));
 }
 
 std::string gain_text(const CaseView& view) {
@@ -120,7 +120,7 @@ std::string ties_table(const CaseView& view) {
   const auto& ties = view.shown.best->ties;
   if (ties.empty()) return "";
   PageTable content;
-  content.caption = "Configurations that cannot be told from the best";
+  content.caption = "Configurations tied with the best";
   content.header = {"configuration", view.merit.name(), "95 % interval"};
   content.right = {false, true, true};
   content.wraps = {true};

@@ -91,7 +91,7 @@ std::string spec_text(const spec::Spec& spec) {
   const bool cut = text.size() < spec.text->size();
   return fmt::format("<details><summary>Spec {}</summary><pre tabindex=\"0\"><code>{}</code></pre>{}</details>\n",
                      plot::escaped(spec.path.filename().string()), plot::escaped(text),
-                     cut ? paragraph("The rest of the spec is left out.", "note") : "");
+                     cut ? paragraph("The rest of the spec is omitted.", "note") : "");
 }
 
 }  // namespace

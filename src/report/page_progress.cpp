@@ -145,7 +145,7 @@ std::string progress_section(const CaseView& view) {
   text += "</div>\n";
   std::string note =
       "The line is the best so far. Coloured dots passed; grey dots were dropped early, at their smallest "
-      "sample. Pauses between runs are left out.";
+      "sample. Pauses between runs are omitted.";
   if (view.drawn.size() < view.events.size())
     note += fmt::format(" {} of {} records are drawn, extremes always.", view.drawn.size(), view.events.size());
   return text + paragraph(note, "note");

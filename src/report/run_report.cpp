@@ -72,7 +72,7 @@ std::string finals_note(const spec::Spec& spec, const run::TuneResult& result, c
                         const record::Criterion& criterion) {
   const auto found = record::best_of(result.records, criterion);
   if (!found) return {};
-  return fmt::format("finals: the search's best was {} ({}); {} configurations were measured again side by side\n",
+  return fmt::format("finals: the best of the search was {} ({}); {} configurations were measured again side by side\n",
                      config_text(spec, found->record->config),
                      base::human_time_ms(measure::statistic(found->record->time_ms, spec.measure.statistic)),
                      finals.order().size());

@@ -138,7 +138,7 @@ validate::BuiltinCall BenchSession::builtin_call(const TestArgument& output) con
                                     [&, wanted = name](const TestArgument& a) { return a.layout.name == wanted; });
     if (found == arguments_.end() || found->layout.role == spec::ArgRole::out)
       throw Error(ErrorKind::invalid_spec,
-                  "the reference's " + role + " = '" + name + "' is no input argument of the kernel");
+                  "the reference's " + role + " = '" + name + "' is not an input argument of the kernel");
     call.arrays[role] = {&found->layout, found->pristine.bytes()};
   }
   return call;

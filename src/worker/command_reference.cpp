@@ -94,7 +94,7 @@ std::vector<std::vector<std::byte>> run_command_reference(const CommandReference
     }
   }
   if (!any)
-    fail(call, fmt::format("wrote no {}.npy to the folder that XTUNE_OUTPUTS names", call.outputs.front()->name),
+    fail(call, fmt::format("wrote no {}.npy to the directory that XTUNE_OUTPUTS names", call.outputs.front()->name),
          result.stderr_text);
   return outputs;
 }

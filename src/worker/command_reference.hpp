@@ -10,7 +10,7 @@
 namespace xtune::worker {
 
 /// A call of the user's program. It finds each input as NAME.npy in the folder that XTUNE_INPUTS names, and writes each
-/// output that it computes as NAME.npy, in the argument's shape and dtype, to the folder that XTUNE_OUTPUTS names.
+/// output that it computes as NAME.npy, in the argument's shape and dtype, to the directory that XTUNE_OUTPUTS names.
 struct CommandReference {
   std::vector<std::string> argv;          ///< no shell; argv[0] is looked up in PATH when it has no slash
   std::filesystem::path working_folder;   ///< the spec's

@@ -87,12 +87,12 @@ TEST_CASE("What is queued already is told where a later step is refused") {
   const CommandResult second = cli.xtune({"submit", spec, "--backend", "host"});
   CHECK(second.exit_code == 4);
   CHECK(has(second.stderr_text, "failed: exit code 7"));
-  CHECK(has(second.stderr_text, "already queued are measure: job 4711; `scancel 4711` takes them back"));
+  CHECK(has(second.stderr_text, "already queued are measure: job 4711; `scancel 4711` cancels them"));
   write_file_atomically(bin + "/sbatch", "#!/bin/sh\necho would start tomorrow\n");
   fs::permissions(bin + "/sbatch", fs::perms::owner_all);
   const CommandResult test = cli.xtune({"submit", spec, "--backend", "host"});
   CHECK(test.exit_code == 4);
-  CHECK(has(test.stderr_text, "told no number of a job: would start tomorrow"));
+  CHECK(has(test.stderr_text, "printed no job number: would start tomorrow"));
   CHECK_FALSE(has(test.stderr_text, "already queued"));
 }
 

@@ -47,7 +47,7 @@ bool known_to(Toolchain& toolchain, const std::string& arch) {
     toolchain.compile({"probe.cu", "extern \"C\" __global__ void probe() {}", {}, "probe", {}, {}, arch, false});
     return true;
   } catch (const std::exception& error) {
-    MESSAGE("left out: " << arch << ": " << std::string(error.what()));
+    MESSAGE("skipped: " << arch << ": " << std::string(error.what()));
     return false;
   }
 }
@@ -65,7 +65,7 @@ const std::vector<Target>& targets() {
         one.toolchain = one.backend->open_toolchain();
         (void)one.toolchain->fingerprint();
       } catch (const Error& error) {
-        MESSAGE("left out: " << name << ": " << std::string(error.what()));
+        MESSAGE("skipped: " << name << ": " << std::string(error.what()));
         continue;
       }
       const DeviceList devices = one.backend->list_devices();

@@ -85,3 +85,17 @@ LARGE_TYPES = {
     "src/dispatch/kernel_state.hpp KernelState": (28, 21),
     "src/worker/bench_session.hpp BenchSession": (42, 20),
 }
+
+# Words of text that people read, and what to write instead.
+PLAIN_WORDS = [
+    (r"(?<!there )(?<!There )\b(?:is|are|was|were) no (?!longer\b|more\b|slower\b|faster\b|worse\b|better\b|later\b)",
+     "is not a"),
+    (r"\balone\b", "only, or: on its own"),
+    (r"\btells\b", "reports, returns, prints, shows, lists, or: finds out"),
+    (r"\b[Ww]hoever\b|\b[Nn]obody\b", "a process that, users who, none"),
+    (r"\bso many\b|\d at most\b|\} at most\b", "at most N, up to N"),
+    (r"\bof (?:its own|theirs)\b", "its own"),
+    (r"\banew\b|\b[Aa]gain and again\b", "again, once more, repeatedly"),
+    (r"\b(?:pass|passe[sd]|left|leave|leaves) (?:over|out)\b", "skipped, ignored, omitted"),
+    (r"(?<!\$)\bfolders?\b", "directory"),
+]

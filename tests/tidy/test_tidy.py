@@ -118,6 +118,16 @@ class Rules(unittest.TestCase):
         self.assertEqual([line.split(": ")[0] for line in self.found(tidy.check_markdown)],
                          ["docs/a.md:1", "docs/a.md:2", "docs/a.md:3"])
 
+    def test_words_that_are_not_plain_english(self):
+        self.write("src/base/a.cpp", '#include "base/nobody alone here.hpp"\n// nobody reads this\nconst char* a = "alone";\n'
+                   'f("there is no file", "is no longer valid", "$folder of it");\n')
+        self.write("docs/a.md", "```\nit tells nobody\n```\nRun `it alone` here.\n")
+        self.assertEqual(self.found(tidy.check_words), [])
+        self.write("src/base/b.cpp", '\nfail("\\"" + name + "\\" is no file here");\n')
+        self.write("docs/b.md", "It tells whoever asks.\n")
+        self.assertEqual([one.split(" is not plain")[0] for one in self.found(tidy.check_words)],
+                         ["src/base/b.cpp:2: 'is no'", "docs/b.md:1: 'tells'", "docs/b.md:1: 'whoever'"])
+
 
 if __name__ == "__main__":
     unittest.main()

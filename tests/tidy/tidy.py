@@ -4,7 +4,7 @@
 tidy.py [--clang-format PROGRAM] ROOT   exits with 1 and a line "file:line: what to do" for each violation
 
 Rules: includes follow the layers (rules.py), each folder has its namespace, no file includes itself by a way round, no two files define types of one
-name, functions and classes stay small, headers open with a sentence, Markdown lines and links, clang-format.
+name, functions and classes stay small, headers open with a sentence, Markdown lines and links, plain words in messages and Markdown, clang-format.
 """
 import argparse
 import pathlib
@@ -187,6 +187,40 @@ def check_markdown(root):
                     yield f"{name}:{number}: links to {link}: no heading of that name"
 
 
+def strings_of(line):
+    """The string literals of a line of C++ that are text rather than names."""
+    if line.lstrip().startswith(("//", "#include")):
+        return
+    for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', re.sub(r"\s//.*$", "", line)):
+        if literal.count(" ") > 1:
+            yield literal
+
+
+def prose_of(text):
+    """The lines of a Markdown text without code."""
+    code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            code = not code
+        elif not code:
+            yield number, re.sub(r"`[^`]*`", "", line)
+
+
+def check_words(root, words=rules.PLAIN_WORDS):
+    def complaints(name, number, text):
+        for pattern, instead in words:
+            for found in re.findall(pattern, text):
+                yield f"{name}:{number}: '{found.strip()}' is not plain English here; write: {instead}"
+
+    for path, name in sources(root, "src", "include"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for literal in strings_of(line):
+                yield from complaints(name, number, literal)
+    for path, name in markdown_files(root):
+        for number, line in prose_of(path.read_text()):
+            yield from complaints(name, number, line)
+
+
 def check_format(root, program):
     files = [str(path) for path, _ in sources(root, "src", "include", "tests", "benchmarks", "examples")]
     result = subprocess.run([program, "--dry-run", *files], capture_output=True, text=True, check=False)
@@ -195,7 +229,8 @@ def check_format(root, program):
         yield f"{place}:{match[1]}: not as clang-format has it: run make format"
 
 
-CHECKS = [check_layers, check_namespaces, check_cycles, check_type_names, check_sizes, check_headers, check_markdown]
+CHECKS = [check_layers, check_namespaces, check_cycles, check_type_names, check_sizes, check_headers, check_markdown,
+          check_words]
 
 
 def violations(root, program=None):

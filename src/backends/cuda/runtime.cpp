@@ -107,7 +107,7 @@ std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(
     if (driver().cuCtxGetDevice(&own) == CUDA_SUCCESS)
       for (int index = 0; index < count; ++index)
         if (driver().cuDeviceGet(&other, index) == CUDA_SUCCESS && other == own) return query(index);
-    throw Error(ErrorKind::unavailable, "the current CUDA context does not tell its device");
+    throw Error(ErrorKind::unavailable, "the device of the current CUDA context is unknown");
   };
   return gpu::make_runtime(module_calls(calls), std::move(context));
 }

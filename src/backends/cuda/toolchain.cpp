@@ -99,7 +99,7 @@ class NvrtcToolchain final : public build::Toolchain {
     const int number = capability(arch);
     if (number == 0)
       throw Error(ErrorKind::unsupported,
-                  fmt::format("'{}' is no NVIDIA architecture; they read sm_90, sm_90a, sm_100f", arch));
+                  fmt::format("'{}' is not an NVIDIA architecture, such as sm_90, sm_90a or sm_100f", arch));
     if (!supported_.empty() && std::find(supported_.begin(), supported_.end(), number) == supported_.end())
       throw Error(ErrorKind::unsupported, fmt::format("{} {} cannot compile for {}; it knows sm_{}", dialect_.name,
                                                       version_, arch, fmt::join(supported_, ", sm_")));

@@ -92,7 +92,7 @@ class GpuRuntime final : public backend::Runtime {
     std::uintptr_t own = before;
     if (!context_.owns(device, &own))
       throw Error(ErrorKind::invalid_argument,
-                  "this is no device pointer of the backend's; host data is given as a vector or a span");
+                  "this is not a device pointer of the backend; pass host data as a vector or a span");
     // The thread may not have made the memory's context its own yet.
     if (own != before) adopt(own);
     Status status = 0;

@@ -56,7 +56,7 @@ std::string read_log(const CompilerApi& api, CompilerApi::Program program) {
 CompiledProgram compile_program(const CompilerApi& api, const std::string& source, const std::string& source_name,
                                 const std::string& entry, const std::vector<std::string>& options) {
   if (source.find('\0') != std::string::npos)
-    throw build::CandidateFailure(Outcome::compile_failed, source_name + " holds a NUL byte: it is no C++ source");
+    throw build::CandidateFailure(Outcome::compile_failed, source_name + " holds a NUL byte: it is not C++ source");
   const Handle program(api, source, source_name);
   CompiledProgram result;
   if (const int status = api.add_name_expression(program.get(), entry.c_str()); status != 0)

@@ -239,7 +239,8 @@ class HiprtcToolchain final : public build::Toolchain {
   void check_arch(const std::string& arch) const {
     const std::string base = strip_target_features(arch);
     if (!base.starts_with("gfx"))
-      throw Error(ErrorKind::unsupported, fmt::format("'{}' is no AMD architecture; they read gfx90a, gfx1030", arch));
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("'{}' is not an AMD architecture, such as gfx90a or gfx1030", arch));
     if (!manager_.archs.empty() &&
         std::find(manager_.archs.begin(), manager_.archs.end(), base) == manager_.archs.end())
       throw Error(ErrorKind::unsupported, fmt::format("{} cannot compile for {}; it knows {}", fingerprint_, arch,

@@ -78,7 +78,7 @@ void require_compiled(const base::CommandResult& result, const std::string& earl
                                   fmt::format("{} is too large once its includes are read", request.source_name), log);
   const std::string error = build::first_error(log);
   throw build::CandidateFailure(Outcome::compile_failed,
-                                error.empty() ? fmt::format("{} failed without a word ({})", compiler,
+                                error.empty() ? fmt::format("{} failed without a message ({})", compiler,
                                                             base::describe_exit(result.exit_code, result.signal))
                                               : error,
                                 log);

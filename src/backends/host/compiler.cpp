@@ -24,7 +24,7 @@ std::string find_compiler() {
     std::string found = base::find_program(wanted);
     if (found.empty())
       throw base::NotInstalled(std::string("XTUNE_HOST_CXX names '") + wanted +
-                               "', which is no program here: give the path of g++ or clang++, or unset it");
+                               "', which is not a program here: give the path of g++ or clang++, or unset it");
     return found;
   }
   for (const char* name : {"g++", "clang++"})

@@ -47,7 +47,7 @@ ImageLibrary::ImageLibrary(const build::Artifact& artifact, const char* marker, 
   const std::string& image = artifact.image;
   if (image.size() < SELFMAG || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0)
     refuse_image(
-        fmt::format("its image of {} bytes is no shared library; remove it from the artifact cache", image.size()));
+        fmt::format("its image of {} bytes is not a shared library; remove it from the artifact cache", image.size()));
   if (image.find(marker) == std::string::npos)
     refuse_image("its library is damaged or was made by another version of xtune; remove it from the artifact cache");
   if (!own_arch.empty() && !runs_on(artifact.arch, own_arch))

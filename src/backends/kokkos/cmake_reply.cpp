@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t largest_reply = std::uint64_t{16} << 20;
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Error(ErrorKind::unavailable, "what CMake says of Kokkos cannot be read: " + why);
+  throw Error(ErrorKind::unavailable, "CMake's description of Kokkos cannot be read: " + why);
 }
 
 void add_words(std::vector<std::string>& to, const std::string& fragment) {

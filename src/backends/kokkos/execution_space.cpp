@@ -82,7 +82,7 @@ ExecutionSpace choose_space(const Installation& kokkos) {
   throw Error(
       ErrorKind::unavailable,
       fmt::format("XTUNE_KOKKOS_SPACE asks for '{}'{}, and Kokkos {} ({}) was built for {}: ask for one of these, "
-                  "or point Kokkos_ROOT at a Kokkos that has it",
+                  "or point Kokkos_ROOT at a Kokkos with it",
                   base::printable(wanted, 80), base::did_you_mean(wanted, names), kokkos.version, kokkos.config,
                   fmt::join(names, ", ")));
 }

@@ -30,7 +30,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t cmake_timeout_ms = 120'000;
 constexpr const char* how_to_get_it =
-    "point Kokkos_ROOT at the folder where it was installed (Debian's is in libtrilinos-kokkos-dev)";
+    "point Kokkos_ROOT at the directory where it was installed (Debian's is in libtrilinos-kokkos-dev)";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -245,7 +245,7 @@ Installation find_installation() {
   const fs::path headers = headers_of(kokkos.flags);
   if (headers.empty())
     throw Error(ErrorKind::unavailable,
-                fmt::format("the Kokkos of {} names no folder with Kokkos_Core.hpp: is it installed whole? {}",
+                fmt::format("the Kokkos of {} names no directory with Kokkos_Core.hpp: is it installed completely? {}",
                             kokkos.config, how_to_get_it));
   const int number = kokkos.version_number = version_number_of(headers, kokkos.version);
   if (number > 0) kokkos.version = fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);

@@ -31,10 +31,9 @@ class KokkosBackend final : public backend::Backend {
     return kokkos::make_device(backend::make_backend(space.backend)->open_device(index), space);
   }
   std::shared_ptr<backend::Runtime> open_runtime() override {
-    throw Error(
-        ErrorKind::unsupported,
-        "a Kokkos unit is no kernel that could be launched for you: compile it into your program, with the best "
-        "configuration's values as definitions");
+    throw Error(ErrorKind::unsupported,
+                "a Kokkos unit cannot be launched for you: compile it into your program, with the best "
+                "configuration's values as definitions");
   }
 
  private:

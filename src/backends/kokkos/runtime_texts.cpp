@@ -10,7 +10,7 @@ namespace xtune::kokkos {
 void write_runtime_file(const std::string& name, const std::filesystem::path& to) {
   for (int i = 0; i < runtime_file_count; ++i)
     if (runtime_files[i].name == name) return backend::write_scratch_file(to, runtime_files[i].text);
-  throw Error(ErrorKind::io, "this xtune was built without " + name + " of its kokkos backend: build it anew");
+  throw Error(ErrorKind::io, "this xtune was built without " + name + " of its kokkos backend: build it again");
 }
 
 void write_headers(const std::filesystem::path& folder) {

@@ -17,7 +17,7 @@ class ProcessDevice final : public measure::Device {
 
   const device::DeviceInfo& info() const noexcept override { return info_; }
   std::unique_ptr<measure::Buffer> allocate(std::size_t /*bytes*/) override {
-    throw Error(ErrorKind::unsupported, "a program has no buffers of xtune's");
+    throw Error(ErrorKind::unsupported, "a program has no xtune buffers");
   }
   std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
     if (!launch.call) throw Error(ErrorKind::unsupported, "backend 'process' runs programs, and this is a kernel");

@@ -20,7 +20,7 @@ class ProcessBackend final : public backend::Backend {
   std::unique_ptr<measure::Device> open_device(int index) override { return process::make_device(index); }
   std::shared_ptr<backend::Runtime> open_runtime() override {
     throw Error(ErrorKind::unsupported,
-                "a program is no kernel: start it with the best configuration's values yourself");
+                "a program is not a kernel: start it with the best configuration's values yourself");
   }
 };
 

@@ -219,8 +219,8 @@ class RunnableProgram final : public measure::Program {
     } catch (const NoNumber& failure) {
       refuse_output(end, std::string("[process] expect: ") + failure.what());
     }
-    refuse_output(end, fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
-                                   call_.expect, shown(end)));
+    refuse_output(
+        end, fmt::format("no line of the output matches the expected '{}'; it printed:\n{}", call_.expect, shown(end)));
   }
 
   std::vector<const device::ProgramValue*> values() const {

@@ -32,7 +32,7 @@ double number_of(const device::ProgramValue& value, std::string_view text) {
   if (digits.starts_with('+')) digits.remove_prefix(1);
   double number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc()) throw NoNumber(fmt::format("'{}' is no number", shown));
+  if (error != std::errc()) throw NoNumber(fmt::format("'{}' is not a number", shown));
   const std::string_view unit = trimmed(digits.substr(static_cast<std::size_t>(end - digits.data())));
   if (!std::isfinite(number)) throw NoNumber(fmt::format("it is '{}'", shown));
   if (!value.name.empty()) {
@@ -45,8 +45,9 @@ double number_of(const device::ProgramValue& value, std::string_view text) {
   }
   const std::string_view counts = !unit.empty() ? unit : !value.unit.empty() ? std::string_view(value.unit) : "ms";
   const double scale = device::milliseconds_in(counts);
-  if (scale == 0) throw NoNumber(fmt::format("'{}' is no time: what follows the number is no unit of time", shown));
-  if (!(number * scale > 0)) throw NoNumber(fmt::format("a time of '{}' is none: it must be above zero", shown));
+  if (scale == 0)
+    throw NoNumber(fmt::format("'{}' is not a time: the number is not followed by a unit of time", shown));
+  if (!(number * scale > 0)) throw NoNumber(fmt::format("a time of '{}' is invalid: it must be above zero", shown));
   return number * scale;
 }
 

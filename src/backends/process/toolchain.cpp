@@ -82,20 +82,20 @@ class ProcessToolchain final : public build::Toolchain {
 
   /// Earlier versions said "left an empty file at {out}", also where a disk was full (core/record/stored_shortage.hpp).
   [[noreturn]] static void refuse_empty(const std::string& log) {
-    build::throw_if_not_the_source({"the build ended well and left {out} empty", log});
-    throw build::CandidateFailure(Outcome::compile_failed, "the build ended well and left {out} empty", log);
+    build::throw_if_not_the_source({"the build succeeded but left {out} empty", log});
+    throw build::CandidateFailure(Outcome::compile_failed, "the build succeeded but left {out} empty", log);
   }
 
   static std::string image_of(const std::string& out, const std::string& log) {
     std::error_code ignored;
     const auto type = std::filesystem::status(out, ignored).type();
     if (type == std::filesystem::file_type::not_found)
-      build::throw_if_not_the_source({"the build ended well and left no file at {out}", log});
+      build::throw_if_not_the_source({"the build succeeded but left no file at {out}", log});
     if (type != std::filesystem::file_type::regular)
       throw build::CandidateFailure(Outcome::compile_failed,
                                     type == std::filesystem::file_type::directory
-                                        ? "the build made a folder of {out}, which is to be one file"
-                                        : "the build ended well and left no file at {out}",
+                                        ? "the build made {out} a directory; it must be one file"
+                                        : "the build succeeded but left no file at {out}",
                                     log);
     std::string image = base::read_file(out);
     if (image.empty()) refuse_empty(log);

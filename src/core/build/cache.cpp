@@ -54,7 +54,7 @@ Metadata read_metadata(const std::string& key, std::string_view text) {
                       json.value("source_sha256", ""), sources_from(json)};
     if (metadata.artifact.key != key) throw fail("its metadata are of another artifact");
     if (!is_artifact_format(metadata.artifact.format))
-      throw fail("'" + base::printable(metadata.artifact.format, 20) + "' is no format");
+      throw fail("'" + base::printable(metadata.artifact.format, 20) + "' is not a format");
     return metadata;
   } catch (const Json::exception& error) {
     throw fail("its metadata are damaged: " + base::json_error_text(error));
@@ -75,7 +75,7 @@ std::string source_text(const Artifact& artifact, const CompileRequest& request)
                      comment("arch", request.arch);
   for (const std::string& option : request.options) text += comment("option", option);
   for (const auto& [name, value] : request.defines) text += comment("define", name + "=" + value);
-  for (const std::string& folder : request.include_dirs) text += comment("include folder", folder);
+  for (const std::string& folder : request.include_dirs) text += comment("include directory", folder);
   if (request.sanitize) text += comment("sanitize", "true");
   return text + request.source;
 }
@@ -185,7 +185,7 @@ std::filesystem::path ArtifactCache::image_path(const Artifact& artifact) const 
 
 std::filesystem::path ArtifactCache::entry_path(const std::string& key, const std::string& ending) const {
   if (!is_artifact_key(key))
-    throw Error(ErrorKind::invalid_argument, "'" + base::printable(key, 80) + "' is no artifact's key");
+    throw Error(ErrorKind::invalid_argument, "'" + base::printable(key, 80) + "' is not an artifact's key");
   return store_ / "artifacts" / key.substr(0, 2) / (key + "." + ending);
 }
 

@@ -113,7 +113,8 @@ std::string place_of_temporaries() {
                     "; this machine, or a limit on this user or job, allows no more processes "
                     "or open files (ulimit -u, ulimit -n): wait for others to end, or raise it");
   if (lack == Lack::part)
-    throw Error(ErrorKind::unavailable, said + "; a part of the compiler could not be started: is it installed whole?");
+    throw Error(ErrorKind::unavailable,
+                said + "; a part of the compiler could not be started: is it installed completely?");
   throw ShortageFailure(lack, Outcome::crashed, said, std::string(log));
 }
 

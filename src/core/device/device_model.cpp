@@ -92,7 +92,7 @@ DeviceModel device_model(const DeviceInfo& reported) {
       std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return arch == u.arch; });
   if (unit == std::end(units) && (arch.empty() || arch == "unknown"))
     throw Error(ErrorKind::invalid_argument,
-                "the cost model knows no device '" + info.name + "', and its architecture is not told");
+                "the cost model knows no device '" + info.name + "', and its architecture is unknown");
   if (unit == std::end(units)) {
     std::vector<std::string> known;
     for (const Unit& u : units) known.emplace_back(u.arch);

@@ -52,7 +52,7 @@ std::optional<std::string> forbidden_cluster(const Launch& launch, const DeviceI
     const char name = axis_name[axis];
     if (launch.cluster[axis] == 0) return fmt::format("cluster.{} is 0", name);
     if (launch.grid[axis] % launch.cluster[axis] != 0)
-      return fmt::format("grid.{0} = {1} is no multiple of cluster.{0} = {2}", name, launch.grid[axis],
+      return fmt::format("grid.{0} = {1} is not a multiple of cluster.{0} = {2}", name, launch.grid[axis],
                          launch.cluster[axis]);
   }
   // What a kernel may opt in to; 8 are portable (CUDA C++ Programming Guide, Thread Block Clusters).

@@ -1,4 +1,4 @@
-// The finals: which of the best configurations is the fastest, and which cannot be told from it. Pure.
+// The finals: which of the best configurations is the fastest, and which tied with it. Pure.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ namespace {
   F(bytes_read, optional, 0, "bytes read for an element; of its type")                                               \
   F(bytes_written, optional, 0, "bytes written for an element; of its type")                                         \
   F(flops, optional, 0, "operations for an element; 1")                                                              \
-  F(registers, optional, 1, "registers of a thread; from what is under way")
+  F(registers, optional, 1, "registers of a thread; from runs in progress")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 

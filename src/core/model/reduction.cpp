@@ -16,7 +16,7 @@ namespace {
   F(blocks, optional, 1, "blocks of the grid; enough for all elements")                              \
   F(shuffle, optional, 0, "1: warps add up by exchanging registers, not through shared memory; 1")   \
   F(atomic, optional, 0, "1: blocks add to the sum by atomics; 0: a last phase reads their sums; 1") \
-  F(registers, optional, 1, "registers of a thread; from what is under way")
+  F(registers, optional, 1, "registers of a thread; from runs in progress")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 

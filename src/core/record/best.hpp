@@ -10,7 +10,7 @@
 
 namespace xtune::record {
 
-/// The best ok record and those that cannot be told from it. Points into the records it was made from.
+/// The best ok record and those that tied with it. Points into the records it was made from.
 struct Best {
   const Record* record = nullptr;
   /// Those that tied with it in finals, and others whose interval (of the time, or of what the score makes of it)

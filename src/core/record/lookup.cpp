@@ -124,14 +124,14 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
       continue;
     }
     const LookupGroup::Order order = group.rank();
-    for (const auto& [obstacle, count] : order.left_out) tell(fmt::format("{} records {}: left out", count, obstacle));
+    for (const auto& [obstacle, count] : order.left_out) tell(fmt::format("{} records {}: skipped", count, obstacle));
     if (order.ranked == 0) {
       if (order.left > 0) tell(fmt::format("{} records, none of them ok", order.left));
       continue;
     }
     RankedChoice choice = choose_ranked(order, rules);
     if (choice.failed > 0)
-      tell(fmt::format("{} records left out: their configurations failed as this spec is now", choice.failed));
+      tell(fmt::format("{} records skipped: their configurations failed as this spec is now", choice.failed));
     if (!choice.record) continue;
     result.match = group.nearness.match();
     result.distance = group.nearness.distance;
@@ -141,8 +141,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
                      base::human_time_ms(measure::statistic(taken.time_ms, criterion.statistic)),
                      taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0)
-      tell(fmt::format("{} records passed over, measured under a key that is no longer this spec's",
-                       choice.passed_over));
+      tell(fmt::format("{} records skipped: measured under a key that is no longer this spec's", choice.passed_over));
     if (result.stale)
       tell(fmt::format("stale: {}; `xtune run` measures again", driver_change(taken.device, device)));
     else if (!choice.differences.empty())

@@ -113,7 +113,7 @@ struct RecordWriter::State {
   }
 
   void open() {
-    if (const std::error_code error = base::make_directories(folder)) fail("make the folder of", error.value());
+    if (const std::error_code error = base::make_directories(folder)) fail("make the directory of", error.value());
     // A process id comes back, on this host or in another container of its name: the next free name is taken.
     for (int copy = 1; fd < 0; ++copy) {
       path = folder / (stem + (copy > 1 ? "." + std::to_string(copy) : "") + ".jsonl");
@@ -304,7 +304,7 @@ std::vector<fs::path> record_files(const fs::path& store, const std::string& arc
   for (StoreEntry& file : store_entries(folder, unreadable)) {
     if (file.name.starts_with('.') || !file.name.ends_with(".jsonl")) continue;
     if (file.folder)
-      unreadable.push_back({file.path, "it is a folder"});
+      unreadable.push_back({file.path, "it is a directory"});
     else
       files.push_back(std::move(file.path));
   }

@@ -63,7 +63,7 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
       differences.push_back("toolchain: " + record.toolchain + " -> " + toolchain_);
     return differences;
   } catch (const Error& error) {
-    return {std::string("key: of today there is none: ") + error.what()};
+    return {std::string("today's key cannot be computed: ") + error.what()};
   }
 }
 

@@ -83,7 +83,7 @@ Json parse_cache_text(const std::string& text, const std::string& name, std::vec
   }
   try {
     Json json = Json::parse(found.text);
-    if (!json.is_object()) return fail("its JSON is no object");
+    if (!json.is_object()) return fail("its JSON is not an object");
     return json;
   } catch (const Json::exception& error) {
     return fail(base::json_error_text(error));

@@ -203,7 +203,7 @@ class KbenchReader {
 
   std::vector<KbenchFamily> families(const YAML::Node& root) const {
     const YAML::Node params = root["params"];
-    if (!params || params.IsNull()) fail(params ? params : root, "there are no params: nothing to tune");
+    if (!params || params.IsNull()) fail(params ? params : root, "the key 'params' is missing: nothing to tune");
     std::vector<KbenchFamily> families;
     for (const YAML::Node& node : params.IsSequence() ? list_of(params) : std::vector{params}) {
       KbenchGroup group = read_group(node);
@@ -217,7 +217,7 @@ class KbenchReader {
     }
     if (std::all_of(families.begin(), families.end(),
                     [](const KbenchFamily& family) { return family.groups.front().parameters.empty(); }))
-      fail(params, "there are no params: nothing to tune");
+      fail(params, "the key 'params' is missing: nothing to tune");
     return families;
   }
 

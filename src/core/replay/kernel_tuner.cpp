@@ -270,7 +270,7 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name) {
       const auto index = index_among(parameter.values, value);
       if (!index)
         reader.fail(where + ": " + parameter.name + " = " + to_text(value) +
-                    " is none of its values in tune_params: a cache of another space");
+                    " is not among its values in tune_params: a cache of another space");
       row.values.push_back(*index);
     }
     if (!seen.insert(row.values).second) {
@@ -286,7 +286,7 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name) {
                     "mean that tune_params_keys misses a parameter",
                     name, repeats.count, cache.at("cache").size(), repeats.first));
   if (costs.count > 0)
-    warnings.push_back(fmt::format("{}: {} times of compiling or measuring are none and count as 0, first {}", name,
+    warnings.push_back(fmt::format("{}: {} times of compiling or measuring are invalid and count as 0, first {}", name,
                                    costs.count, costs.first));
   Recording recording = make_recording(std::move(parameters), std::move(rows));
   recording.source = "Kernel Tuner";

@@ -59,7 +59,7 @@ RecordedConfig result_of(const record::Record& record, spec::Statistic ranking, 
     result.time_ms = measure::statistic(measure::summarize(record.samples_ms), ranking);
   } else {
     const std::string why =
-        record.samples_ms.empty() ? "it has no samples" : "a sample is no time that a kernel can have taken";
+        record.samples_ms.empty() ? "it has no samples" : "a sample is not a time that a kernel can take";
     if (damage.count++ == 0) damage.first = "record of " + record::to_json(record.config).dump() + ": " + why;
     result.outcome = Outcome::launch_failed;
     result.stage = "measure";
@@ -127,8 +127,8 @@ std::vector<Recording> recordings_of(record::RecordSet set, const std::string& n
       group.records.push_back(&record);
   }
   if (replayed)
-    set.warnings.push_back(fmt::format("{}: {} records of a replay are no measurements; skipped", name, replayed));
-  if (order.empty()) throw Error(ErrorKind::nothing_valid, name + ": there are no records of measurements in it");
+    set.warnings.push_back(fmt::format("{}: {} records of a replay are not measurements; skipped", name, replayed));
+  if (order.empty()) throw Error(ErrorKind::nothing_valid, name + ": it holds no records of measurements");
   std::vector<Recording> recordings;
   for (const std::string& key : order) {
     const Group& group = groups.at(key);

@@ -37,7 +37,7 @@ void CompileQueue::finish(const std::string& key, const ipc::CompileAnswer& answ
   waiting_.erase(found);
   trials_ -= trials.size();
   if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
-    run_.observer.on_warning(answer.warning + "; what is compiled is kept for this run alone");
+    run_.observer.on_warning(answer.warning + "; compiled kernels are kept only for this run");
   // A worker that compiled looked itself; one that was killed did not.
   if (answer.outcome != Outcome::ok && trials.front()->request.files)
     build::throw_if_changed(*trials.front()->request.files);

@@ -56,7 +56,7 @@ class Splitter {
       at_ += 2;
     } else if (std::string_view("|&;<>()$`*?~#").find(c) != std::string_view::npos) {
       fail(command_, at_,
-           std::string("'") + c + "' would need a shell, and none is used: put it in quotes if it is meant as it is");
+           std::string("'") + c + "' needs a shell, and none is used: put it in quotes to pass it literally");
     } else {
       word += c;
       ++at_;
@@ -207,8 +207,7 @@ ShellText::ShellText(const Text& text)
     } else if (source.compare(i, 2, "{{") == 0) {
       ++i;
     } else if (c == '{') {
-      if (quote != 0)
-        fail(text, i, "a placeholder within quotes: with shell = true its value brings quotes of its own");
+      if (quote != 0) fail(text, i, "a placeholder within quotes: with shell = true its value brings its own quotes");
       i = behind_braces(text, i) - 1;
     } else if (quote != 0) {
       quote = c == quote ? 0 : quote;

@@ -128,7 +128,7 @@ std::vector<std::size_t> read_header(Table& table, const std::vector<space::Para
   for (const CsvField& field : header) {
     const auto found = std::find(names.begin(), names.end(), field.text);
     if (found == names.end())
-      table.fail(field, "'" + base::printable(field.text, 80) + "' is no parameter of [space.params]" +
+      table.fail(field, "'" + base::printable(field.text, 80) + "' is not a parameter of [space.params]" +
                             base::did_you_mean(field.text, names));
     const auto column = static_cast<std::size_t>(found - names.begin());
     if (std::find(columns.begin(), columns.end(), column) != columns.end())
@@ -190,7 +190,7 @@ Rows parse_configs(const std::string& text, const std::string& name, const std::
       if (!index) {
         std::vector<std::string> texts;
         for (const Value& value : parameter.values) texts.push_back(to_text(value));
-        table.fail(line[i], "'" + base::printable(line[i].text, 80) + "' is none of the values of " + parameter.name +
+        table.fail(line[i], "'" + base::printable(line[i].text, 80) + "' is not a value of " + parameter.name +
                                 base::did_you_mean(line[i].text, texts));
       }
       row[columns[i]] = *index;

@@ -110,7 +110,7 @@ Document::Document(std::string text, std::string name) : text_(std::move(text)),
     if (const auto zero = text_.find('\0'); zero != std::string::npos) {
       const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), zero);
       throw TomlSyntaxError{{static_cast<std::size_t>(next - line_starts_.begin()), zero - *(next - 1) + 1},
-                            "a zero byte: this is no text file"};
+                            "a zero byte: this is not a text file"};
     }
     refuse_deep_keys(text_);
     root_ = read_toml(text_, line_starts_);

@@ -38,7 +38,7 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
   std::string sizes;
   for (const auto& [name, value] : problem)
     sizes += (sizes.empty() ? " for " : ", ") + name + " = " + space::shown_text(value);
-  message += sizes + ". Each constraint alone removes:";
+  message += sizes + ". Each constraint on its own removes:";
   const std::vector<space::ConstraintEffect> effects = space.constraint_effects();
   for (std::size_t i = 0; i < effects.size(); ++i) {
     const space::ConstraintEffect& effect = effects[i];

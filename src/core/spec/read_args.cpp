@@ -34,9 +34,9 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   if (fill != nullptr) arg.fill = reader.word(*fill, "fill", fill_words);
   if (file == nullptr) return;
   if (arg.role == ArgRole::out)
-    reader.fail(
-        file->key_at,
-        "'" + arg.name + "' is an output, whose contents before the launch nobody sees: role = \"inout\" reads a file");
+    reader.fail(file->key_at,
+                "'" + arg.name +
+                    "' is an output, so its contents before the launch are never used: role = \"inout\" reads a file");
   arg.file = reader.existing_file(*file, "file");
 }
 

@@ -29,7 +29,7 @@ void check_name(const Reader& reader, const TomlNode& node, const std::string& n
     reader.fail(
         node.at,
         "kernel.name '" + name +
-            "' cannot name a folder of the store: use letters, digits and _ - + . (at most 100, not a dot first)");
+            "' cannot name a directory of the store: use letters, digits and _ - + . (at most 100, not a dot first)");
 }
 
 void read_include_dirs(const Reader& reader, const TomlNode& node) {
@@ -38,7 +38,7 @@ void read_include_dirs(const Reader& reader, const TomlNode& node) {
     std::error_code error;
     if (reader.check_files && !std::filesystem::is_directory(path, error))
       reader.fail(item.at, "kernel.include_dirs: " + path.string() +
-                               " is not a folder (paths are relative to the spec's folder)");
+                               " is not a directory (paths are relative to the spec's directory)");
     reader.spec.kernel.include_dirs.push_back(path);
   }
 }
@@ -49,7 +49,7 @@ std::filesystem::path existing_recording(const Reader& reader, const TomlNode& n
   std::error_code error;
   if (reader.check_files && !std::filesystem::exists(path, error))
     reader.fail(node.at,
-                "kernel.recording: " + path.string() + " does not exist (paths are relative to the spec's folder)");
+                "kernel.recording: " + path.string() + " does not exist (paths are relative to the spec's directory)");
   return path;
 }
 
@@ -127,7 +127,7 @@ void read_kernel(Reader& reader) {
     spec.defines = reader.named_texts(*defines, "kernel.defines");
     for (const auto& [key, node] : defines->entries) {
       if (base::find_named(reader.spec.parameters, key))
-        reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, and defined as one already");
+        reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, which is already defined");
       reader.check_identifier(node.key_at, key, "define");
       refuse_control_characters(reader, node, key);
     }

@@ -81,7 +81,7 @@ std::vector<std::pair<std::string, CommandWord>> read_environment(const Reader& 
   if (node == nullptr) return variables;
   for (const auto& [name, text] : reader.named_texts(*node, std::string("process.") + key)) {
     if (name.empty() || name.find('=') != std::string::npos)
-      reader.fail(node->find(name)->key_at, "'" + name + "' is no name of an environment variable");
+      reader.fail(node->find(name)->key_at, "'" + name + "' is not a name of an environment variable");
     variables.emplace_back(name, compiled(reader, [&, &wanted = text] { return CommandWord(wanted); }));
   }
   return variables;
@@ -93,8 +93,8 @@ std::filesystem::path read_folder(const Reader& reader, const TomlNode& process)
   const std::filesystem::path path = (reader.base_dir / reader.text(*node, "process.folder")).lexically_normal();
   std::error_code ignored;
   if (reader.check_files && !std::filesystem::is_directory(path, ignored))
-    reader.fail(node->at,
-                "process.folder: " + path.string() + " is not a folder (paths are relative to the spec's folder)");
+    reader.fail(node->at, "process.folder: " + path.string() +
+                              " is not a directory (paths are relative to the spec's directory)");
   return path;
 }
 
@@ -126,11 +126,11 @@ void find_launch_only(const Reader& reader, const TomlNode& process, const Proce
   const bool out = std::any_of(texts.begin(), texts.end(), [](const CommandWord* word) { return word->names("out"); });
   if (spec.build.given() && !out)
     reader.fail(process.find("build")->at,
-                "process.build never says {out}, the file that it is to build: add, say, -o {out}");
+                "process.build does not name {out}, the file that it must build: add, for example, -o {out}");
   for (const ProcessCommand* command : {&spec.run, &spec.check})
     for (const CommandWord* word : command->texts())
       if (!spec.build.given() && word->names("out"))
-        reader.document.fail(command->at, "{out} is what process.build makes, and there is no build");
+        reader.document.fail(command->at, "{out} is made by process.build, and there is no build");
 }
 
 /// A file, or all that match a pattern now.
@@ -147,7 +147,7 @@ void add_sources(const Reader& reader, const TomlNode& item, ProcessSpec& spec) 
   }
   if (spec.sources.size() == before)
     reader.fail(item.at,
-                "process.sources '" + name + "': no further file matches (paths are relative to the spec's folder)");
+                "process.sources '" + name + "': no further file matches (paths are relative to the spec's directory)");
 }
 
 }  // namespace

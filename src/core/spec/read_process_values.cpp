@@ -45,19 +45,20 @@ device::ProgramValue read_value(const Reader& reader, const TomlNode& node, cons
                : forms[0] == "csv" ? device::ProgramValue::Form::csv
                                    : device::ProgramValue::Form::regex;
   if (const TomlNode* row = node.find("row")) {
-    if (value.form != device::ProgramValue::Form::csv) reader.fail(row->key_at, what + ".row goes with csv alone");
+    if (value.form != device::ProgramValue::Form::csv) reader.fail(row->key_at, what + ".row goes only with csv");
     value.row = static_cast<int>(reader.integer(*row, what + ".row", -1'000'000'000, 1'000'000'000));
   }
   if (const TomlNode* unit = node.find("unit")) value.unit = reader.text(*unit, what + ".unit");
   if (time && !value.unit.empty() && device::milliseconds_in(value.unit) == 0)
-    reader.fail(node.find("unit")->at, what + ".unit: '" + value.unit + "' is no unit of time; one of s, ms, us, ns");
+    reader.fail(node.find("unit")->at, what + ".unit: '" + value.unit + "' is not a unit of time (s, ms, us, ns)");
   if (const TomlNode* file = node.find("file")) {
     const Text text = reader.expression(*file, what + ".file");
     const CommandWord word = compiled(reader, [&] { return CommandWord(text); });
     if (!word.expressions().empty())
-      reader.fail(file->at, what +
-                                ".file names a file that is the same for all: of placeholders only {tmp}, the folder "
-                                "that each run has for itself");
+      reader.fail(file->at,
+                  what +
+                      ".file names a file that is the same for all: of placeholders only {tmp}, the directory "
+                      "that each run has for itself");
     std::vector<std::string> texts;
     word.expand([](std::string_view) { return nullptr; }, texts);
     value.file = texts.front();
@@ -73,7 +74,7 @@ void check_regex(const Reader& reader, const TomlNode& node, const std::string& 
   try {
     const std::regex compiled(text);
   } catch (const std::regex_error& error) {
-    reader.fail(node.at, what + ": '" + text + "' is no regular expression (ECMAScript): " + error.what());
+    reader.fail(node.at, what + ": '" + text + "' is not a regular expression (ECMAScript): " + error.what());
   }
 }
 
@@ -84,11 +85,10 @@ void read_process_values(const Reader& reader, const TomlNode& process, ProcessS
   for (const auto& [name, node] : reader.table(*metrics, "[process.metrics]").entries) {
     reader.check_identifier(node.key_at, name, "metric");
     if (reader.spec.cases.front().contains(name) || base::find_named(reader.spec.parameters, name))
-      reader.fail(node.key_at,
-                  "'" + name + "' is a metric, and a parameter or a name of [problem] as well: rename one");
+      reader.fail(node.key_at, "'" + name + "' is both a metric and a parameter or a name of [problem]: rename one");
     const auto& quantities = quantity_names();
     if (std::find(quantities.begin(), quantities.end(), name) != quantities.end())
-      reader.fail(node.key_at, "'" + name + "' is something that xtune measures of kernels: choose another name");
+      reader.fail(node.key_at, "'" + name + "' is a quantity that xtune measures: choose another name");
     spec.metrics.push_back(read_value(reader, node, "process.metrics." + name, false));
     spec.metrics.back().name = name;
     spec.metrics_at.push_back(reader.document.at(node.key_at));

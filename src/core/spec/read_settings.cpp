@@ -28,7 +28,7 @@ void read_mode(Reader& reader, const TomlNode& node) {
   const bool hot = reader.choice(*mode, "mode", {"cold", "hot"}) == 1;
   if (flush != nullptr && hot != (spec == Flush::none))
     reader.fail(mode->at,
-                hot ? "mode = \"hot\" measures with warm caches, and flush empties them: leave one of the two out"
+                hot ? "mode = \"hot\" measures with warm caches, and flush empties them: remove one of the two"
                     : "mode = \"cold\" measures with empty caches, and flush = \"none\" leaves them warm: leave "
                       "one of the two out");
   if (hot) spec = Flush::none;

@@ -38,7 +38,7 @@ std::vector<Value> powers_of_two(const Reader& reader, const TomlNode& node, con
   const std::int64_t max = reader.integer(*node.find("max"), name + ".max", 1);
   if ((min & (min - 1)) != 0)
     reader.fail(node.find("min")->at,
-                name + ".min = " + std::to_string(min) + " is no power of two, as scale = \"pow2\" needs");
+                name + ".min = " + std::to_string(min) + " is not a power of two, which scale = \"pow2\" needs");
   std::vector<Value> values;
   for (std::int64_t value = min; value <= max; value *= 2) {
     values.emplace_back(value);
@@ -105,7 +105,7 @@ void refuse_line_ends(const Reader& reader, const TomlNode& node, const space::P
   for (const Value& value : parameter.values)
     if (const auto* text = std::get_if<std::string>(&value); text && text->find_first_of("\n\r") != text->npos)
       reader.fail(node.at, "the value '" + base::one_line(*text) + "' of " + parameter.name +
-                               " holds a line end, and a parameter is a macro, whose value is one line; with "
+                               " holds a line end, and a parameter is a macro, whose value must be one line; with "
                                "{ values = [...], compile_time = false } it is none");
 }
 
@@ -130,7 +130,7 @@ space::Parameter read_parameter(const Reader& reader, const TomlNode& node, cons
 
 void read_configs(Reader& reader, const TomlNode& space, const TomlNode& configs) {
   if (space.find("constraints") != nullptr)
-    reader.fail(configs.key_at, "configs and constraints exclude each other: the list holds what is valid");
+    reader.fail(configs.key_at, "configs and constraints exclude each other: the list holds the valid configurations");
   if (reader.spec.parameters.empty())
     reader.fail(configs.key_at, "configs lists values of [space.params], which is empty");
   const std::filesystem::path path = reader.existing_file(configs, "space.configs");
@@ -149,7 +149,7 @@ void read_derived(Reader& reader) {
   for (const auto& [name, node] : reader.table(*section, "[derived]").entries) {
     reader.check_identifier(node.key_at, name, "derived name");
     if (reader.spec.cases.front().contains(name))
-      reader.fail(node.key_at, "'" + name + "' is a name of [problem], too: rename one");
+      reader.fail(node.key_at, "'" + name + "' is also a name of [problem]: rename one");
     const Text text = reader.expression(node, "derived." + name);
     try {
       derived.emplace(name, parse_expression(text));

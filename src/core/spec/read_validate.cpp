@@ -24,7 +24,7 @@ void read_output(const Reader& reader, const TomlNode& node, ReferenceSpec& refe
   if (const TomlNode* output = node.find("output")) {
     reference.output = reader.text(*output, "output");
     if (std::find(outputs.begin(), outputs.end(), reference.output) == outputs.end())
-      reader.fail(output->at, "output: '" + reference.output + "' is no argument with role out or inout" +
+      reader.fail(output->at, "output: '" + reference.output + "' is not an argument with role out or inout" +
                                   base::did_you_mean(reference.output, outputs));
   } else if (outputs.size() > 1) {
     reader.fail(node.at, std::string(table_name) + " does not say which output it describes: add output = \"" +
@@ -52,7 +52,7 @@ void read_kernel_reference(const Reader& reader, const TomlNode& node, Reference
   }
   for (const char* key : {"grid", "block", "shared", "cluster"})
     if (const TomlNode* lone = node.find(key))
-      reader.fail(lone->key_at, std::string(table_name) + ": a launch of its own needs both grid and block");
+      reader.fail(lone->key_at, std::string(table_name) + ": its own launch needs both grid and block");
 }
 
 void read_builtin_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
@@ -136,7 +136,7 @@ void read_validate(Reader& reader) {
     spec.accumulate = read_dtype(reader, *accumulate, "accumulate");
     if (!is_floating(*spec.accumulate) || is_complex(*spec.accumulate))
       reader.fail(accumulate->at, std::string("accumulate: '") + to_string(*spec.accumulate) +
-                                      "' is no floating type of real numbers: one is f16, bf16, f32 or f64");
+                                      "' is not a real floating-point type (f16, bf16, f32, f64)");
   }
   if (const TomlNode* reference = validate->find("reference")) read_reference(reader, *reference);
 }

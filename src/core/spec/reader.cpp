@@ -23,7 +23,7 @@ std::string file_obstacle(const std::filesystem::path& path) {
     case fs::file_type::regular:
       return access(path.c_str(), R_OK) == 0 ? "" : std::string("cannot be read: ") + std::strerror(errno);
     case fs::file_type::directory:
-      return "is a folder";
+      return "is a directory";
     case fs::file_type::fifo:
       return "is a pipe, not a file";
     case fs::file_type::socket:
@@ -131,7 +131,7 @@ std::filesystem::path Reader::existing_file(const TomlNode& node, const std::str
   const std::string obstacle = check_files ? file_obstacle(path) : "";
   if (obstacle.empty()) return path;
   fail(node.at,
-       what + " '" + name + "': " + path.string() + " " + obstacle + " (paths are relative to the spec's folder)");
+       what + " '" + name + "': " + path.string() + " " + obstacle + " (paths are relative to the spec's directory)");
 }
 
 std::size_t Reader::choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const {
@@ -156,7 +156,7 @@ std::string identifier_complaint(const std::string& name) {
   const std::vector<std::string> reserved{"and",   "or",   "not",   "in",     "if",     "else",   "true",
                                           "false", "True", "False", "device", "time_s", "time_ms"};
   if (std::find(reserved.begin(), reserved.end(), name) == reserved.end()) return "";
-  return "has a meaning of its own in expressions: choose another name";
+  return "has its own meaning in expressions: choose another name";
 }
 
 }  // namespace xtune::spec

@@ -119,7 +119,7 @@ BundleReport write_bundle(const fs::path& store, const fs::path& path, const Win
 
 Bundle::Bundle(fs::path path) : path_(std::move(path)) {
   const auto fail = [&](const std::string& why) {
-    return Error(ErrorKind::io, base::printable(path_.string()) + " is no bundle of xtune, or a damaged one: " + why);
+    return Error(ErrorKind::io, base::printable(path_.string()) + " is not a bundle of xtune, or is damaged: " + why);
   };
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0)
@@ -195,7 +195,7 @@ BundledSpec Bundle::spec(const std::string& kernel) const {
   if (found == specs_.end())
     throw Error(ErrorKind::invalid_argument,
                 specs_.empty() ? bundle + " holds no spec, but measurements of " + contents() +
-                                     ": name it beside a spec, or make it anew with `xtune store bundle --spec FILE`"
+                                     ": name it beside a spec, or make it again with `xtune store bundle --spec FILE`"
                                : fmt::format("{} has no spec of the kernel '{}'{}; it has those of {}", bundle,
                                              base::printable(kernel, 80), base::did_you_mean(kernel, specs()),
                                              base::printable(fmt::format("{}", fmt::join(specs(), ", ")), 400)));

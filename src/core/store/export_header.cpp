@@ -205,9 +205,8 @@ std::string kernel_text(const std::string& kernel, const std::string& word, std:
     return !same_names(winner->record.config, newest.config) || !same_names(winner->record.problem, newest.problem);
   });
   if (winners.size() < all)
-    warnings.push_back(
-        fmt::format("{}: {} winners left out, whose parameters or dimensions are others than the newest's",
-                    base::printable(kernel, 80), all - winners.size()));
+    warnings.push_back(fmt::format("{}: {} winners skipped: their parameters or dimensions differ from the newest's",
+                                   base::printable(kernel, 80), all - winners.size()));
   const std::vector<HeaderField> parameters = fields_of(winners, &record::Record::config),
                                  dimensions = fields_of(winners, &record::Record::problem);
   std::string text = fmt::format("\n/// {}\nnamespace xtune_best::{} {{\n\n", in_comment(kernel), word);

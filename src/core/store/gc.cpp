@@ -160,7 +160,7 @@ class Collection {
 GcReport collect_garbage(const fs::path& store, const GcOptions& options, std::int64_t now_unix_ms) {
   require_store(store);
   if (options.records && !options.older_than_ms)
-    throw Error(ErrorKind::invalid_argument, "records go by their age alone: say --older-than too, such as 365d");
+    throw Error(ErrorKind::invalid_argument, "records are removed only by age: give --older-than too, such as 365d");
   return Collection(store, options, now_unix_ms).run();
 }
 

@@ -61,7 +61,7 @@ class Listing {
           add_leftover(file);
           if (file.name.starts_with('.') || !file.name.ends_with(".jsonl")) continue;
           if (file.folder)
-            layout_.unreadable.push_back({file.path, "it is a folder"});
+            layout_.unreadable.push_back({file.path, "it is a directory"});
           else
             layout_.records.push_back({file.path, arch.name, kernel.name});
         }

@@ -65,7 +65,7 @@ class Merge {
     for (std::uint64_t number = 1; !rest.empty(); ++number) {
       const std::size_t newline = rest.find('\n');
       if (newline == std::string_view::npos) {
-        if (checked) warn(fmt::format("{}:{}: left out: the line is torn, or still being written", name, number));
+        if (checked) warn(fmt::format("{}:{}: skipped: the line is torn, or still being written", name, number));
         return;
       }
       const std::string_view line = rest.substr(0, newline);
@@ -75,9 +75,9 @@ class Merge {
         continue;
       }
       const record::RecordLine read = record::read_record_line(line);
-      if (read.kind == record::RecordLine::Kind::newer) return warn(name + ": left out: " + read.why);
+      if (read.kind == record::RecordLine::Kind::newer) return warn(name + ": skipped: " + read.why);
       if (read.kind == record::RecordLine::Kind::damaged)
-        warn(fmt::format("{}:{}: left out: {}", name, number, read.why));
+        warn(fmt::format("{}:{}: skipped: {}", name, number, read.why));
       if (read.kind != record::RecordLine::Kind::record) continue;
       if (const record::Record& record = *read.record; !record.artifact_sha256.empty())
         measured_[record.artifact_key].insert(record.artifact_sha256);
@@ -102,7 +102,7 @@ class Merge {
     if (link.empty()) return false;
     report_.refused += count;
     base::add_once(report_.warnings,
-                   "left out: nothing is merged into places outside of the store: " + record::behind_a_link(link));
+                   "skipped: nothing is merged into places outside of the store: " + record::behind_a_link(link));
     return true;
   }
 
@@ -112,7 +112,7 @@ class Merge {
       const build::Artifact artifact = build::checked_artifact(key, packed.metadata, packed.image);
       if (const auto measured = measured_.find(key);
           measured != measured_.end() && !measured->second.contains(base::sha256(artifact.image)))
-        throw Error(ErrorKind::io, "artifact " + key + ": its image is none that its records measured");
+        throw Error(ErrorKind::io, "artifact " + key + ": its image is not one that its records measured");
       if (const auto known = ours_.find(key)) {
         const auto rank = [](const build::Artifact& one, const std::string& text) {
           return std::pair(base::sha256(one.image), text);
@@ -126,7 +126,7 @@ class Merge {
       write_artifact(artifact, packed);
     } catch (const Error& error) {
       if (failed_to_write_) throw;
-      warn(std::string("left out: ") + error.what());
+      warn(std::string("skipped: ") + error.what());
     }
   }
 
@@ -138,7 +138,7 @@ class Merge {
       if (is_refused(file, 1)) return;
     const bool right = source_sha256.empty() || base::sha256(packed.source) == source_sha256;
     if (!right && !packed.source.empty())
-      warn("left out: the source of artifact " + artifact.key + ": it is not the one that was stored");
+      warn("skipped: the source of artifact " + artifact.key + ": it is not the one that was stored");
     failed_to_write_ = true;
     base::write_file_atomically(image, artifact.image);
     if (right && !packed.source.empty()) base::write_file_atomically(source, packed.source);

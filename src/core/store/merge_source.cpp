@@ -27,7 +27,7 @@ class StoreSource final : public MergeSource {
   std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
                           std::vector<std::string>& warnings) override {
     std::uint64_t unread = layout_.unreadable_records;
-    for (const record::Unreadable& one : layout_.unreadable) warnings.push_back("left out: " + one.text());
+    for (const record::Unreadable& one : layout_.unreadable) warnings.push_back("skipped: " + one.text());
     for (const auto& [key, files] : layout_.artifacts) pass_over(files.link, warnings);
     for (const RecordFile& file : layout_.records) {
       try {
@@ -65,7 +65,7 @@ class StoreSource final : public MergeSource {
   // Whoever made the store chose where its links lead: to what is private to the one who merges, perhaps.
   static bool pass_over(const fs::path& link, std::vector<std::string>& warnings) {
     if (!link.empty())
-      base::add_once(warnings, "left out: " + base::printable(link.string()) +
+      base::add_once(warnings, "skipped: " + base::printable(link.string()) +
                                    " is a link, which merge does not follow; a copy made by `cp -rL` has none");
     return !link.empty();
   }

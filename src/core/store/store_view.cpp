@@ -420,7 +420,7 @@ std::string StoreView::explain(const Found& found, const Bindings& problem, cons
   if (!found.exact_device) text += ", measured on " + device_of(*found.config).name;
   if (found.fit == record::KeyFit::stale) text += ", stale: " + record::driver_change(device_of(*found.config), device);
   if (found.fit == record::KeyFit::differs) text += ", of an earlier state of the spec";
-  if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state passed over", found.passed_over);
+  if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state skipped", found.passed_over);
   if (found.config->tainted) text += ", tainted";
   return text;
 }

@@ -264,7 +264,7 @@ class Verification {
       const build::Artifact artifact = cache_.read(key);
       const auto measured = measured_.find(key);
       if (measured == measured_.end() || measured->second.contains(base::sha256(artifact.image))) return {};
-      return "artifact " + key + ": its image is none that its records measured";
+      return "artifact " + key + ": its image is not one that its records measured";
     } catch (const Error& error) {
       return error.what();
     }

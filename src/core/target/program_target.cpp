@@ -25,7 +25,7 @@ constexpr std::uint64_t largest_program = std::uint64_t{256} << 20;
                                  const std::string& program) {
   const bool path = program.find('/') != std::string::npos;
   throw Error(ErrorKind::unavailable, fmt::format("{}: {} is {}", spec::to_string(command.at), base::printable(program),
-                                                  path ? "no program that may be executed (paths are relative to " +
+                                                  path ? "not an executable program (paths are relative to " +
                                                              spec.process->folder.string() + ")"
                                                        : "not in PATH: install it, load its module, or give its path"));
 }
@@ -80,7 +80,7 @@ std::string warning_of_unknown_sources(const spec::Spec& spec) {
   const auto tool = std::find_if(words.begin(), words.end(), build::is_build_tool);
   if (tool == words.end()) return {};
   return fmt::format(
-      "{}: [process] sources is empty, so xtune uses stored results also after a change of the sources "
+      "{}: [process] sources is empty, so xtune uses stored results even after a change of the sources "
       "that '{}' compiles: list them, such as sources = [\"src/*.cpp\"]",
       spec::to_string(spec.process->build.at), base::printable(*tool));
 }
@@ -94,7 +94,7 @@ Target choose_target(const spec::Spec& spec, const TargetOptions& options) {
   }
   if (options.backend != "auto" && options.backend != "process")
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("--backend {}: the spec has [process], a program of its own, which no backend of kernels "
+                fmt::format("--backend {}: the spec has [process], a program, which no backend of kernels "
                             "runs; [process] device says what it runs on",
                             base::printable(options.backend, 80)));
   const spec::ProcessSpec& process = *spec.process;

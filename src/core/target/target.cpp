@@ -40,11 +40,12 @@ device::DeviceInfo device_for_arch(const BackendState& backend, const std::strin
   const auto usual = device::known_device(backend.default_arch);
   const std::string vendor = usual ? usual->vendor : "cpu";
   if (device->vendor != vendor)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("architecture '{}' is none of backend {}'s, which compiles for {}", arch, backend.name,
-                            vendor == "cpu"   ? "CPUs"
-                            : vendor == "amd" ? "AMD GPUs"
-                                              : "NVIDIA GPUs"));
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("backend {1} does not compile for architecture '{0}'; it compiles for {2}", arch, backend.name,
+                    vendor == "cpu"   ? "CPUs"
+                    : vendor == "amd" ? "AMD GPUs"
+                                      : "NVIDIA GPUs"));
   device->backend = backend.name;
   return *device;
 }
@@ -106,7 +107,7 @@ std::vector<device::DeviceInfo> choose_devices(const BackendState& backend, cons
     if (!chosen.empty() && !record::same_device(device, chosen.front()))
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("device {} ({}, {}, {} compute units) is of another kind than device {} ({}, "
-                              "{}, {}); tune each kind in a run of its own",
+                              "{}, {}); tune each kind in its own run",
                               device.index, device.name, device.arch, device.compute_units, chosen.front().index,
                               chosen.front().name, chosen.front().arch, chosen.front().compute_units));
     chosen.push_back(device);
@@ -133,7 +134,7 @@ Target choose_target(const TargetOptions& options) {
   if (target.present && !same) {
     if (options.need == TargetNeed::device)
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("--arch {}: the device here is {} ({}); `run` measures on it alone", target.arch,
+                  fmt::format("--arch {}: the device here is {} ({}); `run` measures only on it", target.arch,
                               target.device.arch, target.device.name));
     target.present = false;
     target.further.clear();

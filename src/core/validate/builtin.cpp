@@ -176,7 +176,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 void check_complex(const Entry& entry, const BuiltinCall& call) {
   const bool complex_output = spec::is_complex(call.output->dtype);
   if (complex_output && !entry.takes_complex)
-    builtin::fail(fmt::format("{}: it computes with real numbers alone, and the output is {}", entry.name,
+    builtin::fail(fmt::format("{}: it computes only with real numbers, and the output is {}", entry.name,
                               describe(call.output->dtype, call.output->shape)));
   for (const auto& [role, array] : call.arrays)
     if (spec::is_complex(array.layout->dtype) && !complex_output)

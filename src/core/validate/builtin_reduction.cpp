@@ -184,9 +184,8 @@ std::vector<std::byte> reduction(const BuiltinCall& call) {
   std::vector<std::byte> result(call.output->bytes());
   if (spec::is_complex(call.output->dtype)) {
     if (x.layout->dtype != call.output->dtype || shape.op == Op::min || shape.op == Op::max)
-      fail(fmt::format(
-          "reduction: of complex numbers there are sums and means, in their own type; x is {}, the output {}",
-          describe(x.layout->dtype, x.layout->shape), describe(call.output->dtype, call.output->shape)));
+      fail(fmt::format("reduction: complex numbers have only sums and means, in their own type; x is {}, the output {}",
+                       describe(x.layout->dtype, x.layout->shape), describe(call.output->dtype, call.output->shape)));
     // Real and imaginary parts are neighbours that are added up side by side.
     ArgumentLayout parts = *x.layout;
     parts.dtype = spec::part_of(parts.dtype);

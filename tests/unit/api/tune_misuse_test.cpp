@@ -80,7 +80,7 @@ TEST_CASE("references that fail or describe something else are refused") {
   CHECK(has(with([](const Arguments&) -> Expected { throw 3; }), "no std::exception"));
   CHECK(has(with([](const Arguments&) { return Expected(); }), "describes no output"));
   CHECK(has(with([](const Arguments&) { return Expected().set("z", std::vector<float>(1)); }),
-            "'z', which is no output"));
+            "'z', which is not an output"));
   CHECK(has(with([](const Arguments&) { return Expected(std::vector<float>(7)); }), "28 bytes"));
   CHECK(has(with([](const Arguments&) { return Expected(std::vector<double>(1024)); }), "type f64"));
   CHECK(has(with([](const Arguments& a) {

@@ -60,7 +60,7 @@ TEST_CASE("what cannot be read is named with the reason") {
   };
   CHECK(reading(folder.path() / "missing") ==
         "cannot read " + (folder.path() / "missing").string() + ": No such file or directory");
-  CHECK(has(reading(folder.path()), "it is a folder"));
+  CHECK(has(reading(folder.path()), "it is a directory"));
   write_file_atomically(folder.path() / "large", std::string(101, 'x'));
   CHECK(has(reading(folder.path() / "large"), "larger than the limit of 100 B"));
   CHECK(read_file(folder.path() / "large", 101).size() == 101);
@@ -145,7 +145,7 @@ TEST_CASE("XTUNE_TMP_DIR wins over TMPDIR, and one that cannot be used says so")
     CHECK(TemporaryDirectory().path().parent_path() == root.path() / "made");
   }
   const Variable none("XTUNE_TMP_DIR", "/proc/none");
-  CHECK(has(io_error([] { TemporaryDirectory(); }), "cannot make a temporary folder in /proc/none"));
+  CHECK(has(io_error([] { TemporaryDirectory(); }), "cannot make a temporary directory in /proc/none"));
 }
 
 TEST_CASE("Where a job has a scratch folder of its own and no TMPDIR, that is taken") {

@@ -40,7 +40,7 @@ TEST_CASE("What earlier versions stored of a machine's lack is recognised") {
   CHECK(told(Outcome::compile_failed, "compile", "the build: cannot start sh: not enough memory"));
   CHECK(told(Outcome::launch_failed, "run", "the check: cannot start ./check: too many open files"));
   CHECK(told(Outcome::launch_failed, "run", "the program: cannot start ./p: text file is busy"));
-  CHECK(told(Outcome::compile_failed, "compile", "the build ended well and left an empty file at {out}"));
+  CHECK(told(Outcome::compile_failed, "compile", "the build succeeded but left {out} empty"));
   CHECK(told(Outcome::compile_failed, "compile", "the build ended with exit code 2: mk.sh: 1: Cannot fork"));
   CHECK(told(Outcome::compile_failed, "compile",
              "the build ended with exit code 1: cp: error writing 'program': No space left on device"));
@@ -88,14 +88,14 @@ TEST_CASE("A limit on memory that depended on what was free then was no fault of
 TEST_CASE("A configuration's own failures stay its own") {
   CHECK_FALSE(told(Outcome::compile_failed, "compile", "k.cu:7:2: error: #error No space left on device"));
   CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build ended with exit code 1: a.cpp:3:1: error: no"));
-  CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build ended well and left no file at {out}"));
+  CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build succeeded but left no file at {out}"));
   CHECK_FALSE(told(Outcome::launch_failed, "run", "the program: cannot start ./p: exec format error"));
   CHECK_FALSE(told(Outcome::launch_failed, "run", "the program ended with exit code 3: out of paper"));
   CHECK_FALSE(
       told(Outcome::crashed, "run", "the kernel took its process down: killed by signal 11 (segmentation fault)"));
   CHECK_FALSE(told(Outcome::wrong_result, "validate", "Cannot fork"));
   // What this version stores.
-  CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build ended well and left {out} empty"));
+  CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build succeeded but left {out} empty"));
   CHECK_FALSE(told(Outcome::timed_out, "compile", "the compiler did not end within 30 s"));
   CHECK_FALSE(is_stored_shortage(example_record(64, 1)));
 }

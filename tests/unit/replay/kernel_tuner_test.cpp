@@ -180,7 +180,7 @@ TEST_CASE("T4 results are read as the cache of the same run") {
 TEST_CASE("what is no cache is refused with the reason") {
   const auto refusal = [](const std::string& text) { return error_of([&] { read_kernel_tuner(text, "f.json"); }); };
   CHECK(has(refusal(""), "invalid_argument: f.json: not a Kernel Tuner cache"));
-  CHECK(has(refusal("[1, 2]"), "its JSON is no object"));
+  CHECK(has(refusal("[1, 2]"), "its JSON is not an object"));
   CHECK(has(refusal("{\"a\": 1}"), "it has no tune_params_keys or no cache"));
   CHECK(has(refusal("{\"results\": []}"), "T4"));
   CHECK(has(refusal("{\"results\": [{\"times\": {}}]}"), "results[0]: expected an object with a configuration"));
@@ -190,7 +190,7 @@ TEST_CASE("what is no cache is refused with the reason") {
   CHECK(has(refusal(with("\"1\": 3")), "entry '1': expected an object, got 3"));
   CHECK(has(refusal(with("\"1\": {\"x\": 1}")), "entry '1' has no value for y: a cache of another space"));
   CHECK(has(refusal(with("\"8,row\": {\"x\": 8, \"y\": \"row\", \"time\": 1}")),
-            "entry '8,row': x = 8 is none of its values in tune_params: a cache of another space"));
+            "entry '8,row': x = 8 is not among its values in tune_params: a cache of another space"));
   CHECK(has(refusal(with("\"1\": {\"x\": [1], \"y\": \"row\"}")), "expected a number, a string or a boolean"));
   CHECK(refusal(with("")) == "nothing_valid: f.json: the cache has no entries");
 }

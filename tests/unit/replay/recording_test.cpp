@@ -103,15 +103,14 @@ TEST_CASE("records of another device or problem are other recordings, of other p
   CHECK(all[0].space.size() == 1);
   CHECK(all[0].warnings.size() == 2);
   CHECK(all[1].name == "copy on other GPU");
-  CHECK(error_of([&] { recordings({replayed}); }) ==
-        "nothing_valid: store: there are no records of measurements in it");
+  CHECK(error_of([&] { recordings({replayed}); }) == "nothing_valid: store: it holds no records of measurements");
 }
 
 TEST_CASE("samples that are no times are damage") {
   const auto all = recordings(
       {made_record(1, Outcome::ok, {1, -1}), made_record(2, Outcome::ok, {}), made_record(3, Outcome::ok, {2})});
   CHECK(all[0].damage.count == 2);
-  CHECK(all[0].damage.first == "record of {\"X\":1}: a sample is no time that a kernel can have taken");
+  CHECK(all[0].damage.first == "record of {\"X\":1}: a sample is not a time that a kernel can take");
   CHECK(all[0].valid() == 1);
 }
 

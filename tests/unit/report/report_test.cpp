@@ -226,8 +226,9 @@ TEST_CASE("The best is compared by the rounds of the finals, the others by what 
   }
   const std::string text = run_text(spec, result, 10);
   CAPTURE(text);
-  CHECK(has(text,
-            "\nfinals: the search's best was B=2 A=2 (1.90 ms); 3 configurations were measured again side by side\n"));
+  CHECK(has(
+      text,
+      "\nfinals: the best of the search was B=2 A=2 (1.90 ms); 3 configurations were measured again side by side\n"));
   CHECK(has(text, "#     time    vs best "));
   CHECK(has(text, "1  2.17 ms      1.000 "));
   CHECK(has(text, "2  2.17 ms  1.002 tie "));

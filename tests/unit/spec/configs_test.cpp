@@ -58,12 +58,11 @@ TEST_CASE("wrong lists are told with line, column and the nearest word") {
   CHECK(message("") == "list.csv:1:1: the file is empty: its first line names the parameters");
   CHECK(message("X,F,B\n") == "list.csv:1:1: there is no column for the parameter S");
   CHECK(message("X,F,B,S,X\n") == "list.csv:1:9: the parameter X has two columns");
-  CHECK(message("X,F,B,SS\n") == "list.csv:1:7: 'SS' is no parameter of [space.params] (did you mean 'S'?)");
+  CHECK(message("X,F,B,SS\n") == "list.csv:1:7: 'SS' is not a parameter of [space.params] (did you mean 'S'?)");
   CHECK(message("X,F,B,S\n") == "list.csv:1:1: the file lists no configuration: give one a line after the names");
   CHECK(message("X,F,B,S\n16,2.0,true,row\n17,2.0,true,row\n") ==
-        "list.csv:3:1: '17' is none of the values of X (did you mean '16'?)");
-  CHECK(message("X,F,B,S\n16,2.0,true,rwo\n") ==
-        "list.csv:2:13: 'rwo' is none of the values of S (did you mean 'row'?)");
+        "list.csv:3:1: '17' is not a value of X (did you mean '16'?)");
+  CHECK(message("X,F,B,S\n16,2.0,true,rwo\n") == "list.csv:2:13: 'rwo' is not a value of S (did you mean 'row'?)");
   CHECK(message("X,F,B,S\n16,2.0,true\n") == "list.csv:2:1: 3 values for 4 parameters");
   CHECK(message("X,F,B,S\n16,2.0,1,row\n16,2,true,row\n") == "list.csv:3:1: the configuration is listed twice");
   CHECK(message("X,F,B,S\n16,2.0,1,\"row\n").find("2:10: the quote is never closed") != std::string::npos);

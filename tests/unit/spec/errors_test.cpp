@@ -96,8 +96,8 @@ TEST_CASE("a parameter that is a macro has no line ends") {
 }
 
 TEST_CASE("mode and flush that contradict each other") {
-  refused("flush = \"rotate\"", "flush = \"rotate\"\nmode = \"hot\"", "\"hot\"", "leave one of the two out");
-  refused("flush = \"rotate\"", "flush = \"none\"\nmode = \"cold\"", "\"cold\"", "leave one of the two out");
+  refused("flush = \"rotate\"", "flush = \"rotate\"\nmode = \"hot\"", "\"hot\"", "remove one of the two");
+  refused("flush = \"rotate\"", "flush = \"none\"\nmode = \"cold\"", "\"cold\"", "remove one of the two");
   refused("flush = \"rotate\"", "mode = \"warm\"", "\"warm\"", "one of cold, hot");
 }
 
@@ -213,7 +213,7 @@ TEST_CASE("references") {
   refused(kernel, "{ }", "{ }", "needs exactly one of kernel, builtin, file and command, got none");
   refused(kernel, "{ kernel = \"k\", builtin = \"gemm\" }", "{ kernel", "got kernel and builtin");
   refused(kernel, "{ kernel = \"k\", grid = [1] }", "grid = [1]", "needs both grid and block");
-  refused(kernel, "{ builtin = \"gemm\", output = \"D\" }", "\"D\"", "'D' is no argument with role out or inout");
+  refused(kernel, "{ builtin = \"gemm\", output = \"D\" }", "\"D\"", "'D' is not an argument with role out or inout");
   refused(kernel, "{ builtin = \"gemm\", a = \"B\" }", "B\" }", "unknown name 'B' in a reference");
   refused(kernel, "{ kernel = \"k\", sorce = \"naive.cu\" }", "sorce", "did you mean 'source'?");
   refused(kernel, "{ file = \"d.npy\" }", "\"d.npy\"", "does not exist");
@@ -278,10 +278,10 @@ TEST_CASE("a source that is no file says what it is") {
 TEST_CASE("missing sources are refused with the path") {
   const std::string error = failure(edited("source = \"gemm.cu\"", "source = \"sub/missing.cu\""));
   CHECK(error.find("gemm.toml:3:10: kernel.source 'sub/missing.cu': /") != std::string::npos);
-  CHECK(error.find("/sub/missing.cu does not exist (paths are relative to the spec's folder)") != std::string::npos);
-  CHECK(failure(edited("source = \"gemm.cu\"", "source = \".\"")).find("is a folder") != std::string::npos);
+  CHECK(error.find("/sub/missing.cu does not exist (paths are relative to the spec's directory)") != std::string::npos);
+  CHECK(failure(edited("source = \"gemm.cu\"", "source = \".\"")).find("is a directory") != std::string::npos);
   CHECK(failure(edited("source = \"gemm.cu\"", "source = \"\"")).find("empty") != std::string::npos);
-  CHECK(failure(edited("name = \"gemm\"", "name = \"../gemm\"")).find("cannot name a folder of the store") !=
+  CHECK(failure(edited("name = \"gemm\"", "name = \"../gemm\"")).find("cannot name a directory of the store") !=
         std::string::npos);
 }
 
@@ -300,7 +300,7 @@ TEST_CASE("files that are no specs") {
   CHECK(failure(std::string("\x7f"
                             "ELF\0\0\x02",
                             8))
-            .find("gemm.toml:1:5: a zero byte: this is no text file") != std::string::npos);
+            .find("gemm.toml:1:5: a zero byte: this is not a text file") != std::string::npos);
   CHECK(failure("[kernel]\nname = \"\xff\xfe\"\n").find("gemm.toml:2:") != std::string::npos);
   CHECK(failure("[kernel\n").find("gemm.toml:1:8: ") != std::string::npos);
   CHECK(failure("[kernel]\nname = \"a\"\nname = \"b\"\n").find("gemm.toml:3:") != std::string::npos);

@@ -321,9 +321,9 @@ TEST_CASE("builds: the file at {out} is the image; failures tell what the compil
   };
   request.defines = {{"WORD", "made"}};
   CHECK(failure("printf \"$WORD\" > {out}") == "image made");
-  CHECK(failure("true") == "compile_failed: the build ended well and left no file at {out}");
-  CHECK(failure(": > {out}") == "compile_failed: the build ended well and left {out} empty");
-  CHECK(failure("mkdir {out}") == "compile_failed: the build made a folder of {out}, which is to be one file");
+  CHECK(failure("true") == "compile_failed: the build succeeded but left no file at {out}");
+  CHECK(failure(": > {out}") == "compile_failed: the build succeeded but left {out} empty");
+  CHECK(failure("mkdir {out}") == "compile_failed: the build made {out} a directory; it must be one file");
   CHECK(failure("echo 'a.cpp:3:1: error: no such thing' >&2; exit 1") ==
         "compile_failed: the build ended with exit code 1: a.cpp:3:1: error: no such thing");
   CHECK(has(failure("kill -SEGV $$"), "crashed: /bin/sh crashed: killed by signal 11"));
