@@ -142,7 +142,7 @@ TEST_CASE("A limit that leaves no time stops before anything is measured, one th
   CHECK(cli.run(spec, {"--walltime", "soon"}).exit_code == 2);
   const CommandResult requeue = cli.run(spec, {"--walltime", "1", "--requeue", "--fresh"});
   CHECK(requeue.exit_code == 130);
-  CHECK(has(requeue.stderr_text, "this is no Slurm job"));
+  CHECK(has(requeue.stderr_text, "this is not a Slurm job"));
 }
 
 TEST_CASE("A job whose name was used before is another run, with answers of its own") {

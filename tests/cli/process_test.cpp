@@ -253,7 +253,7 @@ TEST_CASE("--exec-prefix goes before the run command, and its times are not the 
   CHECK(prefixed["counts"] == json{{"ok", 6}});
   const CommandResult bad = cli.xtune({"run", spec, "--exec-prefix", "a | b"});
   CHECK(bad.exit_code == 2);
-  CHECK(has(bad.stderr_text, "--exec-prefix: '|' would need a shell"));
+  CHECK(has(bad.stderr_text, "--exec-prefix: '|' needs a shell"));
   const CommandResult missing = cli.xtune({"run", spec, "--exec-prefix", "no-such-wrapper -x"});
   CHECK(missing.exit_code == 4);
   CHECK(has(missing.stderr_text, "--exec-prefix: no-such-wrapper is not in PATH"));

@@ -188,7 +188,7 @@ TEST_CASE("gc says how far it missed --max-size, and what that does not count") 
   const CommandResult reached = cli.xtune({"store", "gc", "--max-size", "0", "--dry-run", "--format", "json"});
   CHECK(reached.exit_code == 0);
   CHECK(parsed(reached)["record_bytes"] > 0);
-  CHECK(has(reached.stderr_text, "beyond --max-size, which counts artifacts alone"));
+  CHECK(has(reached.stderr_text, "beyond --max-size, which counts only artifacts"));
   for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache") + "/artifacts"))
     if (entry.path().extension() == ".json") fs::remove(entry.path());
   const CommandResult missed = cli.xtune({"store", "gc", "--max-size", "0"});
@@ -275,7 +275,7 @@ TEST_CASE("a run gives its result also where the store can hold nothing, or arti
     const CommandResult run = cli.run(spec, {"--store", store});
     CHECK(run.exit_code == 0);
     CHECK(parsed(run)["best"].is_object());
-    CHECK(has(run.stderr_text, "kept for this run alone"));
+    CHECK(has(run.stderr_text, "kept only for this run"));
   }
   // What could be stored was.
   CHECK(parsed(cli.run(spec, {"--store", cli.path("half")}))["from_store"] == 3);

@@ -29,8 +29,8 @@ void read_mode(Reader& reader, const TomlNode& node) {
   if (flush != nullptr && hot != (spec == Flush::none))
     reader.fail(mode->at,
                 hot ? "mode = \"hot\" measures with warm caches, and flush empties them: remove one of the two"
-                    : "mode = \"cold\" measures with empty caches, and flush = \"none\" leaves them warm: leave "
-                      "one of the two out");
+                    : "mode = \"cold\" measures with empty caches, and flush = \"none\" leaves them warm: remove "
+                      "one of the two");
   if (hot) spec = Flush::none;
 }
 

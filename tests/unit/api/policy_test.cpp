@@ -45,7 +45,7 @@ TEST_CASE("a winner serves its process where the store cannot be written, or not
   const TemporaryDirectory folder;
   std::ofstream(folder.path() / "file") << "in the way";
   Caller caller(folder.path() / "file/store");
-  std::string why = "cannot make the folder of " + (folder.path() / "file/store/records").string();
+  std::string why = "cannot make the directory of " + (folder.path() / "file/store/records").string();
   SUBCASE("a store below a file") {}
   SUBCASE("nothing is kept") {
     caller.settings.store = folder.path() / "store";
@@ -61,8 +61,8 @@ TEST_CASE("a winner serves its process where the store cannot be written, or not
   CHECK(choice.measured_for == Bindings{{"N", Value(512)}});
   check_saxpy(kernel, 512);
   CHECK(caller.measured == before);
-  CHECK(count_of(caller.messages, "serves this process alone") == 1);
-  CHECK(has(caller.messages.back(), "the store " + caller.settings.store.string() + " does not keep it: "));
+  CHECK(count_of(caller.messages, "serve only this process") == 1);
+  CHECK(has(caller.messages.back(), "the store " + caller.settings.store.string() + " does not keep them: "));
   CHECK(has(caller.messages.back(), why));
 }
 
@@ -78,8 +78,8 @@ TEST_CASE("a result has its binary where the store cannot be written, and each c
   REQUIRE(result.binary);
   CHECK(has(result.binary->source, "saxpy"));
   check_saxpy(result.kernel(), 1024);
-  CHECK(count_of(log, "cannot make the folder") == 1);
-  CHECK(count_of(result.warnings, "cannot make the folder") == 1);
+  CHECK(count_of(log, "cannot make the directory") == 1);
+  CHECK(count_of(result.warnings, "cannot make the directory") == 1);
   CHECK(count_of(result.warnings, "records could not be stored") == 1);
 }
 
@@ -149,8 +149,8 @@ TEST_CASE("a callback that changes the working folder moves no store, and a fold
   std::filesystem::current_path(folder.path());
   std::filesystem::remove_all(folder.path());
   const std::string error = refused(ErrorKind::io, [] { Tunable("k"); });
-  CHECK(has(error, "cannot tell which folder this process works in"));
-  CHECK(has(refused(ErrorKind::io, [&] { load(saxpy(), Caller("store").settings); }), "which folder"));
+  CHECK(has(error, "cannot determine the working directory"));
+  CHECK(has(refused(ErrorKind::io, [&] { load(saxpy(), Caller("store").settings); }), "working directory"));
   std::filesystem::current_path(here);
 }
 

@@ -113,14 +113,14 @@ TEST_CASE("damaged and foreign folders are refused") {
     std::ofstream(folder.path() / "best_config.json") << json;
     return refused(ErrorKind::io, load);
   };
-  CHECK(has(changed([](auto& json) { json["binary"]["format"] = "/../../etc/passwd"; }), "no format of a binary"));
+  CHECK(has(changed([](auto& json) { json["binary"]["format"] = "/../../etc/passwd"; }), "not a format of a binary"));
   CHECK(has(changed([](auto& json) { json["schema"] = 99; }), "schema 99"));
-  CHECK(has(changed([](auto& json) { json.erase("device"); }), "no saved result"));
+  CHECK(has(changed([](auto& json) { json.erase("device"); }), "not a saved result"));
   CHECK(has(changed([](auto& json) { json["binary"]["grid"] = {1}; }), "three extents"));
   CHECK(has(changed([](auto& json) { json["binary"]["arguments"][0]["dtype"] = "f7"; }), "'x' is a buffer of f7"));
-  CHECK(has(changed([](auto& json) { json["binary"]["arguments"][0]["kind"] = "socket"; }), "knows no such thing"));
-  CHECK(has(changed([](auto& json) { json["binary"].erase("arguments"); }), "no saved result"));
-  CHECK(has(changed([](auto& json) { json = "text"; }), "no saved result"));
+  CHECK(has(changed([](auto& json) { json["binary"]["arguments"][0]["kind"] = "socket"; }), "does not know"));
+  CHECK(has(changed([](auto& json) { json["binary"].erase("arguments"); }), "not a saved result"));
+  CHECK(has(changed([](auto& json) { json = "text"; }), "not a saved result"));
   CHECK(has(changed([](auto& json) { json["time_ms"] = 0.125; }),
             "best_config.json: time_ms is 0.125, and the best measurement of latency.json has 1.25"));
   CHECK(has(changed([](auto& json) { json["config"]["BLOCK"] = 32; }), "best_config.json: config is "));
@@ -130,7 +130,7 @@ TEST_CASE("damaged and foreign folders are refused") {
   CHECK(has(changed([](auto& json) { json["schema"] = 1; }), "schema 1"));  // which had no hashes
   example().save(folder.path() / "other");
   std::ofstream(folder.path() / "other/latency.json") << "{";
-  CHECK(has(refused(ErrorKind::io, [&] { Result::load(folder.path() / "other"); }), "latency.json is no saved result"));
+  CHECK(has(refused(ErrorKind::io, [&] { Result::load(folder.path() / "other"); }), "latency.json is not a saved result"));
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { Result().save(folder.path()); }), "no configuration"));
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("edited times and sources are refused with the place") {
   CHECK(has(changed([](auto& json) { json["ties"][0]["samples_ms"][1] = 9; }), "latency.json: ties[0] was changed"));
   CHECK(has(changed([](auto& json) { json["measurements"][1]["outcome"] = "ok"; }), "measurements[1] was changed"));
   CHECK(has(changed([](auto& json) { json["counts"]["ok"] = 5; }), "latency.json: what it says was changed"));
-  CHECK(has(changed([](auto& json) { json["best"].erase("sha256"); }), "no saved result"));
+  CHECK(has(changed([](auto& json) { json["best"].erase("sha256"); }), "not a saved result"));
 
   example().save(folder.path());
   std::ofstream(folder.path() / "kernel.cu", std::ios::app) << "// more\n";
@@ -164,8 +164,8 @@ TEST_CASE("edited times and sources are refused with the place") {
 }
 
 TEST_CASE("an empty folder name is the caller's mistake") {
-  CHECK(has(refused(ErrorKind::invalid_argument, [] { example().save(""); }), "Result::save: the folder has no name"));
-  CHECK(has(refused(ErrorKind::invalid_argument, [] { Result::load(""); }), "Result::load: the folder has no name"));
+  CHECK(has(refused(ErrorKind::invalid_argument, [] { example().save(""); }), "Result::save: the directory has no name"));
+  CHECK(has(refused(ErrorKind::invalid_argument, [] { Result::load(""); }), "Result::load: the directory has no name"));
 }
 
 TEST_CASE("compile_all compiles what it is given, in order") {

@@ -171,7 +171,7 @@ TEST_CASE("mistakes are refused with what and where") {
 
   const auto argument = [](auto body) { return refused(ErrorKind::invalid_argument, body); };
   CHECK(
-      has(argument([] { saxpy().data("xx", Fill::zero).check_spec(); }), "no input of the kernel (did you mean 'x'?)"));
+      has(argument([] { saxpy().data("xx", Fill::zero).check_spec(); }), "not an input of the kernel (did you mean 'x'?)"));
   CHECK(has(argument([] { Data::device(nullptr, 16); }), "null"));
   CHECK(has(argument([] { saxpy().input("z", static_cast<DType>(99), {"N"}); }), "no DType 99"));
   CHECK(has(argument([] { Data::bytes(DType::f32, std::vector<std::byte>(6)); }), "6 bytes"));

@@ -27,7 +27,7 @@ TEST_CASE("settings that make no sense are refused") {
   CHECK(has(refused_with([](TuneSettings& s) { s.jobs = 100000; }), "jobs is 100000"));
   CHECK(has(refused_with([](TuneSettings& s) { s.backend = "hots"; }), "hots"));
   CHECK(has(refused_with([](TuneSettings& s) { s.devices = {99}; }), "99"));
-  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"M", Value(1)}}; }), "'M' is no name of the problem"));
+  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"M", Value(1)}}; }), "'M' is not a name of the problem"));
   CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"N", Value("big")}}; }), "string 'big'"));
   CHECK(has(refused_with([](TuneSettings& s) {
               s.configs = {config(32, 1)};
@@ -77,7 +77,7 @@ TEST_CASE("references that fail or describe something else are refused") {
   };
   CHECK(has(with([](const Arguments&) -> Expected { throw std::runtime_error("no memory for it"); }),
             "no memory for it"));
-  CHECK(has(with([](const Arguments&) -> Expected { throw 3; }), "no std::exception"));
+  CHECK(has(with([](const Arguments&) -> Expected { throw 3; }), "not a std::exception"));
   CHECK(has(with([](const Arguments&) { return Expected(); }), "describes no output"));
   CHECK(has(with([](const Arguments&) { return Expected().set("z", std::vector<float>(1)); }),
             "'z', which is not an output"));

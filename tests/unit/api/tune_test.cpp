@@ -108,7 +108,7 @@ TEST_CASE("a check in code judges every configuration, in either isolation") {
   CHECK(result.best().config == config(64, 2));
   for (const Measurement& each : result.measurements) {
     if (each.config == config(32, 1)) CHECK(each.message == "the check: not this one");
-    if (each.config == config(32, 2)) CHECK(has(each.message, "no std::exception"));
+    if (each.config == config(32, 2)) CHECK(has(each.message, "not a std::exception"));
     if (each.config == config(64, 1)) CHECK(has(each.message, "outputs are wrong"));
   }
 }
@@ -144,7 +144,7 @@ TEST_CASE("what lies behind a device pointer is copied once") {
   CHECK(has(with(Data::device(reinterpret_cast<const void*>(64), 4096)), "in no memory of this process"));
   CHECK(has(with(std::vector<float>(3)), "'x' has 12 bytes"));
   CHECK(has(with(std::vector<int>(1024)), "type i32"));
-  CHECK(has(with(Data::file("/nowhere.npy")), "/nowhere.npy is no file"));
+  CHECK(has(with(Data::file("/nowhere.npy")), "/nowhere.npy is not a file"));
   CHECK(has(with(Data::generate([](const Bindings&) { return std::vector<std::byte>(5); })), "'x' has 5 bytes"));
 }
 

@@ -16,7 +16,7 @@ TEST_CASE("Warnings have one cause whatever their place and numbers") {
   CHECK(cause_of("12 of 30 runs are hot") == cause_of("1 of 2 runs are hot"));
   CHECK(cause_of("gemm: too hot") != cause_of("saxpy: too hot"));
   CHECK(cause_of("cannot read /a/b: Not a directory") == cause_of("cannot read /c: Not a directory"));
-  CHECK(cause_of("cannot read /a/b: Not a directory") != cause_of("cannot make the folder of /a: Not a directory"));
+  CHECK(cause_of("cannot read /a/b: Not a directory") != cause_of("cannot make the directory of /a: Not a directory"));
   CHECK(cause_of("") == "");
   CHECK(cause_of("two  spaces ") != cause_of("two spaces"));
 }

@@ -96,8 +96,8 @@ TEST_CASE("where nothing can be written, the message says where") {
   const TemporaryDirectory folder;
   write_file_atomically(folder.path() / "file", "x");
   CHECK(
-      has(io_error([&] { write_file_atomically(folder.path() / "file" / "below", "x"); }), "cannot create the folder"));
-  CHECK(has(io_error([&] { write_file_atomically("/proc/xtune", "x"); }), "cannot write in the folder /proc"));
+      has(io_error([&] { write_file_atomically(folder.path() / "file" / "below", "x"); }), "cannot create the directory"));
+  CHECK(has(io_error([&] { write_file_atomically("/proc/xtune", "x"); }), "cannot write in the directory /proc"));
   CHECK(has(io_error([&] { write_file_atomically(folder.path() / "", "x"); }), "it names no file"));
   fs::create_directory(folder.path() / "taken");
   CHECK(has(io_error([&] { write_file_atomically(folder.path() / "taken", "x"); }), "taken: Is a directory"));

@@ -149,7 +149,7 @@ TEST_CASE("a program that is missing, no program, or in a missing folder says so
   CHECK(message({"/nowhere/compiler"}, "") == "cannot start /nowhere/compiler: no such file or directory");
   CHECK(message({"no-such-compiler-in-path"}, "").find("no-such-compiler-in-path: no such file") != std::string::npos);
   CHECK(message({"/etc/passwd"}, "").find("permission denied") != std::string::npos);
-  CHECK(message({"/bin/true"}, "/nowhere").find("no folder /nowhere") != std::string::npos);
+  CHECK(message({"/bin/true"}, "/nowhere").find("no directory /nowhere") != std::string::npos);
   CHECK(message({}, "") == "cannot start a program without a name");
   CHECK_THROWS_AS(run_command({"/nowhere/compiler"}), Error);
   CHECK_FALSE(loop.run_once());

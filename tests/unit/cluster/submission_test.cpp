@@ -54,7 +54,7 @@ TEST_CASE("Components, and what is wrong with them") {
     CHECK_THROWS_WITH_AS(parse_component(text), doctest::Contains(why.c_str()), Error);
   };
   refused("sm_90:node=2", "unknown key 'node' (did you mean 'nodes'?)");
-  refused("nodes=0", "nodes='0' is no count of at least 1");
+  refused("nodes=0", "nodes='0' is not a count of at least 1");
   refused("gpus-per-node=x", "gpus-per-node='x'");
   refused("partition=a b", "letters, digits");
   refused("gres=a\n#SBATCH --uid=0", "letters, digits");
@@ -111,7 +111,7 @@ TEST_CASE("Options of sbatch are options; the account is that of all steps") {
   check_sbatch_options({"--account=a", "--acctg-freq=30", "-A", "array"}, "behind --");
   for (const char* array : {"--array=0-3", "--array", "--arr=0-3", "-a0-3", "-a"})
     refused({"--time=5", array, "0-3"}, "once for each index");
-  refused({"job.sh"}, "behind --: 'job.sh' is no option");
+  refused({"job.sh"}, "behind --: 'job.sh' is not an option");
   refused({"--time=5", "job.sh"}, "'job.sh'");
   refused({"-A", "project", "job.sh"}, "'job.sh'");
   refused({"--time=5", ":", "--time=6"}, "':'");

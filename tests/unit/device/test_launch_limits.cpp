@@ -86,7 +86,7 @@ TEST_CASE("clusters divide the grid") {
   launch.cluster = {4, 1, 1};
   CHECK_FALSE(forbidden(launch, {}, h100()));
   launch.cluster = {3, 1, 1};
-  CHECK(forbidden(launch, {}, h100()) == "grid.x = 8 is no multiple of cluster.x = 3");
+  CHECK(forbidden(launch, {}, h100()) == "grid.x = 8 is not a multiple of cluster.x = 3");
   launch.cluster = {4, 0, 1};
   CHECK(forbidden(launch, {}, h100()) == "cluster.y is 0");
   launch.grid = {32, 1, 1};

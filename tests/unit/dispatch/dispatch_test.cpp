@@ -214,7 +214,7 @@ TEST_CASE("an artifact of a shared store that its record did not measure is refu
     REQUIRE(cache.find(record.artifact_key));  // sound in itself
   };
   tamper();
-  SUBCASE("compiled anew, and kept") {
+  SUBCASE("compiled again, and kept") {
     CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=128 ");
     CHECK(shop.compiled == 1);
     REQUIRE(shop.messages.size() == 1);

@@ -63,7 +63,7 @@ TEST_CASE("the nearest problem's best is passed over where it is known to fail f
   CHECK(shop.call(shop.kernel(), 1024).image == "BLOCK=64 ");
   Choice choice = shop.kernel().choice(asked);
   CHECK(choice.kind == Choice::Kind::nearest);
-  CHECK(any_holds(choice.reasons, "passed over: BLOCK=32 ITEMS=1 failed for N=1024 (wrong_result: y[3] is 7)"));
+  CHECK(any_holds(choice.reasons, "skipped: BLOCK=32 ITEMS=1 failed for N=1024 (wrong_result: y[3] is 7)"));
   CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=32 ");
   // Nearer to where it was right than to where it failed.
   CHECK(shop.call(shop.kernel(), 3000).image == "BLOCK=32 ");

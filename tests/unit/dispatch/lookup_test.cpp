@@ -80,7 +80,7 @@ TEST_CASE("lookups that make no sense are refused") {
                        [&] {
                          best(ask.tunable, {{"M", 1}}, ask.settings);
                        }),
-              "'M' is no name of the problem"));
+              "'M' is not a name of the problem"));
   CHECK_THROWS_AS(best(shop.folder.path() / "no.toml", {}, ask.settings), Error);
 }
 

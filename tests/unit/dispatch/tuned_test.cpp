@@ -59,8 +59,8 @@ TEST_CASE("a winner that the store does not keep serves the process, which is sa
   CHECK(choice.time_ms == 1.0);
   CHECK(holds(choice.reasons.back(), "by this process"));
   REQUIRE(shop.messages.size() == 1);
-  CHECK(holds(shop.messages.front(), "scale: what is tuned serves this process alone"));
-  CHECK(holds(shop.messages.front(), shop.settings.store.string() + " does not keep it: no space left"));
+  CHECK(holds(shop.messages.front(), "scale: tuned results serve only this process"));
+  CHECK(holds(shop.messages.front(), shop.settings.store.string() + " does not keep them: no space left"));
 }
 
 TEST_CASE("a winner that the store does not keep takes over from the background, for its neighbours too") {

@@ -209,12 +209,12 @@ TEST_CASE("a record that may not answer is left out, and counted by the reason")
   LookupResult result = look_up(records, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(result.match == Match::exact);
   CHECK(block(*result.record) == 3);
-  CHECK(any_has(result.reasons, "2 records of odd blocks: left out"));
+  CHECK(any_has(result.reasons, "2 records of odd blocks: skipped"));
   rules.obstacle = [](const Record&) { return std::string("of the past"); };
   result = look_up(records, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(result.match == Match::none);
   CHECK_FALSE(result.record);
-  CHECK(any_has(result.reasons, "3 records of the past: left out"));
+  CHECK(any_has(result.reasons, "3 records of the past: skipped"));
 }
 
 TEST_CASE("a record whose key still holds goes before a faster one; without any, the differences are told") {
@@ -228,7 +228,7 @@ TEST_CASE("a record whose key still holds goes before a faster one; without any,
   LookupResult result = look_up(records, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(block(*result.record) == 2);
   CHECK(result.differences.empty());
-  CHECK(any_has(result.reasons, "1 records passed over"));
+  CHECK(any_has(result.reasons, "1 records skipped"));
   result = look_up({records[0]}, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(block(*result.record) == 1);
   CHECK(result.differences.size() == 2);

@@ -311,7 +311,7 @@ TEST_CASE("what is no record file is passed over, and told where records may be 
   CHECK(set.records.size() == 1);
   REQUIRE(set.warnings.size() == 2);
   CHECK(set.warnings[0] == "cannot read " + (folder / "broken.jsonl").string() + ": it is a link that leads nowhere");
-  CHECK(set.warnings[1] == "cannot read " + (folder / "folder.jsonl").string() + ": it is a folder");
+  CHECK(set.warnings[1] == "cannot read " + (folder / "folder.jsonl").string() + ": it is a directory");
 }
 
 TEST_CASE("a file without a header is read, with a warning") {

@@ -165,7 +165,7 @@ TEST_CASE("a name that no spec can have is told where the file has it") {
   }
   for (const char* name : {"device", "and", "\"true\"", "time_ms"}) {
     CAPTURE(name);
-    CHECK(import.failure(head + name + ": [1, 2]\n").find("has a meaning of its own in expressions") !=
+    CHECK(import.failure(head + name + ": [1, 2]\n").find("has its own meaning in expressions") !=
           std::string::npos);
   }
 }

@@ -83,7 +83,7 @@ TEST_CASE("derived names that cannot be") {
     refused("[space]\n", "[derived]\n" + lines + "[space]\n", word, message);
   };
   derived("B-C = \"1\"\n", "B-C", "is not a C identifier");
-  derived("M = \"1\"\n", "M = \"1", "'M' is a name of [problem], too");
+  derived("M = \"1\"\n", "M = \"1", "'M' is also a name of [problem]");
   derived("BLOCK_M = \"1\"\n", "BLOCK_M = [64", "'BLOCK_M' is a parameter and a name of [derived]");
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("the space: empty, duplicate and mixed values, ranges, names") {
   refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, 128, 64]", "64]", "BLOCK_M has the value 64 twice");
   refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, 1.5]", "1.5]", "BLOCK_M mixes integer and float values");
   refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, inf]", "inf]", "expected a finite number, got inf");
-  refused("min = 32", "min = 33", "33", "BLOCK_N.min = 33 is no power of two");
+  refused("min = 32", "min = 33", "33", "BLOCK_N.min = 33 is not a power of two");
   refused("min = 32", "min = 256", "{ min = 256", "BLOCK_N is an empty range");
   refused("min = 128, max = 256", "min = 512, max = 256", "{ min = 512", "THREADS is an empty range");
   refused("step = 128", "step = 0", "0 }", "THREADS.step = 0 is less than 1");
@@ -171,7 +171,7 @@ TEST_CASE("the space: empty, duplicate and mixed values, ranges, names") {
   refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, 128]\nM = [1]", "M = [1]",
           "'M' is a parameter and a name of [problem]");
   refused("LAYOUT =", "\"LAY-OUT\" =", "\"LAY-OUT\"", "'LAY-OUT' is not a C identifier");
-  refused("LAYOUT =", "and =", "and =", "has a meaning of its own");
+  refused("LAYOUT =", "and =", "and =", "has its own meaning");
   refused("HALF =", "MAXREG =", "MAXREG = \"{BL", "'MAXREG' is a parameter");
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("arguments and launch") {
 
 TEST_CASE("references") {
   const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
-  refused(kernel, "{ command = \"./check | tee\" }", "| tee", "'|' would need a shell, and none is used");
+  refused(kernel, "{ command = \"./check | tee\" }", "| tee", "'|' needs a shell, and none is used");
   refused(kernel, "{ command = [] }", "[] }", "command is empty");
   refused(kernel, "{ command = \"run {BLOCK_M}\" }", "BLOCK_M}\"", "'BLOCK_M' cannot be used in a text");
   refused(kernel, "{ }", "{ }", "needs exactly one of kernel, builtin, file and command, got none");
@@ -229,7 +229,7 @@ TEST_CASE("tolerances") {
   refused("rtol = 1e-2", "outlier_factor = 0.5", "0.5\n", "outlier_factor = 0.5 is less than 1");
   refused("rtol = 1e-2", "reduction = \"BLOCK_M\"", "BLOCK_M\"\n", "'BLOCK_M' cannot be used in a reduction length");
   refused("rtol = 1e-2", "reduction = \"M - 5000\"", "M - 5000", "a reduction length must be at least 0");
-  refused("rtol = 1e-2", "accumulate = \"i32\"", "\"i32\"", "is no floating type of real numbers");
+  refused("rtol = 1e-2", "accumulate = \"i32\"", "\"i32\"", "is not a real floating-point type");
   refused("rtol = 1e-2", "accumulate = \"f31\"", "\"f31\"", "accumulate: unknown word 'f31' (did you mean 'f32'?)");
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("what is no bundle, a damaged one, or holds an image that its records 
   fill_two_problems(store.path());
   const fs::path path = store.path() / "gemm.xtune";
   write_text(path, "no bundle\n");
-  CHECK_THROWS_WITH_AS(merge_store(into.path(), path), doctest::Contains("is no bundle of xtune"), Error);
+  CHECK_THROWS_WITH_AS(merge_store(into.path(), path), doctest::Contains("is not a bundle of xtune"), Error);
   CHECK_THROWS_WITH_AS(merge_store(into.path(), store.path() / "nowhere"), doctest::Contains("does not exist"), Error);
   write_bundle(store.path(), path, {});
   const std::string text = read_file(path);
@@ -143,7 +143,7 @@ TEST_CASE("what is no bundle, a damaged one, or holds an image that its records 
   report = merge_store(again.path(), store.path());
   CHECK(report.artifacts == 1);
   REQUIRE(report.warnings.size() == 1);
-  CHECK(report.warnings[0].find("none that its records measured") != std::string::npos);
+  CHECK(report.warnings[0].find("not one that its records measured") != std::string::npos);
   const BundleReport packed = write_bundle(store.path(), path, {});
   CHECK(packed.artifacts == 1);
   REQUIRE(packed.warnings.size() == 1);

@@ -127,7 +127,7 @@ TEST_CASE("verify makes keys again from what a record tells, and holds images an
   CHECK(damage[path.string() + ":3"] == "its artifact_key is not the one in its key_parts");
   CHECK(damage[path.string() + ":4"] == "its problem is not the one in its key_parts");
   CHECK(damage[path.string() + ":5"] == "its device is not the one in its key_parts");
-  CHECK(damage[cache.entry_path(swapped.key, "json").string()].find("none that its records measured") !=
+  CHECK(damage[cache.entry_path(swapped.key, "json").string()].find("not one that its records measured") !=
         std::string::npos);
   CHECK(damage[cache.source_path(edited.key).string()].find("is not the source") != std::string::npos);
   REQUIRE(report.notes.size() == 1);

@@ -91,7 +91,7 @@ TEST_CASE("a build's program that is not here is told at the command's place") {
   };
   CHECK(failure("run = '{out}'\nbuild = 'no-such-cc {out}'\n") ==
         "p.toml:8:9: no-such-cc is not in PATH: install it, load its module, or give its path");
-  CHECK(has(failure("run = '{out}'\nbuild = './none {out}'\n"), "./none is no program that may be executed"));
+  CHECK(has(failure("run = '{out}'\nbuild = './none {out}'\n"), "./none is not an executable program"));
 }
 
 TEST_CASE("each program that a run starts is looked for, at its place") {

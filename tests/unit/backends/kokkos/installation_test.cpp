@@ -157,7 +157,7 @@ TEST_CASE("What is missing is said, with what to do") {
   SUBCASE("Half of an installation") {
     scene.install(40600, "SERIAL");
     fs::remove(scene.folder.path() / "kokkos/include/Kokkos_Core.hpp");
-    CHECK(failure().find("names no folder with Kokkos_Core.hpp") != std::string::npos);
+    CHECK(failure().find("names no directory with Kokkos_Core.hpp") != std::string::npos);
   }
   SUBCASE("A package that fails") {
     scene.install(40600, "SERIAL", "message(FATAL_ERROR \"its compiler is another\")\n");

@@ -134,7 +134,7 @@ TEST_CASE("what is expected must be in the output, and the check must end well, 
   program->run({});
   CHECK(shell.read("checks") == "checked\nchecked\n");
   shell.call.expect = "^result 43$";
-  CHECK(has(shell.failure(), "wrong_result: no line of the output matches what is expected, '^result 43$'"));
+  CHECK(has(shell.failure(), "wrong_result: no line of the output matches the expected '^result 43$'"));
   shell.call.expect.clear();
   shell.call.check = {"/bin/sh", "-c", "echo 'differs at 7' >&2; exit 1"};
   CHECK(shell.failure() == "wrong_result: the check ended with exit code 1: differs at 7");

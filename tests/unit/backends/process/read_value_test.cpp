@@ -149,7 +149,7 @@ TEST_CASE("a time is in milliseconds by the unit behind it, else by the spec's")
   CHECK(read("7 \xC2\xB5s") == doctest::Approx(0.007));
   CHECK(read("9ns") == doctest::Approx(9e-6));
   CHECK(read("+1e3 ms") == 1000);
-  CHECK(has(complaint(time_at(Form::regex, "(.*)"), "5 furlongs"), "is no unit of time"));
+  CHECK(has(complaint(time_at(Form::regex, "(.*)"), "5 furlongs"), "a unit of time"));
 }
 
 TEST_CASE("what is no time is refused: NaN, infinity, zero, below, and words") {
@@ -161,7 +161,7 @@ TEST_CASE("what is no time is refused: NaN, infinity, zero, below, and words") {
     CAPTURE(text);
     CHECK(has(complaint(time_at(Form::regex, "(.*)"), text), "must be above zero"));
   }
-  CHECK(has(complaint(time_at(Form::regex, "(.*)"), "fast"), "'fast' is no number"));
+  CHECK(has(complaint(time_at(Form::regex, "(.*)"), "fast"), "'fast' is not a number"));
 }
 
 TEST_CASE("a metric has its own unit, and may be zero or below") {
