@@ -6,7 +6,7 @@
 // Loads are reported in ms with the limit's share (limit: 300 ms), lookups in ns (limit: 1,000 ns). A problem's first
 // lookup ranks its configurations, which is timed apart. The store is made anew in the temporary folder; its records
 // are as large as those of a run on a GPU, some 2.5 KB. Configure with -DCMAKE_BUILD_TYPE=Release: these are the
-// figures of docs/store.md.
+// figures of benchmarks/RESULTS.md.
 #include "core/store/store_view.hpp"
 
 #include <benchmark/benchmark.h>

@@ -129,7 +129,7 @@ TEST_CASE("carver's own order of tiles shows with the documented example") {
   for (std::size_t i = 0; i < golden.size(); ++i) CHECK(list[i]["config"] == golden[i]);
 }
 
-// docs/measured.md: on an H200, the five best of 300 configurations of this spec at 4096^3 all use tensor cores.
+// benchmarks/RESULTS.md: on an H200, the five best of 300 configurations of this spec at 4096^3 all use tensor cores.
 TEST_CASE("the model tells tensor cores from vector units, where carver's formula does not") {
   const Cli cli;
   for (const char* rank : {"model", "carver"}) {
