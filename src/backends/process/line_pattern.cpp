@@ -1,5 +1,5 @@
 // The library's matcher tries one way after another, exponentially many for some expressions. It reads the text through
-// an iterator, which can count: a count, unlike a clock, gives the same verdict on every machine.
+// an iterator, which can count steps and measure the stack: unlike a clock, both give the same verdict each time.
 #include "backends/process/line_pattern.hpp"
 
 #include <fmt/core.h>
@@ -10,18 +10,26 @@
 #include <string_view>
 
 #include "backends/process/read_value.hpp"
+#include "base/deep_stack.hpp"
 
 namespace xtune::process {
 namespace {
 
-// The library's matcher recurses once for each character: a line of megabytes would overflow the stack.
 constexpr std::size_t longest_line = 4096;
+// The library's matcher recurses several times for each character of a line.
+constexpr std::size_t max_stack_bytes = base::deep_stack_bytes - (std::size_t{4} << 20);
 // "(.*) ms" takes four steps for each pair of characters of a line without a match. A step takes some nanoseconds.
 constexpr std::uint64_t max_steps_per_line = 100'000'000;
 
 struct TooManySteps {};
 
-/// Where a line is read, with the steps that are left.
+/// What matching one line may use.
+struct Budget {
+  std::uint64_t steps = max_steps_per_line;
+  base::StackDepth depth;
+};
+
+/// A place in a line, whose reading uses up the budget.
 class CountingIterator {
  public:
   using iterator_category = std::bidirectional_iterator_tag;
@@ -31,7 +39,7 @@ class CountingIterator {
   using reference = const char&;
 
   CountingIterator() = default;
-  CountingIterator(const char* at, std::uint64_t& left) : at_(at), left_(&left) {}
+  CountingIterator(const char* at, Budget& budget) : at_(at), budget_(&budget) {}
 
   reference operator*() const {
     count();
@@ -62,11 +70,11 @@ class CountingIterator {
 
  private:
   void count() const {
-    if (left_ && (*left_)-- == 0) throw TooManySteps();
+    if (budget_ && (budget_->steps-- == 0 || budget_->depth.bytes() > max_stack_bytes)) throw TooManySteps();
   }
 
   const char* at_ = nullptr;
-  std::uint64_t* left_ = nullptr;
+  Budget* budget_ = nullptr;
 };
 
 }  // namespace
@@ -80,12 +88,12 @@ void LinePattern::search(const std::string& text, const Found& found) const {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     line = line.substr(0, longest_line);
-    std::uint64_t left = max_steps_per_line;
+    Budget budget;
     try {
       std::match_results<CountingIterator> match;
-      const CountingIterator first(line.data(), left), last(line.data() + line.size(), left);
+      const CountingIterator first(line.data(), budget), last(line.data() + line.size(), budget);
       const bool matches = std::regex_search(first, last, match, regex_);
-      left = max_steps_per_line;  // for the copy of the match
+      budget.steps = max_steps_per_line;  // for the copy of the match
       if (matches && !found(match)) return;
     } catch (const TooManySteps&) {
       throw NoNumber(
@@ -98,19 +106,23 @@ void LinePattern::search(const std::string& text, const Found& found) const {
 
 std::optional<LinePattern::Match> LinePattern::last_match(const std::string& text) const {
   std::optional<Match> last;
-  search(text, [&](const std::match_results<CountingIterator>& match) {
-    const auto& group = match.size() > 1 ? match[1] : match[0];
-    last = Match{group.str(), group.matched ? std::string(group.second, match.suffix().second) : std::string()};
-    return true;
+  base::on_deep_stack([&] {
+    search(text, [&](const std::match_results<CountingIterator>& match) {
+      const auto& group = match.size() > 1 ? match[1] : match[0];
+      last = Match{group.str(), group.matched ? std::string(group.second, match.suffix().second) : std::string()};
+      return true;
+    });
   });
   return last;
 }
 
 bool LinePattern::matches(const std::string& text) const {
   bool any = false;
-  search(text, [&](const std::match_results<CountingIterator>&) {
-    any = true;
-    return false;
+  base::on_deep_stack([&] {
+    search(text, [&](const std::match_results<CountingIterator>&) {
+      any = true;
+      return false;
+    });
   });
   return any;
 }
