@@ -46,7 +46,7 @@ void print_text(const std::vector<target::BackendState>& states) {
     }
     if (state.devices.empty()) print_out("{}: no device: {}\n", state.name, state.device_reason);
     print_out("{}: compiler: {}\n", state.name,
-              state.toolchain.empty() ? "none: " + state.toolchain_reason : state.toolchain);
+              state.toolchain.empty() ? "none: " + state.toolchain_reason : device::compiler_name(state.toolchain));
   }
 }
 

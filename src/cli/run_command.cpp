@@ -10,6 +10,7 @@
 #include "base/machine_state.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/across.hpp"
 #include "core/search/strategy.hpp"
@@ -23,7 +24,7 @@ namespace {
 std::string device_line(const target::Target& target) {
   const std::string count = target.further.empty() ? "" : fmt::format("{} x ", target.further.size() + 1);
   std::string line = fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name,
-                                 target.arch, target.backend.toolchain);
+                                 target.arch, device::compiler_name(target.backend.toolchain));
   // Who expects the GPU must not take the CPU's times for its own.
   for (const std::string& failure : target.failed) line += "; not used: " + base::printable(failure, 300);
   return line;

@@ -67,4 +67,14 @@ std::string backend_of_vendor(std::string_view vendor) {
   return "host";
 }
 
+std::string compiler_name(std::string_view fingerprint) {
+  std::string_view name = fingerprint.substr(0, fingerprint.find(", parts "));
+  constexpr std::size_t shortest_digest = 8;
+  const std::size_t last = name.rfind(' ');
+  if (last != std::string_view::npos && name.size() - last > shortest_digest &&
+      name.find_first_not_of("0123456789abcdef", last + 1) == std::string_view::npos)
+    name = name.substr(0, last);
+  return std::string(name);
+}
+
 }  // namespace xtune::device

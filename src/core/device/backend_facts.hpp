@@ -50,4 +50,7 @@ std::vector<std::string> backend_names();
 /// The backend of kernels for a vendor's devices: "cuda" for "nvidia".
 std::string backend_of_vendor(std::string_view vendor);
 
+/// A toolchain's fingerprint without its digests, for people: "nvrtc 13.0" of "nvrtc 13.0 65be0db342ad, parts ...".
+std::string compiler_name(std::string_view fingerprint);
+
 }  // namespace xtune::device

@@ -4,11 +4,20 @@
 #include <algorithm>
 #include <set>
 
+#include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 
 using namespace xtune::device;
 
 using namespace xtune;
+
+TEST_CASE("a compiler's name is its fingerprint without digests") {
+  CHECK(compiler_name("nvrtc 13.0 65be0db342ad, parts 1323a40b5adb") == "nvrtc 13.0");
+  CHECK(compiler_name("g++ (Debian 12.2.0-14) 12.2.0 (/usr/bin/g++), parts 00ff, runtime 3a") ==
+        "g++ (Debian 12.2.0-14) 12.2.0 (/usr/bin/g++)");
+  CHECK(compiler_name("hiprtc 5.2.0 1a2b") == "hiprtc 5.2.0 1a2b");
+  CHECK(compiler_name("").empty());
+}
 
 TEST_CASE("a product in the place of an architecture is answered with its architecture") {
   const auto h100 = device::did_you_mean_arch("h100");
