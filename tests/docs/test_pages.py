@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""What pages.py finds in a page.
+
+test_pages.py --xtune PROGRAM --parser PROGRAM
+"""
+import argparse
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import pages
+
+SPEC = '''A spec, `a.toml`:
+
+```toml
+[kernel]
+name = "a"
+[space.params]
+B = [1, 2, 4]
+```
+'''
+
+
+class Rules(unittest.TestCase):
+    options = None
+
+    def problems(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "page.md"
+            path.write_text(text, encoding="utf-8")
+            return pages.Page(path, "page.md", self.options).test()
+
+    def problem(self, text):
+        found = self.problems(text)
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def test_unknown_options_and_commands_are_found_with_their_line(self):
+        self.assertIn("page.md:3: unknown option '--evil'", self.problem("```\nxtune run a.toml\nxtune run a.toml --evil 3\n```\n"))
+        self.assertIn("page.md:2: unknown command 'rnu'", self.problem("```sh\nsrun -n 8 xtune rnu a.toml\n```\n"))
+        self.assertIn("page.md:3: unknown option '--nods'", self.problem("```console\n$ ls\n$ xtune submit a.toml --nods 4 -- --x\n```\n"))
+
+    def test_lines_without_a_prompt_are_not_run(self):
+        self.assertEqual(self.problems("```\nxtune run nowhere.toml | head  # a comment's text\nxtune store ls > list.txt\n```\n"), [])
+
+    def test_long_lines_and_second_commands_are_read(self):
+        self.assertIn("--evil", self.problem("```\nxtune run a.toml \\\n  --evil 3\n```\n"))
+        self.assertIn("--evil", self.problem("```\nxtune check a.toml && xtune run a.toml --evil\n```\n"))
+
+    def test_other_blocks_are_not_commands(self):
+        self.assertEqual(self.problems("```text\nxtune run --evil\n```\n```\nxtune rnu \u2500 a diagram\n```\n```\nthe xtune-run page\n```\n"), [])
+
+    def test_lines_after_a_prompt_are_run_with_the_files_of_the_page(self):
+        self.assertEqual(self.problems(SPEC + "```console\n$ xtune space a.toml\n```\n"), [])
+        self.assertIn("page.md:2: exit code 2, not 0", self.problem("```console\n$ xtune space a.toml\n```\n"))
+        self.assertEqual(self.problems("```\n$ cat b.toml\n[kernel]\nname = \"b\"\n[space.params]\nB = [1]\n$ xtune space b.toml\n```\n"), [])
+
+    def test_markers(self):
+        command = "```console\n$ xtune space nowhere.toml\n```\n"
+        self.assertEqual(self.problems("<!-- test: parse -->\n" + command), [])
+        self.assertEqual(self.problems("<!-- test: exit=2 -->\n" + command), [])
+        self.assertIn("exit code 2, not 3", self.problem("<!-- test: exit=3 -->\n" + command))
+        self.assertIn("unknown word 'prase'", self.problem("<!-- test: prase -->\n" + command))
+        self.assertIn("exit code 2", self.problem("<!-- test: parse -->\n\nOnly the next block.\n\n" + command))
+        self.assertEqual(self.problems(SPEC.replace("A spec, `a.toml`:", "<!-- test: file=c.toml -->") + "```\n$ xtune space c.toml\n```\n"), [])
+
+    def test_specs_and_their_parts_are_checked(self):
+        self.assertEqual(self.problems('```toml\n[measure]\nrep = 3\n```\n```toml\n[objective]\nmaximize = "TFLOPS"\n```\n'), [])
+        self.assertIn("page.md:1: `xtune check` of this block exits with 2", self.problem("```toml\n[measure]\nreps = 3\n```\n"))
+        self.assertIn("unknown name", self.problem('```toml\n[space]\nconstraints = ["NOTHING > 1"]\n[space.params]\nB = [1]\n```\n'))
+        self.assertIn("page.md:1: not TOML", self.problem("```toml\n[measure\n```\n"))
+        self.assertIn("exits with 2", self.problem(SPEC.replace("[1, 2, 4]", "[]")))
+
+    def test_programs_and_suites_are_specs(self):
+        self.assertEqual(self.problems('```toml\n[process.metrics]\nGB = { json = "x" }\n```\n'), [])
+        self.assertIn("unknown key", self.problem('```toml\n[process]\nrun = "true"\nruns = "true"\n```\n'))
+        self.assertIn("exits with 2", self.problem('```toml\n[[suite]]\nspec = "nowhere.toml"\n```\n'))
+
+    def test_what_check_prints_is_compared(self):
+        shown = "```console\n$ xtune check a.toml\n%s\n```\n"
+        right = "a.toml: OK: kernel 'a', 1 parameter, 0 constraints, 1 case, 0 arguments (search space only)"
+        self.assertEqual(self.problems(SPEC + shown % "..."), [])
+        problem = self.problem(SPEC + shown % "a.toml: OK: kernel 'b'")
+        self.assertIn("does not print this line:\n  a.toml: OK: kernel 'b'", problem)
+        self.assertEqual(self.problems(SPEC + shown % problem.split("but\n")[1].splitlines()[0].strip()), [], right)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--xtune", type=lambda path: pathlib.Path(path).resolve(), required=True)
+    parser.add_argument("--parser", type=lambda path: pages.Parser(pathlib.Path(path).resolve()), required=True, dest="parse")
+    Rules.options, rest = parser.parse_known_args()
+    Rules.options.source = pathlib.Path(__file__).resolve().parents[2]
+    unittest.main(argv=[sys.argv[0], *rest])
