@@ -10,6 +10,8 @@ pages.py --xtune PROGRAM --parser PROGRAM SOURCE
 - A block is written to a file if the paragraph before it names one of its language in backquotes (the last one counts), or if its first line is a
   comment with the name. So is what `$ cat FILE` shows.
 
+- A picture exists, is an SVG of at most 60 KiB, and loads and runs nothing.
+
 A comment before a block says what differs:
 
     <!-- test: parse -->        command lines are only parsed, TOML is only read
@@ -28,14 +30,17 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import xml.etree.ElementTree
 
 SHELLS = ("", "sh", "bash", "console", "shell")
 SUFFIXES = {"toml": ("toml",), "c++": ("cu", "cpp", "hpp", "cuh"), "cpp": ("cu", "cpp", "hpp", "cuh"), "cuda": ("cu",), "python": ("py",),
             "yaml": ("yaml", "yml"), "json": ("json",), "csv": ("csv",), "sh": ("sh",)}
 FENCE = re.compile(r"^( *)```([\w+]*)[^\n]*\n(.*?)^\1```", re.M | re.S)
+PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
 MARKER = re.compile(r"<!--\s*test:(.*?)-->", re.S)
 DRAWING = re.compile("[\u2500-\u257f]")  # a diagram, even if a command's name is in it
 END_OF_COMMAND = re.compile(r"[|&;<>()]+")
+LARGEST_PICTURE = 60 * 1024
 # `xtune run` on a page: what is tried, not how long a search takes.
 FEW = ("--evals", "2")
 SHOWN = (("check",), ("import", "kernel-tuner"), ("import", "kbench"))
@@ -167,7 +172,7 @@ class Page:
     """Runs what a page says, in a directory of its own."""
 
     def __init__(self, path, name, options):
-        self.name, self.options, self.problems = name, options, []
+        self.path, self.name, self.options, self.problems = path, name, options, []
         self.text = path.read_text(encoding="utf-8")
         self.directory = tempfile.TemporaryDirectory(prefix="xtune-docs-")
         self.folder = pathlib.Path(self.directory.name) / "page"
@@ -193,6 +198,8 @@ class Page:
                     self.test_commands(block)
                 elif block.file:
                     self.write(block.file, block.text)
+            for match in PICTURE.finditer(self.text):
+                self.test_picture(self.text[:match.start()].count("\n") + 1, self.path.parent / match[1])
         except Mistake as mistake:
             self.problems.append(f"{self.name}: {mistake}")
         finally:
@@ -263,6 +270,19 @@ class Page:
         for line in command.printed:
             if line.strip() and line.strip() != "..." and "..." not in line and line.strip() not in printed:
                 self.problem(command.line, f"`xtune {shlex.join(command.words)}` does not print this line:\n  {line}\nbut\n{last_lines(result)}")
+
+    def test_picture(self, line, path):
+        try:
+            text = path.read_text(encoding="utf-8")
+            elements = {element.tag.rpartition("}")[2] for element in xml.etree.ElementTree.fromstring(text).iter()}
+        except (OSError, xml.etree.ElementTree.ParseError) as error:
+            return self.problem(line, f"no picture: {error}")
+        if len(text) > LARGEST_PICTURE:
+            self.problem(line, f"{path.name} has {len(text)} bytes, {LARGEST_PICTURE} at most")
+        text = text.replace('xmlns="http://www.w3.org/2000/svg"', "", 1)
+        if elements & {"script", "foreignObject", "image"} or re.search(r"https?:|@import|url\(|\son[a-z]+=", text):
+            self.problem(line, f"{path.name} loads or runs something")
+        return None
 
     def make_recordings(self, words):
         """Recordings of others are too large for the sources: small ones take their place."""

@@ -5,12 +5,15 @@ test_pages.py --xtune PROGRAM --parser PROGRAM
 """
 import argparse
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 import pages
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SPEC = '''A spec, `a.toml`:
 
 ```toml
@@ -79,11 +82,60 @@ class Rules(unittest.TestCase):
 
     def test_what_check_prints_is_compared(self):
         shown = "```console\n$ xtune check a.toml\n%s\n```\n"
-        right = "a.toml: OK: kernel 'a', 1 parameter, 0 constraints, 1 case, 0 arguments (search space only)"
         self.assertEqual(self.problems(SPEC + shown % "..."), [])
         problem = self.problem(SPEC + shown % "a.toml: OK: kernel 'b'")
         self.assertIn("does not print this line:\n  a.toml: OK: kernel 'b'", problem)
-        self.assertEqual(self.problems(SPEC + shown % problem.split("but\n")[1].splitlines()[0].strip()), [], right)
+        printed = problem.split("but\n")[1].splitlines()[0].strip()
+        self.assertTrue(printed.startswith("a.toml: OK: kernel 'a'"), printed)
+        self.assertEqual(self.problems(SPEC + shown % printed), [])
+
+    def test_pictures_load_and_run_nothing(self):
+        begin = '<svg xmlns="http://www.w3.org/2000/svg">'
+        for content, problem in (("<rect/>", None), ("<script/>", "loads or runs"), ('<image href="a.png"/>', "loads or runs"),
+                                 ("<style>@import 'a.css';</style>", "loads or runs"), ("<g>", "no picture"), ("<rect/>" * 9000, "bytes")):
+            with tempfile.TemporaryDirectory() as folder:
+                (pathlib.Path(folder) / "a.svg").write_text(f"{begin}{content}</svg>", encoding="utf-8")
+                page = pathlib.Path(folder) / "page.md"
+                page.write_text("Text.\n\n![a\npicture](a.svg)\n", encoding="utf-8")
+                found = pages.Page(page, "page.md", self.options).test()
+                self.assertEqual(len(found), 0 if problem is None else 1, found)
+                self.assertIn(problem or "", "".join(found))
+                self.assertTrue(all(each.startswith("page.md:3: ") for each in found), found)
+        self.assertIn("no picture", self.problem("![a](nowhere.svg)\n"))
+
+
+class Pictures(unittest.TestCase):
+    """The programs that draw the pictures of README.md."""
+
+    def drawn(self, *words):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = pathlib.Path(folder) / "a.svg"
+            tool = SOURCE / "tools/pictures" / words[0]
+            subprocess.run([sys.executable, str(tool), *[str(picture) if word == "SVG" else str(word) for word in words[1:]]], check=True)
+            return picture.read_text(encoding="utf-8")
+
+    def test_the_recording_is_drawn_as_it_is_shown(self):
+        drawing = self.drawn("terminal.py", "svg", SOURCE / "tools/pictures/run.cast", "SVG", "--title", "xtune run row_sum.toml")
+        self.assertEqual(drawing, (SOURCE / "docs/images/run.svg").read_text(encoding="utf-8"))
+        self.assertIn('<tspan class="b g">best: BLOCK=256 UNROLL=8</tspan>', drawing)
+
+    def test_a_terminal_shows_what_overwrites_and_what_is_erased(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cast = pathlib.Path(folder) / "a.cast"
+            cast.write_text('{"version": 2}\n[0.0, "o", "long line\\r\\u001b[Kab\\rc"]\n[1.0, "o", "\\r\\n\\u001b[31m' + "x" * 85 + '\\u001b[0m&"]\n')
+            still = self.drawn("terminal.py", "svg", cast, "SVG", "--title", "a", "--still")
+        self.assertIn(">cb</text>", still)
+        self.assertNotIn("long", still)
+        self.assertIn(f'<tspan class="r">{"x" * 80}</tspan></text>', still)
+        self.assertIn(f'<tspan class="r">{"x" * 5}</tspan>&amp;</text>', still)
+
+    def test_a_plot_of_a_report_stands_by_itself(self):
+        report = SOURCE / "tests/unit/report/golden/row_sum.html"
+        plot = self.drawn("plot.py", report, "SVG", "--plot", "Best so far against evaluations")
+        shown = {element.tag.rpartition("}")[2] for element in xml.etree.ElementTree.fromstring(plot).iter()}
+        self.assertLessEqual({"title", "style", "path", "text"}, shown)
+        self.assertIn(".line.best{", plot)
+        self.assertNotIn("table", plot)
 
 
 if __name__ == "__main__":
@@ -91,5 +143,5 @@ if __name__ == "__main__":
     parser.add_argument("--xtune", type=lambda path: pathlib.Path(path).resolve(), required=True)
     parser.add_argument("--parser", type=lambda path: pages.Parser(pathlib.Path(path).resolve()), required=True, dest="parse")
     Rules.options, rest = parser.parse_known_args()
-    Rules.options.source = pathlib.Path(__file__).resolve().parents[2]
+    Rules.options.source = SOURCE
     unittest.main(argv=[sys.argv[0], *rest])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records a command in a terminal, and draws recordings as SVG.
 
-terminal.py record CAST -- COMMAND...       runs COMMAND in a terminal of 80 columns; CAST is in asciinema's format, version 2
+terminal.py record CAST -- COMMAND...       runs COMMAND in a terminal of 80 columns; CAST is in the format of asciinema, version 2
 terminal.py svg CAST SVG --title COMMAND    draws it: the command is typed, its output appears as it did, the end stays
 
 The SVG contains no script and no address. It follows the reader's light or dark setting, plays once and keeps the last screen;
