@@ -4,12 +4,13 @@
 pages.py --xtune PROGRAM --parser PROGRAM SOURCE
 
 - A command line in a block of a shell (`console`, `sh`, `bash` or no language) begins with xtune, or with a launcher such as srun before it.
-  All are parsed: commands and options exist. Those after a prompt (`$ xtune ...`) are also run, in the order of the page, in a directory with the
-  page's files; `xtune run` tries two configurations there. What `check` and `import` print has to be what the page shows.
-- A `toml` block is a spec, a suite, or a part of a spec, which is then completed. `xtune check` accepts it.
-- A block is written to a file if the paragraph before it names one of its language in backquotes (the last one counts), or if its first line is a
-  comment with the name. So is what `$ cat FILE` shows.
-
+  All are parsed: commands and options exist. Those after a prompt (`$ xtune ...`) are also run, in the order of the page, in a directory with
+  the page's files and those of configs/ and examples/; `xtune run` tries two configurations there. What `check` and `import` print has to be
+  what the page shows.
+- A `toml` block is a spec, a suite, or a part of a spec, which is then completed: with the other sections, and with sizes for names that only
+  the part knows. `xtune check` accepts it.
+- A block is written to a file if the paragraph before it names one of its language in backquotes (the last one counts), or if its first line is
+  a comment with the name. So is what `$ cat FILE` shows.
 - A picture exists, is an SVG of at most 60 KiB, and loads and runs nothing.
 
 A comment before a block says what differs:
@@ -47,7 +48,7 @@ SHOWN = (("check",), ("import", "kernel-tuner"), ("import", "kbench"))
 # Sections of a spec, so that a block with some of them can be completed with the others.
 SECTIONS = {
     "kernel": '[kernel]\nname = "part"\nsource = "part.cu"\n',
-    "problem": "[problem]\nM = 512\nN = 512\nK = 512\n",
+    "problem": "[problem]\nM = 512\nN = 512\nK = 512\n",  # and NAME = 64 for names that only the part knows
     "space": "[space.params]\nBLOCK_M = [16, 32]\nBLOCK_N = [16, 32]\nBLOCK_K = [16, 32]\nTHREAD_M = [1, 2]\nTHREAD_N = [1, 2]\nSTAGES = [1, 2]\n",
     "derived": '[derived]\nTHREADS = "BLOCK_M // THREAD_M * (BLOCK_N // THREAD_N)"\n',
     "launch": "[launch]\ngrid = [1]\nblock = [64]\n",
@@ -155,7 +156,7 @@ def commands_of(block):
     return commands, files
 
 
-def completed(text, sections):
+def completed(text, sections, names=()):
     """A part of a spec with the sections that it lacks; a suite and a whole spec as they are."""
     if "suite" in sections or "kernel" in sections:
         return text
@@ -165,7 +166,10 @@ def completed(text, sections):
         text = re.sub(r"(?m)^\[process\]\n", "", text)
         kernel += '[process]\nrun = "true"\n'
     taken = set(sections) | ({"launch", "args", "kernel"} if program else {"kernel"})
-    return "\n".join([kernel, *(part for name, part in SECTIONS.items() if name not in taken), text])
+    parts = {name: part for name, part in SECTIONS.items() if name not in taken}
+    if names and "problem" in parts:
+        parts["problem"] += "".join(f"{name} = 64\n" for name in names)
+    return "\n".join([kernel, *parts.values(), text])
 
 
 class Page:
@@ -180,8 +184,9 @@ class Page:
         for each in ("configs", "kernels", "examples"):
             for parent in (self.folder, self.folder.parent):
                 (parent / each).symlink_to(options.source / each)
-        for each in (options.source / "configs").glob("*.toml"):
-            (self.folder / each.name).symlink_to(each)
+        for each in [*(options.source / "configs").glob("*.toml"), *sorted((options.source / "examples").glob("*/*"))]:
+            if not (self.folder / each.name).is_symlink():
+                (self.folder / each.name).symlink_to(each)
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("XTUNE_", "SLURM_"))}
         self.environment |= {"XTUNE_CACHE_DIR": str(self.folder / "store"), "HOME": str(self.folder), "COLUMNS": "80"}
         self.environment["PATH"] = f"{options.xtune.parent}:{self.environment['PATH']}"
@@ -224,14 +229,27 @@ class Page:
         except tomllib.TOMLDecodeError as error:
             return self.problem(block.line, f"not TOML: {error}")
         name = block.file or f"line{block.line}.toml"
-        self.write(name, block.text if block.file or block.only_parsed else completed(block.text, sections))
+        if block.file or block.only_parsed:
+            self.write(name, block.text)
         if block.only_parsed:
             return None
-        self.make_sources(name)
-        result = self.xtune(["check", name])
+        result = self.check(name, block, sections)
         if result.returncode != block.exit:
             self.problem(block.line, f"`xtune check` of this block exits with {result.returncode}, not {block.exit}:\n{last_lines(result)}")
         return None
+
+    def check(self, name, block, sections):
+        """`xtune check` of a block, as it stands if it is a file of the page."""
+        names = []
+        while True:
+            if not block.file:
+                self.write(name, completed(block.text, sections, names))
+            self.make_sources(name)
+            result = self.xtune(["check", name])
+            unknown = re.search(r"unknown name '([A-Z]\w*)'", result.stderr)
+            if not unknown or unknown[1] in names or block.file or "kernel" in sections or "problem" in sections:
+                return result
+            names.append(unknown[1])
 
     def make_sources(self, name):
         """A page need not show every source that a spec names."""

@@ -71,7 +71,10 @@ class Rules(unittest.TestCase):
     def test_specs_and_their_parts_are_checked(self):
         self.assertEqual(self.problems('```toml\n[measure]\nrep = 3\n```\n```toml\n[objective]\nmaximize = "TFLOPS"\n```\n'), [])
         self.assertIn("page.md:1: `xtune check` of this block exits with 2", self.problem("```toml\n[measure]\nreps = 3\n```\n"))
-        self.assertIn("unknown name", self.problem('```toml\n[space]\nconstraints = ["NOTHING > 1"]\n[space.params]\nB = [1]\n```\n'))
+        part = '```toml\n%s[space]\nconstraints = ["WIDTH > DEPTH - %s"]\n[space.params]\nB = [1]\n```\n'
+        self.assertEqual(self.problems(part % ("", "1")), [])
+        self.assertIn("unknown name 'WIDTH'", self.problem(part % ("[problem]\nDEPTH = 3\n", "1")))
+        self.assertIn("device.wrap_size", self.problem(part % ("", "device.wrap_size")))
         self.assertIn("page.md:1: not TOML", self.problem("```toml\n[measure\n```\n"))
         self.assertIn("exits with 2", self.problem(SPEC.replace("[1, 2, 4]", "[]")))
 
