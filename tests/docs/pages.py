@@ -11,6 +11,7 @@ pages.py --xtune PROGRAM --parser PROGRAM SOURCE
   the part knows. `xtune check` accepts it.
 - A block is written to a file if the paragraph before it names one of its language in backquotes (the last one counts), or if its first line is
   a comment with the name. So is what `$ cat FILE` shows.
+- A command line in a text (`xtune run SPEC`) is parsed, as far as it goes: arguments may be missing, and words in capitals stand for values.
 - A picture exists, is an SVG of at most 60 KiB, and loads and runs nothing.
 
 A comment before a block says what differs:
@@ -37,6 +38,7 @@ SHELLS = ("", "sh", "bash", "console", "shell")
 SUFFIXES = {"toml": ("toml",), "c++": ("cu", "cpp", "hpp", "cuh"), "cpp": ("cu", "cpp", "hpp", "cuh"), "cuda": ("cu",), "python": ("py",),
             "yaml": ("yaml", "yml"), "json": ("json",), "csv": ("csv",), "sh": ("sh",)}
 FENCE = re.compile(r"^( *)```([\w+]*)[^\n]*\n(.*?)^\1```", re.M | re.S)
+IN_TEXT = re.compile(r"(?<!`)`(xtune\s+[a-z][^`]*)`(?!`)")
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
 MARKER = re.compile(r"<!--\s*test:(.*?)-->", re.S)
 DRAWING = re.compile("[\u2500-\u257f]")  # a diagram, even if a command's name is in it
@@ -203,6 +205,10 @@ class Page:
                     self.test_commands(block)
                 elif block.file:
                     self.write(block.file, block.text)
+            # With as many lines as before, so that places stay right.
+            text = FENCE.sub(lambda match: "\n" * match[0].count("\n"), self.text)
+            for match in IN_TEXT.finditer(text):
+                self.test_command_in_text(text[:match.start()].count("\n") + 1, match[1].replace("\\|", "|"))
             for match in PICTURE.finditer(self.text):
                 self.test_picture(self.text[:match.start()].count("\n") + 1, self.path.parent / match[1])
         except Mistake as mistake:
@@ -270,6 +276,12 @@ class Page:
                 self.problem(command.line, f"{complaint}\n  xtune {shlex.join(command.words)}")
             elif command.prompted and not block.only_parsed:
                 self.run(command, block.exit)
+
+    def test_command_in_text(self, line, text):
+        for words in words_after_xtune(" ".join(text.split())):
+            complaint = self.options.parse(words)
+            if complaint and not re.search(r"is required|got '[A-Z]+'", complaint):
+                self.problem(line, f"{complaint}\n  xtune {shlex.join(words)}")
 
     def run(self, command, expected):
         words = [os.path.expanduser(os.path.expandvars(word)) for word in command.words]

@@ -51,6 +51,12 @@ class Rules(unittest.TestCase):
         self.assertIn("--evil", self.problem("```\nxtune run a.toml \\\n  --evil 3\n```\n"))
         self.assertIn("--evil", self.problem("```\nxtune check a.toml && xtune run a.toml --evil\n```\n"))
 
+    def test_commands_in_the_text_are_parsed(self):
+        self.assertEqual(self.problems("Say `xtune run`, `xtune run --top N` or `xtune help --man COMMAND | man -l -`.\n"), [])
+        self.assertEqual(self.problems("A table's `xtune report SPEC\\|STORE`, and `a.toml` for ``xtune rnu``.\n"), [])
+        self.assertIn("page.md:6: unknown option '--evil'", self.problem("```text\na\nb\n```\n\nOr `xtune\nrun SPEC --evil`.\n"))
+        self.assertIn("unknown command 'rnu'", self.problem("| `xtune rnu SPEC` | tunes |\n"))
+
     def test_other_blocks_are_not_commands(self):
         self.assertEqual(self.problems("```text\nxtune run --evil\n```\n```\nxtune rnu \u2500 a diagram\n```\n```\nthe xtune-run page\n```\n"), [])
 
