@@ -14,7 +14,8 @@ if(PROJECT_IS_TOP_LEVEL)
   install(FILES README.md CHANGELOG.md LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(FILES packaging/debian/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(FILES packaging/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/packaging)
-  install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+  install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md"
+          PATTERN "*.svg")
   install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
   # What the program writes of itself when it is built (src/cli/help_command.cpp).

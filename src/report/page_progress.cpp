@@ -57,7 +57,7 @@ std::string best_so_far(const CaseView& view, const std::string& x_label, const 
       steps.push_back({x(i, event), best = event.merit, -1});
   }
   if (merits.empty()) return "";
-  plot::Canvas canvas({caption, fmt::format("After {} the best is {}.", x_label, view.merit.text(best))},
+  plot::Canvas canvas({caption, fmt::format("At the end of the search, the best is {}.", view.merit.text(best))},
                       {x_scale, x_label, 6}, {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
   for (std::size_t i = 0; i < finals.size() && i < 20; ++i)
     canvas.band(finals[i].from, finals[i].to, i + 1 == finals.size() ? "finals" : "");

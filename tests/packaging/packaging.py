@@ -303,7 +303,8 @@ class Files(Installed):
         for name in ("README.md", "CHANGELOG.md", "LICENSE", "CITATION.cff"):
             self.assertEqual((share / "doc/xtune" / name).read_text(), text_of(name))
         self.assertEqual((share / "doc/xtune/copyright").read_text(), text_of("packaging/debian/copyright"))
-        pairs = [("docs/*.md", "doc/xtune/docs"), ("examples/*/*", "doc/xtune/examples/*"), ("configs/*", "xtune/configs")]
+        pairs = [("docs/*.md", "doc/xtune/docs"), ("docs/images/*.svg", "doc/xtune/docs/images"),
+                 ("examples/*/*", "doc/xtune/examples/*"), ("configs/*", "xtune/configs")]
         for sources, place in pairs:
             for source in ROOT.glob(sources):
                 installed = share / place.replace("*", source.parent.name) / source.name
