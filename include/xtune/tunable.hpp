@@ -197,6 +197,19 @@ class Tunable {
   Tunable& scalar(const std::string& name, T value) {
     return scalar(name, dtype_of<T>(), Formula(value));
   }
+  /// A variable of the source (`__constant__` or `__device__`) that is filled before launches; it is no argument of a
+  /// call. Data as of input. Its place among the arguments does not matter.
+  Tunable& constant(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});
+  /// The same with the type of T: constant<float>("filter", 9).
+  template <class T>
+  Tunable& constant(const std::string& name, const Shape& shape, const Data& data = {}) {
+    return constant(name, dtype_of<T>(), shape, data);
+  }
+  /// A copy of the vector's elements, of their type: constant("filter", filter, 9).
+  template <class T>
+  Tunable& constant(const std::string& name, const std::vector<T>& values, const Shape& shape) {
+    return constant(name, dtype_of<T>(), shape, Data(values));
+  }
   /// The contents of an argument that is declared already, say in a spec file.
   Tunable& data(const std::string& argument, const Data& data);
 

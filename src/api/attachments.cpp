@@ -26,13 +26,16 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Shapes are over problem and device alone, so any one configuration serves.
+/// Of the buffers, then of the constants. Shapes are over problem and device alone, so any one configuration serves.
 std::vector<validate::ArgumentLayout> layouts_of(const spec::Spec& spec, const Bindings& problem,
                                                  const target::Target& target) {
   const space::Space space =
       space::Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
-  return resolve::CandidateResolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false)
-      .layouts();
+  const resolve::CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain,
+                                            false);
+  std::vector<validate::ArgumentLayout> layouts = resolver.layouts();
+  for (validate::ArgumentLayout& constant : resolver.constants()) layouts.push_back(std::move(constant));
+  return layouts;
 }
 
 void check_fits(const validate::ArgumentLayout& layout, std::size_t bytes, std::optional<DType> dtype,

@@ -38,6 +38,9 @@ spec::ArgSpec spec_of(const WinningArgument& from) {
     case WinningArgument::Kind::tensor_map:
       argument.kind = spec::ArgKind::tensor_map;
       break;
+    case WinningArgument::Kind::constant:
+      argument.kind = spec::ArgKind::constant;
+      break;
     case WinningArgument::Kind::written:
       argument.role = spec::ArgRole::inout;
       break;

@@ -59,7 +59,8 @@ class Table {
 spec::ArgSpec& input_named(spec::Spec& spec, const std::string& name) {
   std::vector<std::string> names;
   for (spec::ArgSpec& each : spec.args) {
-    if (each.kind != spec::ArgKind::buffer || each.role == spec::ArgRole::out) continue;
+    const bool is_data = each.kind == spec::ArgKind::buffer || (each.kind == spec::ArgKind::constant && !each.value);
+    if (!is_data || each.role == spec::ArgRole::out) continue;
     if (each.name == name) return each;
     names.push_back(each.name);
   }

@@ -52,6 +52,15 @@ Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& va
   return *this;
 }
 
+Tunable& Tunable::constant(const std::string& name, DType dtype, const Shape& shape, const Data& data) {
+  require_dtype(dtype);
+  built().args.push_back({{"name", spec::toml_string(name)},
+                          {"kind", "\"constant\""},
+                          {"dtype", spec::toml_string(to_string(dtype))},
+                          {"shape", toml_array(shape.extents())}});
+  return this->data(name, data);
+}
+
 Tunable& Tunable::data(const std::string& argument, const Data& data) {
   const auto found = std::find_if(attached().data.begin(), state_->data.end(),
                                   [&](const auto& entry) { return entry.first == argument; });

@@ -107,6 +107,10 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   std::size_t scalars = 0;
   for (const spec::ArgSpec& argument : spec.args) {
     if (argument.kind == spec::ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");
+    if (argument.kind == spec::ArgKind::constant)
+      refuse("its argument '" + argument.name +
+             "' is a constant (kind = \"constant\"), which no call fills yet; tune it by `xtune run`, and launch the "
+             "best configuration's binary yourself");
     const bool scalar = argument.kind == spec::ArgKind::scalar;
     if (is_filled(spec, argument)) {
       routes_.push_back(~static_cast<int>(filled_.size()));

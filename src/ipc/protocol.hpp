@@ -70,6 +70,8 @@ struct ReferencePlan {
   std::shared_ptr<const CompileJob> compile_job;            ///< kernel: how that is made; not sent to a worker
   device::Launch launch;                                    ///< kernel
   std::vector<measure::ScalarArgument> scalar_arguments;    ///< kernel
+  /// Kernel: which of the job's constants its artifact's variables are.
+  std::vector<std::size_t> constants{};
 };
 
 /// Driver to bench worker, once per problem and per worker process: prepare inputs and buffers.
@@ -81,6 +83,7 @@ struct OpenJob {
   std::uint64_t seed = 1;
   bool sanitize = false;  ///< buffers end where the argument ends: a guard zone would hide a bad access
   std::vector<ArgumentPlan> arguments;
+  std::vector<validate::ArgumentLayout> constants{};  ///< what the variables of each artifact hold, in their order
   ReferencePlan reference;
   /// Where each validating launch leaves its outputs (expected_files.hpp); empty: nowhere.
   std::filesystem::path outputs;

@@ -75,6 +75,10 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
     if (contenders.size() == 1) answer.failed = 0;
   }
   for (at = 0; verdict.outcome == Outcome::ok && at < contenders.size(); ++at) {
+    if (!constants_.check(*contenders[at]->program, verdict)) {
+      answer.failed = at;
+      break;
+    }
     if (contenders[at]->program->times_itself()) continue;  // judged after its last run
     Sampler& sampler = contenders[at]->sampler;
     if (judge_launch_of_all_sets(sampler, sampler.launches(), validate::Poison::high, verdict)) {

@@ -103,6 +103,7 @@ void BenchSession::make_kernel_reference() {
   const ipc::ReferencePlan& plan = job_.reference;
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
+    constants_.fill(*program, plan.constants);
     reset(arguments_, sets_[0]);
     const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
     const auto launch = [&] { program->run({arguments, false, 0}); };
@@ -134,9 +135,10 @@ validate::BuiltinCall BenchSession::builtin_call(const TestArgument& output) con
   call.output = &output.layout;
   call.scalars = {plan.scalars.begin(), plan.scalars.end()};
   for (const auto& [role, name] : plan.arrays) {
-    const auto found = std::find_if(arguments_.begin(), arguments_.end(),
-                                    [&, wanted = name](const TestArgument& a) { return a.layout.name == wanted; });
-    if (found == arguments_.end() || found->layout.role == spec::ArgRole::out)
+    const TestArgument* found = constants_.find(name);
+    for (const TestArgument& argument : arguments_)
+      if (argument.layout.name == name) found = &argument;
+    if (!found || found->layout.role == spec::ArgRole::out)
       throw Error(ErrorKind::invalid_spec,
                   "the reference's " + role + " = '" + name + "' is no input argument of the kernel");
     call.arrays[role] = {&found->layout, found->pristine.bytes()};
@@ -167,6 +169,8 @@ void BenchSession::make_command_reference() {
       call.inputs.push_back({&argument.layout, argument.pristine.bytes()});
     if (argument.layout.role != spec::ArgRole::in) call.outputs.push_back(&argument.layout);
   }
+  for (const TestArgument& constant : constants_.all())
+    call.inputs.push_back({&constant.layout, constant.pristine.bytes()});
   std::vector<std::vector<std::byte>> results = run_command_reference(call);
   std::size_t output = 0;
   for (TestArgument& argument : arguments_)

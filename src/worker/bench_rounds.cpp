@@ -38,6 +38,7 @@ BenchSession::Contender* BenchSession::contender(const ipc::BenchJob& job, Conte
   const std::string name = name_of(job);
   if (auto known = kept.extract(name); !known.empty()) return &contenders_.insert(std::move(known))->second;
   std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
+  constants_.fill(*program);
   Sampler sampler = this->sampler(*program, job.scalars);
   sampler.warm_up(1);
   return &contenders_.emplace(name, Contender{std::move(program), std::move(sampler)})->second;

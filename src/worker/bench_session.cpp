@@ -35,18 +35,6 @@ void report(const device::ProgramCall& call, const Sampler& sampler, ipc::BenchA
 
 }  // namespace
 
-void at_place(const std::string& at, const std::function<void()>& make) {
-  try {
-    make();
-  } catch (const ipc::MissingArtifact&) {
-    throw;  // the driver compiles it again: it must stay what it is
-  } catch (const Error& error) {
-    if (at.empty() || error.kind() == ErrorKind::unavailable) throw;  // memory ran out: not of the spec's making
-    const bool argument = error.kind() == ErrorKind::invalid_argument;
-    throw Error(argument ? ErrorKind::invalid_spec : error.kind(), at + ": " + error.what());
-  }
-}
-
 BenchSession::BenchSession(measure::Device& device, ipc::OpenJob job, base::Clock& clock,
                            const std::function<std::uint64_t()>& available_bytes)
     : device_(device),
@@ -64,16 +52,10 @@ BenchSession::BenchSession(measure::Device& device, ipc::OpenJob job, base::Cloc
   require_memory(job_, needs_, found);
   for (const ipc::ArgumentPlan& plan : job_.arguments) {
     if (!plan.buffer) continue;
-    TestArgument argument{*plan.buffer, {}, {}, {}};
-    if (argument.layout.role != spec::ArgRole::out) {
-      argument.pristine = SealedMemory(argument.layout.bytes());
-      at_place(argument.layout.at,
-               [&] { validate::fill_input(argument.layout, job_.seed, argument.pristine.writable()); });
-      argument.pristine.seal();
-    }
-    in_place_ = in_place_ || argument.layout.role == spec::ArgRole::inout;
-    arguments_.push_back(std::move(argument));
+    arguments_.push_back(filled_argument(*plan.buffer, job_.seed));
+    in_place_ = in_place_ || plan.buffer->role == spec::ArgRole::inout;
   }
+  constants_ = Constants(job_.constants, job_.seed);
   allocate(sets);
 }
 
@@ -139,10 +121,12 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   answer.stage = "load";
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
+    constants_.fill(*program);
     answer.stage = "run";
     bench_loaded(*program, job, answer);
     // After the last launch, so that what is found intact need not be written again for the next configuration.
-    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) judge_inputs(answer);
+    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned)
+      judge_inputs(answer) && constants_.check(*program, answer);
   } catch (const build::CandidateFailure& failure) {
     answer.outcome = failure.outcome();
     answer.lack = build::lack_of(failure);

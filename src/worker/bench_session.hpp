@@ -16,16 +16,13 @@
 #include "core/measure/race.hpp"
 #include "core/validate/builtin.hpp"
 #include "ipc/protocol.hpp"
+#include "worker/constants.hpp"
 #include "worker/device_check.hpp"
 #include "worker/memory_needs.hpp"
 #include "worker/output_check.hpp"
 #include "worker/sampler.hpp"
 
 namespace xtune::worker {
-
-/// Runs make; what the spec got wrong there is reported as Error(invalid_spec) at its place ("gemm.toml:40:13"; may be
-/// empty).
-void at_place(const std::string& at, const std::function<void()>& make);
 
 /// Single-threaded. Every buffer lies between guard zones, except under a sanitizer; inputs and reference are kept
 /// read-only on the host. Inputs on the device are compared with them after every configuration, and written anew where
@@ -118,6 +115,7 @@ class BenchSession {
   ipc::OpenJob job_;
   base::Clock& clock_;
   build::ArtifactCache cache_;
+  Constants constants_;
   std::vector<TestArgument> arguments_;  ///< buffers only, in kernel order
   std::vector<BufferSet> sets_;
   std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
@@ -125,9 +123,11 @@ class BenchSession {
   MemoryNeeds needs_;
   measure::NoiseGuard guard_;
   measure::Roughness roughness_;
-  measure::DeviceState state_;
-  std::optional<std::int64_t> looked_ns_;  ///< when state_ was
-  std::int64_t look_took_ns_ = 0;
+  struct Look {
+    measure::DeviceState state;
+    std::optional<std::int64_t> at_ns;
+    std::int64_t took_ns = 0;
+  } look_;  ///< the last one at the device's state
   bool in_place_ = false;
   bool reference_ready_ = false;
   std::vector<std::string> warnings_;

@@ -23,6 +23,13 @@ struct TestArgument {
   bool partly_unwritten = false;
 };
 
+/// An argument with its contents, sealed; none for an output. Throws Error that opens with its place in the spec.
+TestArgument filled_argument(const validate::ArgumentLayout& layout, std::uint64_t seed);
+
+/// Runs make; what the spec got wrong there is reported as Error(invalid_spec) at its place ("gemm.toml:40:13"; may be
+/// empty).
+void at_place(const std::string& at, const std::function<void()>& make);
+
 /// The buffers of one argument set, in the order of the TestArguments; rotation has several sets.
 using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
 
@@ -58,6 +65,9 @@ bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, i
 
 /// False, with outcome and message in the answer, when an argument of role in no longer holds its pristine bits.
 bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
+
+/// The same of one buffer. what: "input".
+bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, const char* what, ipc::BenchAnswer& answer);
 
 /// Launches `times` more on the same inputs and compares what came out bit for bit with what the set holds now. False,
 /// with outcome and message in the answer, when it differs.

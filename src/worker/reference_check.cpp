@@ -47,9 +47,11 @@ void require_written(const std::string& reference, const std::string& output, co
 }  // namespace
 
 bool BenchSession::inputs_are_finite() const {
-  return std::none_of(
-             arguments_.begin(), arguments_.end(),
-             [](const TestArgument& a) { return validate::any_not_finite(a.layout.dtype, a.pristine.bytes()); }) &&
+  const auto finite = [](const TestArgument& a) {
+    return !validate::any_not_finite(a.layout.dtype, a.pristine.bytes());
+  };
+  return std::all_of(arguments_.begin(), arguments_.end(), finite) &&
+         std::all_of(constants_.all().begin(), constants_.all().end(), finite) &&
          std::none_of(job_.reference.scalar_arguments.begin(), job_.reference.scalar_arguments.end(), may_be_no_number);
 }
 

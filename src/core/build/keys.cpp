@@ -61,7 +61,7 @@ KeyParts artifact_key_parts(const CompileRequest& request, const std::string& ba
                             const std::string& source_digest) {
   std::vector<std::string> defines;
   for (const auto& [name, value] : request.defines) defines.push_back(name + "=" + value);
-  return {{"backend", backend},
+  KeyParts parts{{"backend", backend},
           {"arch", request.arch},
           {"toolchain", fingerprint},
           {"source", source_digest},
@@ -69,6 +69,8 @@ KeyParts artifact_key_parts(const CompileRequest& request, const std::string& ba
           {"options", canonical_list(request.options)},
           {"defines", canonical_list(defines)},
           {"sanitize", request.sanitize ? "true" : "false"}};
+  if (!request.variables.empty()) parts.emplace_back("variables", canonical_list(request.variables));
+  return parts;
 }
 
 std::vector<std::string> key_difference(const KeyParts& a, const KeyParts& b) {

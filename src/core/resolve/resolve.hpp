@@ -57,6 +57,8 @@ class CandidateResolver {
   /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or larger
   /// than limit_bytes (0: this machine's memory).
   std::vector<validate::ArgumentLayout> layouts(std::uint64_t limit_bytes = 0) const;
+  /// The constants, in the spec's order; throws as layouts does.
+  std::vector<validate::ArgumentLayout> constants(std::uint64_t limit_bytes = 0) const;
   /// What the spec says of the tolerance of each output. Throws Error(invalid_spec) for a negative reduction length.
   std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances() const;
 
@@ -71,6 +73,8 @@ class CandidateResolver {
   /// stands for all here: whatever fails throws Error(invalid_spec).
   build::CompileRequest reference_request(const space::Config& config) const;
   device::Launch reference_launch(const space::Config& config) const;
+  /// Which of the constants the variables of the reference's request are.
+  std::vector<std::size_t> reference_constants(const space::Config& config) const;
   std::string reference_artifact_key(const build::CompileRequest& request) const;
 
  private:

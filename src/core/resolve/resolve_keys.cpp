@@ -73,6 +73,12 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
 }
 
+std::string hex_text(const std::vector<std::byte>& bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return text;
+}
+
 /// With each buffer's place among all arguments, which says where the scalars are.
 std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
                          const std::vector<validate::ArgumentLayout>& layouts, build::KeyedFiles& files) {
@@ -85,7 +91,9 @@ std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
     items.push_back(
         fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, spec::role_words.of(layout.role),
                     validate::describe(layout.dtype, layout.shape),
-                    layout.file.empty() ? spec::fill_words.of(layout.fill) : short_file_digest(layout.file, files)));
+                    !layout.value.empty() ? "value " + hex_text(layout.value)
+                    : layout.file.empty() ? spec::fill_words.of(layout.fill)
+                                          : short_file_digest(layout.file, files)));
   return build::canonical_list(items);
 }
 
@@ -244,6 +252,22 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const build:
   return read_sources[whole_id()] = std::move(found);
 }
 
+std::vector<std::size_t> CandidateResolver::State::reference_variables(const space::Config& config) const {
+  std::vector<std::size_t> found;
+  if (variables.empty()) return found;
+  const std::filesystem::path& own = spec.validate.reference.source;
+  const bool same = own.empty() || own == spec.kernel.source;
+  build::SourceClosure closure;
+  if (!same) closure = build::compile_closure(bare_reference_request(config));
+  const auto named = [&](const std::string& identifier) {
+    return std::any_of(closure.files.begin(), closure.files.end(),
+                       [&](const build::SourceScan& file) { return file.words.contains(identifier); });
+  };
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    if (same || named(build::unqualified_name(expanded(variables[i].text, config)))) found.push_back(i);
+  return found;
+}
+
 build::CompileRequest CandidateResolver::State::keyed(build::CompileRequest request) {
   request.files = read(request).files;
   // A program's build is known by its spec, which no worker has.
@@ -289,11 +313,11 @@ std::string CandidateResolver::State::runtime_part(const space::Config& config) 
 std::string CandidateResolver::State::scalars_part(const space::Config& config) const {
   const space::Lookup names = lookup(config);
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < scalar_args.size(); ++i) {
-    const spec::ArgSpec& argument = *scalar_args[i];
+  for (const auto& [scalar, scalar_value] : scalar_values) {
+    const spec::ArgSpec& argument = *scalar;
     std::string value;
     try {
-      value = valued(scalar_values[i], config,
+      value = valued(scalar_value, config,
                      [&](const spec::CompiledText& text) { return typed_text(text.evaluate(names)); });
     } catch (const NoValue& failure) {
       value = "(" + failure.complaint + ")";
@@ -338,6 +362,8 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
                             {"buffers", buffers_text(spec.args, layouts(), state_->data_files)},
                             {"seed", std::to_string(spec.search.seed)},
                             {"reference", reference_text(spec, reference_digest, command_text, state_->data_files)}};
+      if (!state_->variables.empty())
+        parts.emplace_back("constants", buffers_text(spec.args, constants(), state_->data_files));
       if (const std::string& check = spec.validate.reference.checked_by; !check.empty())
         parts.emplace_back("check", check);
       parts.emplace_back("tolerance", tolerance_text(tolerances()));

@@ -30,6 +30,13 @@ struct NoValue : build::CandidateFailure {
   std::string complaint;  ///< without the place, which belongs in no key
 };
 
+/// An argument with its parsed texts: the value of a scalar, the symbol of a constant.
+struct ArgumentText {
+  const spec::ArgSpec* argument;
+  spec::CompiledText text;
+};
+using ArgumentTexts = std::vector<ArgumentText>;
+
 /// The texts of a launch, parsed.
 struct CompiledLaunch {
   std::vector<spec::CompiledText> grid, block, cluster;
@@ -100,7 +107,11 @@ struct CandidateResolver::State {
   /// empty: it names none that the artifact's key does not describe.
   std::string call_files_text(const device::ProgramCall& call);
 
-  /// All but entry and options; the second for the reference's kernel.
+  /// The constants that the reference's kernel has, too: all where it is of the tuned kernel's source, else those that
+  /// its source or a header of it names.
+  std::vector<std::size_t> reference_variables(const space::Config& config) const;
+
+  /// All but entry, options and variables; the second for the reference's kernel.
   build::CompileRequest request(const space::Config& config, const std::filesystem::path& path,
                                 const std::string& text) const;
   build::CompileRequest bare_reference_request(const space::Config& config) const;
@@ -125,8 +136,8 @@ struct CandidateResolver::State {
 
   // The spec's texts, parsed: in the order of the spec, scalars without the other arguments.
   spec::CompiledText entry;
-  std::vector<spec::CompiledText> options, reference_options, defines, scalar_values;
-  std::vector<const spec::ArgSpec*> scalar_args;
+  std::vector<spec::CompiledText> options, reference_options, defines;
+  ArgumentTexts scalar_values, variables;
   CompiledLaunch launch, reference_launch;
 
   std::shared_ptr<const build::KeyedFiles> program_files;  ///< of a program: its sources and its build's program

@@ -78,11 +78,12 @@ void CandidateResolver::State::check_templates(const space::Config& config) cons
   check(entry);
   for (const auto* texts : {&options, &defines})
     for (const spec::CompiledText& text : *texts) check(text);
+  for (const ArgumentText& variable : variables) check(variable.text);
 }
 
 measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, const space::Config& config) const {
-  const spec::ArgSpec& argument = *scalar_args[number];
-  const spec::CompiledText& text = scalar_values[number];
+  const spec::ArgSpec& argument = *scalar_values[number].argument;
+  const spec::CompiledText& text = scalar_values[number].text;
   const Value value = valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate(lookup(config)); });
   if (const auto encoded = encode_scalar(argument.dtype, value)) return *encoded;
   const std::string complaint = fmt::format("argument '{}': {} = {} does not fit {}", argument.name,

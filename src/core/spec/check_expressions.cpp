@@ -39,7 +39,8 @@ class ExpressionChecker {
     check_launch(spec_.launch);
     for (const ArgSpec& arg : spec_.args) {
       for (const Text& text : arg.shape) check_size(text, problem_and_device_, "a shape", 1);
-      if (arg.value) check(*arg.value, all_, "a value");
+      if (arg.value) check(*arg.value, arg.kind == ArgKind::constant ? problem_and_device_ : all_, "a value");
+      if (arg.symbol) check_template(*arg.symbol);
     }
     for (const Metric& metric : spec_.metrics) check(metric.expression, with_time_, "a metric");
     Names measured = with_time_;

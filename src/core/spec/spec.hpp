@@ -60,9 +60,11 @@ struct LaunchSpec {
   std::optional<Text> shared;              ///< dynamic shared memory, bytes
 };
 
-enum class ArgKind { buffer, scalar, tensor_map };
+/// constant: no argument of the kernel, but a variable of its source that xtune fills.
+enum class ArgKind { buffer, scalar, constant, tensor_map };
 enum class ArgRole { in, out, inout };
 
+inline constexpr auto kind_words = base::enum_words<ArgKind>("buffer", "scalar", "constant", "tensor_map");
 inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout");
 inline constexpr auto fill_words =
     base::enum_words<Fill>("auto", "integer", "uniform", "normal", "randn", "zero", "one", "range");
@@ -73,10 +75,13 @@ struct ArgSpec {
   ArgKind kind = ArgKind::buffer;
   ArgRole role = ArgRole::in;
   DType dtype = DType::f32;
-  std::vector<Text> shape;  ///< buffers: expressions over the problem and the device
+  std::vector<Text> shape;  ///< buffers, constants: expressions over the problem and the device
   Fill fill = Fill::automatic;
   std::filesystem::path file;  ///< absolute .npy, instead of fill
-  std::optional<Text> value;   ///< scalars: an expression over problem, device and parameters
+  /// Scalars: an expression over problem, device and parameters. Constants, instead of shape, fill and file: one element,
+  /// an expression over problem and device.
+  std::optional<Text> value;
+  std::optional<Text> symbol;  ///< constants: the variable in C++, a template text; unset: name
 };
 
 struct ReferenceSpec {

@@ -116,6 +116,16 @@ struct Job {
   std::string key() const { return key(config()); }
 };
 
+ArgSpec constant(const std::string& name, const std::string& symbol = "") {
+  ArgSpec argument;
+  argument.name = name;
+  argument.at = {"gemm.toml", 40, 1};
+  argument.kind = ArgKind::constant;
+  argument.dtype = DType::f32;
+  if (!symbol.empty()) argument.symbol = text(symbol, 41);
+  return argument;
+}
+
 template <class Call>
 std::string refused(ErrorKind kind, const Call& call) {
   try {
@@ -413,6 +423,62 @@ TEST_CASE("layouts and tolerances") {
   for (const char* extent : {"M ** 4", "9223372036854775807"}) {
     job.spec.args[0].shape[1] = text(extent, 21);
     CHECK(has(refused(ErrorKind::invalid_spec, layouts), "gemm.toml:20:1: argument 'A' is f16[1000, "));
+  }
+}
+
+TEST_CASE("constants are variables of the request, and no arguments of the kernel") {
+  Job job;
+  ArgSpec table = constant("table", "ns::table<{BLOCK}>");
+  table.shape = {text("N", 42)};
+  ArgSpec factor = constant("factor");
+  factor.value = text("M / 2", 43);
+  job.spec.args.insert(job.spec.args.begin(), table);
+  job.spec.args.push_back(factor);
+  job.with([&](const CandidateResolver& r) {
+    CHECK(r.compile_request(job.config(128)).variables == std::vector<std::string>{"ns::table<128>", "factor"});
+    const auto constants = r.constants();
+    REQUIRE(constants.size() == 2);
+    CHECK(constants[0].shape == std::vector<std::uint64_t>{64});
+    CHECK(constants[1].shape.empty());
+    CHECK(decode(DType::f32, constants[1].value.data()) == 500);
+    CHECK(r.layouts().size() == 2);
+    CHECK(r.scalars(job.config()).size() == 1);
+    CHECK(r.tolerances().size() == 1);
+    return 0;
+  });
+  SUBCASE("the reference has those that its own source names") {
+    CHECK(job.with([&](const auto& r) { return r.reference_constants(job.config()); }).empty());
+    job.write("naive.cu", "#include \"shared.h\"\n__global__ void naive() {}\n");
+    job.write("shared.h", "__constant__ float factor;\n");
+    job.with([&](const CandidateResolver& r) {
+      CHECK(r.reference_constants(job.config()) == std::vector<std::size_t>{1});
+      CHECK(r.reference_request(job.config()).variables == std::vector<std::string>{"factor"});
+      return 0;
+    });
+    job.spec.validate.reference.source = job.spec.kernel.source;
+    CHECK(job.with([&](const auto& r) { return r.reference_constants(job.config()); }).size() == 2);
+  }
+  SUBCASE("contents and symbol count in the key") {
+    std::set<std::string> keys{job.key()};
+    const std::size_t table_at = 0, factor_at = job.spec.args.size() - 1;
+    job.spec.args[factor_at].value = text("M / 4", 43);
+    keys.insert(job.key());
+    job.spec.args[factor_at].symbol = text("scale", 44);
+    keys.insert(job.key());
+    job.spec.args[table_at].fill = Fill::one;
+    keys.insert(job.key());
+    job.spec.args[table_at].shape = {text("N // 2", 42)};
+    keys.insert(job.key());
+    CHECK(keys.size() == 5);
+  }
+  SUBCASE("a value that does not fit, and a symbol without a value") {
+    job.spec.args.back().dtype = DType::i8;
+    CHECK(has(refused(ErrorKind::invalid_spec,
+                      [&] { job.with([](const CandidateResolver& r) { return r.constants().size(); }); }),
+              "gemm.toml:43:5: constant 'factor': M / 2 = 500.0 does not fit i8"));
+    job.spec.args.front().symbol = text("table<{64 // RASTER}>", 41);
+    CHECK_THROWS_WITH_AS(job.with([&](const CandidateResolver& r) { return r.launch(job.config()).shared_bytes; }),
+                         doctest::Contains("division by zero"), build::CandidateFailure);
   }
 }
 
