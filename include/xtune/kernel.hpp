@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -74,6 +75,8 @@ struct Choice {
   /// Not empty: the measurement was taken with another driver than the device has now, and this names both. The
   /// configuration is valid, but its time, and that it is the best, may be out of date.
   std::string stale;
+  /// Bytes of each scratch buffer with this configuration: what a call passes must be at least as large.
+  std::map<std::string, std::uint64_t> scratch;
   std::vector<std::string> reasons;  ///< what was considered and why it was taken or not, a line each
 };
 const char* to_string(Choice::Kind kind) noexcept;  ///< "exact", "bucket", "nearest", "default"

@@ -191,6 +191,9 @@ class Tunable {
   Tunable& inout(const std::string& name, const std::vector<T>& values, const Shape& shape) {
     return inout(name, dtype_of<T>(), shape, Data(values));
   }
+  /// Memory of one launch, whose contents nobody looks at; its shape may name parameters. zero: it holds zeros before
+  /// every launch.
+  Tunable& scratch(const std::string& name, DType dtype, const Shape& shape, bool zero = false);
   Tunable& scalar(const std::string& name, DType dtype, const Formula& value);  ///< passed by value
   /// A scalar of the number's own type.
   template <Arithmetic T>

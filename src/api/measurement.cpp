@@ -29,12 +29,15 @@ std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve:
   const Bindings names = resolver.bindings(config);
   const std::vector<validate::ArgumentLayout> layouts = resolver.layouts();
   const std::vector<validate::ArgumentLayout> constants = resolver.constants();
-  std::size_t next = 0, next_constant = 0;
+  const std::vector<validate::ArgumentLayout> scratch = resolver.scratch(config);
+  std::size_t next = 0, next_constant = 0, next_scratch = 0;
   std::vector<WinningArgument> arguments;
   for (const spec::ArgSpec& from : spec.args) {
     WinningArgument argument{from.name, kind_of(from), from.dtype, {}, "", {}};
     if (from.kind == spec::ArgKind::constant)
       argument.shape = constants.at(next_constant++).shape;
+    else if (from.role == spec::ArgRole::scratch)
+      argument.shape = scratch.at(next_scratch++).shape;
     else if (from.kind != spec::ArgKind::scalar)
       argument.shape = layouts.at(next++).shape;
     if (from.kind == spec::ArgKind::scalar) argument.value = from.value->text;

@@ -43,6 +43,12 @@ Tunable& Tunable::inout(const std::string& name, DType dtype, const Shape& shape
   return this->data(name, data);
 }
 
+Tunable& Tunable::scratch(const std::string& name, DType dtype, const Shape& shape, bool zero) {
+  built().args.push_back(buffer(name, dtype, shape, "scratch"));
+  if (zero) built().args.back().emplace_back("zero", "true");
+  return *this;
+}
+
 Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& value) {
   require_dtype(dtype);
   built().args.push_back({{"name", spec::toml_string(name)},

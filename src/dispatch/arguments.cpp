@@ -244,11 +244,17 @@ void ArgumentPlan::check_sizes(const detail::Binding& binding, const void* const
   }
 }
 
-std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, const device::DeviceInfo& device) const {
+std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, const device::DeviceInfo& device,
+                                                      const std::vector<std::uint64_t>& scratch_bytes) const {
   const Bindings facts = device::device_facts(device);
   const space::Lookup names = spec::lookup_names(problem, facts);
   std::vector<std::uint64_t> bytes;
+  std::size_t scratch = 0;
   for (const spec::ArgSpec* argument : passed_) {
+    if (argument->role == spec::ArgRole::scratch) {
+      bytes.push_back(scratch < scratch_bytes.size() ? scratch_bytes[scratch++] : 0);
+      continue;
+    }
     std::uint64_t total = argument->kind == spec::ArgKind::buffer ? size_of(argument->dtype) : 0;
     for (const spec::Text& text : argument->shape) {
       const std::int64_t extent = spec::evaluate_integer(text, names);

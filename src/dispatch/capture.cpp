@@ -89,7 +89,7 @@ void Capture::read_all(backend::Runtime& runtime, void* stream, const void* cons
       if (!after) into[i].assign(static_cast<const char*>(values[i]), size_of(argument.dtype));
       continue;
     }
-    if (argument.role == (after ? spec::ArgRole::in : spec::ArgRole::out)) continue;
+    if (!(after ? spec::is_output(argument.role) : spec::is_input(argument.role))) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);
     if (const auto has = runtime.accessible_bytes(address, bytes[i]); has && *has < bytes[i])
@@ -123,7 +123,7 @@ int Capture::around(backend::Runtime& runtime, void* stream, const void* const* 
     captured.problem = problem();
     if (seen_.contains(captured.problem)) return;
     device = runtime.device();
-    bytes = plan_.buffer_bytes(captured.problem, device);
+    bytes = plan_.buffer_bytes(captured.problem, device, {});
     wanted = wants(captured.problem, bytes);
     if (wanted) read_all(runtime, stream, values, bytes, false, captured.before);
   });

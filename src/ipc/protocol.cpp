@@ -117,7 +117,8 @@ constexpr auto reference_form = fields::object<ReferencePlan>(
     required("artifact", &ReferencePlan::artifact, artifact_form),
     required("launch", &ReferencePlan::launch, launch_form),
     required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form),
-    required("constants", &ReferencePlan::constants));
+    required("constants", &ReferencePlan::constants),
+    required("scratch", &ReferencePlan::scratch, fields::List{layout_form}));
 
 constexpr auto rule_form = fields::object<ToleranceRule>(
     required("ratio", &ToleranceRule::max_mismatched_ratio), required("outlier_factor", &ToleranceRule::outlier_factor),
@@ -148,8 +149,13 @@ constexpr auto compile_answer_form = fields::object<CompileAnswer>(
     required("warning", &CompileAnswer::warning));
 
 struct ArgumentForm : fields::Nullable<decltype(layout_form)> {
-  void write(Json& json, const ArgumentPlan& plan) const { Nullable::write(json, plan.buffer); }
-  void read(const Json& json, ArgumentPlan& plan) const { Nullable::read(json, plan.buffer); }
+  void write(Json& json, const ArgumentPlan& plan) const {
+    plan.scratch ? void(json = true) : Nullable::write(json, plan.buffer);
+  }
+  void read(const Json& json, ArgumentPlan& plan) const {
+    plan.scratch = json.is_boolean();
+    if (!plan.scratch) Nullable::read(json, plan.buffer);
+  }
 };
 constexpr auto open_job_form = fields::object<OpenJob>(
     fields::Constant{"do", "open"}, required("backend", &OpenJob::backend), required("device", &OpenJob::device),
@@ -168,7 +174,8 @@ constexpr auto incumbent_form = fields::object<measure::Incumbent>(
 constexpr auto bench_job_form = fields::object<BenchJob>(
     fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
     required("launch", &BenchJob::launch, launch_form), required("scalars", &BenchJob::scalars, scalars_form),
-    optional("incumbent", &BenchJob::incumbent, incumbent_form));
+    optional("incumbent", &BenchJob::incumbent, incumbent_form),
+    required("scratch", &BenchJob::scratch, fields::List{layout_form}));
 
 constexpr auto telemetry_form =
     fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};

@@ -50,9 +50,11 @@ struct CompileAnswer {
   std::uint64_t peak_bytes = 0;  ///< memory that the worker and its largest child have held so far; 0: not told
 };
 
-/// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar whose value comes with each job.
+/// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar or a scratch buffer, whose value or
+/// layout comes with each job.
 struct ArgumentPlan {
-  std::optional<validate::ArgumentLayout> buffer;  ///< unset: a scalar
+  std::optional<validate::ArgumentLayout> buffer;  ///< unset: a scalar or scratch
+  bool scratch = false;
 };
 
 /// How the worker gets the expected outputs.
@@ -72,6 +74,7 @@ struct ReferencePlan {
   std::vector<measure::ScalarArgument> scalar_arguments;    ///< kernel
   /// Kernel: which of the job's constants its artifact's variables are.
   std::vector<std::size_t> constants{};
+  std::vector<validate::ArgumentLayout> scratch{};  ///< kernel: its scratch buffers
 };
 
 /// Driver to bench worker, once per problem and per worker process: prepare inputs and buffers.
@@ -109,6 +112,7 @@ struct BenchJob {
   std::optional<measure::Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
   Bindings config = {};                              ///< for services that tell somebody; not sent to a worker
   std::function<CompileJob()> compile_job = {};      ///< how the artifact is made; not sent to a worker
+  std::vector<validate::ArgumentLayout> scratch{};   ///< in kernel order
 };
 /// What a program reports beside its time: the metric, and its value at each of the samples.
 using Reported = std::vector<std::pair<std::string, std::vector<double>>>;

@@ -21,13 +21,15 @@ void BenchSession::poison_outputs(BufferSet& set, validate::Poison poison) {
 }
 
 /// The sets' outputs hold `poison` and the opposite one in turn.
-bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, validate::Poison poison,
-                                            ipc::BenchAnswer& answer) {
+bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, ScratchBuffers& scratch, int launches,
+                                            validate::Poison poison, ipc::BenchAnswer& answer) {
+  scratch.renew();
   for (BufferSet& set : sets_) {
     poison_outputs(set, poison);
     poison = poison == validate::Poison::high ? validate::Poison::low : validate::Poison::high;
   }
   sampler.run_on(std::max(launches, static_cast<int>(sets_.size())));
+  if (!scratch.check_guards(answer)) return false;
   for (BufferSet& set : sets_)
     if (!judge_outputs(set, answer)) return false;
   return true;
@@ -35,13 +37,15 @@ bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, vali
 
 /// Launched one behind the other as in a sample, then once. A kernel that is right every second time is caught: with
 /// one set the judged launches follow each other, with several sets all of them are judged.
-bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler, ipc::BenchAnswer& answer) {
+bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler, ScratchBuffers& scratch,
+                                     ipc::BenchAnswer& answer) {
   if (program.times_itself()) {
     program.check_last_run();
     return true;
   }
-  const bool right = judge_launch_of_all_sets(sampler, sampler.launches(), validate::Poison::high, answer) &&
-                     (sets_.size() > 1 || judge_launch_of_all_sets(sampler, 1, validate::Poison::low, answer));
+  const bool right =
+      judge_launch_of_all_sets(sampler, scratch, sampler.launches(), validate::Poison::high, answer) &&
+      (sets_.size() > 1 || judge_launch_of_all_sets(sampler, scratch, 1, validate::Poison::low, answer));
   if (right) {
     leave_outputs("last");
     return true;
@@ -81,7 +85,8 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
     }
     if (contenders[at]->program->times_itself()) continue;  // judged after its last run
     Sampler& sampler = contenders[at]->sampler;
-    if (judge_launch_of_all_sets(sampler, sampler.launches(), validate::Poison::high, verdict)) {
+    if (judge_launch_of_all_sets(sampler, *contenders[at]->scratch, sampler.launches(), validate::Poison::high,
+                                 verdict)) {
       leave_outputs(ipc::launch_of_round(at));
       continue;
     }

@@ -26,6 +26,12 @@ void store(SealedMemory& memory, std::span<const std::byte> bytes) {
   std::copy(bytes.begin(), bytes.end(), memory.writable().begin());
 }
 
+void require_guards_kept(const ipc::ReferencePlan& plan, const std::optional<GuardDamage>& damage) {
+  if (damage)
+    throw Error(ErrorKind::invalid_spec,
+                fmt::format("the reference kernel '{}' wrote {} {}", plan.name, damage->where, damage->argument));
+}
+
 }  // namespace
 
 TestArgument& BenchSession::output_named(const std::string& name) {
@@ -104,11 +110,16 @@ void BenchSession::make_kernel_reference() {
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
     constants_.fill(*program, plan.constants);
+    const std::unique_ptr<ScratchBuffers> scratch = make_scratch(plan.scratch);
     reset(arguments_, sets_[0]);
-    const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
-    const auto launch = [&] { program->run({arguments, false, 0}); };
+    const auto arguments = arguments_for(sets_[0], *scratch, plan.scalar_arguments);
+    const auto launch = [&] {
+      scratch->renew();
+      program->run({arguments, false, 0});
+    };
     launch();
-    require_guards_kept();
+    require_guards_kept(plan, damaged_guard(arguments_, sets_[0]));
+    require_guards_kept(plan, scratch->damaged_guard());
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       if (arguments_[i].layout.role == spec::ArgRole::in) continue;
       arguments_[i].expected = SealedMemory(arguments_[i].layout.bytes());
@@ -121,12 +132,6 @@ void BenchSession::make_kernel_reference() {
                 fmt::format("the reference kernel '{}' failed ({}): {}", plan.name, to_string(failure.outcome()),
                             failure.what()));
   }
-}
-
-void BenchSession::require_guards_kept() {
-  if (const auto damage = damaged_guard(arguments_, sets_[0]))
-    throw Error(ErrorKind::invalid_spec, fmt::format("the reference kernel '{}' wrote {} {}", job_.reference.name,
-                                                     damage->where, damage->argument));
 }
 
 validate::BuiltinCall BenchSession::builtin_call(const TestArgument& output) const {

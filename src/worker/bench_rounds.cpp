@@ -39,9 +39,11 @@ BenchSession::Contender* BenchSession::contender(const ipc::BenchJob& job, Conte
   if (auto known = kept.extract(name); !known.empty()) return &contenders_.insert(std::move(known))->second;
   std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
   constants_.fill(*program);
-  Sampler sampler = this->sampler(*program, job.scalars);
+  std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
+  scratch->renew();
+  Sampler sampler = this->sampler(*program, *scratch, job.scalars);
   sampler.warm_up(1);
-  return &contenders_.emplace(name, Contender{std::move(program), std::move(sampler)})->second;
+  return &contenders_.emplace(name, Contender{std::move(program), std::move(scratch), std::move(sampler)})->second;
 }
 
 void BenchSession::run_rounds(const ipc::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,

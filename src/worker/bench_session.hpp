@@ -21,6 +21,7 @@
 #include "worker/memory_needs.hpp"
 #include "worker/output_check.hpp"
 #include "worker/sampler.hpp"
+#include "worker/scratch.hpp"
 
 namespace xtune::worker {
 
@@ -60,7 +61,6 @@ class BenchSession {
   void allocate(std::size_t sets);
   void make_reference();
   void make_kernel_reference();
-  void require_guards_kept();
   void make_builtin_reference();
   void make_file_reference();
   void make_command_reference();
@@ -78,18 +78,22 @@ class BenchSession {
   validate::BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);
 
-  std::vector<measure::KernelArgument> arguments_for(BufferSet& set,
+  std::vector<measure::KernelArgument> arguments_for(BufferSet& set, const ScratchBuffers& scratch,
                                                      const std::vector<measure::ScalarArgument>& scalars) const;
+  std::unique_ptr<ScratchBuffers> make_scratch(const std::vector<validate::ArgumentLayout>& layouts);
   void prepare_device_check();
   void reset_sets();  ///< before programs run; spares inputs that were found intact
   bool judge_outputs(BufferSet& set, ipc::BenchAnswer& answer);
   bool judge_inputs(ipc::BenchAnswer& answer);  ///< of all sets; notes which sets' inputs are intact
-  Sampler sampler(measure::Program& program, const std::vector<measure::ScalarArgument>& scalars);
-  void bench_loaded(measure::Program& program, const ipc::BenchJob& job, ipc::BenchAnswer& answer);
+  Sampler sampler(measure::Program& program, ScratchBuffers& scratch,
+                  const std::vector<measure::ScalarArgument>& scalars);
+  void bench_loaded(measure::Program& program, ScratchBuffers& scratch, const ipc::BenchJob& job,
+                    ipc::BenchAnswer& answer);
   build::Artifact with_image(const build::Artifact& artifact) const;
 
   struct Contender {
     std::unique_ptr<measure::Program> program;
+    std::unique_ptr<ScratchBuffers> scratch;
     Sampler sampler;
   };
   using Contenders = std::multimap<std::string, Contender>;  ///< by their jobs
@@ -100,8 +104,10 @@ class BenchSession {
 
   // In bench_last_launch.cpp: what was measured is right, too.
   void poison_outputs(BufferSet& set, validate::Poison poison);
-  bool judge_launch_of_all_sets(Sampler& sampler, int launches, validate::Poison poison, ipc::BenchAnswer& answer);
-  bool judge_last_launch(measure::Program& program, Sampler& sampler, ipc::BenchAnswer& answer);
+  bool judge_launch_of_all_sets(Sampler& sampler, ScratchBuffers& scratch, int launches, validate::Poison poison,
+                                ipc::BenchAnswer& answer);
+  bool judge_last_launch(measure::Program& program, Sampler& sampler, ScratchBuffers& scratch,
+                         ipc::BenchAnswer& answer);
   bool judge_guards(ipc::BenchAnswer& answer);
   void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, ipc::RoundsAnswer& answer);
 
@@ -114,6 +120,7 @@ class BenchSession {
   measure::Device& device_;
   ipc::OpenJob job_;
   base::Clock& clock_;
+  const std::function<std::uint64_t()> available_bytes_;
   build::ArtifactCache cache_;
   Constants constants_;
   std::vector<TestArgument> arguments_;  ///< buffers only, in kernel order
@@ -128,7 +135,6 @@ class BenchSession {
     std::optional<std::int64_t> at_ns;
     std::int64_t took_ns = 0;
   } look_;  ///< the last one at the device's state
-  bool in_place_ = false;
   bool reference_ready_ = false;
   std::vector<std::string> warnings_;
   std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared

@@ -108,9 +108,13 @@ bool refuse(ipc::BenchAnswer& answer, std::string message) {
 
 }  // namespace
 
+bool refuse_damage(const GuardDamage& damage, ipc::BenchAnswer& answer) {
+  return refuse(answer, damage.argument + ": the kernel wrote " + damage.where + " this buffer");
+}
+
 bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
   const auto damage = damaged_guard(arguments, set);
-  return !damage || refuse(answer, damage->argument + ": the kernel wrote " + damage->where + " this buffer");
+  return !damage || refuse_damage(*damage, answer);
 }
 
 bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {

@@ -51,6 +51,9 @@ struct GuardDamage {
 /// The first guard zone that was overwritten.
 std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
 
+/// Makes the answer a wrong result that names argument and zone; false.
+bool refuse_damage(const GuardDamage& damage, ipc::BenchAnswer& answer);
+
 /// Words for an in-place argument that the reference changes by less than the tolerance, so that a kernel that does
 /// nothing would pass; empty: it is none.
 std::string small_change_warning(const ipc::ReferencePlan& reference, const TestArgument& argument);

@@ -57,10 +57,10 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
       sanitize(sanitize_),
       constants(device::device_facts(device)) {
   for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
-  if (!spec.kernel.source.empty()) source = build::without_byte_order_mark(base::read_file(spec.kernel.source));
+  if (!spec.kernel.source.empty()) sources.tuned = build::without_byte_order_mark(base::read_file(spec.kernel.source));
   if (spec.process) {
     build::KeyedFiles files;
-    source = source_manifest(*spec.process, files);
+    sources.tuned = source_manifest(*spec.process, files);
     files.unknown.clear();  // what a build may read beyond its sources is for the spec to name
     data_files = files;     // a program that is not built is run from its sources
     std::error_code failed;
@@ -70,9 +70,9 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   }
   const spec::ReferenceSpec& reference = spec.validate.reference;
   if (reference.kind == spec::ReferenceSpec::Kind::kernel)
-    reference_source = reference.source.empty() || reference.source == spec.kernel.source
-                           ? source
-                           : std::string(build::without_byte_order_mark(base::read_file(reference.source)));
+    sources.reference = reference.source.empty() || reference.source == spec.kernel.source
+                            ? sources.tuned
+                            : std::string(build::without_byte_order_mark(base::read_file(reference.source)));
   entry = spec::CompiledText::template_text(spec.kernel.entry);
   options = compile_options(spec.kernel, device.backend);
   if (reference.options.empty())
@@ -83,6 +83,7 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   for (const spec::ArgSpec& argument : spec.args) {
     if (argument.kind == spec::ArgKind::scalar && argument.value)
       scalar_values.push_back({&argument, spec::CompiledText::expression(*argument.value)});
+    if (argument.role == spec::ArgRole::scratch) scratch.push_back({&argument, compile_expressions(argument.shape)});
     if (argument.kind == spec::ArgKind::constant)
       variables.push_back({&argument, argument.symbol ? spec::CompiledText::template_text(*argument.symbol)
                                                       : spec::CompiledText::template_text({argument.name, argument.at})});
@@ -144,7 +145,7 @@ Bindings CandidateResolver::config_bindings(const space::Config& config) const {
 build::CompileRequest CandidateResolver::compile_request(const space::Config& config) const {
   if (state_->spec.process) return state_->keyed(state_->program_request(config));
   const spec::KernelSpec& kernel = state_->spec.kernel;
-  build::CompileRequest request = state_->request(config, kernel.source, state_->source);
+  build::CompileRequest request = state_->request(config, kernel.source, state_->sources.tuned);
   request.entry = state_->expanded(state_->entry, config);
   for (const spec::CompiledText& option : state_->options) request.options.push_back(state_->expanded(option, config));
   for (const ArgumentText& variable : state_->variables)
@@ -154,7 +155,7 @@ build::CompileRequest CandidateResolver::compile_request(const space::Config& co
 
 build::CompileRequest CandidateResolver::State::bare_reference_request(const space::Config& config) const {
   const std::filesystem::path& own = spec.validate.reference.source;
-  return request(config, own.empty() ? spec.kernel.source : own, reference_source);
+  return request(config, own.empty() ? spec.kernel.source : own, sources.reference);
 }
 
 build::CompileRequest CandidateResolver::reference_request(const space::Config& config) const {
@@ -178,6 +179,7 @@ device::Launch CandidateResolver::launch(const space::Config& config) const {
     return launch;
   }
   state_->check_templates(config);
+  scratch(config);
   for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) state_->scalar(i, config);
   return state_->resolve(state_->launch, config);
 }
@@ -238,8 +240,15 @@ std::vector<validate::ArgumentLayout> CandidateResolver::layouts(std::uint64_t l
   std::vector<validate::ArgumentLayout> result;
   const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const spec::ArgSpec& argument : state_->spec.args)
-    if (argument.kind != spec::ArgKind::scalar && argument.kind != spec::ArgKind::constant)
+    if (argument.kind != spec::ArgKind::scalar && argument.kind != spec::ArgKind::constant &&
+        argument.role != spec::ArgRole::scratch)
       result.push_back(layout_of(argument, names, limit_bytes));
+  return result;
+}
+
+std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Config& config) const {
+  std::vector<validate::ArgumentLayout> result;
+  for (const ScratchTexts& texts : state_->scratch) result.push_back(state_->scratch_layout(texts, config));
   return result;
 }
 
@@ -264,8 +273,7 @@ std::vector<std::pair<std::string, validate::ToleranceRule>> CandidateResolver::
   }
   std::vector<std::pair<std::string, validate::ToleranceRule>> result;
   for (const spec::ArgSpec& argument : state_->spec.args)
-    if (argument.role != spec::ArgRole::in)
-      result.emplace_back(argument.name, rule);
+    if (spec::is_output(argument.role)) result.emplace_back(argument.name, rule);
   return result;
 }
 

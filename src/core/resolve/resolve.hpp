@@ -54,9 +54,13 @@ class CandidateResolver {
   /// usage: what the compiler reported, nullptr before compiling.
   std::optional<std::string> limit_violation(const device::Launch& launch, const build::ResourceUsage* usage) const;
 
-  /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or larger
+  /// The buffer arguments but for scratch, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or larger
   /// than limit_bytes (0: this machine's memory).
   std::vector<validate::ArgumentLayout> layouts(std::uint64_t limit_bytes = 0) const;
+  /// The scratch buffers, in kernel order, whose fill is zero where every launch is to find zeros. Throws
+  /// CandidateFailure(rejected) for a shape that is zero or negative, or larger than the memory of the device (of this
+  /// machine, where that is not known).
+  std::vector<validate::ArgumentLayout> scratch(const space::Config& config) const;
   /// The constants, in the spec's order; throws as layouts does.
   std::vector<validate::ArgumentLayout> constants(std::uint64_t limit_bytes = 0) const;
   /// What the spec says of the tolerance of each output. Throws Error(invalid_spec) for a negative reduction length.

@@ -332,8 +332,14 @@ std::string CandidateResolver::launch_part(const space::Config& config) const {
     const device::Launch resolved = launch(config);
     if (resolved.call)
       return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
-    return fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
-                       extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
+    std::string text =
+        fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid), extents_text(resolved.block),
+                    extents_text(resolved.cluster), resolved.shared_bytes);
+    if (!state_->scratch.empty()) {
+      build::KeyedFiles none;
+      text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);
+    }
+    return text;
   } catch (const NoValue& failure) {
     return failure.complaint;
   } catch (const build::CandidateFailure& failure) {

@@ -37,6 +37,17 @@ struct ArgumentText {
 };
 using ArgumentTexts = std::vector<ArgumentText>;
 
+/// A scratch buffer with its parsed shape.
+struct ScratchTexts {
+  const spec::ArgSpec* argument;
+  std::vector<spec::CompiledText> shape;
+};
+
+/// Of the tuned kernel and of the reference's.
+struct Sources {
+  std::string tuned, reference;
+};
+
 /// The texts of a launch, parsed.
 struct CompiledLaunch {
   std::vector<spec::CompiledText> grid, block, cluster;
@@ -86,6 +97,7 @@ struct CandidateResolver::State {
   /// Parts of the measurement key.
   std::string runtime_part(const space::Config& config) const;
   std::string scalars_part(const space::Config& config) const;
+  validate::ArgumentLayout scratch_layout(const ScratchTexts& texts, const space::Config& config) const;
 
   // resolve_program.cpp: of a spec with [process].
   build::CompileRequest program_request(const space::Config& config) const;
@@ -132,12 +144,13 @@ struct CandidateResolver::State {
   const std::string arch, toolchain;
   const bool sanitize;
   Bindings constants;  ///< the problem and "device.*"
-  std::string source, reference_source;
+  Sources sources;
 
   // The spec's texts, parsed: in the order of the spec, scalars without the other arguments.
   spec::CompiledText entry;
   std::vector<spec::CompiledText> options, reference_options, defines;
   ArgumentTexts scalar_values, variables;
+  std::vector<ScratchTexts> scratch;
   CompiledLaunch launch, reference_launch;
 
   std::shared_ptr<const build::KeyedFiles> program_files;  ///< of a program: its sources and its build's program

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "core/resolve/resolve_state.hpp"
+#include "base/memory.hpp"
+#include "base/text.hpp"
 #include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
 
@@ -90,6 +92,33 @@ measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, con
                                             argument.value->text, space::shown_text(value), to_string(argument.dtype));
   reject(text, config, argument.value->at, complaint);
   throw Error(ErrorKind::invalid_spec, spec::to_string(argument.value->at) + ": " + complaint);
+}
+
+validate::ArgumentLayout CandidateResolver::State::scratch_layout(const ScratchTexts& texts,
+                                                                  const space::Config& config) const {
+  const spec::ArgSpec& argument = *texts.argument;
+  const space::Lookup names = lookup(config);
+  validate::ArgumentLayout layout{
+      argument.name, argument.role, argument.dtype, {}, argument.fill, {}, spec::to_string(argument.at)};
+  for (const spec::CompiledText& text : texts.shape) {
+    const std::int64_t extent =
+        valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); });
+    if (extent <= 0) {
+      const std::string complaint = fmt::format("scratch buffer '{}': its extent {} = {} must be at least 1",
+                                                argument.name, text.source().text, extent);
+      reject(text, config, text.source().at, complaint);
+      throw Error(ErrorKind::invalid_spec, spec::to_string(text.source().at) + ": " + complaint);
+    }
+    layout.shape.push_back(static_cast<std::uint64_t>(extent));
+  }
+  const std::uint64_t limit =
+      device.memory_bytes > 0 ? static_cast<std::uint64_t>(device.memory_bytes) : base::machine_memory_bytes();
+  if (limit > 0 && layout.bytes() > limit)
+    throw build::CandidateFailure(
+        Outcome::rejected, fmt::format("scratch buffer '{}': {} takes {}, and the device has {}", argument.name,
+                                       validate::describe(argument.dtype, layout.shape),
+                                       base::human_bytes(layout.bytes()), base::human_bytes(limit)));
+  return layout;
 }
 
 device::Launch CandidateResolver::State::resolve(const CompiledLaunch& texts, const space::Config& config) const {

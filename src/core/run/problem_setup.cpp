@@ -66,9 +66,12 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
   std::vector<validate::ArgumentLayout> layouts = run_.resolver.layouts();
   std::size_t next = 0;
   for (const spec::ArgSpec& argument : run_.spec.args)
-    if (argument.kind != spec::ArgKind::constant)
-      job.arguments.push_back(argument.kind == spec::ArgKind::scalar ? ipc::ArgumentPlan{}
-                                                                     : ipc::ArgumentPlan{layouts.at(next++)});
+    if (argument.role == spec::ArgRole::scratch)
+      job.arguments.push_back({{}, true});
+    else if (argument.kind == spec::ArgKind::scalar)
+      job.arguments.emplace_back();
+    else if (argument.kind != spec::ArgKind::constant)
+      job.arguments.push_back({layouts.at(next++)});
   job.constants = run_.resolver.constants();
   job.reference = std::move(reference);
   std::tie(job.check_kernel, job.check_kernel_job) = std::move(check_kernel);

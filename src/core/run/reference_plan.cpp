@@ -71,6 +71,7 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
   plan.launch = resolver_.reference_launch(config);
   plan.scalar_arguments = resolver_.scalars(config);
   plan.constants = resolver_.reference_constants(config);
+  plan.scratch = resolver_.scratch(config);
   const build::CompileRequest request = resolver_.reference_request(config);
   const ipc::CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
   plan.compile_job = std::make_shared<ipc::CompileJob>(job);

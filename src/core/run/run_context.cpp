@@ -65,6 +65,7 @@ ipc::CompileJob RunContext::compile_job(const std::string& key, build::CompileRe
 
 ipc::BenchJob RunContext::bench_job(const Trial& trial) const {
   ipc::BenchJob job{trial.artifact, trial.launch, resolver.scalars(trial.config), std::nullopt, trial.record.config};
+  job.scratch = resolver.scratch(trial.config);
   job.compile_job = [this, key = trial.record.artifact_key, config = trial.config] {
     return compile_job(key, resolver.compile_request(config));
   };

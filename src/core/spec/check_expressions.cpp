@@ -38,7 +38,8 @@ class ExpressionChecker {
     if (spec_.process) check_process(*spec_.process);
     check_launch(spec_.launch);
     for (const ArgSpec& arg : spec_.args) {
-      for (const Text& text : arg.shape) check_size(text, problem_and_device_, "a shape", 1);
+      const bool is_scratch = arg.role == ArgRole::scratch;
+      for (const Text& text : arg.shape) check_size(text, is_scratch ? all_ : problem_and_device_, "a shape", 1);
       if (arg.value) check(*arg.value, arg.kind == ArgKind::constant ? problem_and_device_ : all_, "a value");
       if (arg.symbol) check_template(*arg.symbol);
     }

@@ -46,14 +46,21 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   forbid(reader, item, {"value", "symbol"}, "the buffer '" + arg.name + "'");
   read_shape(reader, item, arg);
   if (const TomlNode* role = item.find("role")) arg.role = reader.word(*role, "role", role_words);
-  read_contents(reader, item, arg);
+  const TomlNode* const zero = item.find("zero");
+  if (arg.role != ArgRole::scratch) {
+    if (zero != nullptr)
+      reader.fail(zero->key_at, "zero is for buffers with role = \"scratch\": fill = \"zero\" makes an input of zeros");
+    return read_contents(reader, item, arg);
+  }
+  forbid(reader, item, {"fill", "file"}, "the scratch buffer '" + arg.name + "', whose contents nobody looks at,");
+  if (zero != nullptr && reader.boolean(*zero, "zero")) arg.fill = Fill::zero;
 }
 
 void read_constant(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const std::string what = "the constant '" + arg.name + "'";
   if (reader.spec.for_kokkos())
     reader.fail(item.find("kind")->at, what + ": a Kokkos unit has no variables that xtune fills; give it a buffer");
-  forbid(reader, item, {"role"}, what);
+  forbid(reader, item, {"role", "zero"}, what);
   if (const TomlNode* symbol = item.find("symbol")) {
     arg.symbol = reader.placed_text(*symbol, "symbol");
     if (arg.symbol->text.empty()) reader.fail(symbol->at, "symbol is empty: give the variable's name in the source");
@@ -68,7 +75,7 @@ void read_constant(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 }
 
 void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
-  forbid(reader, item, {"shape", "fill", "file", "role", "symbol"}, "the scalar '" + arg.name + "'");
+  forbid(reader, item, {"shape", "fill", "file", "role", "symbol", "zero"}, "the scalar '" + arg.name + "'");
   const TomlNode* const value = item.find("value");
   if (value == nullptr) reader.fail(item.at, "the scalar '" + arg.name + "' has no value");
   arg.value = reader.expression(*value, "value");
@@ -76,7 +83,7 @@ void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 
 ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   reader.check_keys(reader.table(item, "[[args]]"), "[[args]]",
-                    {"name", "dtype", "shape", "fill", "file", "role", "kind", "value", "symbol"});
+                    {"name", "dtype", "shape", "fill", "file", "role", "kind", "value", "symbol", "zero"});
   ArgSpec arg;
   arg.at = reader.document.at(item.at);
   const TomlNode* const name = item.find("name");

@@ -14,7 +14,7 @@ constexpr const char* table_name = "validate.reference";
 std::vector<std::string> output_names(const Spec& spec) {
   std::vector<std::string> names;
   for (const ArgSpec& arg : spec.args)
-    if (arg.role != ArgRole::in) names.push_back(arg.name);
+    if (is_output(arg.role)) names.push_back(arg.name);
   return names;
 }
 

@@ -62,10 +62,13 @@ struct LaunchSpec {
 
 /// constant: no argument of the kernel, but a variable of its source that xtune fills.
 enum class ArgKind { buffer, scalar, constant, tensor_map };
-enum class ArgRole { in, out, inout };
+/// scratch: memory of one launch, whose contents nobody looks at.
+enum class ArgRole { in, out, inout, scratch };
+constexpr bool is_input(ArgRole role) noexcept { return role == ArgRole::in || role == ArgRole::inout; }
+constexpr bool is_output(ArgRole role) noexcept { return role == ArgRole::out || role == ArgRole::inout; }
 
 inline constexpr auto kind_words = base::enum_words<ArgKind>("buffer", "scalar", "constant", "tensor_map");
-inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout");
+inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout", "scratch");
 inline constexpr auto fill_words =
     base::enum_words<Fill>("auto", "integer", "uniform", "normal", "randn", "zero", "one", "range");
 
@@ -75,9 +78,9 @@ struct ArgSpec {
   ArgKind kind = ArgKind::buffer;
   ArgRole role = ArgRole::in;
   DType dtype = DType::f32;
-  std::vector<Text> shape;  ///< buffers, constants: expressions over the problem and the device
-  Fill fill = Fill::automatic;
-  std::filesystem::path file;  ///< absolute .npy, instead of fill
+  std::vector<Text> shape;  ///< buffers, constants: expressions over problem and device, of scratch also parameters
+  Fill fill = Fill::automatic;  ///< scratch: zero where every launch is to find zeros
+  std::filesystem::path file;   ///< absolute .npy, instead of fill
   /// Scalars: an expression over problem, device and parameters. Constants, instead of shape, fill and file: one element,
   /// an expression over problem and device.
   std::optional<Text> value;

@@ -482,6 +482,45 @@ TEST_CASE("constants are variables of the request, and no arguments of the kerne
   }
 }
 
+TEST_CASE("scratch buffers are sized for each configuration, and count in its key") {
+  Job job;
+  job.add_buffer("work", ArgRole::scratch, {"ceildiv(M, BLOCK)", "RASTER + 1"});
+  job.info.memory_bytes = std::int64_t{1} << 30;
+  const auto scratch = [&](const Config& config) {
+    return job.with([&](const CandidateResolver& r) { return r.scratch(config); });
+  };
+  REQUIRE(scratch(job.config()).size() == 1);
+  CHECK(scratch(job.config(64)).front().shape == std::vector<std::uint64_t>{16, 1});
+  CHECK(scratch(job.config(128, 2, 4)).front().shape == std::vector<std::uint64_t>{8, 5});
+  CHECK(job.with([](const CandidateResolver& r) { return r.layouts().size(); }) == 2);
+  CHECK(job.with([](const CandidateResolver& r) { return r.tolerances().size(); }) == 1);
+
+  std::set<std::string> keys{job.key()};
+  job.spec.args.back().fill = Fill::zero;
+  keys.insert(job.key());
+  job.spec.args.back().shape.front() = text("M", 21);
+  keys.insert(job.key());
+  CHECK(keys.size() == 3);
+
+  const auto rejected = [&](const std::string& extent) {
+    job.spec.args.back().shape = {text(extent, 21), text("BLOCK", 22)};
+    try {
+      job.with([&](const CandidateResolver& r) { return r.launch(job.config()).shared_bytes; });
+    } catch (const CandidateFailure& failure) {
+      CHECK(failure.outcome() == Outcome::rejected);
+      return std::string(failure.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(rejected("2 ** 30") ==
+        "scratch buffer 'work': f16[1073741824, 64] takes 128 GiB, and the device has 1.00 GiB");
+  CHECK(has(rejected("2 ** 62"), "and the device has 1.00 GiB"));
+  CHECK(has(rejected("RASTER"), "gemm.toml:21:5: scratch buffer 'work': its extent RASTER = 0 must be at least 1"));
+  CHECK(has(rejected("64 // RASTER"), "division by zero"));
+  job.spec.args.back().shape = {text("N - 64", 21)};
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { scratch(job.config()); }), "its extent N - 64 = 0"));
+}
+
 TEST_CASE("bindings") {
   const Job job;
   const Bindings names = job.with([&](const auto& r) { return r.bindings(job.config(128)); });

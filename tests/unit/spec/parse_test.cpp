@@ -89,6 +89,15 @@ TEST_CASE("a full spec, section by section") {
   CHECK_FALSE(spec.space_only());
 }
 
+TEST_CASE("the shape of a scratch buffer may name parameters") {
+  const Spec spec = parse(edited("name = \"alpha\"\nkind = \"scalar\"\ndtype = \"f32\"\nvalue = \"ALPHA * RASTER\"",
+                                 "name = \"work\"\ndtype = \"u32\"\nshape = [\"BLOCK_M\", \"ceildiv(M, BLOCK_N)\"]\n"
+                                 "role = \"scratch\"\nzero = true"));
+  CHECK(spec.args[2].role == ArgRole::scratch);
+  CHECK(spec.args[2].fill == Fill::zero);
+  CHECK(spec.args[2].shape[0].text == "BLOCK_M");
+}
+
 TEST_CASE("a constant: data of a variable, or one value") {
   const Spec spec = parse(edited("kind = \"scalar\"\ndtype = \"f32\"\nvalue = \"ALPHA * RASTER\"",
                            "kind = \"constant\"\ndtype = \"f32\"\nvalue = \"ALPHA * 2\"\n[[args]]\nname = \"w\"\n"
