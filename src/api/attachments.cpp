@@ -180,6 +180,11 @@ OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const 
   check_limit(state.data, limit);
   attach_data(state, spec, layouts_of(spec, problem, target), problem, target.backend.name, scratch);
   if (!state.reference && !state.check) return check;
+  if (spec.validate.inputs == spec::Inputs::fresh)
+    throw Error(ErrorKind::invalid_argument,
+                spec.kernel.name +
+                    ": [validate] inputs = \"fresh\" and a reference or an output check in code exclude "
+                    "each other: code sees the inputs of the run's seed only");
   check.problem = problem;
   check.buffers = fill_all(layouts_of(spec, problem, target), spec.search.seed);
   check.holds = state.check;

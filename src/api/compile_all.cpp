@@ -102,6 +102,7 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
         build->build.scalars = resolver.scalars(setting.space.at(*indices[i]));
         for (const validate::ArgumentLayout& layout : resolver.scratch(setting.space.at(*indices[i])))
           build->build.scratch_bytes.push_back(layout.bytes());
+        build->build.constants = resolver.constants();
         Access::build(answer) = std::move(build);
       }
       take(std::move(own), answer);

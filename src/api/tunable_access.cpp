@@ -91,8 +91,8 @@ spec::Spec spec_of(const Tunable& tunable, const std::string& backend) {
     }
   }
   const bool judged = state.reference || state.check;
-  if (judged && std::none_of(spec.args.begin(), spec.args.end(),
-                             [](const spec::ArgSpec& a) { return spec::is_output(a.role); }))
+  if (judged &&
+      std::none_of(spec.args.begin(), spec.args.end(), [](const spec::ArgSpec& a) { return spec::is_output(a.role); }))
     throw Error(ErrorKind::invalid_spec,
                 name + ": there is a reference or a check, but no argument is an output or inout");
   return spec;

@@ -107,10 +107,7 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   std::size_t scalars = 0;
   for (const spec::ArgSpec& argument : spec.args) {
     if (argument.kind == spec::ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");
-    if (argument.kind == spec::ArgKind::constant)
-      refuse("its argument '" + argument.name +
-             "' is a constant (kind = \"constant\"), which no call fills yet; tune it by `xtune run`, and launch the "
-             "best configuration's binary yourself");
+    if (argument.kind == spec::ArgKind::constant) continue;
     const bool scalar = argument.kind == spec::ArgKind::scalar;
     if (is_filled(spec, argument)) {
       routes_.push_back(~static_cast<int>(filled_.size()));
@@ -134,7 +131,8 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
 std::vector<std::size_t> ArgumentPlan::sizes() const {
   std::vector<std::size_t> sizes;
   for (const spec::ArgSpec& argument : spec_.args)
-    sizes.push_back(argument.kind == spec::ArgKind::scalar ? size_of(argument.dtype) : sizeof(void*));
+    if (argument.kind != spec::ArgKind::constant)
+      sizes.push_back(argument.kind == spec::ArgKind::scalar ? size_of(argument.dtype) : sizeof(void*));
   return sizes;
 }
 

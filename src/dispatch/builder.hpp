@@ -23,6 +23,7 @@ struct Build {
   device::Launch launch;
   std::vector<measure::ScalarArgument> scalars;  ///< all of the spec's, in kernel order
   std::vector<std::uint64_t> scratch_bytes{};    ///< of each scratch buffer, in kernel order
+  std::vector<validate::ArgumentLayout> constants{};
 };
 
 /// Bytes of each scratch buffer. Throws CandidateFailure(rejected) for one that no device of this kind can hold.

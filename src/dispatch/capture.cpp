@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -44,6 +45,12 @@ std::uint64_t limit(const char* name, std::uint64_t usual, const std::function<v
 std::unique_ptr<Capture> Capture::from_environment(const spec::Spec& spec, const ArgumentPlan& plan, Narrow narrow,
                                                    std::function<void(const std::string&)> say) {
   if (!names(environment("XTUNE_CAPTURE"), spec.kernel.name)) return nullptr;
+  if (std::any_of(spec.args.begin(), spec.args.end(),
+                  [](const spec::ArgSpec& argument) { return argument.kind == spec::ArgKind::constant; })) {
+    say(spec.kernel.name +
+        ": its launches are not captured: the contents of its constants are not among the arguments");
+    return nullptr;
+  }
   return std::unique_ptr<Capture>(new Capture(spec, plan, std::move(narrow), std::move(say)));
 }
 

@@ -76,7 +76,7 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
 
 Prepared KernelState::load(const Key& key, const Bindings& problem, const device::DeviceInfo& device,
                            const dispatch::Build& build) {
-  const backend::LoadedKernel loaded = runtime_.load(build.artifact, build.launch);
+  const backend::LoadedKernel loaded = constants_.load(build, runtime_);
   if (loaded.parameter_bytes && *loaded.parameter_bytes != plan_.sizes())
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("kernel '{}' takes parameters of [{}] bytes, but the spec's args are [{}] bytes", name(),
@@ -164,7 +164,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
       found = case_of(problem);
     }
     if (tuning && settings_.policy == Policy::tune_in_background && !found.refusal.empty()) {
-      refuse(key, found.refusal);
+      table_.put(refused(key, found.refusal));
       tune_in_background(key, problem);
     }
     Prepared prepared = make(key, found);

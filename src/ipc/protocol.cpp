@@ -166,8 +166,9 @@ constexpr auto open_job_form = fields::object<OpenJob>(
     required("reference", &OpenJob::reference, reference_form),
     required("tolerances", &OpenJob::tolerances, fields::List{named_rule_form}),
     required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),
-    required("repeats", &OpenJob::repeats), required("outputs", &OpenJob::outputs, fields::path),
-    required("measure", &OpenJob::measure, measure_form));
+    required("check", &OpenJob::check), required("check_at", &OpenJob::check_at),
+    required("folder", &OpenJob::folder, fields::path), required("repeats", &OpenJob::repeats),
+    required("outputs", &OpenJob::outputs, fields::path), required("measure", &OpenJob::measure, measure_form));
 
 constexpr auto incumbent_form = fields::object<measure::Incumbent>(
     required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));
@@ -175,7 +176,8 @@ constexpr auto bench_job_form = fields::object<BenchJob>(
     fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
     required("launch", &BenchJob::launch, launch_form), required("scalars", &BenchJob::scalars, scalars_form),
     optional("incumbent", &BenchJob::incumbent, incumbent_form),
-    required("scratch", &BenchJob::scratch, fields::List{layout_form}));
+    required("scratch", &BenchJob::scratch, fields::List{layout_form}),
+    optional("inputs_seed", &BenchJob::inputs_seed));
 
 constexpr auto telemetry_form =
     fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};

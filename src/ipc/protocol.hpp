@@ -50,8 +50,8 @@ struct CompileAnswer {
   std::uint64_t peak_bytes = 0;  ///< memory that the worker and its largest child have held so far; 0: not told
 };
 
-/// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar or a scratch buffer, whose value or
-/// layout comes with each job.
+/// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar or a scratch buffer, whose value
+/// or layout comes with each job.
 struct ArgumentPlan {
   std::optional<validate::ArgumentLayout> buffer;  ///< unset: a scalar or scratch
   bool scratch = false;
@@ -93,7 +93,10 @@ struct OpenJob {
   std::optional<build::Artifact> check_kernel;         ///< without its image; unset: everything is checked on the host
   std::shared_ptr<const CompileJob> check_kernel_job;  ///< how that is made; not sent to a worker
   std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances;  ///< per output argument
-  int repeats = 0;  ///< more validating launches, whose output bits must be the same
+  std::vector<std::string> check{};  ///< argv of a command that judges the outputs; empty: none
+  std::string check_at{};            ///< its place in the spec
+  std::filesystem::path folder{};    ///< the spec's, in which it is started
+  int repeats = 0;                   ///< more validating launches, whose output bits must be the same
   spec::MeasureSpec measure;
   std::function<void(const std::string&)> warn = {};  ///< told what the user should know; not sent to a worker
 };
@@ -113,6 +116,7 @@ struct BenchJob {
   Bindings config = {};                              ///< for services that tell somebody; not sent to a worker
   std::function<CompileJob()> compile_job = {};      ///< how the artifact is made; not sent to a worker
   std::vector<validate::ArgumentLayout> scratch{};   ///< in kernel order
+  std::optional<std::uint64_t> inputs_seed{};        ///< set: new inputs are drawn by it first
 };
 /// What a program reports beside its time: the metric, and its value at each of the samples.
 using Reported = std::vector<std::pair<std::string, std::vector<double>>>;

@@ -8,11 +8,11 @@
 namespace xtune::worker {
 namespace {
 
-void say_when(ipc::BenchAnswer& answer) {
-  answer.message +=
-      "; the first launch was right, and one after the measured launches was not: does the kernel rely on what only "
-      "the first launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
-}
+constexpr const char* late_words =
+    "; the first launch was right, and one after the measured launches was not: does the kernel rely on what only "
+    "the first launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
+
+void say_when(ipc::BenchAnswer& answer) { answer.message += late_words; }
 
 }  // namespace
 
@@ -43,11 +43,13 @@ bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler
     program.check_last_run();
     return true;
   }
-  const bool right =
-      judge_launch_of_all_sets(sampler, scratch, sampler.launches(), validate::Poison::high, answer) &&
-      (sets_.size() > 1 || judge_launch_of_all_sets(sampler, scratch, 1, validate::Poison::low, answer));
+  const bool right = judge_launch_of_all_sets(sampler, scratch, sampler.launches(), validate::Poison::high, answer) &&
+                     (sets_.size() > 1 || judge_launch_of_all_sets(sampler, scratch, 1, validate::Poison::low, answer));
   if (right) {
-    leave_outputs("last");
+    answer.stage = "validate";
+    check_.judge(sets_[0], late_words);
+    answer.stage = "measure";
+    leave_outputs(job_, arguments_, sets_[0], "last");
     return true;
   }
   answer.stage = "validate";
@@ -87,7 +89,8 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
     Sampler& sampler = contenders[at]->sampler;
     if (judge_launch_of_all_sets(sampler, *contenders[at]->scratch, sampler.launches(), validate::Poison::high,
                                  verdict)) {
-      leave_outputs(ipc::launch_of_round(at));
+      check_.judge(sets_[0], late_words);
+      leave_outputs(job_, arguments_, sets_[0], ipc::launch_of_round(at));
       continue;
     }
     say_when(verdict);

@@ -41,17 +41,29 @@ TestArgument& BenchSession::output_named(const std::string& name) {
               "the reference describes output '" + name + "', and no argument of role out or inout has that name");
 }
 
+void BenchSession::renew_inputs(std::uint64_t seed) {
+  if (prepared_.fresh_inputs && seed == job_.seed) return;
+  prepared_.fresh_inputs = true;
+  job_.seed = seed;
+  contenders_.clear();
+  device_check_.reset();
+  prepared_.reference = false;
+  for (TestArgument& argument : arguments_) argument = filled_argument(argument.layout, seed);
+  constants_ = Constants(job_.constants, seed);
+  inputs_intact_.assign(sets_.size(), false);
+}
+
 void BenchSession::prepare_reference() {
-  if (reference_ready_) return;
+  if (prepared_.reference) return;
   if (job_.reference.kind != spec::ReferenceSpec::Kind::none) {
-    const bool made = !load_reference();
+    const bool made = prepared_.fresh_inputs || !load_reference();
     if (made) {
       at_place(job_.reference.at, [this] {
         make_reference();
         if (job_.reference.kind != spec::ReferenceSpec::Kind::kernel) judge_given_outputs();
       });
       for (TestArgument& argument : arguments_) argument.expected.seal();
-      save_reference();
+      if (!prepared_.fresh_inputs) save_reference();
     }
     decide_tolerances();
     for (const TestArgument& argument : arguments_)
@@ -59,7 +71,7 @@ void BenchSession::prepare_reference() {
         warnings_.push_back(std::move(warning));
   }
   prepare_device_check();
-  reference_ready_ = true;
+  prepared_.reference = true;
 }
 
 /// A device that has no memory to spare, or does not take the kernel, is checked by the host.
@@ -167,8 +179,8 @@ void BenchSession::make_file_reference() {
 }
 
 void BenchSession::make_command_reference() {
-  CommandReference call{job_.reference.command, job_.reference.folder, job_.scratch / "reference",
-                        job_.measure.timeout_s * command_timeout_share};
+  CommandReference call{{job_.reference.command, job_.reference.folder, exchange_folder(job_, "reference"),
+                         job_.measure.timeout_s * command_timeout_share}};
   for (const TestArgument& argument : arguments_) {
     if (argument.layout.role != spec::ArgRole::out)
       call.inputs.push_back({&argument.layout, argument.pristine.bytes()});
@@ -189,20 +201,6 @@ void BenchSession::save_reference() const try {
   base::write_file_atomically(ipc::expected_complete_path(job_.scratch), "");
 } catch (const Error& error) {
   throw Error(error.kind(), std::string(error.what()) + " (XTUNE_TMP_DIR names another place)");
-}
-
-/// Files of this run alone, read once and soon: nothing is flushed to the disk.
-void BenchSession::leave_outputs(const std::string& launch) {
-  if (job_.outputs.empty()) return;
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    if (arguments_[i].layout.role == spec::ArgRole::in) continue;
-    std::vector<char> bytes(arguments_[i].layout.bytes());
-    sets_[0][i]->read(0, std::as_writable_bytes(std::span(bytes)));
-    const std::filesystem::path path = ipc::output_path(job_.outputs, launch, i);
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
-      throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");
-  }
 }
 
 bool BenchSession::load_reference() {

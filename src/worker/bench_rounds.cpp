@@ -69,6 +69,8 @@ ipc::RoundsAnswer BenchSession::measure_rounds(const ipc::RoundsJob& job) {
   const std::int64_t start = clock_.now_ns();
   answer.samples_ms.resize(job.jobs.size());
   answer.reported.resize(job.jobs.size());
+  // All of them are judged by one reference.
+  if (!job.jobs.empty() && job.jobs.front().inputs_seed) renew_inputs(*job.jobs.front().inputs_seed);
   prepare_reference();
   std::size_t at = 0;
   try {

@@ -42,6 +42,7 @@ BenchSession::BenchSession(measure::Device& device, ipc::OpenJob job, base::Cloc
       clock_(clock),
       available_bytes_(available_bytes),
       cache_(job_.cache),
+      check_(job_, arguments_, constants_),
       guard_size_(job_.sanitize ? 0 : validate::guard_bytes),
       guard_(job_.measure.wait_s),
       roughness_(device::is_cpu(device_.info()) ? shared_roughness : 0) {
@@ -123,6 +124,7 @@ build::Artifact BenchSession::with_image(const build::Artifact& artifact) const 
 }
 
 ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
+  if (job.inputs_seed) renew_inputs(*job.inputs_seed);
   prepare_reference();
   contenders_.clear();
   ipc::BenchAnswer answer;
@@ -203,7 +205,8 @@ void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scrat
   const double first_ms = run_once(job.incumbent.has_value());
   answer.stage = "validate";
   if (!scratch.check_guards(answer) || !judge_outputs(sets_[0], answer)) return;
-  leave_outputs("first");
+  check_.judge(sets_[0]);
+  leave_outputs(job_, arguments_, sets_[0], "first");
   if (!check_repeats(
           arguments_, sets_[0], job_.repeats, [&] { run_once(false); }, answer))
     return;

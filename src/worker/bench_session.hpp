@@ -16,6 +16,7 @@
 #include "core/measure/race.hpp"
 #include "core/validate/builtin.hpp"
 #include "ipc/protocol.hpp"
+#include "worker/command_check.hpp"
 #include "worker/constants.hpp"
 #include "worker/device_check.hpp"
 #include "worker/memory_needs.hpp"
@@ -65,8 +66,9 @@ class BenchSession {
   void make_file_reference();
   void make_command_reference();
   bool load_reference();
+  /// New inputs, drawn by this seed; the reference is then to be computed anew.
+  void renew_inputs(std::uint64_t seed);
   void save_reference() const;
-  void leave_outputs(const std::string& launch);  ///< where the job wants them
   void decide_tolerances();
   // In reference_check.cpp.
   bool inputs_are_finite() const;
@@ -123,6 +125,7 @@ class BenchSession {
   const std::function<std::uint64_t()> available_bytes_;
   build::ArtifactCache cache_;
   Constants constants_;
+  const CommandCheck check_;
   std::vector<TestArgument> arguments_;  ///< buffers only, in kernel order
   std::vector<BufferSet> sets_;
   std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
@@ -135,7 +138,10 @@ class BenchSession {
     std::optional<std::int64_t> at_ns;
     std::int64_t took_ns = 0;
   } look_;  ///< the last one at the device's state
-  bool reference_ready_ = false;
+  struct Prepared {
+    bool reference = false;
+    bool fresh_inputs = false;  ///< by a seed other than that of the run
+  } prepared_;
   std::vector<std::string> warnings_;
   std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared
   std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host

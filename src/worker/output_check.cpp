@@ -3,10 +3,13 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
+#include "ipc/expected_files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {
@@ -174,6 +177,25 @@ bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, i
     }
   }
   return true;
+}
+
+std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string& name) {
+  return job.scratch / (name + "-" + std::to_string(::getpid()));
+}
+
+// Files of this run alone, read once and soon: nothing is flushed to the disk.
+void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
+                   const std::string& launch) {
+  if (job.outputs.empty()) return;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!spec::is_output(arguments[i].layout.role)) continue;
+    std::vector<char> bytes(arguments[i].layout.bytes());
+    set[i]->read(0, std::as_writable_bytes(std::span(bytes)));
+    const std::filesystem::path path = ipc::output_path(job.outputs, launch, i);
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
+      throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");
+  }
 }
 
 }  // namespace xtune::worker

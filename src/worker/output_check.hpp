@@ -54,6 +54,13 @@ std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& argume
 /// Makes the answer a wrong result that names argument and zone; false.
 bool refuse_damage(const GuardDamage& damage, ipc::BenchAnswer& answer);
 
+/// Of this process alone: several workers may call programs at the same time. Below the run's temporary folder.
+std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string& name);
+
+/// Leaves the outputs where the job wants them, as those of this launch (ipc/expected_files.hpp).
+void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
+                   const std::string& launch);
+
 /// Words for an in-place argument that the reference changes by less than the tolerance, so that a kernel that does
 /// nothing would pass; empty: it is none.
 std::string small_change_warning(const ipc::ReferencePlan& reference, const TestArgument& argument);

@@ -12,7 +12,7 @@
 namespace xtune::worker {
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{16} << 20;  // a multiple of every element's size
+constexpr std::size_t judged_bytes = std::size_t{16} << 20;  // a multiple of every element's size
 
 std::string name_of(const ipc::ReferencePlan& plan) {
   return plan.kind == spec::ReferenceSpec::Kind::kernel ? fmt::format("the reference kernel '{}'", plan.name)
@@ -82,7 +82,7 @@ void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
     std::vector<std::byte> second;
     validate::ReferenceFacts facts;
     for (std::size_t at = 0; at < first.size(); at += second.size()) {
-      second.resize(std::min(piece_bytes, first.size() - at));
+      second.resize(std::min(judged_bytes, first.size() - at));
       sets_[0][i]->read(at, second);
       facts.add(validate::sort_out(argument.layout.dtype, first.subspan(at, second.size()), second));
     }

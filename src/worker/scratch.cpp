@@ -16,10 +16,10 @@ namespace {
 bool is_zeroed(const validate::ArgumentLayout& layout) noexcept { return layout.fill == Fill::zero; }
 
 [[noreturn]] void refuse_size(const validate::ArgumentLayout& layout, const std::string& why) {
-  throw build::ShortageFailure(build::Lack::memory, Outcome::rejected,
-                               fmt::format("scratch buffer '{}' {} takes {}: {}", layout.name,
-                                           validate::describe(layout.dtype, layout.shape),
-                                           base::human_bytes(layout.bytes()), why));
+  throw build::ShortageFailure(
+      build::Lack::memory, Outcome::rejected,
+      fmt::format("scratch buffer '{}' {} takes {}: {}", layout.name, validate::describe(layout.dtype, layout.shape),
+                  base::human_bytes(layout.bytes()), why));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // What a toolchain promises: entries, definitions, logs, failures, resource usage.
-#include "backends/gpu/timing_kernels.hpp"
 #include <set>
 #include <span>
 
+#include "backends/gpu/timing_kernels.hpp"
 #include "suite.hpp"
 #include "support/text.hpp"
 #include "xtune/error.hpp"

@@ -91,8 +91,8 @@ using FakeKernel = std::function<double(const FakeLaunch&)>;
 
 class FakeDevice final : public measure::Device, public FakeMemory {
  public:
-  std::map<std::string, FakeKernel> kernels;                     ///< by artifact key
-  std::map<std::string, build::CandidateFailure> load_failures;  ///< by artifact key
+  std::map<std::string, FakeKernel> kernels;                       ///< by artifact key
+  std::map<std::string, build::CandidateFailure> load_failures;    ///< by artifact key
   std::map<std::string, std::vector<std::size_t>> variable_bytes;  ///< of each program's variables, by artifact key
   device::DeviceInfo device_info;
   std::vector<FakeLaunch> launches;             ///< every launch, in order

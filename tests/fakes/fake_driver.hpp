@@ -30,7 +30,7 @@ struct FakeDriver {
   std::size_t filled_bytes = 0;              ///< by the last fill
   std::vector<std::string> launched_values;  ///< the bytes of each parameter of the last launch
   std::string loaded_image;
-  std::string looked_for;                          ///< the symbol of the last variable that was
+  std::string looked_for;                              ///< the symbol of the last variable that was
   std::vector<char> variable = std::vector<char>(16);  ///< the memory of every variable
 
   gpu::Status call(const std::string& name) {

@@ -57,7 +57,8 @@ std::string expression_of(const std::string& variable) { return "&" + variable; 
 void add_names(const CompilerApi& api, CompilerApi::Program program, const build::CompileRequest& request) {
   const auto add = [&](const char* what, const std::string& name, const std::string& expression) {
     if (const int status = api.add_name_expression(program, expression.c_str()); status != 0)
-      throw build::CandidateFailure(Outcome::compile_failed, fmt::format("{} '{}': {}", what, name, api.describe(status)));
+      throw build::CandidateFailure(Outcome::compile_failed,
+                                    fmt::format("{} '{}': {}", what, name, api.describe(status)));
   };
   add("entry", request.entry, request.entry);
   for (const std::string& variable : request.variables) add("constant", variable, expression_of(variable));
@@ -111,9 +112,9 @@ CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequ
   result.image.resize(size);
   if (read == 0 && size > 0) read = api.code(program.get(), result.image.data());
   if (read != 0 || size == 0)
-    throw build::CandidateFailure(Outcome::compile_failed,
-                                  fmt::format("{} gave no code for '{}': {}", api.name, request.entry, api.describe(read)),
-                                  result.log);
+    throw build::CandidateFailure(
+        Outcome::compile_failed,
+        fmt::format("{} gave no code for '{}': {}", api.name, request.entry, api.describe(read)), result.log);
   return result;
 }
 

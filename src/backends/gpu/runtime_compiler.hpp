@@ -34,7 +34,7 @@ struct CompiledProgram {
   std::string log;
   std::string entry_symbol;
   std::vector<std::string> variables;  ///< the symbols of the request's
-  double seconds = 0;  ///< wall clock of the compile call
+  double seconds = 0;                  ///< wall clock of the compile call
 };
 
 /// Of the request: source_name, entry (a name or a template-id, as in C++) and variables; source and options as the

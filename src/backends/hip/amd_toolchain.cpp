@@ -178,8 +178,7 @@ class HiprtcToolchain final : public build::Toolchain {
     build::Artifact artifact;
     artifact.arch = request.arch;
     artifact.format = "hsaco";
-    gpu::CompiledProgram program =
-        gpu::compile_program(api_, request, gpu::with_defines(with_name), options);
+    gpu::CompiledProgram program = gpu::compile_program(api_, request, gpu::with_defines(with_name), options);
     artifact.image = std::string(gpu::unbundle(program.image, request.arch));
     artifact.entry_symbol = std::move(program.entry_symbol);
     artifact.variables = std::move(program.variables);

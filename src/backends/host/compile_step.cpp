@@ -38,8 +38,9 @@ void check_names(const build::CompileRequest& request) {
              fmt::format("entry \"{}\" is neither a function's name nor a template-id such as gemm<64, 32>",
                          base::printable(request.entry, 200)));
   for (const std::string& variable : request.variables)
-    check_name(variable, fmt::format("symbol \"{}\" is neither a variable's name nor a template-id such as ns::table<4>",
-                                     base::printable(variable, 200)));
+    check_name(variable,
+               fmt::format("symbol \"{}\" is neither a variable's name nor a template-id such as ns::table<4>",
+                           base::printable(variable, 200)));
 }
 
 std::vector<std::string> include_flags(const build::CompileRequest& request) {

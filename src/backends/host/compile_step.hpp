@@ -10,8 +10,8 @@
 
 namespace xtune::host {
 
-/// Throws CandidateFailure(compile_failed) for an entry that is neither a function's name nor a template-id, and for such
-/// a variable.
+/// Throws CandidateFailure(compile_failed) for an entry that is neither a function's name nor a template-id, and for
+/// such a variable.
 void check_names(const build::CompileRequest& request);
 /// -I for the request's folders, -iquote for that of its source.
 std::vector<std::string> include_flags(const build::CompileRequest& request);

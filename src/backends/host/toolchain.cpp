@@ -69,7 +69,8 @@ void require_names(const build::CompileRequest& request, const base::CommandResu
   for (const std::string& variable : request.variables)
     if (const std::string name = build::unqualified_name(variable);
         message.empty() && !mentions(preprocessed.stdout_text, name))
-      message = fmt::format("{} has no variable '{}', which a constant of the spec fills", request.source_name, variable);
+      message =
+          fmt::format("{} has no variable '{}', which a constant of the spec fills", request.source_name, variable);
   if (!message.empty())
     throw build::CandidateFailure(Outcome::compile_failed, base::printable(message),
                                   preprocessed.stderr_text + message + "\n");
@@ -117,8 +118,8 @@ class HostToolchain final : public build::Toolchain {
     // -Wa, and -Wl, would cut a path at its commas.
     if (assembler_reads && !c.is_clang)
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
-    const base::CommandResult built = link(
-        build, kernel.text + entry_text(request, kernel.uses_fibers) + variables_text(request), work.path());
+    const base::CommandResult built =
+        link(build, kernel.text + entry_text(request, kernel.uses_fibers) + variables_text(request), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
 
     build::Artifact artifact;

@@ -60,7 +60,7 @@ struct Artifact {
   std::string log;           ///< compiler output, warnings included
   double compile_s = 0;      ///< wall clock of the compiler
   ResourceUsage usage;
-  std::string toolchain{};  ///< fingerprint of what compiled it; empty: made by a version that did not say
+  std::string toolchain{};               ///< fingerprint of what compiled it; empty: made by a version that did not say
   std::vector<std::string> variables{};  ///< the symbols of the request's variables, in its order
   /// The user's files that the compiler read, for core/build/checked_compile.hpp; unset where it does not list them.
   /// Neither stored nor sent.

@@ -62,13 +62,13 @@ KeyParts artifact_key_parts(const CompileRequest& request, const std::string& ba
   std::vector<std::string> defines;
   for (const auto& [name, value] : request.defines) defines.push_back(name + "=" + value);
   KeyParts parts{{"backend", backend},
-          {"arch", request.arch},
-          {"toolchain", fingerprint},
-          {"source", source_digest},
-          {"entry", request.entry},
-          {"options", canonical_list(request.options)},
-          {"defines", canonical_list(defines)},
-          {"sanitize", request.sanitize ? "true" : "false"}};
+                 {"arch", request.arch},
+                 {"toolchain", fingerprint},
+                 {"source", source_digest},
+                 {"entry", request.entry},
+                 {"options", canonical_list(request.options)},
+                 {"defines", canonical_list(defines)},
+                 {"sanitize", request.sanitize ? "true" : "false"}};
   if (!request.variables.empty()) parts.emplace_back("variables", canonical_list(request.variables));
   return parts;
 }

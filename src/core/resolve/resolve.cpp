@@ -85,8 +85,9 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
       scalar_values.push_back({&argument, spec::CompiledText::expression(*argument.value)});
     if (argument.role == spec::ArgRole::scratch) scratch.push_back({&argument, compile_expressions(argument.shape)});
     if (argument.kind == spec::ArgKind::constant)
-      variables.push_back({&argument, argument.symbol ? spec::CompiledText::template_text(*argument.symbol)
-                                                      : spec::CompiledText::template_text({argument.name, argument.at})});
+      variables.push_back({&argument, argument.symbol
+                                          ? spec::CompiledText::template_text(*argument.symbol)
+                                          : spec::CompiledText::template_text({argument.name, argument.at})});
   }
   launch = compile_launch(spec.launch);
   reference_launch = reference.launch ? compile_launch(*reference.launch) : launch;
@@ -163,13 +164,9 @@ build::CompileRequest CandidateResolver::reference_request(const space::Config& 
   request.entry = state_->spec.validate.reference.name;
   const space::Lookup names = state_->lookup(config);
   for (const spec::CompiledText& option : state_->reference_options) request.options.push_back(option.expand(names));
-  for (const std::size_t constant : state_->reference_variables(config))
+  for (const std::size_t constant : reference_constants(config))
     request.variables.push_back(state_->variables[constant].text.expand(names));
   return state_->keyed(std::move(request));
-}
-
-std::vector<std::size_t> CandidateResolver::reference_constants(const space::Config& config) const {
-  return state_->reference_variables(config);
 }
 
 device::Launch CandidateResolver::launch(const space::Config& config) const {
@@ -243,12 +240,6 @@ std::vector<validate::ArgumentLayout> CandidateResolver::layouts(std::uint64_t l
     if (argument.kind != spec::ArgKind::scalar && argument.kind != spec::ArgKind::constant &&
         argument.role != spec::ArgRole::scratch)
       result.push_back(layout_of(argument, names, limit_bytes));
-  return result;
-}
-
-std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Config& config) const {
-  std::vector<validate::ArgumentLayout> result;
-  for (const ScratchTexts& texts : state_->scratch) result.push_back(state_->scratch_layout(texts, config));
   return result;
 }
 

@@ -97,7 +97,6 @@ struct CandidateResolver::State {
   /// Parts of the measurement key.
   std::string runtime_part(const space::Config& config) const;
   std::string scalars_part(const space::Config& config) const;
-  validate::ArgumentLayout scratch_layout(const ScratchTexts& texts, const space::Config& config) const;
 
   // resolve_program.cpp: of a spec with [process].
   build::CompileRequest program_request(const space::Config& config) const;
@@ -114,14 +113,10 @@ struct CandidateResolver::State {
   std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts);
   /// Of its content when first asked for; the file is compared from then on before each record.
   std::string digest_of(const std::filesystem::path& path, FileKind kind = FileKind::data);
-  std::string reference_command_text();
+  std::string command_text(const std::vector<spec::Text>& texts);
   /// " files [...] libraries [...]" for the key of a call, the libraries being those of the files that are programs;
   /// empty: it names none that the artifact's key does not describe.
   std::string call_files_text(const device::ProgramCall& call);
-
-  /// The constants that the reference's kernel has, too: all where it is of the tuned kernel's source, else those that
-  /// its source or a header of it names.
-  std::vector<std::size_t> reference_variables(const space::Config& config) const;
 
   /// All but entry, options and variables; the second for the reference's kernel.
   build::CompileRequest request(const space::Config& config, const std::filesystem::path& path,

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/resolve/resolve_state.hpp"
 #include "base/memory.hpp"
 #include "base/text.hpp"
+#include "core/resolve/resolve_state.hpp"
 #include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
 
@@ -94,31 +94,35 @@ measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, con
   throw Error(ErrorKind::invalid_spec, spec::to_string(argument.value->at) + ": " + complaint);
 }
 
-validate::ArgumentLayout CandidateResolver::State::scratch_layout(const ScratchTexts& texts,
-                                                                  const space::Config& config) const {
-  const spec::ArgSpec& argument = *texts.argument;
-  const space::Lookup names = lookup(config);
-  validate::ArgumentLayout layout{
-      argument.name, argument.role, argument.dtype, {}, argument.fill, {}, spec::to_string(argument.at)};
-  for (const spec::CompiledText& text : texts.shape) {
-    const std::int64_t extent =
-        valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); });
-    if (extent <= 0) {
-      const std::string complaint = fmt::format("scratch buffer '{}': its extent {} = {} must be at least 1",
-                                                argument.name, text.source().text, extent);
-      reject(text, config, text.source().at, complaint);
-      throw Error(ErrorKind::invalid_spec, spec::to_string(text.source().at) + ": " + complaint);
-    }
-    layout.shape.push_back(static_cast<std::uint64_t>(extent));
-  }
+std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Config& config) const {
+  std::vector<validate::ArgumentLayout> result;
+  const space::Lookup names = state_->lookup(config);
+  const std::int64_t memory_bytes = state_->device.memory_bytes;
   const std::uint64_t limit =
-      device.memory_bytes > 0 ? static_cast<std::uint64_t>(device.memory_bytes) : base::machine_memory_bytes();
-  if (limit > 0 && layout.bytes() > limit)
-    throw build::CandidateFailure(
-        Outcome::rejected, fmt::format("scratch buffer '{}': {} takes {}, and the device has {}", argument.name,
-                                       validate::describe(argument.dtype, layout.shape),
-                                       base::human_bytes(layout.bytes()), base::human_bytes(limit)));
-  return layout;
+      memory_bytes > 0 ? static_cast<std::uint64_t>(memory_bytes) : base::machine_memory_bytes();
+  for (const ScratchTexts& texts : state_->scratch) {
+    const spec::ArgSpec& argument = *texts.argument;
+    validate::ArgumentLayout layout{
+        argument.name, argument.role, argument.dtype, {}, argument.fill, {}, spec::to_string(argument.at)};
+    for (const spec::CompiledText& text : texts.shape) {
+      const std::int64_t extent =
+          state_->valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); });
+      if (extent <= 0) {
+        const std::string complaint = fmt::format("scratch buffer '{}': its extent {} = {} must be at least 1",
+                                                  argument.name, text.source().text, extent);
+        state_->reject(text, config, text.source().at, complaint);
+        throw Error(ErrorKind::invalid_spec, spec::to_string(text.source().at) + ": " + complaint);
+      }
+      layout.shape.push_back(static_cast<std::uint64_t>(extent));
+    }
+    if (limit > 0 && layout.bytes() > limit)
+      throw build::CandidateFailure(
+          Outcome::rejected, fmt::format("scratch buffer '{}': {} takes {}, and the device has {}", argument.name,
+                                         validate::describe(argument.dtype, layout.shape),
+                                         base::human_bytes(layout.bytes()), base::human_bytes(limit)));
+    result.push_back(std::move(layout));
+  }
+  return result;
 }
 
 device::Launch CandidateResolver::State::resolve(const CompiledLaunch& texts, const space::Config& config) const {

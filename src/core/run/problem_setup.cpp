@@ -76,6 +76,9 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
   job.reference = std::move(reference);
   std::tie(job.check_kernel, job.check_kernel_job) = std::move(check_kernel);
   job.tolerances = run_.resolver.tolerances();
+  job.check = run_.resolver.check_command();
+  job.check_at = spec::to_string(run_.spec.validate.check_at);
+  job.folder = run_.spec.path.parent_path();
   job.repeats = run_.spec.validate.repeat;
   job.measure = run_.spec.measure;
   job.warn = [this, warned = std::make_shared<std::set<std::string>>()](const std::string& text) {

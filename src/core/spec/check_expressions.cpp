@@ -85,7 +85,8 @@ class ExpressionChecker {
   void check_reference() const {
     const ReferenceSpec& reference = spec_.validate.reference;
     for (const Text& text : reference.options) check_template(text);
-    for (const Text& text : reference.command) check_template(text, problem_and_device_);
+    for (const auto* command : {&reference.command, &spec_.validate.check})
+      for (const Text& text : *command) check_template(text, problem_and_device_);
     if (reference.launch) check_launch(*reference.launch);
     for (const auto& [role, text] : reference.bindings) {
       if (base::find_named(spec_.args, text.text) || is_word_role(role)) continue;  // a word that the builtin knows

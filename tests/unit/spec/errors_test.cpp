@@ -205,6 +205,34 @@ TEST_CASE("arguments and launch") {
   CHECK(failure(good + "[[cases]]\nM = 1.5\n").find("M is integer in [problem], got float") != std::string::npos);
 }
 
+TEST_CASE("checks and inputs") {
+  refused("rtol = 1e-2", "check = []", "[]\n\n[measure]", "check is empty: give the words of a program's call");
+  refused("rtol = 1e-2", "check = \"a | b\"", "| b", "'|' would need a shell, and none is used");
+  refused("rtol = 1e-2", "check = \"run {BLOCK_M}\"", "BLOCK_M}\"\n\n[measure]", "'BLOCK_M' cannot be used in a text");
+  refused("rtol = 1e-2", "inputs = \"new\"", "\"new\"", "inputs: unknown word 'new'");
+  refused("reference = { kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }",
+          "reference = { file = \"naive.cu\" }\ninputs = \"fresh\"", "\"fresh\"",
+          "inputs = \"fresh\" needs a reference that can be computed for new inputs");
+  const Spec spec = parse(edited("rtol = 1e-2", "check = [\"python3\", \"check.py\", \"{M}\"]\ninputs = \"fresh\""));
+  CHECK(spec.validate.check.size() == 3);
+  CHECK(spec.validate.inputs == Inputs::fresh);
+  CHECK(validates(spec));
+}
+
+TEST_CASE("scratch buffers") {
+  const auto scratch = [&](const std::string& rest, const std::string& at, const std::string& message) {
+    refused("fill = \"zero\"", rest, at, message);
+  };
+  refused("role = \"inout\"\nfill = \"zero\"", "role = \"scratch\"\nfill = \"zero\"", "fill = \"zero\"",
+          "the scratch buffer 'C', whose contents nobody looks at, has no fill");
+  refused("role = \"inout\"\nfill = \"zero\"", "role = \"scratch\"\nzero = 1", "1\n\n[[args]]",
+          "zero: expected true or false");
+  scratch("zero = true", "zero = true", "zero is for buffers with role = \"scratch\"");
+  // With the only output gone, nothing is left to compare.
+  refused("role = \"inout\"\nfill = \"zero\"", "role = \"scratch\"", "{ kernel = \"naive\"",
+          "no argument has role out or inout, so there is nothing to validate");
+}
+
 TEST_CASE("constants") {
   const std::string scalar = "kind = \"scalar\"\ndtype = \"f32\"\nvalue = \"ALPHA * RASTER\"";
   const auto constant = [&](const std::string& rest, const std::string& at, const std::string& message) {

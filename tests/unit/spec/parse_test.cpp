@@ -100,9 +100,9 @@ TEST_CASE("the shape of a scratch buffer may name parameters") {
 
 TEST_CASE("a constant: data of a variable, or one value") {
   const Spec spec = parse(edited("kind = \"scalar\"\ndtype = \"f32\"\nvalue = \"ALPHA * RASTER\"",
-                           "kind = \"constant\"\ndtype = \"f32\"\nvalue = \"ALPHA * 2\"\n[[args]]\nname = \"w\"\n"
-                           "kind = \"constant\"\ndtype = \"f16\"\nshape = [\"M\", 3]\nfill = \"one\"\n"
-                           "symbol = \"ns::w<{BLOCK_M}>\""));
+                                 "kind = \"constant\"\ndtype = \"f32\"\nvalue = \"ALPHA * 2\"\n[[args]]\nname = \"w\"\n"
+                                 "kind = \"constant\"\ndtype = \"f16\"\nshape = [\"M\", 3]\nfill = \"one\"\n"
+                                 "symbol = \"ns::w<{BLOCK_M}>\""));
   REQUIRE(spec.args.size() == 4);
   CHECK(spec.args[2].kind == ArgKind::constant);
   CHECK(spec.args[2].value->text == "ALPHA * 2");
