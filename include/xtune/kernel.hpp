@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -74,6 +75,8 @@ struct Choice {
   /// Not empty: the measurement was taken with another driver than the device has now, and this names both. The
   /// configuration is valid, but its time, and that it is the best, may be out of date.
   std::string stale;
+  /// Bytes of each scratch buffer with this configuration: what a call passes must be at least as large.
+  std::map<std::string, std::uint64_t> scratch;
   std::vector<std::string> reasons;  ///< what was considered and why it was taken or not, a line each
 };
 const char* to_string(Choice::Kind kind) noexcept;  ///< "exact", "bucket", "nearest", "default"
@@ -118,6 +121,13 @@ class Kernel {
   /// Does now what the first call on this problem would do, but launches nothing: before a timed part, or before a
   /// stream is captured into a graph, during which a driver may refuse to load anything.
   void prepare(const Bindings& problem = {}) const;
+
+  /// Gives a constant of the spec (kind = "constant") its contents for all later calls of this kernel and its copies:
+  /// host data of the constant's type, which is copied; set_constant("filter", weights). Waits for what is queued in
+  /// the contexts that the kernel was called in, and must not run beside a call on another thread. A constant whose
+  /// spec gives a value or a file has that until then; others must be set before the first call. Throws
+  /// Error(invalid_argument) for a name that is no constant and for data that does not fit.
+  void set_constant(const std::string& constant, const Data& data) const;
 
   /// Waits until nothing is left to tune in the background. Throws Error(invalid_argument) in a callback of that
   /// tuning.
@@ -171,7 +181,9 @@ class TypedKernel<void(Arguments...)> {
   Choice choice(const Bindings& problem = {}) const { return kernel_.choice(problem); }  ///< as Kernel::choice
   void prepare(const Bindings& problem = {}) const { kernel_.prepare(problem); }         ///< as Kernel::prepare
   void wait() const { kernel_.wait(); }                                                  ///< as Kernel::wait
-  const std::string& name() const noexcept { return kernel_.name(); }                    ///< of the kernel
+  /// As Kernel::set_constant.
+  void set_constant(const std::string& constant, const Data& data) const { kernel_.set_constant(constant, data); }
+  const std::string& name() const noexcept { return kernel_.name(); }  ///< of the kernel
 
  private:
   struct Checked {};

@@ -72,10 +72,11 @@ struct MeasuredDevice {
 struct WinningArgument {
   /// What the kernel takes.
   enum class Kind {
-    buffer,     ///< a device pointer that the kernel reads
-    written,    ///< a device pointer that it writes, or reads and writes
-    scalar,     ///< a value
-    tensor_map  ///< a descriptor, which no call of Result::kernel can pass
+    buffer,      ///< a device pointer that the kernel reads
+    written,     ///< a device pointer that it writes, or reads and writes
+    scalar,      ///< a value
+    tensor_map,  ///< a descriptor, which no call of Result::kernel can pass
+    constant     ///< no argument of a call: a variable of the source
   };
   std::string name;                  ///< in the spec
   Kind kind = Kind::buffer;          ///< what the kernel takes

@@ -26,13 +26,16 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Shapes are over problem and device alone, so any one configuration serves.
+/// Of the buffers, then of the constants. Shapes are over problem and device alone, so any one configuration serves.
 std::vector<validate::ArgumentLayout> layouts_of(const spec::Spec& spec, const Bindings& problem,
                                                  const target::Target& target) {
   const space::Space space =
       space::Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
-  return resolve::CandidateResolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false)
-      .layouts();
+  const resolve::CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain,
+                                            false);
+  std::vector<validate::ArgumentLayout> layouts = resolver.layouts();
+  for (validate::ArgumentLayout& constant : resolver.constants()) layouts.push_back(std::move(constant));
+  return layouts;
 }
 
 void check_fits(const validate::ArgumentLayout& layout, std::size_t bytes, std::optional<DType> dtype,
@@ -177,6 +180,11 @@ OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const 
   check_limit(state.data, limit);
   attach_data(state, spec, layouts_of(spec, problem, target), problem, target.backend.name, scratch);
   if (!state.reference && !state.check) return check;
+  if (spec.validate.inputs == spec::Inputs::fresh)
+    throw Error(ErrorKind::invalid_argument,
+                spec.kernel.name +
+                    ": [validate] inputs = \"fresh\" and a reference or an output check in code exclude "
+                    "each other: code sees the inputs of the run's seed only");
   check.problem = problem;
   check.buffers = fill_all(layouts_of(spec, problem, target), spec.search.seed);
   check.holds = state.check;

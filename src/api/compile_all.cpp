@@ -100,6 +100,9 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
         build->build.artifact.key = own.key;
         build->build.launch = own.launch;
         build->build.scalars = resolver.scalars(setting.space.at(*indices[i]));
+        for (const validate::ArgumentLayout& layout : resolver.scratch(setting.space.at(*indices[i])))
+          build->build.scratch_bytes.push_back(layout.bytes());
+        build->build.constants = resolver.constants();
         Access::build(answer) = std::move(build);
       }
       take(std::move(own), answer);

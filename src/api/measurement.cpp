@@ -20,6 +20,7 @@ namespace {
 WinningArgument::Kind kind_of(const spec::ArgSpec& argument) {
   if (argument.kind == spec::ArgKind::scalar) return WinningArgument::Kind::scalar;
   if (argument.kind == spec::ArgKind::tensor_map) return WinningArgument::Kind::tensor_map;
+  if (argument.kind == spec::ArgKind::constant) return WinningArgument::Kind::constant;
   return argument.role == spec::ArgRole::in ? WinningArgument::Kind::buffer : WinningArgument::Kind::written;
 }
 
@@ -27,11 +28,18 @@ std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve:
                                           const space::Config& config) {
   const Bindings names = resolver.bindings(config);
   const std::vector<validate::ArgumentLayout> layouts = resolver.layouts();
-  std::size_t next = 0;
+  const std::vector<validate::ArgumentLayout> constants = resolver.constants();
+  const std::vector<validate::ArgumentLayout> scratch = resolver.scratch(config);
+  std::size_t next = 0, next_constant = 0, next_scratch = 0;
   std::vector<WinningArgument> arguments;
   for (const spec::ArgSpec& from : spec.args) {
     WinningArgument argument{from.name, kind_of(from), from.dtype, {}, "", {}};
-    if (from.kind != spec::ArgKind::scalar) argument.shape = layouts.at(next++).shape;
+    if (from.kind == spec::ArgKind::constant)
+      argument.shape = constants.at(next_constant++).shape;
+    else if (from.role == spec::ArgRole::scratch)
+      argument.shape = scratch.at(next_scratch++).shape;
+    else if (from.kind != spec::ArgKind::scalar)
+      argument.shape = layouts.at(next++).shape;
     if (from.kind == spec::ArgKind::scalar) argument.value = from.value->text;
     if (dispatch::is_filled(spec, from))
       argument.filled =

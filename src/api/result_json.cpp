@@ -96,7 +96,8 @@ Measurement measurement_from(const Json& json, const std::string& name) {
   return measurement_form.from_json(json);
 }
 
-constexpr auto argument_words = base::enum_words<WinningArgument::Kind>("buffer", "written", "scalar", "tensor_map");
+constexpr auto argument_words =
+    base::enum_words<WinningArgument::Kind>("buffer", "written", "scalar", "tensor_map", "constant");
 
 Ordered argument_json(const WinningArgument& argument) {
   Ordered json{

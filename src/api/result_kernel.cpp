@@ -4,6 +4,7 @@
 #include "backends/backend.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/space/expression.hpp"
+#include "dispatch/constants.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "xtune/kernel.hpp"
 #include "xtune/result.hpp"
@@ -37,6 +38,9 @@ spec::ArgSpec spec_of(const WinningArgument& from) {
       return argument;
     case WinningArgument::Kind::tensor_map:
       argument.kind = spec::ArgKind::tensor_map;
+      break;
+    case WinningArgument::Kind::constant:
+      argument.kind = spec::ArgKind::constant;
       break;
     case WinningArgument::Kind::written:
       argument.role = spec::ArgRole::inout;
@@ -94,6 +98,7 @@ Kernel Result::kernel(bool checked) const {
                     kernel_name));
   dispatch::Parts parts;
   parts.spec = spec_of(*this);
+  dispatch::require_no_constants(parts.spec);
   parts.runtime = backend::make_backend(device.backend)->open_runtime();
   Choice choice;
   choice.kind = Choice::Kind::exact;

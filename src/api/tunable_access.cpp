@@ -59,7 +59,8 @@ class Table {
 spec::ArgSpec& input_named(spec::Spec& spec, const std::string& name) {
   std::vector<std::string> names;
   for (spec::ArgSpec& each : spec.args) {
-    if (each.kind != spec::ArgKind::buffer || each.role == spec::ArgRole::out) continue;
+    const bool is_data = each.kind == spec::ArgKind::buffer || (each.kind == spec::ArgKind::constant && !each.value);
+    if (!is_data || !spec::is_input(each.role)) continue;
     if (each.name == name) return each;
     names.push_back(each.name);
   }
@@ -91,8 +92,8 @@ spec::Spec spec_of(const Tunable& tunable, const std::string& backend) {
     }
   }
   const bool judged = state.reference || state.check;
-  if (judged && std::all_of(spec.args.begin(), spec.args.end(),
-                            [](const spec::ArgSpec& a) { return a.role == spec::ArgRole::in; }))
+  if (judged &&
+      std::none_of(spec.args.begin(), spec.args.end(), [](const spec::ArgSpec& a) { return spec::is_output(a.role); }))
     throw Error(ErrorKind::invalid_spec,
                 name + ": there is a reference or a check, but no argument is an output or inout");
   return spec;

@@ -43,6 +43,12 @@ Tunable& Tunable::inout(const std::string& name, DType dtype, const Shape& shape
   return this->data(name, data);
 }
 
+Tunable& Tunable::scratch(const std::string& name, DType dtype, const Shape& shape, bool zero) {
+  built().args.push_back(buffer(name, dtype, shape, "scratch"));
+  if (zero) built().args.back().emplace_back("zero", "true");
+  return *this;
+}
+
 Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& value) {
   require_dtype(dtype);
   built().args.push_back({{"name", spec::toml_string(name)},
@@ -50,6 +56,15 @@ Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& va
                           {"dtype", spec::toml_string(to_string(dtype))},
                           {"value", spec::toml_string(value.text())}});
   return *this;
+}
+
+Tunable& Tunable::constant(const std::string& name, DType dtype, const Shape& shape, const Data& data) {
+  require_dtype(dtype);
+  built().args.push_back({{"name", spec::toml_string(name)},
+                          {"kind", "\"constant\""},
+                          {"dtype", spec::toml_string(to_string(dtype))},
+                          {"shape", toml_array(shape.extents())}});
+  return this->data(name, data);
 }
 
 Tunable& Tunable::data(const std::string& argument, const Data& data) {

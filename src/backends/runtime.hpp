@@ -27,11 +27,18 @@ class Contexts {
   virtual device::DeviceInfo device() = 0;
 };
 
+/// Memory of a module, as long as that.
+struct LoadedVariable {
+  void* address = nullptr;
+  std::size_t bytes = 0;
+};
+
 /// A kernel in the current context.
 struct LoadedKernel {
   void* handle = nullptr;
   /// Bytes of each parameter in kernel order; nullopt: the driver does not tell.
   std::optional<std::vector<std::size_t>> parameter_bytes;
+  std::vector<LoadedVariable> variables{};  ///< of the artifact, in its order
 };
 
 /// Thread-safe.
@@ -60,6 +67,9 @@ class ForeignMemory {
   virtual bool is_capturing(void* stream) noexcept = 0;
   /// Waits for the stream, then copies. Throws Error(unavailable).
   virtual void read(void* host, const void* device, std::size_t bytes, void* stream) = 0;
+  /// Waits for all that is queued in the current context, to which the memory belongs, then copies. Throws
+  /// Error(unavailable).
+  virtual void write(void* device, const void* host, std::size_t bytes) = 0;
   /// Waits for all that is queued in the memory's own context, whichever the thread has, then copies. Throws
   /// Error(invalid_argument) for an address that is no memory of a device, and where there are fewer bytes behind it;
   /// Error(unavailable) where the driver cannot.

@@ -107,6 +107,7 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   std::size_t scalars = 0;
   for (const spec::ArgSpec& argument : spec.args) {
     if (argument.kind == spec::ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");
+    if (argument.kind == spec::ArgKind::constant) continue;
     const bool scalar = argument.kind == spec::ArgKind::scalar;
     if (is_filled(spec, argument)) {
       routes_.push_back(~static_cast<int>(filled_.size()));
@@ -130,7 +131,8 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
 std::vector<std::size_t> ArgumentPlan::sizes() const {
   std::vector<std::size_t> sizes;
   for (const spec::ArgSpec& argument : spec_.args)
-    sizes.push_back(argument.kind == spec::ArgKind::scalar ? size_of(argument.dtype) : sizeof(void*));
+    if (argument.kind != spec::ArgKind::constant)
+      sizes.push_back(argument.kind == spec::ArgKind::scalar ? size_of(argument.dtype) : sizeof(void*));
   return sizes;
 }
 
@@ -240,11 +242,17 @@ void ArgumentPlan::check_sizes(const detail::Binding& binding, const void* const
   }
 }
 
-std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, const device::DeviceInfo& device) const {
+std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, const device::DeviceInfo& device,
+                                                      const std::vector<std::uint64_t>& scratch_bytes) const {
   const Bindings facts = device::device_facts(device);
   const space::Lookup names = spec::lookup_names(problem, facts);
   std::vector<std::uint64_t> bytes;
+  std::size_t scratch = 0;
   for (const spec::ArgSpec* argument : passed_) {
+    if (argument->role == spec::ArgRole::scratch) {
+      bytes.push_back(scratch < scratch_bytes.size() ? scratch_bytes[scratch++] : 0);
+      continue;
+    }
     std::uint64_t total = argument->kind == spec::ArgKind::buffer ? size_of(argument->dtype) : 0;
     for (const spec::Text& text : argument->shape) {
       const std::int64_t extent = spec::evaluate_integer(text, names);

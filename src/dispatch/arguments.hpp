@@ -73,8 +73,10 @@ class ArgumentPlan {
   void check_types(const detail::Signature& signature) const;
   /// Scalars that tell the same size must agree, with each other and with what is fixed.
   void check_sizes(const detail::Binding& binding, const void* const* values) const;
-  /// What each passed buffer holds at least; 0 for scalars. Throws Error(invalid_argument) for a shape that is none.
-  std::vector<std::uint64_t> buffer_bytes(const Bindings& problem, const device::DeviceInfo& device) const;
+  /// What each passed buffer holds at least; 0 for scalars. scratch_bytes: of the configuration's scratch buffers;
+  /// empty: not known. Throws Error(invalid_argument) for a shape that is none.
+  std::vector<std::uint64_t> buffer_bytes(const Bindings& problem, const device::DeviceInfo& device,
+                                          const std::vector<std::uint64_t>& scratch_bytes) const;
   /// accessible: what the runtime says of the address.
   void check_memory(std::size_t index, const void* address, std::uint64_t needed,
                     std::optional<std::size_t> accessible) const;

@@ -10,6 +10,20 @@
 
 namespace xtune::dispatch {
 
+std::map<std::string, std::uint64_t> scratch_of(const spec::Spec& spec, const Bindings& problem,
+                                                const device::DeviceInfo& device, const Bindings& config) {
+  std::map<std::string, std::uint64_t> bytes;
+  const auto is_scratch = [](const spec::ArgSpec& argument) { return argument.role == spec::ArgRole::scratch; };
+  if (std::none_of(spec.args.begin(), spec.args.end(), is_scratch)) return bytes;
+  const space::Space space =
+      space::Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
+  space::Config values;
+  for (const space::Parameter& parameter : spec.parameters) values.push_back(config.at(parameter.name));
+  const resolve::CandidateResolver resolver(spec, space, problem, device, device.arch, "", false);
+  for (const validate::ArgumentLayout& layout : resolver.scratch(values)) bytes.emplace(layout.name, layout.bytes());
+  return bytes;
+}
+
 Builder::Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
                  std::function<std::unique_ptr<build::Toolchain>()> open, std::function<void(const std::string&)> say)
     : cache_(std::move(store)), bundle_(std::move(bundle)), open_(std::move(open)), say_(std::move(say)) {}
@@ -69,6 +83,9 @@ Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bi
     const resolve::CandidateResolver resolver = resolver_for(archs.front(), "");
     build.launch = resolver.launch(config);
     build.scalars = resolver.scalars(config);
+    for (const validate::ArgumentLayout& layout : resolver.scratch(config))
+      build.scratch_bytes.push_back(layout.bytes());
+    build.constants = resolver.constants();
   }
   const auto stored = [&](const std::string& arch, const std::string& fingerprint) {
     const resolve::CandidateResolver resolver = resolver_for(arch, fingerprint);

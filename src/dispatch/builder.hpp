@@ -22,7 +22,13 @@ struct Build {
   build::Artifact artifact;
   device::Launch launch;
   std::vector<measure::ScalarArgument> scalars;  ///< all of the spec's, in kernel order
+  std::vector<std::uint64_t> scratch_bytes{};    ///< of each scratch buffer, in kernel order
+  std::vector<validate::ArgumentLayout> constants{};
 };
+
+/// Bytes of each scratch buffer. Throws CandidateFailure(rejected) for one that no device of this kind can hold.
+std::map<std::string, std::uint64_t> scratch_of(const spec::Spec& spec, const Bindings& problem,
+                                                const device::DeviceInfo& device, const Bindings& config);
 
 /// The store has no such artifact, and nothing may or can compile it.
 struct NotStored : Error {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -44,6 +45,12 @@ std::uint64_t limit(const char* name, std::uint64_t usual, const std::function<v
 std::unique_ptr<Capture> Capture::from_environment(const spec::Spec& spec, const ArgumentPlan& plan, Narrow narrow,
                                                    std::function<void(const std::string&)> say) {
   if (!names(environment("XTUNE_CAPTURE"), spec.kernel.name)) return nullptr;
+  if (std::any_of(spec.args.begin(), spec.args.end(),
+                  [](const spec::ArgSpec& argument) { return argument.kind == spec::ArgKind::constant; })) {
+    say(spec.kernel.name +
+        ": its launches are not captured: the contents of its constants are not among the arguments");
+    return nullptr;
+  }
   return std::unique_ptr<Capture>(new Capture(spec, plan, std::move(narrow), std::move(say)));
 }
 
@@ -89,7 +96,7 @@ void Capture::read_all(backend::Runtime& runtime, void* stream, const void* cons
       if (!after) into[i].assign(static_cast<const char*>(values[i]), size_of(argument.dtype));
       continue;
     }
-    if (argument.role == (after ? spec::ArgRole::in : spec::ArgRole::out)) continue;
+    if (!(after ? spec::is_output(argument.role) : spec::is_input(argument.role))) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);
     if (const auto has = runtime.accessible_bytes(address, bytes[i]); has && *has < bytes[i])
@@ -123,7 +130,7 @@ int Capture::around(backend::Runtime& runtime, void* stream, const void* const* 
     captured.problem = problem();
     if (seen_.contains(captured.problem)) return;
     device = runtime.device();
-    bytes = plan_.buffer_bytes(captured.problem, device);
+    bytes = plan_.buffer_bytes(captured.problem, device, {});
     wanted = wants(captured.problem, bytes);
     if (wanted) read_all(runtime, stream, values, bytes, false, captured.before);
   });

@@ -172,6 +172,7 @@ class Writer {
         write_scalar(node, argument, launch_.before[i]);
         continue;
       }
+      if (argument.role == spec::ArgRole::scratch) continue;
       spec::TomlNode shape;  // as it was: what it depends on may be another device's
       shape.kind = spec::TomlNode::Kind::array;
       for (const std::uint64_t extent : shape_of(argument))

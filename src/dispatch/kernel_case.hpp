@@ -22,4 +22,13 @@ struct KernelState::Case {
   bool has_failed(const Bindings& config) const { return failure && failure->configs.contains(config); }
 };
 
+/// Calls of this key throw that, as long as nothing else is put in its place.
+inline dispatch::Prepared refused(const dispatch::Key& key, const std::string& why) {
+  dispatch::Prepared entry;
+  entry.key = key;
+  entry.as_passed = false;
+  entry.refusal = why;
+  return entry;
+}
+
 }  // namespace xtune::detail

@@ -76,7 +76,7 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
 
 Prepared KernelState::load(const Key& key, const Bindings& problem, const device::DeviceInfo& device,
                            const dispatch::Build& build) {
-  const backend::LoadedKernel loaded = runtime_.load(build.artifact, build.launch);
+  const backend::LoadedKernel loaded = constants_.load(build, runtime_);
   if (loaded.parameter_bytes && *loaded.parameter_bytes != plan_.sizes())
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("kernel '{}' takes parameters of [{}] bytes, but the spec's args are [{}] bytes", name(),
@@ -87,7 +87,7 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const device
   prepared.launch = build.launch;
   prepared.as_passed = plan_.filled_scalars().empty();
   for (const std::size_t scalar : plan_.filled_scalars()) prepared.filled.push_back(build.scalars.at(scalar));
-  if (settings_.checked) prepared.bytes = plan_.buffer_bytes(problem, device);
+  if (settings_.checked) prepared.bytes = plan_.buffer_bytes(problem, device, build.scratch_bytes);
   return prepared;
 }
 
@@ -164,7 +164,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
       found = case_of(problem);
     }
     if (tuning && settings_.policy == Policy::tune_in_background && !found.refusal.empty()) {
-      refuse(key, found.refusal);
+      table_.put(refused(key, found.refusal));
       tune_in_background(key, problem);
     }
     Prepared prepared = make(key, found);
@@ -200,7 +200,9 @@ Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
   if (!parts_.fixed) {
     Case found = case_of(problem);
     if (!found.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, found.refusal);
-    return std::move(found.selection.choice);
+    Choice choice = std::move(found.selection.choice);
+    choice.scratch = dispatch::scratch_of(found.spec, problem, found.device, choice.config);
+    return choice;
   }
   require_fixed(problem);
   return parts_.fixed->choice;

@@ -22,6 +22,7 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
                 [this](const std::string& text) { say(text); }),
       builder_(base::chosen_store(settings_.store), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,
                [this](const std::string& text) { say(text); }),
+      constants_(parts_.spec),
       capture_(parts_.fixed ? nullptr
                             : dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow,
                                                                   [this](const std::string& text) { say(text); })) {}

@@ -18,6 +18,7 @@
 #include "dispatch/background.hpp"
 #include "dispatch/builder.hpp"
 #include "dispatch/capture.hpp"
+#include "dispatch/constants.hpp"
 #include "dispatch/selector.hpp"
 #include "dispatch/table.hpp"
 #include "dispatch/tuned.hpp"
@@ -67,6 +68,9 @@ class KernelState {
   Choice choice(const Binding& binding, const Bindings& sizes);
   void prepare(const Binding& binding, const Bindings& sizes);
   void wait();
+  void set_constant(const std::string& constant, std::optional<DType> dtype, std::span<const std::byte> contents) {
+    constants_.set(constant, dtype, contents, runtime_);
+  }
   /// Waits for the stream of the current context. Throws Error(unavailable).
   void wait_for(void* stream);
   /// For who holds the last reference. Where that is a callback of the background's tuning, another thread waits for
@@ -94,7 +98,6 @@ class KernelState {
   bool wants_tuning(const Case& found) const;
   void tune(const Bindings& problem);
   void take(const Bindings& problem, const device::DeviceInfo& device, dispatch::Tuned tuned);
-  void refuse(const dispatch::Key& key, const std::string& why);
   void tune_in_background(const dispatch::Key& key, const Bindings& problem);
   std::shared_ptr<const dispatch::Failure> failure_of(const Bindings& problem, const device::DeviceInfo& device);
   int launch(const dispatch::Prepared& entry, void* stream, const void* const* values) const noexcept;
@@ -114,9 +117,11 @@ class KernelState {
   std::atomic<const ArgumentType*> fitting_{nullptr};  ///< the types of the last call that was found right
   std::mutex preparing_;
   std::atomic<std::thread::id> preparer_{};  ///< who holds it
-  std::mutex failures_mutex_;
-  std::map<std::pair<std::string, Bindings>, std::shared_ptr<const dispatch::Failure>>
-      failures_;  ///< by kind of device
+  dispatch::Constants constants_;
+  struct Failures {
+    std::mutex mutex;
+    std::map<std::pair<std::string, Bindings>, std::shared_ptr<const dispatch::Failure>> by_device;  ///< by its kind
+  } failures_;
   std::atomic<bool> told_not_kept_{false};
   std::mutex bindings_mutex_;
   std::map<Bindings, std::shared_ptr<const Binding>> bindings_;

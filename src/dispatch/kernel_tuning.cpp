@@ -34,8 +34,8 @@ void KernelState::take(const Bindings& problem, const device::DeviceInfo& device
     if (tuned.failed.empty() || stop_.stop_requested()) return;
     auto failure = std::make_shared<const dispatch::Failure>(dispatch::Failure{
         std::move(tuned.failed), fmt::format("{}, {}: {}", name(), space::shown_text(problem), tuned.failures)});
-    const std::lock_guard lock(failures_mutex_);
-    failures_.insert_or_assign({device.arch + "\n" + device.name, problem}, std::move(failure));
+    const std::lock_guard lock(failures_.mutex);
+    failures_.by_device.insert_or_assign({device.arch + "\n" + device.name, problem}, std::move(failure));
     return;
   }
   if (tuned.not_kept.empty()) return;
@@ -48,18 +48,9 @@ void KernelState::take(const Bindings& problem, const device::DeviceInfo& device
 
 std::shared_ptr<const dispatch::Failure> KernelState::failure_of(const Bindings& problem,
                                                                  const device::DeviceInfo& device) {
-  const std::lock_guard lock(failures_mutex_);
-  const auto found = failures_.find({device.arch + "\n" + device.name, problem});
-  return found == failures_.end() ? nullptr : found->second;
-}
-
-/// Calls for it throw that, until something else is put in its place.
-void KernelState::refuse(const Key& key, const std::string& why) {
-  Prepared refused;
-  refused.key = key;
-  refused.as_passed = false;
-  refused.refusal = why;
-  table_.put(std::move(refused));
+  const std::lock_guard lock(failures_.mutex);
+  const auto found = failures_.by_device.find({device.arch + "\n" + device.name, problem});
+  return found == failures_.by_device.end() ? nullptr : found->second;
 }
 
 void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
@@ -69,7 +60,7 @@ void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
       tune(problem);
       if (!stop_.stop_requested()) table_.put(make(key, case_of(problem)));
     } catch (const dispatch::ProvenWrong& error) {
-      refuse(key, error.what());
+      table_.put(refused(key, error.what()));
     } catch (const std::exception& error) {
       say(fmt::format("{}, {}: what was tuned is not used: {}", name(), space::shown_text(problem), error.what()));
     }

@@ -71,11 +71,22 @@ constexpr auto launch_form = fields::object<Launch>(
     required("grid", &Launch::grid), required("block", &Launch::block), required("cluster", &Launch::cluster),
     required("shared_bytes", &Launch::shared_bytes), optional("call", &Launch::call, call_form));
 
+struct BytesForm {
+  static void write(Json& json, const std::vector<std::byte>& bytes) {
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    json = Json::binary(std::vector<std::uint8_t>(begin, begin + bytes.size()));
+  }
+  static void read(const Json& json, std::vector<std::byte>& bytes) {
+    const auto from = std::as_bytes(std::span(static_cast<const std::vector<std::uint8_t>&>(json.get_binary())));
+    bytes.assign(from.begin(), from.end());
+  }
+};
+
 constexpr auto layout_form = fields::object<ArgumentLayout>(
     required("name", &ArgumentLayout::name), required("role", &ArgumentLayout::role),
     required("dtype", &ArgumentLayout::dtype, dtype_form), required("shape", &ArgumentLayout::shape),
     required("fill", &ArgumentLayout::fill), required("file", &ArgumentLayout::file, fields::path),
-    required("at", &ArgumentLayout::at));
+    required("at", &ArgumentLayout::at), optional("value", &ArgumentLayout::value, BytesForm()));
 
 struct FileForm {
   static void write(Json& json, const build::KeyedFile& file) {
@@ -95,7 +106,8 @@ constexpr auto request_form = fields::object<Request>(
     required("include_dirs", &Request::include_dirs), required("entry", &Request::entry),
     required("options", &Request::options), required("defines", &Request::defines), required("arch", &Request::arch),
     required("sanitize", &Request::sanitize), required("folder", &Request::folder),
-    required("toolchain", &Request::toolchain), required("files", &Request::files, fields::Nullable{files_form}));
+    required("toolchain", &Request::toolchain), optional("variables", &Request::variables),
+    required("files", &Request::files, fields::Nullable{files_form}));
 
 constexpr auto reference_form = fields::object<ReferencePlan>(
     required("kind", &ReferencePlan::kind), required("at", &ReferencePlan::at), required("name", &ReferencePlan::name),
@@ -104,7 +116,9 @@ constexpr auto reference_form = fields::object<ReferencePlan>(
     required("command", &ReferencePlan::command), required("folder", &ReferencePlan::folder, fields::path),
     required("artifact", &ReferencePlan::artifact, artifact_form),
     required("launch", &ReferencePlan::launch, launch_form),
-    required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form));
+    required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form),
+    required("constants", &ReferencePlan::constants),
+    required("scratch", &ReferencePlan::scratch, fields::List{layout_form}));
 
 constexpr auto rule_form = fields::object<ToleranceRule>(
     required("ratio", &ToleranceRule::max_mismatched_ratio), required("outlier_factor", &ToleranceRule::outlier_factor),
@@ -135,26 +149,35 @@ constexpr auto compile_answer_form = fields::object<CompileAnswer>(
     required("warning", &CompileAnswer::warning));
 
 struct ArgumentForm : fields::Nullable<decltype(layout_form)> {
-  void write(Json& json, const ArgumentPlan& plan) const { Nullable::write(json, plan.buffer); }
-  void read(const Json& json, ArgumentPlan& plan) const { Nullable::read(json, plan.buffer); }
+  void write(Json& json, const ArgumentPlan& plan) const {
+    plan.scratch ? void(json = true) : Nullable::write(json, plan.buffer);
+  }
+  void read(const Json& json, ArgumentPlan& plan) const {
+    plan.scratch = json.is_boolean();
+    if (!plan.scratch) Nullable::read(json, plan.buffer);
+  }
 };
 constexpr auto open_job_form = fields::object<OpenJob>(
     fields::Constant{"do", "open"}, required("backend", &OpenJob::backend), required("device", &OpenJob::device),
     required("cache", &OpenJob::cache, fields::path), required("scratch", &OpenJob::scratch, fields::path),
     required("seed", &OpenJob::seed), required("sanitize", &OpenJob::sanitize),
     required("arguments", &OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
+    required("constants", &OpenJob::constants, fields::List{layout_form}),
     required("reference", &OpenJob::reference, reference_form),
     required("tolerances", &OpenJob::tolerances, fields::List{named_rule_form}),
     required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),
-    required("repeats", &OpenJob::repeats), required("outputs", &OpenJob::outputs, fields::path),
-    required("measure", &OpenJob::measure, measure_form));
+    required("check", &OpenJob::check), required("check_at", &OpenJob::check_at),
+    required("folder", &OpenJob::folder, fields::path), required("repeats", &OpenJob::repeats),
+    required("outputs", &OpenJob::outputs, fields::path), required("measure", &OpenJob::measure, measure_form));
 
 constexpr auto incumbent_form = fields::object<measure::Incumbent>(
     required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));
 constexpr auto bench_job_form = fields::object<BenchJob>(
     fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
     required("launch", &BenchJob::launch, launch_form), required("scalars", &BenchJob::scalars, scalars_form),
-    optional("incumbent", &BenchJob::incumbent, incumbent_form));
+    optional("incumbent", &BenchJob::incumbent, incumbent_form),
+    required("scratch", &BenchJob::scratch, fields::List{layout_form}),
+    optional("inputs_seed", &BenchJob::inputs_seed));
 
 constexpr auto telemetry_form =
     fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};

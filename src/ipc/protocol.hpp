@@ -50,9 +50,11 @@ struct CompileAnswer {
   std::uint64_t peak_bytes = 0;  ///< memory that the worker and its largest child have held so far; 0: not told
 };
 
-/// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar whose value comes with each job.
+/// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar or a scratch buffer, whose value
+/// or layout comes with each job.
 struct ArgumentPlan {
-  std::optional<validate::ArgumentLayout> buffer;  ///< unset: a scalar
+  std::optional<validate::ArgumentLayout> buffer;  ///< unset: a scalar or scratch
+  bool scratch = false;
 };
 
 /// How the worker gets the expected outputs.
@@ -70,6 +72,9 @@ struct ReferencePlan {
   std::shared_ptr<const CompileJob> compile_job;            ///< kernel: how that is made; not sent to a worker
   device::Launch launch;                                    ///< kernel
   std::vector<measure::ScalarArgument> scalar_arguments;    ///< kernel
+  /// Kernel: which of the job's constants its artifact's variables are.
+  std::vector<std::size_t> constants{};
+  std::vector<validate::ArgumentLayout> scratch{};  ///< kernel: its scratch buffers
 };
 
 /// Driver to bench worker, once per problem and per worker process: prepare inputs and buffers.
@@ -81,13 +86,17 @@ struct OpenJob {
   std::uint64_t seed = 1;
   bool sanitize = false;  ///< buffers end where the argument ends: a guard zone would hide a bad access
   std::vector<ArgumentPlan> arguments;
+  std::vector<validate::ArgumentLayout> constants{};  ///< what the variables of each artifact hold, in their order
   ReferencePlan reference;
   /// Where each validating launch leaves its outputs (expected_files.hpp); empty: nowhere.
   std::filesystem::path outputs;
   std::optional<build::Artifact> check_kernel;         ///< without its image; unset: everything is checked on the host
   std::shared_ptr<const CompileJob> check_kernel_job;  ///< how that is made; not sent to a worker
   std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances;  ///< per output argument
-  int repeats = 0;  ///< more validating launches, whose output bits must be the same
+  std::vector<std::string> check{};  ///< argv of a command that judges the outputs; empty: none
+  std::string check_at{};            ///< its place in the spec
+  std::filesystem::path folder{};    ///< the spec's, in which it is started
+  int repeats = 0;                   ///< more validating launches, whose output bits must be the same
   spec::MeasureSpec measure;
   std::function<void(const std::string&)> warn = {};  ///< told what the user should know; not sent to a worker
 };
@@ -106,6 +115,8 @@ struct BenchJob {
   std::optional<measure::Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
   Bindings config = {};                              ///< for services that tell somebody; not sent to a worker
   std::function<CompileJob()> compile_job = {};      ///< how the artifact is made; not sent to a worker
+  std::vector<validate::ArgumentLayout> scratch{};   ///< in kernel order
+  std::optional<std::uint64_t> inputs_seed{};        ///< set: new inputs are drawn by it first
 };
 /// What a program reports beside its time: the metric, and its value at each of the samples.
 using Reported = std::vector<std::pair<std::string, std::vector<double>>>;

@@ -30,8 +30,7 @@ constexpr double builtin_reference_share = 20;
 constexpr std::uint64_t long_wait_ms = 5000;
 
 double reference_timeout_s(const OpenJob& problem) {
-  const bool kernel = problem.reference.kind == spec::ReferenceSpec::Kind::kernel;
-  return problem.measure.timeout_s * (kernel ? kernel_reference_share : builtin_reference_share);
+  return problem.measure.timeout_s * reference_timeout_factor(problem.reference.kind);
 }
 
 /// The reference took its worker down, or took too long.
@@ -142,6 +141,10 @@ bool answered_as_missing(const Error& error, const std::function<void(Answer)>& 
 }
 
 }  // namespace
+
+double reference_timeout_factor(spec::ReferenceSpec::Kind kind) noexcept {
+  return kind == spec::ReferenceSpec::Kind::kernel ? kernel_reference_share : builtin_reference_share;
+}
 
 PooledCompileService::PooledCompileService(base::EventLoop& loop, std::size_t jobs, WorkerCommand command,
                                            std::function<std::uint64_t()> available_bytes)

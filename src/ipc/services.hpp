@@ -14,6 +14,12 @@
 
 namespace xtune::ipc {
 
+/// How often the benchmark of one configuration calls the spec's check: after the first launch and after the last one.
+/// Each call may take [measure] timeout_s.
+inline constexpr int check_calls = 2;
+/// So many times [measure] timeout_s a reference may take.
+double reference_timeout_factor(spec::ReferenceSpec::Kind kind) noexcept;
+
 /// Compiles asynchronously, several jobs at once. A compiler that crashes, hangs or refuses answers with an outcome; an
 /// Error of xtune's own (no compiler here, unknown architecture) comes out of the event loop.
 class CompileService {

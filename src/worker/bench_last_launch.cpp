@@ -8,11 +8,11 @@
 namespace xtune::worker {
 namespace {
 
-void say_when(ipc::BenchAnswer& answer) {
-  answer.message +=
-      "; the first launch was right, and one after the measured launches was not: does the kernel rely on what only "
-      "the first launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
-}
+constexpr const char* late_words =
+    "; the first launch was right, and one after the measured launches was not: does the kernel rely on what only "
+    "the first launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
+
+void say_when(ipc::BenchAnswer& answer) { answer.message += late_words; }
 
 }  // namespace
 
@@ -21,13 +21,15 @@ void BenchSession::poison_outputs(BufferSet& set, validate::Poison poison) {
 }
 
 /// The sets' outputs hold `poison` and the opposite one in turn.
-bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, validate::Poison poison,
-                                            ipc::BenchAnswer& answer) {
+bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, ScratchBuffers& scratch, int launches,
+                                            validate::Poison poison, ipc::BenchAnswer& answer) {
+  scratch.renew();
   for (BufferSet& set : sets_) {
     poison_outputs(set, poison);
     poison = poison == validate::Poison::high ? validate::Poison::low : validate::Poison::high;
   }
   sampler.run_on(std::max(launches, static_cast<int>(sets_.size())));
+  if (!scratch.check_guards(answer)) return false;
   for (BufferSet& set : sets_)
     if (!judge_outputs(set, answer)) return false;
   return true;
@@ -35,15 +37,19 @@ bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, vali
 
 /// Launched one behind the other as in a sample, then once. A kernel that is right every second time is caught: with
 /// one set the judged launches follow each other, with several sets all of them are judged.
-bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler, ipc::BenchAnswer& answer) {
+bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler, ScratchBuffers& scratch,
+                                     ipc::BenchAnswer& answer) {
   if (program.times_itself()) {
     program.check_last_run();
     return true;
   }
-  const bool right = judge_launch_of_all_sets(sampler, sampler.launches(), validate::Poison::high, answer) &&
-                     (sets_.size() > 1 || judge_launch_of_all_sets(sampler, 1, validate::Poison::low, answer));
+  const bool right = judge_launch_of_all_sets(sampler, scratch, sampler.launches(), validate::Poison::high, answer) &&
+                     (sets_.size() > 1 || judge_launch_of_all_sets(sampler, scratch, 1, validate::Poison::low, answer));
   if (right) {
-    leave_outputs("last");
+    answer.stage = "validate";
+    check_.judge(sets_[0], late_words);
+    answer.stage = "measure";
+    leave_outputs(job_, arguments_, sets_[0], "last");
     return true;
   }
   answer.stage = "validate";
@@ -75,10 +81,16 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
     if (contenders.size() == 1) answer.failed = 0;
   }
   for (at = 0; verdict.outcome == Outcome::ok && at < contenders.size(); ++at) {
+    if (!constants_.check(*contenders[at]->program, verdict)) {
+      answer.failed = at;
+      break;
+    }
     if (contenders[at]->program->times_itself()) continue;  // judged after its last run
     Sampler& sampler = contenders[at]->sampler;
-    if (judge_launch_of_all_sets(sampler, sampler.launches(), validate::Poison::high, verdict)) {
-      leave_outputs(ipc::launch_of_round(at));
+    if (judge_launch_of_all_sets(sampler, *contenders[at]->scratch, sampler.launches(), validate::Poison::high,
+                                 verdict)) {
+      check_.judge(sets_[0], late_words);
+      leave_outputs(job_, arguments_, sets_[0], ipc::launch_of_round(at));
       continue;
     }
     say_when(verdict);

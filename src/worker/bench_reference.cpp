@@ -26,6 +26,12 @@ void store(SealedMemory& memory, std::span<const std::byte> bytes) {
   std::copy(bytes.begin(), bytes.end(), memory.writable().begin());
 }
 
+void require_guards_kept(const ipc::ReferencePlan& plan, const std::optional<GuardDamage>& damage) {
+  if (damage)
+    throw Error(ErrorKind::invalid_spec,
+                fmt::format("the reference kernel '{}' wrote {} {}", plan.name, damage->where, damage->argument));
+}
+
 }  // namespace
 
 TestArgument& BenchSession::output_named(const std::string& name) {
@@ -35,17 +41,29 @@ TestArgument& BenchSession::output_named(const std::string& name) {
               "the reference describes output '" + name + "', and no argument of role out or inout has that name");
 }
 
+void BenchSession::renew_inputs(std::uint64_t seed) {
+  if (prepared_.fresh_inputs && seed == job_.seed) return;
+  prepared_.fresh_inputs = true;
+  job_.seed = seed;
+  contenders_.clear();
+  device_check_.reset();
+  prepared_.reference = false;
+  for (TestArgument& argument : arguments_) argument = filled_argument(argument.layout, seed);
+  constants_ = Constants(job_.constants, seed);
+  inputs_intact_.assign(sets_.size(), false);
+}
+
 void BenchSession::prepare_reference() {
-  if (reference_ready_) return;
+  if (prepared_.reference) return;
   if (job_.reference.kind != spec::ReferenceSpec::Kind::none) {
-    const bool made = !load_reference();
+    const bool made = prepared_.fresh_inputs || !load_reference();
     if (made) {
       at_place(job_.reference.at, [this] {
         make_reference();
         if (job_.reference.kind != spec::ReferenceSpec::Kind::kernel) judge_given_outputs();
       });
       for (TestArgument& argument : arguments_) argument.expected.seal();
-      save_reference();
+      if (!prepared_.fresh_inputs) save_reference();
     }
     decide_tolerances();
     for (const TestArgument& argument : arguments_)
@@ -53,7 +71,7 @@ void BenchSession::prepare_reference() {
         warnings_.push_back(std::move(warning));
   }
   prepare_device_check();
-  reference_ready_ = true;
+  prepared_.reference = true;
 }
 
 /// A device that has no memory to spare, or does not take the kernel, is checked by the host.
@@ -103,11 +121,17 @@ void BenchSession::make_kernel_reference() {
   const ipc::ReferencePlan& plan = job_.reference;
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
+    constants_.fill(*program, plan.constants);
+    const std::unique_ptr<ScratchBuffers> scratch = make_scratch(plan.scratch);
     reset(arguments_, sets_[0]);
-    const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
-    const auto launch = [&] { program->run({arguments, false, 0}); };
+    const auto arguments = arguments_for(sets_[0], *scratch, plan.scalar_arguments);
+    const auto launch = [&] {
+      scratch->renew();
+      program->run({arguments, false, 0});
+    };
     launch();
-    require_guards_kept();
+    require_guards_kept(plan, damaged_guard(arguments_, sets_[0]));
+    require_guards_kept(plan, scratch->damaged_guard());
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       if (arguments_[i].layout.role == spec::ArgRole::in) continue;
       arguments_[i].expected = SealedMemory(arguments_[i].layout.bytes());
@@ -122,21 +146,16 @@ void BenchSession::make_kernel_reference() {
   }
 }
 
-void BenchSession::require_guards_kept() {
-  if (const auto damage = damaged_guard(arguments_, sets_[0]))
-    throw Error(ErrorKind::invalid_spec, fmt::format("the reference kernel '{}' wrote {} {}", job_.reference.name,
-                                                     damage->where, damage->argument));
-}
-
 validate::BuiltinCall BenchSession::builtin_call(const TestArgument& output) const {
   const ipc::ReferencePlan& plan = job_.reference;
   validate::BuiltinCall call;
   call.output = &output.layout;
   call.scalars = {plan.scalars.begin(), plan.scalars.end()};
   for (const auto& [role, name] : plan.arrays) {
-    const auto found = std::find_if(arguments_.begin(), arguments_.end(),
-                                    [&, wanted = name](const TestArgument& a) { return a.layout.name == wanted; });
-    if (found == arguments_.end() || found->layout.role == spec::ArgRole::out)
+    const TestArgument* found = constants_.find(name);
+    for (const TestArgument& argument : arguments_)
+      if (argument.layout.name == name) found = &argument;
+    if (!found || found->layout.role == spec::ArgRole::out)
       throw Error(ErrorKind::invalid_spec,
                   "the reference's " + role + " = '" + name + "' is not an input argument of the kernel");
     call.arrays[role] = {&found->layout, found->pristine.bytes()};
@@ -160,13 +179,15 @@ void BenchSession::make_file_reference() {
 }
 
 void BenchSession::make_command_reference() {
-  CommandReference call{job_.reference.command, job_.reference.folder, job_.scratch / "reference",
-                        job_.measure.timeout_s * command_timeout_share};
+  CommandReference call{{job_.reference.command, job_.reference.folder, exchange_folder(job_, "reference"),
+                         job_.measure.timeout_s * command_timeout_share}};
   for (const TestArgument& argument : arguments_) {
     if (argument.layout.role != spec::ArgRole::out)
       call.inputs.push_back({&argument.layout, argument.pristine.bytes()});
     if (argument.layout.role != spec::ArgRole::in) call.outputs.push_back(&argument.layout);
   }
+  for (const TestArgument& constant : constants_.all())
+    call.inputs.push_back({&constant.layout, constant.pristine.bytes()});
   std::vector<std::vector<std::byte>> results = run_command_reference(call);
   std::size_t output = 0;
   for (TestArgument& argument : arguments_)
@@ -180,20 +201,6 @@ void BenchSession::save_reference() const try {
   base::write_file_atomically(ipc::expected_complete_path(job_.scratch), "");
 } catch (const Error& error) {
   throw Error(error.kind(), std::string(error.what()) + " (XTUNE_TMP_DIR names another place)");
-}
-
-/// Files of this run alone, read once and soon: nothing is flushed to the disk.
-void BenchSession::leave_outputs(const std::string& launch) {
-  if (job_.outputs.empty()) return;
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    if (arguments_[i].layout.role == spec::ArgRole::in) continue;
-    std::vector<char> bytes(arguments_[i].layout.bytes());
-    sets_[0][i]->read(0, std::as_writable_bytes(std::span(bytes)));
-    const std::filesystem::path path = ipc::output_path(job_.outputs, launch, i);
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
-      throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");
-  }
 }
 
 bool BenchSession::load_reference() {

@@ -38,9 +38,12 @@ BenchSession::Contender* BenchSession::contender(const ipc::BenchJob& job, Conte
   const std::string name = name_of(job);
   if (auto known = kept.extract(name); !known.empty()) return &contenders_.insert(std::move(known))->second;
   std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
-  Sampler sampler = this->sampler(*program, job.scalars);
+  constants_.fill(*program);
+  std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
+  scratch->renew();
+  Sampler sampler = this->sampler(*program, *scratch, job.scalars);
   sampler.warm_up(1);
-  return &contenders_.emplace(name, Contender{std::move(program), std::move(sampler)})->second;
+  return &contenders_.emplace(name, Contender{std::move(program), std::move(scratch), std::move(sampler)})->second;
 }
 
 void BenchSession::run_rounds(const ipc::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
@@ -66,6 +69,8 @@ ipc::RoundsAnswer BenchSession::measure_rounds(const ipc::RoundsJob& job) {
   const std::int64_t start = clock_.now_ns();
   answer.samples_ms.resize(job.jobs.size());
   answer.reported.resize(job.jobs.size());
+  // All of them are judged by one reference.
+  if (!job.jobs.empty() && job.jobs.front().inputs_seed) renew_inputs(*job.jobs.front().inputs_seed);
   prepare_reference();
   std::size_t at = 0;
   try {

@@ -35,24 +35,14 @@ void report(const device::ProgramCall& call, const Sampler& sampler, ipc::BenchA
 
 }  // namespace
 
-void at_place(const std::string& at, const std::function<void()>& make) {
-  try {
-    make();
-  } catch (const ipc::MissingArtifact&) {
-    throw;  // the driver compiles it again: it must stay what it is
-  } catch (const Error& error) {
-    if (at.empty() || error.kind() == ErrorKind::unavailable) throw;  // memory ran out: not of the spec's making
-    const bool argument = error.kind() == ErrorKind::invalid_argument;
-    throw Error(argument ? ErrorKind::invalid_spec : error.kind(), at + ": " + error.what());
-  }
-}
-
 BenchSession::BenchSession(measure::Device& device, ipc::OpenJob job, base::Clock& clock,
                            const std::function<std::uint64_t()>& available_bytes)
     : device_(device),
       job_(std::move(job)),
       clock_(clock),
+      available_bytes_(available_bytes),
       cache_(job_.cache),
+      check_(job_, arguments_, constants_),
       guard_size_(job_.sanitize ? 0 : validate::guard_bytes),
       guard_(job_.measure.wait_s),
       roughness_(device::is_cpu(device_.info()) ? shared_roughness : 0) {
@@ -64,16 +54,9 @@ BenchSession::BenchSession(measure::Device& device, ipc::OpenJob job, base::Cloc
   require_memory(job_, needs_, found);
   for (const ipc::ArgumentPlan& plan : job_.arguments) {
     if (!plan.buffer) continue;
-    TestArgument argument{*plan.buffer, {}, {}, {}};
-    if (argument.layout.role != spec::ArgRole::out) {
-      argument.pristine = SealedMemory(argument.layout.bytes());
-      at_place(argument.layout.at,
-               [&] { validate::fill_input(argument.layout, job_.seed, argument.pristine.writable()); });
-      argument.pristine.seal();
-    }
-    in_place_ = in_place_ || argument.layout.role == spec::ArgRole::inout;
-    arguments_.push_back(std::move(argument));
+    arguments_.push_back(filled_argument(*plan.buffer, job_.seed));
   }
+  constants_ = Constants(job_.constants, job_.seed);
   allocate(sets);
 }
 
@@ -109,13 +92,22 @@ void BenchSession::allocate(std::size_t sets) {
   }
 }
 
+std::unique_ptr<ScratchBuffers> BenchSession::make_scratch(const std::vector<validate::ArgumentLayout>& layouts) {
+  // On a CPU, kernels are stopped that take half of what is free, and scratch buffers count as theirs.
+  constexpr double share = 0.4;
+  const auto most = layouts.empty() ? 0 : static_cast<double>(available_bytes_()) * share;
+  return std::make_unique<ScratchBuffers>(device_, layouts, guard_size_, static_cast<std::uint64_t>(most));
+}
+
 std::vector<measure::KernelArgument> BenchSession::arguments_for(
-    BufferSet& set, const std::vector<measure::ScalarArgument>& scalars) const {
+    BufferSet& set, const ScratchBuffers& scratch, const std::vector<measure::ScalarArgument>& scalars) const {
   std::vector<measure::KernelArgument> arguments;
-  std::size_t buffer = 0, scalar = 0;
+  std::size_t buffer = 0, scalar = 0, scratch_buffer = 0;
   for (const ipc::ArgumentPlan& plan : job_.arguments) {
     if (plan.buffer)
       arguments.emplace_back(set[buffer++].get());
+    else if (plan.scratch)
+      arguments.emplace_back(scratch.buffer(scratch_buffer++));
     else
       arguments.emplace_back(scalars.at(scalar++));
   }
@@ -132,6 +124,7 @@ build::Artifact BenchSession::with_image(const build::Artifact& artifact) const 
 }
 
 ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
+  if (job.inputs_seed) renew_inputs(*job.inputs_seed);
   prepare_reference();
   contenders_.clear();
   ipc::BenchAnswer answer;
@@ -139,10 +132,13 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   answer.stage = "load";
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
+    constants_.fill(*program);
+    const std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
     answer.stage = "run";
-    bench_loaded(*program, job, answer);
+    bench_loaded(*program, *scratch, job, answer);
     // After the last launch, so that what is found intact need not be written again for the next configuration.
-    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) judge_inputs(answer);
+    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned)
+      judge_inputs(answer) && constants_.check(*program, answer);
   } catch (const build::CandidateFailure& failure) {
     answer.outcome = failure.outcome();
     answer.lack = build::lack_of(failure);
@@ -181,32 +177,43 @@ bool BenchSession::judge_inputs(ipc::BenchAnswer& answer) {
   return intact;
 }
 
-Sampler BenchSession::sampler(measure::Program& program, const std::vector<measure::ScalarArgument>& scalars) {
+Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch,
+                              const std::vector<measure::ScalarArgument>& scalars) {
   Sampler::Plan plan;
   plan.flush_bytes = flush_bytes_;
-  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scalars));
-  if (in_place_)
-    plan.restore = [this](std::size_t set) {
+  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, scalars));
+  const bool in_place = std::any_of(arguments_.begin(), arguments_.end(), [](const TestArgument& argument) {
+    return argument.layout.role == spec::ArgRole::inout;
+  });
+  if (in_place || scratch.any_zeroed())
+    plan.restore = [this, in_place, &scratch](std::size_t set) {
+      scratch.zero();
+      if (!in_place) return;
       device_check_ ? device_check_->restore_in_place(sets_[set]) : restore_in_place(arguments_, sets_[set]);
     };
   return Sampler(program, std::move(plan));
 }
 
-void BenchSession::bench_loaded(measure::Program& program, const ipc::BenchJob& job, ipc::BenchAnswer& answer) {
+void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scratch, const ipc::BenchJob& job,
+                                ipc::BenchAnswer& answer) {
   reset_sets();
-  const std::vector<measure::KernelArgument> arguments = arguments_for(sets_[0], job.scalars);
-  const auto run_once = [&](bool timed) { return program.run({arguments, timed, 0}).time_ms; };
+  const std::vector<measure::KernelArgument> arguments = arguments_for(sets_[0], scratch, job.scalars);
+  const auto run_once = [&](bool timed) {
+    scratch.renew();
+    return program.run({arguments, timed, 0}).time_ms;
+  };
   const double first_ms = run_once(job.incumbent.has_value());
   answer.stage = "validate";
-  if (!judge_outputs(sets_[0], answer)) return;
-  leave_outputs("first");
+  if (!scratch.check_guards(answer) || !judge_outputs(sets_[0], answer)) return;
+  check_.judge(sets_[0]);
+  leave_outputs(job_, arguments_, sets_[0], "first");
   if (!check_repeats(
           arguments_, sets_[0], job_.repeats, [&] { run_once(false); }, answer))
     return;
 
   answer.stage = "measure";
   const spec::MeasureSpec& measure = job_.measure;
-  Sampler sampler = this->sampler(program, job.scalars);
+  Sampler sampler = this->sampler(program, scratch, job.scalars);
   const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
                                    measure.noise};
   settle();
@@ -222,7 +229,7 @@ void BenchSession::bench_loaded(measure::Program& program, const ipc::BenchJob& 
     return;
   }
   if (measure.energy_ms > 0) measure_energy(sampler, answer);
-  judge_last_launch(program, sampler, answer);
+  judge_last_launch(program, sampler, scratch, answer);
 }
 
 }  // namespace xtune::worker

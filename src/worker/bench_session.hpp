@@ -16,16 +16,15 @@
 #include "core/measure/race.hpp"
 #include "core/validate/builtin.hpp"
 #include "ipc/protocol.hpp"
+#include "worker/command_check.hpp"
+#include "worker/constants.hpp"
 #include "worker/device_check.hpp"
 #include "worker/memory_needs.hpp"
 #include "worker/output_check.hpp"
 #include "worker/sampler.hpp"
+#include "worker/scratch.hpp"
 
 namespace xtune::worker {
-
-/// Runs make; what the spec got wrong there is reported as Error(invalid_spec) at its place ("gemm.toml:40:13"; may be
-/// empty).
-void at_place(const std::string& at, const std::function<void()>& make);
 
 /// Single-threaded. Every buffer lies between guard zones, except under a sanitizer; inputs and reference are kept
 /// read-only on the host. Inputs on the device are compared with them after every configuration, and written anew where
@@ -63,13 +62,13 @@ class BenchSession {
   void allocate(std::size_t sets);
   void make_reference();
   void make_kernel_reference();
-  void require_guards_kept();
   void make_builtin_reference();
   void make_file_reference();
   void make_command_reference();
   bool load_reference();
+  /// New inputs, drawn by this seed; the reference is then to be computed anew.
+  void renew_inputs(std::uint64_t seed);
   void save_reference() const;
-  void leave_outputs(const std::string& launch);  ///< where the job wants them
   void decide_tolerances();
   // In reference_check.cpp.
   bool inputs_are_finite() const;
@@ -81,18 +80,22 @@ class BenchSession {
   validate::BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);
 
-  std::vector<measure::KernelArgument> arguments_for(BufferSet& set,
+  std::vector<measure::KernelArgument> arguments_for(BufferSet& set, const ScratchBuffers& scratch,
                                                      const std::vector<measure::ScalarArgument>& scalars) const;
+  std::unique_ptr<ScratchBuffers> make_scratch(const std::vector<validate::ArgumentLayout>& layouts);
   void prepare_device_check();
   void reset_sets();  ///< before programs run; spares inputs that were found intact
   bool judge_outputs(BufferSet& set, ipc::BenchAnswer& answer);
   bool judge_inputs(ipc::BenchAnswer& answer);  ///< of all sets; notes which sets' inputs are intact
-  Sampler sampler(measure::Program& program, const std::vector<measure::ScalarArgument>& scalars);
-  void bench_loaded(measure::Program& program, const ipc::BenchJob& job, ipc::BenchAnswer& answer);
+  Sampler sampler(measure::Program& program, ScratchBuffers& scratch,
+                  const std::vector<measure::ScalarArgument>& scalars);
+  void bench_loaded(measure::Program& program, ScratchBuffers& scratch, const ipc::BenchJob& job,
+                    ipc::BenchAnswer& answer);
   build::Artifact with_image(const build::Artifact& artifact) const;
 
   struct Contender {
     std::unique_ptr<measure::Program> program;
+    std::unique_ptr<ScratchBuffers> scratch;
     Sampler sampler;
   };
   using Contenders = std::multimap<std::string, Contender>;  ///< by their jobs
@@ -103,8 +106,10 @@ class BenchSession {
 
   // In bench_last_launch.cpp: what was measured is right, too.
   void poison_outputs(BufferSet& set, validate::Poison poison);
-  bool judge_launch_of_all_sets(Sampler& sampler, int launches, validate::Poison poison, ipc::BenchAnswer& answer);
-  bool judge_last_launch(measure::Program& program, Sampler& sampler, ipc::BenchAnswer& answer);
+  bool judge_launch_of_all_sets(Sampler& sampler, ScratchBuffers& scratch, int launches, validate::Poison poison,
+                                ipc::BenchAnswer& answer);
+  bool judge_last_launch(measure::Program& program, Sampler& sampler, ScratchBuffers& scratch,
+                         ipc::BenchAnswer& answer);
   bool judge_guards(ipc::BenchAnswer& answer);
   void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, ipc::RoundsAnswer& answer);
 
@@ -117,7 +122,10 @@ class BenchSession {
   measure::Device& device_;
   ipc::OpenJob job_;
   base::Clock& clock_;
+  const std::function<std::uint64_t()> available_bytes_;
   build::ArtifactCache cache_;
+  Constants constants_;
+  const CommandCheck check_;
   std::vector<TestArgument> arguments_;  ///< buffers only, in kernel order
   std::vector<BufferSet> sets_;
   std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
@@ -125,11 +133,15 @@ class BenchSession {
   MemoryNeeds needs_;
   measure::NoiseGuard guard_;
   measure::Roughness roughness_;
-  measure::DeviceState state_;
-  std::optional<std::int64_t> looked_ns_;  ///< when state_ was
-  std::int64_t look_took_ns_ = 0;
-  bool in_place_ = false;
-  bool reference_ready_ = false;
+  struct Look {
+    measure::DeviceState state;
+    std::optional<std::int64_t> at_ns;
+    std::int64_t took_ns = 0;
+  } look_;  ///< the last one at the device's state
+  struct Prepared {
+    bool reference = false;
+    bool fresh_inputs = false;  ///< by a seed other than that of the run
+  } prepared_;
   std::vector<std::string> warnings_;
   std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared
   std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host

@@ -12,7 +12,7 @@ void BenchSession::settle() {
   guard_.settle([this] { return look(); },
                 [this](double seconds) {
                   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-                  looked_ns_.reset();
+                  look_.at_ns.reset();
                 });
 }
 
@@ -21,12 +21,12 @@ void BenchSession::settle() {
 measure::DeviceState BenchSession::look() {
   constexpr std::int64_t fresh_ns = 100'000'000;
   const std::int64_t now_ns = clock_.now_ns();
-  if (!looked_ns_ || now_ns - *looked_ns_ >= std::max(fresh_ns, 50 * look_took_ns_)) {
-    state_ = device_.state();
-    looked_ns_ = clock_.now_ns();
-    look_took_ns_ = *looked_ns_ - now_ns;
+  if (!look_.at_ns || now_ns - *look_.at_ns >= std::max(fresh_ns, 50 * look_.took_ns)) {
+    look_.state = device_.state();
+    look_.at_ns = clock_.now_ns();
+    look_.took_ns = *look_.at_ns - now_ns;
   }
-  return state_;
+  return look_.state;
 }
 
 void BenchSession::watch(measure::Telemetry& telemetry, std::vector<std::string>& taints) {

@@ -1,4 +1,4 @@
-// The exchange of arrays with a reference program.
+// The exchange of arrays with programs: references and checks.
 #include "worker/command_reference.hpp"
 
 #include <fmt/core.h>
@@ -7,8 +7,11 @@
 #include "base/machine_state.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "base/user_limits.hpp"
+#include "core/build/shortage.hpp"
 #include "core/validate/npy.hpp"
 #include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
 
 namespace xtune::worker {
 namespace {
@@ -35,7 +38,7 @@ struct ExchangeFolder {
   ExchangeFolder& operator=(const ExchangeFolder&) = delete;
 };
 
-[[noreturn]] void fail(const CommandReference& call, const std::string& what, std::string_view words = {},
+[[noreturn]] void fail(const CommandCall& call, const std::string& what, std::string_view words = {},
                        ErrorKind kind = ErrorKind::invalid_spec) {
   std::string message =
       fmt::format("the reference command '{}' {}", base::printable(fmt::format("{}", fmt::join(call.argv, " "))), what);
@@ -44,29 +47,45 @@ struct ExchangeFolder {
   throw Error(kind, message);
 }
 
-base::CommandResult run(const CommandReference& call, const fs::path& folder) {
+void write_array(const fs::path& folder, const validate::ArrayView& array) {
+  validate::write_npy(folder / (array.layout->name + ".npy"),
+                      {array.layout->dtype, array.layout->shape, {array.data.begin(), array.data.end()}});
+}
+
+/// The inputs lie in the exchange folder from here on. Throws base::CannotStart.
+base::CommandResult run(const CommandCall& call, const fs::path& folder) {
+  for (const validate::ArrayView& input : call.inputs) write_array(folder / "inputs", input);
   base::CommandOptions options;
   options.env = {{"XTUNE_INPUTS", (folder / "inputs").string()}, {"XTUNE_OUTPUTS", (folder / "outputs").string()}};
   options.cwd = call.working_folder.string();
   options.timeout_ms = static_cast<std::uint64_t>(call.timeout_s * 1e3);
   options.output_limit_bytes = std::uint64_t{1} << 20;
   options.own_group = false;  // it must not outlive this worker
+  return base::run_command(call.argv, options);
+}
+
+base::CommandResult run_reference(const CommandCall& call, const fs::path& folder) {
   try {
-    return base::run_command(call.argv, options);
+    return run(call, folder);
   } catch (const base::CannotStart& failure) {
     fail(call, std::string("could not be started: ") + failure.what(), {},
          base::is_shortage(failure.reason()) ? ErrorKind::unavailable : ErrorKind::invalid_spec);
   }
 }
 
+/// A program's words for why it ended so: the last line that it printed.
+std::string last_words(const base::CommandResult& result) {
+  std::string_view text = result.stderr_text.empty() ? result.stdout_text : result.stderr_text;
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+  const std::string line = base::printable(text.substr(text.rfind('\n') + 1), 400);
+  return line.empty() ? "it printed nothing" : line;
+}
+
 }  // namespace
 
 std::vector<std::vector<std::byte>> run_command_reference(const CommandReference& call) {
   const ExchangeFolder folder(call.exchange_folder);
-  for (const validate::ArrayView& input : call.inputs)
-    validate::write_npy(folder.path / "inputs" / (input.layout->name + ".npy"),
-                        {input.layout->dtype, input.layout->shape, {input.data.begin(), input.data.end()}});
-  const base::CommandResult result = run(call, folder.path);
+  const base::CommandResult result = run_reference(call, folder.path);
   if (result.timed_out)
     fail(call,
          fmt::format("took longer than {} and was stopped; a slow one gets more time with a larger [measure] "
@@ -97,6 +116,33 @@ std::vector<std::vector<std::byte>> run_command_reference(const CommandReference
     fail(call, fmt::format("wrote no {}.npy to the directory that XTUNE_OUTPUTS names", call.outputs.front()->name),
          result.stderr_text);
   return outputs;
+}
+
+void run_command_check(const CommandCall& call, const std::vector<validate::ArrayView>& outputs) {
+  const ExchangeFolder folder(call.exchange_folder);
+  for (const validate::ArrayView& output : outputs) write_array(folder.path / "outputs", output);
+  base::CommandResult result;
+  try {
+    result = run(call, folder.path);
+  } catch (const base::CannotStart& failure) {
+    build::throw_start_failure(failure, "the check", call.argv.front(), Outcome::launch_failed);
+  }
+  if (result.timed_out)
+    throw build::CandidateFailure(
+        Outcome::timed_out, fmt::format("the check took longer than {} and was stopped; a slow one gets more time with "
+                                        "a larger [measure] timeout_s",
+                                        base::human_seconds(call.timeout_s)));
+  if (result.ok()) return;
+  const std::string message = fmt::format("the check ended with {}: {}",
+                                          base::describe_exit(result.exit_code, result.signal), last_words(result));
+  const std::string log = result.stdout_text + result.stderr_text;
+  if (base::comes_from_others(base::ending_signal(result.exit_code, result.signal)))
+    throw build::ShortageFailure(build::Lack::killed, Outcome::wrong_result,
+                                 message + " (by a signal that xtune did not send)", log);
+  if (build::is_exit_of_missing_program(result.exit_code) || !base::user_limits().empty())
+    throw build::ShortageFailure(build::Lack::unclear, Outcome::wrong_result,
+                                 message + build::under(base::user_limits()), log);
+  throw build::CandidateFailure(Outcome::wrong_result, message, log);
 }
 
 }  // namespace xtune::worker

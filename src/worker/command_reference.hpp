@@ -1,4 +1,4 @@
-// Expected outputs from a program of the user's: inputs out as .npy files, outputs in the same way.
+// Programs of the user's that compute or judge outputs: arrays go to them, and come back, as .npy files.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,18 @@
 
 namespace xtune::worker {
 
-/// A call of the user's program. It finds each input as NAME.npy in the folder that XTUNE_INPUTS names, and writes each
-/// output that it computes as NAME.npy, in the argument's shape and dtype, to the directory that XTUNE_OUTPUTS names.
-struct CommandReference {
+/// A call of the user's program. It finds each input as NAME.npy in the directory that XTUNE_INPUTS names.
+struct CommandCall {
   std::vector<std::string> argv;          ///< no shell; argv[0] is looked up in PATH when it has no slash
   std::filesystem::path working_folder;   ///< the spec's
   std::filesystem::path exchange_folder;  ///< made, and removed at the end
   double timeout_s = 0;
   std::vector<validate::ArrayView> inputs{};
+};
+
+/// A program that writes each output that it computes as NAME.npy, in the argument's shape and dtype, to the folder
+/// that XTUNE_OUTPUTS names.
+struct CommandReference : CommandCall {
   std::vector<const validate::ArgumentLayout*> outputs{};
 };
 
@@ -24,5 +28,11 @@ struct CommandReference {
 /// it cannot be started, fails, takes too long, writes no output or one of another shape or dtype: with the end of its
 /// standard error.
 std::vector<std::vector<std::byte>> run_command_reference(const CommandReference& call);
+
+/// Hands these outputs to a program as NAME.npy in the folder that XTUNE_OUTPUTS names; it ends with 0 where they are
+/// right. Throws CandidateFailure: wrong_result with the last line that it printed where it ends otherwise, timed_out
+/// where it takes too long, launch_failed where it cannot be started; a ShortageFailure where the machine, or somebody
+/// else, may be to blame.
+void run_command_check(const CommandCall& call, const std::vector<validate::ArrayView>& outputs);
 
 }  // namespace xtune::worker

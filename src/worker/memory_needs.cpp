@@ -31,6 +31,7 @@ MemoryNeeds memory_needs(const ipc::OpenJob& job, std::size_t sets, std::size_t 
     if (written) largest_output = std::max(largest_output, bytes);
     if (read && written) copies += bytes;
   }
+  for (const validate::ArgumentLayout& constant : job.constants) needs.host += constant.bytes();
   if (compared) needs.host += outputs + largest_output;
   if (job.repeats > 0) needs.host += outputs;
   if (job.check_kernel) needs.device += copies + (compared ? outputs : 0);

@@ -3,11 +3,37 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+
+#include "ipc/expected_files.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::worker {
+
+void at_place(const std::string& at, const std::function<void()>& make) {
+  try {
+    make();
+  } catch (const ipc::MissingArtifact&) {
+    throw;  // the driver compiles it again: it must stay what it is
+  } catch (const Error& error) {
+    if (at.empty() || error.kind() == ErrorKind::unavailable) throw;  // memory ran out: not of the spec's making
+    const bool argument = error.kind() == ErrorKind::invalid_argument;
+    throw Error(argument ? ErrorKind::invalid_spec : error.kind(), at + ": " + error.what());
+  }
+}
+
+TestArgument filled_argument(const validate::ArgumentLayout& layout, std::uint64_t seed) {
+  TestArgument argument{layout, {}, {}, {}};
+  if (layout.role == spec::ArgRole::out) return argument;
+  argument.pristine = SealedMemory(layout.bytes());
+  at_place(layout.at, [&] { validate::fill_input(layout, seed, argument.pristine.writable()); });
+  argument.pristine.seal();
+  return argument;
+}
 
 void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs) {
   poison_outputs(arguments, set);
@@ -85,9 +111,13 @@ bool refuse(ipc::BenchAnswer& answer, std::string message) {
 
 }  // namespace
 
+bool refuse_damage(const GuardDamage& damage, ipc::BenchAnswer& answer) {
+  return refuse(answer, damage.argument + ": the kernel wrote " + damage.where + " this buffer");
+}
+
 bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
   const auto damage = damaged_guard(arguments, set);
-  return !damage || refuse(answer, damage->argument + ": the kernel wrote " + damage->where + " this buffer");
+  return !damage || refuse_damage(*damage, answer);
 }
 
 bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
@@ -106,15 +136,20 @@ bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, i
   return true;
 }
 
+bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, const char* what,
+                     ipc::BenchAnswer& answer) {
+  const validate::ArgumentLayout& layout = argument.layout;
+  const auto change = first_difference(layout, argument.pristine.bytes(), buffer);
+  return !change ||
+         refuse(answer, fmt::format("{}: the kernel changed this {}: {} was {} and is {}; if it is meant "
+                                    "to, the argument's role is \"inout\"",
+                                    layout.name, what, place_text(layout, change->index), change->before, change->now));
+}
+
 bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const validate::ArgumentLayout& layout = arguments[i].layout;
-    if (layout.role != spec::ArgRole::in) continue;
-    if (const auto change = first_difference(layout, arguments[i].pristine.bytes(), *set[i]))
-      return refuse(answer, fmt::format("{}: the kernel changed this input: {} was {} and is {}; if it is meant "
-                                        "to, the argument's role is \"inout\"",
-                                        layout.name, place_text(layout, change->index), change->before, change->now));
-  }
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].layout.role == spec::ArgRole::in && !check_unchanged(arguments[i], *set[i], "input", answer))
+      return false;
   return true;
 }
 
@@ -142,6 +177,25 @@ bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, i
     }
   }
   return true;
+}
+
+std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string& name) {
+  return job.scratch / (name + "-" + std::to_string(::getpid()));
+}
+
+// Files of this run alone, read once and soon: nothing is flushed to the disk.
+void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
+                   const std::string& launch) {
+  if (job.outputs.empty()) return;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!spec::is_output(arguments[i].layout.role)) continue;
+    std::vector<char> bytes(arguments[i].layout.bytes());
+    set[i]->read(0, std::as_writable_bytes(std::span(bytes)));
+    const std::filesystem::path path = ipc::output_path(job.outputs, launch, i);
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
+      throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");
+  }
 }
 
 }  // namespace xtune::worker

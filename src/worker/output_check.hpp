@@ -23,6 +23,13 @@ struct TestArgument {
   bool partly_unwritten = false;
 };
 
+/// An argument with its contents, sealed; none for an output. Throws Error that opens with its place in the spec.
+TestArgument filled_argument(const validate::ArgumentLayout& layout, std::uint64_t seed);
+
+/// Runs make; what the spec got wrong there is reported as Error(invalid_spec) at its place ("gemm.toml:40:13"; may be
+/// empty).
+void at_place(const std::string& at, const std::function<void()>& make);
+
 /// The buffers of one argument set, in the order of the TestArguments; rotation has several sets.
 using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
 
@@ -44,6 +51,16 @@ struct GuardDamage {
 /// The first guard zone that was overwritten.
 std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
 
+/// Makes the answer a wrong result that names argument and zone; false.
+bool refuse_damage(const GuardDamage& damage, ipc::BenchAnswer& answer);
+
+/// Of this process alone: several workers may call programs at the same time. Below the run's temporary folder.
+std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string& name);
+
+/// Leaves the outputs where the job wants them, as those of this launch (ipc/expected_files.hpp).
+void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
+                   const std::string& launch);
+
 /// Words for an in-place argument that the reference changes by less than the tolerance, so that a kernel that does
 /// nothing would pass; empty: it is none.
 std::string small_change_warning(const ipc::ReferencePlan& reference, const TestArgument& argument);
@@ -58,6 +75,9 @@ bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, i
 
 /// False, with outcome and message in the answer, when an argument of role in no longer holds its pristine bits.
 bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
+
+/// The same of one buffer. what: "input".
+bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, const char* what, ipc::BenchAnswer& answer);
 
 /// Launches `times` more on the same inputs and compares what came out bit for bit with what the set holds now. False,
 /// with outcome and message in the answer, when it differs.

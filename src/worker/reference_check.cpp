@@ -12,7 +12,7 @@
 namespace xtune::worker {
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{16} << 20;  // a multiple of every element's size
+constexpr std::size_t judged_bytes = std::size_t{16} << 20;  // a multiple of every element's size
 
 std::string name_of(const ipc::ReferencePlan& plan) {
   return plan.kind == spec::ReferenceSpec::Kind::kernel ? fmt::format("the reference kernel '{}'", plan.name)
@@ -47,9 +47,11 @@ void require_written(const std::string& reference, const std::string& output, co
 }  // namespace
 
 bool BenchSession::inputs_are_finite() const {
-  return std::none_of(
-             arguments_.begin(), arguments_.end(),
-             [](const TestArgument& a) { return validate::any_not_finite(a.layout.dtype, a.pristine.bytes()); }) &&
+  const auto finite = [](const TestArgument& a) {
+    return !validate::any_not_finite(a.layout.dtype, a.pristine.bytes());
+  };
+  return std::all_of(arguments_.begin(), arguments_.end(), finite) &&
+         std::all_of(constants_.all().begin(), constants_.all().end(), finite) &&
          std::none_of(job_.reference.scalar_arguments.begin(), job_.reference.scalar_arguments.end(), may_be_no_number);
 }
 
@@ -80,7 +82,7 @@ void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
     std::vector<std::byte> second;
     validate::ReferenceFacts facts;
     for (std::size_t at = 0; at < first.size(); at += second.size()) {
-      second.resize(std::min(piece_bytes, first.size() - at));
+      second.resize(std::min(judged_bytes, first.size() - at));
       sets_[0][i]->read(at, second);
       facts.add(validate::sort_out(argument.layout.dtype, first.subspan(at, second.size()), second));
     }

@@ -1,4 +1,7 @@
 // What a toolchain promises: entries, definitions, logs, failures, resource usage.
+#include <set>
+#include <span>
+
 #include "backends/gpu/timing_kernels.hpp"
 #include "suite.hpp"
 #include "support/text.hpp"
@@ -23,6 +26,57 @@ template <int A, int B> __global__ void fill(int* x) { x[threadIdx.x] = A * 10 +
   run(t, ints, {{1, 1, 1}, {8, 1, 1}}, arguments(y));
   CHECK(download<float>(*x) == std::vector<float>(8, 7.0f));
   CHECK(download<int>(*y) == std::vector<int>(8, 34));
+}
+
+CONFORMANCE_TEST("variables of the source are found by their C++ names, and filled before launches") {
+  auto request = request_for(t, R"(
+__constant__ float plain[4];
+namespace conv { __constant__ float plain[2]; namespace { __device__ int counter; } }
+static __constant__ double kept[3];
+template <int N> __constant__ float table[N];
+struct Pair { int a; float b; };
+__constant__ Pair pair;
+extern "C" __global__ void read(double* y) {
+  y[0] = plain[0] + plain[3]; y[1] = conv::plain[1]; y[2] = conv::counter; y[3] = kept[2];
+  y[4] = table<5>[4]; y[5] = pair.a + pair.b;
+})",
+                             "read");
+  request.variables = {"plain", "conv::plain", "conv::counter", "kept", "table<5>", "pair"};
+  const auto artifact = compile(t, request);
+  REQUIRE(artifact.variables.size() == 6);
+  CHECK(std::set<std::string>(artifact.variables.begin(), artifact.variables.end()).size() == 6);
+  if (!t.device) return;
+  const auto program = t.device->load(artifact, {{1, 1, 1}, {1, 1, 1}});
+  const auto put = [&](std::size_t number, const auto& values, std::size_t size) {
+    const auto variable = program->variable(number);
+    CHECK(variable->size() == size);
+    variable->write(0, std::as_bytes(std::span(values)));
+  };
+  put(0, std::vector<float>{1, 2, 3, 4}, 16);
+  put(1, std::vector<float>{5, 6}, 8);
+  put(2, std::vector<int>{7}, 4);
+  put(3, std::vector<double>{8, 9, 10}, 24);
+  put(4, std::vector<float>{0, 0, 0, 0, 11}, 20);
+  put(5, std::vector<int>{12, 0x40000000}, 8);  // 2.0f
+  const auto y = upload(t, std::vector<double>(6));
+  run(*program, arguments(y));
+  CHECK(download<double>(*y) == std::vector<double>{5, 6, 7, 10, 11, 14});
+  std::vector<float> back(4);
+  program->variable(0)->read(0, std::as_writable_bytes(std::span(back)));
+  CHECK(back == std::vector<float>{1, 2, 3, 4});
+  // Another program has its own.
+  const auto other = t.device->load(artifact, {{1, 1, 1}, {1, 1, 1}});
+  other->variable(2)->write(0, std::as_bytes(std::span(std::vector<int>{70})));
+  run(*program, arguments(y));
+  CHECK(download<double>(*y)[2] == 7);
+}
+
+CONFORMANCE_TEST("a variable that the source does not have is an error that names it") {
+  auto request = request_for(t, "extern \"C\" __global__ void f(int* x) { x[0] = 1; }\n", "f");
+  request.variables = {"filter"};
+  const auto failure = failing_compile(t, request);
+  CHECK(failure.outcome() == Outcome::compile_failed);
+  CHECK(has(std::string(failure.what()) + failure.log(), "filter"));
 }
 
 CONFORMANCE_TEST("definitions and options reach the kernel") {

@@ -72,6 +72,7 @@ struct FakeLaunch {
   int number = 0;  ///< counts the program's launches from 0
   std::vector<measure::Buffer*> buffers;
   std::vector<measure::ScalarArgument> scalars;
+  std::vector<FakeBuffer*> variables{};  ///< of the program, by their numbers
 
   template <class T>
   T* buffer(std::size_t i) const {
@@ -90,8 +91,9 @@ using FakeKernel = std::function<double(const FakeLaunch&)>;
 
 class FakeDevice final : public measure::Device, public FakeMemory {
  public:
-  std::map<std::string, FakeKernel> kernels;                     ///< by artifact key
-  std::map<std::string, build::CandidateFailure> load_failures;  ///< by artifact key
+  std::map<std::string, FakeKernel> kernels;                       ///< by artifact key
+  std::map<std::string, build::CandidateFailure> load_failures;    ///< by artifact key
+  std::map<std::string, std::vector<std::size_t>> variable_bytes;  ///< of each program's variables, by artifact key
   device::DeviceInfo device_info;
   std::vector<FakeLaunch> launches;             ///< every launch, in order
   std::function<void(measure::Sample&)> dress;  ///< what timed samples tell beside their time
@@ -113,7 +115,13 @@ class FakeDevice final : public measure::Device, public FakeMemory {
   class FakeProgram final : public measure::Program {
    public:
     FakeProgram(FakeDevice& device, std::string key, device::Launch launch)
-        : device_(device), key_(std::move(key)), launch_(launch) {}
+        : device_(device), key_(std::move(key)), launch_(launch) {
+      for (const std::size_t bytes : device_.variable_bytes[key_])
+        variables_.push_back(std::make_unique<FakeBuffer>(bytes, device_));
+    }
+    std::unique_ptr<measure::Buffer> variable(std::size_t number) override {
+      return std::make_unique<View>(*variables_.at(number));
+    }
     measure::Sample run(const measure::RunOptions& options) override {
       double sum_ms = launch(options, options.arguments);
       for (const auto& arguments : options.more) sum_ms += launch(options, arguments);
@@ -125,6 +133,15 @@ class FakeDevice final : public measure::Device, public FakeMemory {
     bool times_itself() const noexcept override { return device_.times_itself; }
 
    private:
+    struct View final : measure::Buffer {
+      explicit View(FakeBuffer& of_) : of(of_) {}
+      std::size_t size() const noexcept override { return of.size(); }
+      void* address() noexcept override { return of.address(); }
+      void write(std::size_t offset, std::span<const std::byte> bytes) override { of.write(offset, bytes); }
+      void read(std::size_t offset, std::span<std::byte> bytes) override { of.read(offset, bytes); }
+      void fill(std::size_t offset, std::size_t size, std::byte value) override { of.fill(offset, size, value); }
+      FakeBuffer& of;
+    };
     double launch(const measure::RunOptions& options, std::span<const measure::KernelArgument> arguments) {
       FakeLaunch call{key_, launch_, options.timed, options.flush_bytes, number_++, {}, {}};
       for (const measure::KernelArgument& argument : arguments) {
@@ -133,10 +150,12 @@ class FakeDevice final : public measure::Device, public FakeMemory {
         else
           call.scalars.push_back(std::get<measure::ScalarArgument>(argument));
       }
+      for (const auto& variable : variables_) call.variables.push_back(variable.get());
       device_.launches.push_back(call);
       return device_.kernels.at(key_)(call);
     }
     FakeDevice& device_;
+    std::vector<std::unique_ptr<FakeBuffer>> variables_;
     std::string key_;
     device::Launch launch_;
     int number_ = 0;

@@ -30,6 +30,8 @@ struct FakeDriver {
   std::size_t filled_bytes = 0;              ///< by the last fill
   std::vector<std::string> launched_values;  ///< the bytes of each parameter of the last launch
   std::string loaded_image;
+  std::string looked_for;                              ///< the symbol of the last variable that was
+  std::vector<char> variable = std::vector<char>(16);  ///< the memory of every variable
 
   gpu::Status call(const std::string& name) {
     calls.push_back(name);
@@ -114,6 +116,12 @@ inline gpu::DriverApi make_fake_driver(const std::shared_ptr<FakeDriver>& d) {
   api.find_function = [d](Function* out, Module, const char*) -> Status {
     *out = d.get();
     return d->call("find_function");
+  };
+  api.find_variable = [d](void** address, std::size_t* bytes, Module, const char* symbol) -> Status {
+    d->looked_for = symbol;
+    *address = d->variable.data();
+    *bytes = d->variable.size();
+    return d->call("find_variable");
   };
   api.function_attributes = [d](FunctionAttributes* out, Function) -> Status {
     *out = d->attributes;

@@ -75,6 +75,7 @@ class FakeRuntime final : public backend::Runtime {
   bool is_capturing(void*) noexcept override { return false; }
   void read(void* host, const void* device, std::size_t bytes, void*) override { std::memcpy(host, device, bytes); }
 
+  void write(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
   void snapshot(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
 
  private:

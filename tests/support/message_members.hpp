@@ -19,7 +19,7 @@ XTUNE_MEMBERS(Launch, grid, block, cluster, shared_bytes, call)
 }  // namespace xtune::device
 
 namespace xtune::spec {
-XTUNE_ENUMERATORS(ArgRole, 3)
+XTUNE_ENUMERATORS(ArgRole, 4)
 XTUNE_ENUMERATORS(Flush, 3)
 XTUNE_ENUMERATORS(ReferenceSpec::Kind, 6)
 XTUNE_PART_OF_MEMBERS(MeasureSpec,
@@ -34,7 +34,7 @@ XTUNE_MEMBERS(Incumbent, median_ms, q3_ms)
 }  // namespace xtune::measure
 
 namespace xtune::validate {
-XTUNE_MEMBERS(ArgumentLayout, name, role, dtype, shape, fill, file, at)
+XTUNE_MEMBERS(ArgumentLayout, name, role, dtype, shape, fill, file, at, value)
 XTUNE_MEMBERS(ToleranceRule, rtol, atol, max_mismatched_ratio, outlier_factor, reduction, accumulate)
 }  // namespace xtune::validate
 
@@ -45,8 +45,9 @@ XTUNE_MEMBERS(KeyedFiles, files, absent, unknown)
 XTUNE_PART_OF_MEMBERS(ToolFiles, (keyed, may_start_others), (keyed.files, keyed.absent, may_start_others))
 XTUNE_PART_OF_MEMBERS(CompileRequest,
                       (source_name, source, include_dirs, entry, options, defines, arch, sanitize, folder, toolchain,
-                       files),
-                      (source_name, source, include_dirs, entry, options, defines, arch, sanitize, folder, toolchain))
+                       variables, files),
+                      (source_name, source, include_dirs, entry, options, defines, arch, sanitize, folder, toolchain,
+                       variables))
 }  // namespace xtune::build
 
 namespace xtune::target {
@@ -58,19 +59,19 @@ namespace xtune::ipc {
 XTUNE_PART_OF_MEMBERS(CompileJob, (backend, cache, key, request, scratch, keep_in_scratch, expected_s),
                       (backend, cache, key, request, scratch, keep_in_scratch))
 XTUNE_MEMBERS(CompileAnswer, outcome, lack, message, log, warning, artifact, cached, cpu_s, peak_bytes)
-XTUNE_MEMBERS(ArgumentPlan, buffer)
+XTUNE_MEMBERS(ArgumentPlan, buffer, scratch)
 XTUNE_PART_OF_MEMBERS(ReferencePlan,
                       (kind, at, name, output, arrays, scalars, file, command, folder, artifact, job, launch,
-                       scalar_arguments),
+                       scalar_arguments, constants, scratch),
                       (kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
-                       scalar_arguments))
+                       scalar_arguments, constants, scratch))
 XTUNE_PART_OF_MEMBERS(OpenJob,
-                      (backend, device, cache, scratch, seed, sanitize, arguments, reference, outputs, check_kernel,
-                       job, tolerances, repeats, measure, warn),
-                      (backend, device, cache, scratch, seed, sanitize, arguments, reference, outputs, check_kernel,
-                       tolerances, repeats, measure))
-XTUNE_PART_OF_MEMBERS(BenchJob, (artifact, launch, scalars, incumbent, config, job),
-                      (artifact, launch, scalars, incumbent))
+                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, reference, outputs,
+                       check_kernel, job, tolerances, check, check_at, folder, repeats, measure, warn),
+                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, reference, outputs,
+                       check_kernel, tolerances, check, check_at, folder, repeats, measure))
+XTUNE_PART_OF_MEMBERS(BenchJob, (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed),
+                      (artifact, launch, scalars, incumbent, scratch, inputs_seed))
 XTUNE_PART_OF_MEMBERS(BenchAnswer,
                       (outcome, lack, stage, message, log, samples_ms, validation, reported, telemetry, taints, busy_s,
                        no_device, missing_artifact),
@@ -90,7 +91,11 @@ inline void settle(std::vector<measure::ScalarArgument>& scalars) {
     std::fill(scalar.bytes.begin() + static_cast<std::ptrdiff_t>(scalar.size), scalar.bytes.end(), std::byte{0});
   }
 }
-inline void settle(ipc::OpenJob& job) { settle(job.reference.scalar_arguments); }
+inline void settle(ipc::OpenJob& job) {
+  settle(job.reference.scalar_arguments);
+  for (ipc::ArgumentPlan& plan : job.arguments)
+    if (plan.scratch) plan.buffer.reset();
+}
 inline void settle(ipc::BenchJob& job) { settle(job.scalars); }
 inline void settle(ipc::BenchAnswer& answer) {
   if (answer.validation) settle(*answer.validation);

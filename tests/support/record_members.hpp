@@ -33,8 +33,9 @@ namespace xtune::build {
 XTUNE_MEMBERS(ResourceUsage, registers, scalar_registers, accumulator_registers, spilled_bytes, static_shared_bytes,
               max_threads_per_block, warp_size)
 XTUNE_PART_OF_MEMBERS(Artifact,
-                      (key, backend, arch, format, entry_symbol, image, log, compile_s, usage, toolchain, files_read),
-                      (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain))
+                      (key, backend, arch, format, entry_symbol, image, log, compile_s, usage, toolchain, variables,
+                       files_read),
+                      (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain, variables))
 }  // namespace xtune::build
 
 namespace xtune::record {

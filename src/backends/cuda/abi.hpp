@@ -153,6 +153,7 @@ struct CUlaunchConfig {
   CALL(cuModuleLoadData, (CUmodule*, const void* image))                                                   \
   CALL(cuModuleUnload, (CUmodule))                                                                         \
   CALL(cuModuleGetFunction, (CUfunction*, CUmodule, const char* name))                                     \
+  CALL(cuModuleGetGlobal_v2, (CUdeviceptr*, std::size_t * bytes, CUmodule, const char* name))              \
   CALL(cuFuncGetAttribute, (int* value, CUfunction_attribute, CUfunction))                                 \
   CALL(cuFuncSetAttribute, (CUfunction, CUfunction_attribute, int value))                                  \
   CALL(cuLaunchKernel,                                                                                     \

@@ -140,6 +140,12 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
   api.find_function = [d](gpu::Function* function, gpu::Module handle, const char* symbol) -> Status {
     return d->cuModuleGetFunction(function, handle, symbol);
   };
+  api.find_variable = [d](void** address, std::size_t* bytes, gpu::Module handle, const char* symbol) -> Status {
+    CUdeviceptr memory = 0;
+    const CUresult status = d->cuModuleGetGlobal_v2(&memory, bytes, handle, symbol);
+    if (status == CUDA_SUCCESS) *address = reinterpret_cast<void*>(memory);
+    return status;
+  };
   api.function_attributes = [d](gpu::FunctionAttributes* out, gpu::Function function) -> Status {
     int shared = 0;
     CUresult status =

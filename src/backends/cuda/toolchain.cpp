@@ -69,6 +69,7 @@ class NvrtcToolchain final : public build::Toolchain {
     try {
       gpu::CompiledProgram program = compile_source(request);
       artifact.entry_symbol = std::move(program.entry_symbol);
+      artifact.variables = std::move(program.variables);
       artifact.image = std::move(program.image);
       artifact.log = std::move(program.log);
       artifact.compile_s = program.seconds;
@@ -109,7 +110,7 @@ class NvrtcToolchain final : public build::Toolchain {
     const std::vector<std::string> options = options_for(request);
     const build::SplitSource split = build::split_source(request);
     const auto compiled = [&](const std::string& source, const std::vector<std::string>& with) {
-      return gpu::compile_program(dialect_.api, source, request.source_name, request.entry, with);
+      return gpu::compile_program(dialect_.api, request, source, with);
     };
     if (const auto headers = precompiled_.use(request, split, options)) {
       try {

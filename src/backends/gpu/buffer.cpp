@@ -12,8 +12,11 @@ namespace {
 class GpuBuffer final : public measure::Buffer {
  public:
   GpuBuffer(std::shared_ptr<Session> session, std::size_t bytes)
-      : session_(std::move(session)), size_(bytes), address_(session_->allocate(bytes, "a buffer")) {}
+      : session_(std::move(session)), size_(bytes), address_(session_->allocate(bytes, "a buffer")), owned_(true) {}
+  GpuBuffer(std::shared_ptr<Session> session, void* address, std::size_t bytes)
+      : session_(std::move(session)), size_(bytes), address_(address), owned_(false) {}
   ~GpuBuffer() override {
+    if (!owned_) return;
     try {
       session_->api().free(address_);
     } catch (...) {  // a destructor never throws
@@ -56,12 +59,17 @@ class GpuBuffer final : public measure::Buffer {
   std::shared_ptr<Session> session_;
   std::size_t size_;
   void* address_;
+  bool owned_;
 };
 
 }  // namespace
 
 std::unique_ptr<measure::Buffer> make_buffer(std::shared_ptr<Session> session, std::size_t bytes) {
   return std::make_unique<GpuBuffer>(std::move(session), bytes);
+}
+
+std::unique_ptr<measure::Buffer> make_view(std::shared_ptr<Session> session, void* address, std::size_t bytes) {
+  return std::make_unique<GpuBuffer>(std::move(session), address, bytes);
 }
 
 }  // namespace xtune::gpu

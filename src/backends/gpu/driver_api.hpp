@@ -64,6 +64,8 @@ struct DriverApi {
   std::function<Status(Module*, const std::string& image)> load_module;
   std::function<Status(Module)> unload_module;
   std::function<Status(Function*, Module, const char* symbol)> find_function;
+  /// Where a variable of the module lies, and how large it is.
+  std::function<Status(void** address, std::size_t* bytes, Module, const char* symbol)> find_variable;
   std::function<Status(FunctionAttributes*, Function)> function_attributes;
   /// Optional: lets a kernel use more dynamic shared memory than the default limit. Absent where no opting in is
   /// needed.

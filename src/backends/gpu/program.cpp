@@ -44,7 +44,8 @@ class GpuProgram final : public measure::Program {
       : session_(std::move(session)),
         module_(*session_, artifact.image),
         launch_(launch),
-        name_(artifact.entry_symbol) {
+        name_(artifact.entry_symbol),
+        variables_(artifact.variables) {
     const DriverApi& api = session_->api();
     session_->check_launch(api.find_function(&function_, module_.handle(), name_.c_str()),
                            fmt::format("finding kernel '{}'", name_).c_str());
@@ -84,6 +85,15 @@ class GpuProgram final : public measure::Program {
     session_->check(session_->api().synchronize_stream(session_->stream()), "running the kernel");
     launched_ = true;
     return {};
+  }
+
+  std::unique_ptr<measure::Buffer> variable(std::size_t number) override {
+    const std::string& symbol = variables_.at(number);
+    void* address = nullptr;
+    std::size_t bytes = 0;
+    session_->check_launch(session_->api().find_variable(&address, &bytes, module_.handle(), symbol.c_str()),
+                           fmt::format("finding variable '{}'", symbol).c_str());
+    return make_view(session_, address, bytes);
   }
 
  private:
@@ -133,6 +143,7 @@ class GpuProgram final : public measure::Program {
   LoadedModule module_;
   device::Launch launch_;
   std::string name_;
+  std::vector<std::string> variables_;
   Function function_ = nullptr;
   std::optional<std::vector<std::size_t>> parameters_;
   bool launched_ = false;  ///< the driver has nothing left to load

@@ -19,6 +19,7 @@ struct Loaded {
   FunctionAttributes attributes;
   std::uint32_t allowed_shared = 0;  ///< that the driver was asked to allow
   std::optional<std::vector<std::size_t>> parameter_bytes;
+  std::vector<backend::LoadedVariable> variables;
 };
 
 class GpuRuntime final : public backend::Runtime {
@@ -61,7 +62,7 @@ class GpuRuntime final : public backend::Runtime {
       check(api_.allow_dynamic_shared(kernel.function, launch.shared_bytes), "opting in to large shared memory");
       kernel.allowed_shared = launch.shared_bytes;
     }
-    return {kernel.function, kernel.parameter_bytes};
+    return {kernel.function, kernel.parameter_bytes, kernel.variables};
   }
 
   int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept override {
@@ -85,6 +86,12 @@ class GpuRuntime final : public backend::Runtime {
     Status status = api_.synchronize_stream(stream);
     if (status == 0 && bytes > 0) status = api_.copy_to_host(host, device, bytes);
     if (status != 0) throw Error(ErrorKind::unavailable, "device memory cannot be read: " + api_.describe(status));
+  }
+
+  void write(void* device, const void* host, std::size_t bytes) override {
+    Status status = context_.synchronize();
+    if (status == 0 && bytes > 0) status = api_.copy_to_device(device, host, bytes);
+    if (status != 0) throw Error(ErrorKind::unavailable, "device memory cannot be written: " + api_.describe(status));
   }
 
   void snapshot(void* host, const void* device, std::size_t bytes) override {
@@ -123,6 +130,10 @@ class GpuRuntime final : public backend::Runtime {
       check(api_.find_function(&kernel.function, handle, artifact.entry_symbol.c_str()), "finding the kernel");
       check(api_.function_attributes(&kernel.attributes, kernel.function), "asking for the kernel's attributes");
       if (api_.parameter_sizes) kernel.parameter_bytes = api_.parameter_sizes(kernel.function, artifact);
+      for (const std::string& symbol : artifact.variables) {
+        backend::LoadedVariable& variable = kernel.variables.emplace_back();
+        check(api_.find_variable(&variable.address, &variable.bytes, handle, symbol.c_str()), "finding a variable");
+      }
     } catch (...) {
       api_.unload_module(handle);
       throw;

@@ -51,16 +51,45 @@ std::string read_log(const CompilerApi& api, CompilerApi::Program program) {
   return log;
 }
 
+/// As a name expression: of a variable it is the address.
+std::string expression_of(const std::string& variable) { return "&" + variable; }
+
+void add_names(const CompilerApi& api, CompilerApi::Program program, const build::CompileRequest& request) {
+  const auto add = [&](const char* what, const std::string& name, const std::string& expression) {
+    if (const int status = api.add_name_expression(program, expression.c_str()); status != 0)
+      throw build::CandidateFailure(Outcome::compile_failed,
+                                    fmt::format("{} '{}': {}", what, name, api.describe(status)));
+  };
+  add("entry", request.entry, request.entry);
+  for (const std::string& variable : request.variables) add("constant", variable, expression_of(variable));
+}
+
+void read_names(const CompilerApi& api, CompilerApi::Program program, const build::CompileRequest& request,
+                CompiledProgram& result) {
+  const auto lowered = [&](const char* what, const std::string& name, const char* kind, const std::string& expression) {
+    const char* symbol = nullptr;
+    if (const int found = api.lowered_name(program, expression.c_str(), &symbol); found != 0 || !symbol)
+      throw build::CandidateFailure(
+          Outcome::compile_failed,
+          fmt::format("{} '{}' names no {} of {}: {}", what, name, kind, request.source_name, api.describe(found)),
+          result.log);
+    return std::string(symbol);
+  };
+  result.entry_symbol = lowered("entry", request.entry, "kernel", request.entry);
+  for (const std::string& variable : request.variables)
+    result.variables.push_back(lowered("constant", variable, "variable", expression_of(variable)));
+}
+
 }  // namespace
 
-CompiledProgram compile_program(const CompilerApi& api, const std::string& source, const std::string& source_name,
-                                const std::string& entry, const std::vector<std::string>& options) {
+CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequest& request, const std::string& source,
+                                const std::vector<std::string>& options) {
   if (source.find('\0') != std::string::npos)
-    throw build::CandidateFailure(Outcome::compile_failed, source_name + " holds a NUL byte: it is not C++ source");
-  const Handle program(api, source, source_name);
+    throw build::CandidateFailure(Outcome::compile_failed,
+                                  request.source_name + " holds a NUL byte: it is not C++ source");
+  const Handle program(api, source, request.source_name);
   CompiledProgram result;
-  if (const int status = api.add_name_expression(program.get(), entry.c_str()); status != 0)
-    throw build::CandidateFailure(Outcome::compile_failed, fmt::format("entry '{}': {}", entry, api.describe(status)));
+  add_names(api, program.get(), request);
 
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());
@@ -77,20 +106,15 @@ CompiledProgram compile_program(const CompilerApi& api, const std::string& sourc
     throw build::CandidateFailure(Outcome::compile_failed, error.empty() ? api.describe(status) : error, result.log);
   }
 
-  const char* lowered = nullptr;
-  if (const int found = api.lowered_name(program.get(), entry.c_str(), &lowered); found != 0 || !lowered)
-    throw build::CandidateFailure(
-        Outcome::compile_failed,
-        fmt::format("entry '{}' names no kernel of {}: {}", entry, source_name, api.describe(found)), result.log);
-  result.entry_symbol = lowered;
+  read_names(api, program.get(), request, result);
   std::size_t size = 0;
   int read = api.code_size(program.get(), &size);
   result.image.resize(size);
   if (read == 0 && size > 0) read = api.code(program.get(), result.image.data());
   if (read != 0 || size == 0)
-    throw build::CandidateFailure(Outcome::compile_failed,
-                                  fmt::format("{} gave no code for '{}': {}", api.name, entry, api.describe(read)),
-                                  result.log);
+    throw build::CandidateFailure(
+        Outcome::compile_failed,
+        fmt::format("{} gave no code for '{}': {}", api.name, request.entry, api.describe(read)), result.log);
   return result;
 }
 

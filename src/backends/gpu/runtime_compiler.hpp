@@ -33,13 +33,15 @@ struct CompiledProgram {
   std::string image;
   std::string log;
   std::string entry_symbol;
-  double seconds = 0;  ///< wall clock of the compile call
+  std::vector<std::string> variables;  ///< the symbols of the request's
+  double seconds = 0;                  ///< wall clock of the compile call
 };
 
-/// `entry` is a name or a template-id, as in C++. Throws CandidateFailure(compile_failed) whose message is the first
+/// Of the request: source_name, entry (a name or a template-id, as in C++) and variables; source and options as the
+/// compiler takes them. Throws CandidateFailure(compile_failed) whose message is the first
 /// error of the log, or (crashed) when it ran out of memory; Error where the machine is to blame (compiler_log.hpp).
-CompiledProgram compile_program(const CompilerApi& api, const std::string& source, const std::string& source_name,
-                                const std::string& entry, const std::vector<std::string>& options);
+CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequest& request, const std::string& source,
+                                const std::vector<std::string>& options);
 
 /// The first line of a compiler's log that states an error, without leading blanks; empty when there is none.
 std::string first_error(const std::string& log);

@@ -178,10 +178,10 @@ class HiprtcToolchain final : public build::Toolchain {
     build::Artifact artifact;
     artifact.arch = request.arch;
     artifact.format = "hsaco";
-    gpu::CompiledProgram program =
-        gpu::compile_program(api_, gpu::with_defines(with_name), request.source_name, request.entry, options);
+    gpu::CompiledProgram program = gpu::compile_program(api_, request, gpu::with_defines(with_name), options);
     artifact.image = std::string(gpu::unbundle(program.image, request.arch));
     artifact.entry_symbol = std::move(program.entry_symbol);
+    artifact.variables = std::move(program.variables);
     artifact.log = std::move(program.log);
     artifact.compile_s = program.seconds;
     const auto metadata = gpu::kernel_metadata(artifact.image, artifact.entry_symbol);

@@ -105,6 +105,12 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
   api.find_function = [h](gpu::Function* function, gpu::Module handle, const char* symbol) -> Status {
     return h->hipModuleGetFunction(reinterpret_cast<hipFunction_t*>(function), module_of(handle), symbol);
   };
+  api.find_variable = [h](void** address, std::size_t* bytes, gpu::Module handle, const char* symbol) -> Status {
+    hipDeviceptr_t memory{};
+    const hipError_t status = h->hipModuleGetGlobal(&memory, bytes, module_of(handle), symbol);
+    if (status == hipSuccess) *address = reinterpret_cast<void*>(memory);  // an integer on NVIDIA
+    return status;
+  };
   api.function_attributes = [h](gpu::FunctionAttributes* out, gpu::Function function) -> Status {
     int shared = 0;
     hipError_t status = h->hipFuncGetAttribute(&out->max_threads_per_block, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,

@@ -40,6 +40,7 @@
   CALL(hipModuleLoadData, (hipModule_t*, const void*))                                                              \
   CALL(hipModuleUnload, (hipModule_t))                                                                              \
   CALL(hipModuleGetFunction, (hipFunction_t*, hipModule_t, const char*))                                            \
+  CALL(hipModuleGetGlobal, (hipDeviceptr_t*, std::size_t*, hipModule_t, const char*))                               \
   CALL(hipFuncGetAttribute, (int*, hipFunction_attribute, hipFunction_t))                                           \
   CALL(hipModuleLaunchKernel, (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                                hipStream_t, void**, void**))

@@ -47,6 +47,8 @@ FORWARD_CUDA(cuDeviceTotalMem, (std::size_t * bytes, CUdevice device), (bytes, d
 FORWARD_CUDA(cuModuleLoadData, (CUmodule * handle, const void* image), (handle, image))
 FORWARD_CUDA(cuModuleUnload, (CUmodule handle), (handle))
 FORWARD_CUDA(cuModuleGetFunction, (CUfunction * function, CUmodule handle, const char* name), (function, handle, name))
+FORWARD_CUDA(cuModuleGetGlobal, (CUdeviceptr * address, std::size_t* bytes, CUmodule handle, const char* name),
+             (address, bytes, handle, name))
 FORWARD_CUDA(cuFuncGetAttribute, (int* value, CUfunction_attribute which, CUfunction function),
              (value, which, function))
 FORWARD_CUDA(cuLaunchKernel,

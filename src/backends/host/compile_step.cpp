@@ -6,6 +6,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
+#include "core/build/include_scan.hpp"
 #include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 
@@ -18,23 +19,28 @@ constexpr std::uint64_t log_bytes = std::uint64_t{256} << 10;
 
 }  // namespace
 
-std::string function_name(const std::string& entry) {
-  std::string name = entry.substr(0, entry.find('<'));
-  while (!name.empty() && name.back() == ' ') name.pop_back();
-  const auto colon = name.rfind(':');
-  return colon == std::string::npos ? name : name.substr(colon + 1);
-}
+namespace {
 
-void check_entry(const build::CompileRequest& request) {
-  const std::string name = function_name(request.entry);
+/// complaint: what is wrong with a name that is none.
+void check_name(const std::string& text, const std::string& complaint) {
+  const std::string name = build::unqualified_name(text);
   const bool word =
       !name.empty() &&
       name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos;
-  if (word && request.entry.find_first_of(";{}\n#") == std::string::npos) return;
-  const std::string message =
-      fmt::format("entry \"{}\" is neither a function's name nor a template-id such as gemm<64, 32>",
-                  base::printable(request.entry, 200));
-  throw build::CandidateFailure(Outcome::compile_failed, message, message + "\n");
+  if (word && text.find_first_of(";{}\n#") == std::string::npos) return;
+  throw build::CandidateFailure(Outcome::compile_failed, complaint, complaint + "\n");
+}
+
+}  // namespace
+
+void check_names(const build::CompileRequest& request) {
+  check_name(request.entry,
+             fmt::format("entry \"{}\" is neither a function's name nor a template-id such as gemm<64, 32>",
+                         base::printable(request.entry, 200)));
+  for (const std::string& variable : request.variables)
+    check_name(variable,
+               fmt::format("symbol \"{}\" is neither a variable's name nor a template-id such as ns::table<4>",
+                           base::printable(variable, 200)));
 }
 
 std::vector<std::string> include_flags(const build::CompileRequest& request) {

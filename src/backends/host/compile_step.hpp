@@ -10,10 +10,9 @@
 
 namespace xtune::host {
 
-/// "gemm" of "ns::gemm<64, 32>".
-std::string function_name(const std::string& entry);
-/// Throws CandidateFailure(compile_failed) for an entry that is neither a function's name nor a template-id.
-void check_entry(const build::CompileRequest& request);
+/// Throws CandidateFailure(compile_failed) for an entry that is neither a function's name nor a template-id, and for
+/// such a variable.
+void check_names(const build::CompileRequest& request);
 /// -I for the request's folders, -iquote for that of its source.
 std::vector<std::string> include_flags(const build::CompileRequest& request);
 /// In the caller's process group, so that whoever kills a compile worker kills the compiler with it. `folder` is its

@@ -28,7 +28,11 @@ class HostBuffer final : public measure::Buffer {
     if (posix_memalign(&memory_, buffer_alignment, bytes ? bytes : 1) != 0)
       throw Error(ErrorKind::unavailable, fmt::format("no memory for a buffer of {} bytes", bytes));
   }
-  ~HostBuffer() override { std::free(memory_); }
+  /// Of memory that somebody else frees.
+  HostBuffer(void* memory, std::size_t bytes) : memory_(memory), size_(bytes), owned_(false) {}
+  ~HostBuffer() override {
+    if (owned_) std::free(memory_);
+  }
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
 
@@ -53,12 +57,13 @@ class HostBuffer final : public measure::Buffer {
   }
   void* memory_ = nullptr;
   std::size_t size_;
+  bool owned_ = true;
 };
 
 class HostProgram final : public measure::Program {
  public:
   HostProgram(Engine& engine, const build::Artifact& artifact, const device::Launch& launch, const std::string& arch)
-      : engine_(engine), launch_(launch), library_(artifact, arch) {
+      : engine_(engine), launch_(launch), library_(artifact, arch), variables_(artifact.variables) {
     library_.kernel().bind(&BlockRunner::services());
   }
 
@@ -69,6 +74,11 @@ class HostProgram final : public measure::Program {
     double time_ms = launch(options.arguments);
     for (const auto& arguments : options.more) time_ms += launch(arguments);
     return {options.timed ? time_ms / static_cast<double>(1 + options.more.size()) : 0.0};
+  }
+
+  std::unique_ptr<measure::Buffer> variable(std::size_t number) override {
+    const XtuneVariable& variable = library_.variable(variables_.at(number));
+    return std::make_unique<HostBuffer>(variable.address, variable.bytes);
   }
 
  private:
@@ -84,6 +94,7 @@ class HostProgram final : public measure::Program {
   Engine& engine_;
   device::Launch launch_;
   KernelLibrary library_;
+  std::vector<std::string> variables_;
 };
 
 class HostDevice final : public measure::Device {

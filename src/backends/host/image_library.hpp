@@ -24,6 +24,8 @@ class ImageLibrary {
 
   /// Where the artifact's entry_symbol is.
   void* entry() const noexcept { return entry_; }
+  /// nullptr: there is no such symbol.
+  void* find(const std::string& symbol) const noexcept { return library_.find(symbol.c_str()); }
   /// The code stays to the end of the process.
   void keep_resident() noexcept { resident_ = true; }
 

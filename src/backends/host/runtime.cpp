@@ -122,8 +122,13 @@ class HostRuntime final : public backend::Runtime {
       library = std::move(loaded);
     }
     const XtuneKernel& kernel = library->kernel();
-    return {library.get(),
-            std::vector<std::size_t>(kernel.argument_bytes, kernel.argument_bytes + kernel.argument_count)};
+    backend::LoadedKernel loaded{
+        library.get(), std::vector<std::size_t>(kernel.argument_bytes, kernel.argument_bytes + kernel.argument_count)};
+    for (const std::string& symbol : artifact.variables) {
+      const XtuneVariable& variable = library->variable(symbol);
+      loaded.variables.push_back({variable.address, variable.bytes});
+    }
+    return loaded;
   }
 
   int launch(void* handle, const device::Launch& launch, void*, void** parameters) noexcept override {
@@ -149,6 +154,9 @@ class HostRuntime final : public backend::Runtime {
   bool is_capturing(void*) noexcept override { return false; }
   void read(void* host, const void* device, std::size_t bytes, void*) override {
     if (bytes != 0) std::memcpy(host, device, bytes);  // both may be null then, which memcpy does not allow
+  }
+  void write(void* device, const void* host, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(device, host, bytes);
   }
   void snapshot(void* host, const void* device, std::size_t bytes) override { read_own_memory(host, device, bytes); }
 

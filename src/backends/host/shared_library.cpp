@@ -68,4 +68,10 @@ KernelLibrary::KernelLibrary(const build::Artifact& artifact, const std::string&
   kernel_ = static_cast<const XtuneKernel*>(library_->entry());
 }
 
+const XtuneVariable& KernelLibrary::variable(const std::string& symbol) const {
+  const void* const found = library_->find(symbol);
+  if (!found) refuse_image("its library has no variable " + symbol + "; remove it from the artifact cache");
+  return *static_cast<const XtuneVariable*>(found);
+}
+
 }  // namespace xtune::host

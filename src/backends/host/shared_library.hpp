@@ -21,6 +21,8 @@ class KernelLibrary {
   /// own_arch: what this CPU is. Throws CandidateFailure(launch_failed): damaged, of another version of xtune, for a
   /// better CPU, or sanitized while this process has no AddressSanitizer.
   KernelLibrary(const build::Artifact& artifact, const std::string& own_arch);
+  /// By the artifact's symbol. Throws CandidateFailure(launch_failed) where the image does not have it.
+  const XtuneVariable& variable(const std::string& symbol) const;
   const XtuneKernel& kernel() const noexcept { return *kernel_; }
   bool sanitized() const noexcept { return sanitized_; }
 

@@ -36,6 +36,20 @@ bool names_files_in_assembly(const std::string& text) {
   return !scan.mentioned.empty() || !scan.unknown.empty();
 }
 
+std::string variable_symbol(std::size_t number) { return fmt::format("xtune_variable_{}", number); }
+
+/// Line-marked, so that a message about one names it.
+std::string variables_text(const build::CompileRequest& request) {
+  std::string text;
+  for (std::size_t i = 0; i < request.variables.size(); ++i)
+    text += fmt::format(
+        "# 1 \"<constant>\"\n"
+        "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneVariable {0};\n"
+        "const XtuneVariable {0} = xtune_variable(&{1});\n",
+        variable_symbol(i), request.variables[i]);
+  return text;
+}
+
 /// Line-marked, so that a message about it names the entry.
 std::string entry_text(const build::CompileRequest& request, bool uses_fibers) {
   const std::string marker = std::string(XTUNE_HOST_MARKER) + (request.sanitize ? "1" : "0");
@@ -45,6 +59,21 @@ std::string entry_text(const build::CompileRequest& request, bool uses_fibers) {
       "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneKernel xtune_kernel;\n"
       "const XtuneKernel xtune_kernel = XtuneEntry::describe(\"{1}\");\n",
       request.entry, marker, uses_fibers);
+}
+
+/// Throws where the preprocessed source does not mention the entry or a variable.
+void require_names(const build::CompileRequest& request, const base::CommandResult& preprocessed) {
+  std::string message;
+  if (const std::string name = build::unqualified_name(request.entry); !mentions(preprocessed.stdout_text, name))
+    message = fmt::format("{} has no function '{}' (entry \"{}\")", request.source_name, name, request.entry);
+  for (const std::string& variable : request.variables)
+    if (const std::string name = build::unqualified_name(variable);
+        message.empty() && !mentions(preprocessed.stdout_text, name))
+      message =
+          fmt::format("{} has no variable '{}', which a constant of the spec fills", request.source_name, variable);
+  if (!message.empty())
+    throw build::CandidateFailure(Outcome::compile_failed, base::printable(message),
+                                  preprocessed.stderr_text + message + "\n");
 }
 
 class HostToolchain final : public build::Toolchain {
@@ -66,7 +95,7 @@ class HostToolchain final : public build::Toolchain {
   build::Artifact compile(const build::CompileRequest& request) override {
     const Compiler c = compiler();
     Arguments flags = base_flags(request, c);
-    check_entry(request);
+    check_names(request);
     base::TemporaryDirectory work;
     write_runtime_files(work.path());
 
@@ -78,12 +107,7 @@ class HostToolchain final : public build::Toolchain {
     // Definitions follow the runtime headers: a parameter named T must not reach into those.
     const base::CommandResult text = run_compiler(preprocess, gpu::with_defines(request), work.path());
     require_compiled(text, "", request, c.path);
-    if (!mentions(text.stdout_text, function_name(request.entry))) {
-      const std::string message = fmt::format("{} has no function '{}' (entry \"{}\")", request.source_name,
-                                              function_name(request.entry), request.entry);
-      throw build::CandidateFailure(Outcome::compile_failed, base::printable(message),
-                                    text.stderr_text + message + "\n");
-    }
+    require_names(request, text);
     Rewritten kernel = rewrite(text.stdout_text, {request.sanitize, !c.is_clang});
 
     const std::string output = (work.path() / "kernel.so").string();
@@ -94,13 +118,15 @@ class HostToolchain final : public build::Toolchain {
     // -Wa, and -Wl, would cut a path at its commas.
     if (assembler_reads && !c.is_clang)
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
-    const base::CommandResult built = link(build, kernel.text + entry_text(request, kernel.uses_fibers), work.path());
+    const base::CommandResult built =
+        link(build, kernel.text + entry_text(request, kernel.uses_fibers) + variables_text(request), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
 
     build::Artifact artifact;
     artifact.arch = request.arch;
     artifact.format = "so";
     artifact.entry_symbol = "xtune_kernel";
+    for (std::size_t i = 0; i < request.variables.size(); ++i) artifact.variables.push_back(variable_symbol(i));
     artifact.image = base::read_file(output);
     artifact.log = text.stderr_text + built.stderr_text;
     artifact.compile_s = text.wall_s + built.wall_s;

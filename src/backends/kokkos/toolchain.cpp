@@ -67,7 +67,7 @@ class KokkosToolchain final : public build::Toolchain {
   build::Artifact compile(const build::CompileRequest& request) override {
     if (request.sanitize)
       throw Error(ErrorKind::unsupported, "--sanitize works with --backend host: Kokkos itself is not instrumented");
-    host::check_entry(request);
+    host::check_names(request);
     const Arguments flags = flags_for(request);
     const build::SplitSource split = build::split_source(request);
     if (!space_.is_gpu && std::none_of(split.before.begin(), split.before.end(), sets_headers))
@@ -158,7 +158,7 @@ class KokkosToolchain final : public build::Toolchain {
           base::printable(
               fmt::format("{} has no one function '{}' that takes pointers and numbers and returns nothing "
                           "(entry \"{}\"): {}",
-                          request.source_name, host::function_name(request.entry), request.entry, failure.what()),
+                          request.source_name, build::unqualified_name(request.entry), request.entry, failure.what()),
               600),
           failure.log());
     }

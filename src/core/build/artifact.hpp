@@ -31,6 +31,8 @@ struct CompileRequest {
   std::string folder{};
   /// The toolchain's fingerprint that the artifact's key names. Empty: any will do.
   std::string toolchain{};
+  /// Variables of the source whose memory is filled before launches, as C++ names: "filter", "conv::weights".
+  std::vector<std::string> variables{};
   /// The files that the artifact's key describes, which the compiler is to read as they were. Null: none.
   std::shared_ptr<const KeyedFiles> files{};
 };
@@ -58,7 +60,8 @@ struct Artifact {
   std::string log;           ///< compiler output, warnings included
   double compile_s = 0;      ///< wall clock of the compiler
   ResourceUsage usage;
-  std::string toolchain{};  ///< fingerprint of what compiled it; empty: made by a version that did not say
+  std::string toolchain{};               ///< fingerprint of what compiled it; empty: made by a version that did not say
+  std::vector<std::string> variables{};  ///< the symbols of the request's variables, in its order
   /// The user's files that the compiler read, for core/build/checked_compile.hpp; unset where it does not list them.
   /// Neither stored nor sent.
   std::optional<std::vector<std::string>> files_read{};

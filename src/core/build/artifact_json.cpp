@@ -29,7 +29,8 @@ constexpr auto artifact_form = fields::object<Artifact>(
     required("key", &Artifact::key), required("backend", &Artifact::backend), required("arch", &Artifact::arch),
     required("format", &Artifact::format), required("entry_symbol", &Artifact::entry_symbol, fields::text),
     required("log", &Artifact::log, fields::text), required("compile_s", &Artifact::compile_s),
-    required("usage", &Artifact::usage, usage_form), optional("toolchain", &Artifact::toolchain, fields::text));
+    required("usage", &Artifact::usage, usage_form), optional("toolchain", &Artifact::toolchain, fields::text),
+    optional("variables", &Artifact::variables, fields::text));
 
 }  // namespace
 

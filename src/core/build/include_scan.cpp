@@ -272,6 +272,13 @@ SourceScan scan_source(std::string_view source) {
   return found;
 }
 
+std::string unqualified_name(const std::string& name) {
+  std::string plain = name.substr(0, name.find('<'));
+  while (!plain.empty() && plain.back() == ' ') plain.pop_back();
+  const auto colon = plain.rfind(':');
+  return colon == std::string::npos ? plain : plain.substr(colon + 1);
+}
+
 std::vector<IncludeDirective> scan_includes(std::string_view source) { return scan_source(source).includes; }
 
 }  // namespace xtune::build

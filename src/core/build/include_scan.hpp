@@ -36,6 +36,9 @@ struct SourceScan {
 };
 SourceScan scan_source(std::string_view source);
 
+/// Of a function or variable in C++, the name without scopes and template arguments: "conv::weights<4>" -> "weights".
+std::string unqualified_name(const std::string& name);
+
 /// In order of appearance, those behind a false #if too. Comments, strings, raw strings, character literals, digit
 /// separators and spliced lines are read as the language says; #include MACRO is not found, as no macro is expanded.
 /// Any bytes are accepted.

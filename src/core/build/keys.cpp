@@ -61,14 +61,16 @@ KeyParts artifact_key_parts(const CompileRequest& request, const std::string& ba
                             const std::string& source_digest) {
   std::vector<std::string> defines;
   for (const auto& [name, value] : request.defines) defines.push_back(name + "=" + value);
-  return {{"backend", backend},
-          {"arch", request.arch},
-          {"toolchain", fingerprint},
-          {"source", source_digest},
-          {"entry", request.entry},
-          {"options", canonical_list(request.options)},
-          {"defines", canonical_list(defines)},
-          {"sanitize", request.sanitize ? "true" : "false"}};
+  KeyParts parts{{"backend", backend},
+                 {"arch", request.arch},
+                 {"toolchain", fingerprint},
+                 {"source", source_digest},
+                 {"entry", request.entry},
+                 {"options", canonical_list(request.options)},
+                 {"defines", canonical_list(defines)},
+                 {"sanitize", request.sanitize ? "true" : "false"}};
+  if (!request.variables.empty()) parts.emplace_back("variables", canonical_list(request.variables));
+  return parts;
 }
 
 std::vector<std::string> key_difference(const KeyParts& a, const KeyParts& b) {

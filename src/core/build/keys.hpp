@@ -25,7 +25,7 @@ std::string canonical_list(const std::vector<std::string>& items);
 /// they hold and how they are named by those who include them. Read once per run, not per configuration.
 std::string source_digest(const CompileRequest& request);
 
-/// backend, arch, toolchain, source digest, entry, options, defines, sanitize.
+/// backend, arch, toolchain, source digest, entry, options, defines, sanitize; variables where there are any.
 KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,
                             const std::string& source_digest);
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
@@ -72,6 +73,11 @@ class Program {
   virtual Sample run(const RunOptions& options) = 0;
   /// Whether each run tells its time itself, so that several within one sample would make it no finer.
   virtual bool times_itself() const noexcept { return false; }
+  /// The memory of one of the artifact's variables, by its number; not for use after the program. Throws
+  /// CandidateFailure(launch_failed) where the image does not have it, std::out_of_range for a number beyond them.
+  virtual std::unique_ptr<Buffer> variable(std::size_t /*number*/) {
+    throw std::out_of_range("a program without variables");
+  }
   /// Of programs: judges what the last run left behind as the first run's results were judged. Throws
   /// CandidateFailure(wrong_result). Kernels are judged by their buffers, elsewhere.
   virtual void check_last_run() {}

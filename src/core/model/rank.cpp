@@ -184,7 +184,7 @@ std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) 
 DType input_type(const spec::Spec& spec) {
   if (spec.candidates->dtype) return *spec.candidates->dtype;
   for (const spec::ArgSpec& arg : spec.args)
-    if (arg.kind == spec::ArgKind::buffer && arg.role != spec::ArgRole::out) return arg.dtype;
+    if (arg.kind == spec::ArgKind::buffer && spec::is_input(arg.role)) return arg.dtype;
   return DType::f32;
 }
 

@@ -14,6 +14,12 @@ std::string part_text(const std::string& name, const std::string& value) {
   return build::canonical_list({name, value});
 }
 
+std::vector<spec::CompiledText> compiled_texts(const ArgumentTexts& arguments) {
+  std::vector<spec::CompiledText> texts;
+  for (const ArgumentText& argument : arguments) texts.push_back(argument.text);
+  return texts;
+}
+
 }  // namespace
 
 MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(resolver) {
@@ -24,13 +30,16 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   add_named({state.entry}, in_templates);
   add_named(state.options, in_templates);
   add_named(state.defines, in_templates);
+  add_named(compiled_texts(state.variables), in_templates);
   defines_only_ = std::find(in_templates.begin(), in_templates.end(), true) == in_templates.end() && !is_program;
   std::vector<bool> in_artifact = in_templates, at_runtime(parameters.size()), in_scalars(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) (parameters[i].compile_time ? in_artifact : at_runtime)[i] = true;
-  add_named(state.scalar_values, in_scalars);
+  const std::vector<spec::CompiledText> scalar_values = compiled_texts(state.scalar_values);
+  add_named(scalar_values, in_scalars);
   std::vector<bool> in_launch = in_templates;  // where one of these has no value, the launch's text says so
-  for (const auto* texts : {&state.launch.grid, &state.launch.block, &state.launch.cluster, &state.scalar_values})
+  for (const auto* texts : {&state.launch.grid, &state.launch.block, &state.launch.cluster, &scalar_values})
     add_named(*texts, in_launch);
+  for (const ScratchTexts& scratch : state.scratch) add_named(scratch.shape, in_launch);
   if (state.launch.shared) add_named({*state.launch.shared}, in_launch);
   set(artifact_, in_artifact), set(runtime_, at_runtime), set(scalars_, in_scalars), set(launch_, in_launch);
 }
@@ -85,9 +94,10 @@ std::string MeasurementKeys::artifact_key(const space::Config& config) {
   const build::KeyParts parts =
       build::artifact_key_parts(request, state.device.backend, state.toolchain, state.read(request).digest);
   // Where what is included depends on definitions, so does the source's digest.
-  if (defines_only_ && state.computing.empty() && parts.size() == 8 && parts[6].first == "defines") {
+  if (defines_only_ && state.computing.empty() && parts.size() >= 8 && parts[6].first == "defines") {
     for (std::size_t i = 0; i < 6; ++i) before_defines_ += (i ? "," : "[") + part_text(parts[i].first, parts[i].second);
-    after_defines_ = ',' + part_text(parts[7].first, parts[7].second) + ']';
+    for (std::size_t i = 7; i < parts.size(); ++i) after_defines_ += ',' + part_text(parts[i].first, parts[i].second);
+    after_defines_ += ']';
     const auto fixed = request.defines.end() - static_cast<std::ptrdiff_t>(state.defines.size());
     fixed_defines_.assign(fixed, request.defines.end());
   }

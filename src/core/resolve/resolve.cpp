@@ -7,6 +7,7 @@
 #include "base/named.hpp"
 #include "core/build/source_cursor.hpp"
 #include "core/resolve/resolve_state.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "xtune/error.hpp"
 
@@ -56,10 +57,10 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
       sanitize(sanitize_),
       constants(device::device_facts(device)) {
   for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
-  if (!spec.kernel.source.empty()) source = build::without_byte_order_mark(base::read_file(spec.kernel.source));
+  if (!spec.kernel.source.empty()) sources.tuned = build::without_byte_order_mark(base::read_file(spec.kernel.source));
   if (spec.process) {
     build::KeyedFiles files;
-    source = source_manifest(*spec.process, files);
+    sources.tuned = source_manifest(*spec.process, files);
     files.unknown.clear();  // what a build may read beyond its sources is for the spec to name
     data_files = files;     // a program that is not built is run from its sources
     std::error_code failed;
@@ -69,9 +70,9 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   }
   const spec::ReferenceSpec& reference = spec.validate.reference;
   if (reference.kind == spec::ReferenceSpec::Kind::kernel)
-    reference_source = reference.source.empty() || reference.source == spec.kernel.source
-                           ? source
-                           : std::string(build::without_byte_order_mark(base::read_file(reference.source)));
+    sources.reference = reference.source.empty() || reference.source == spec.kernel.source
+                            ? sources.tuned
+                            : std::string(build::without_byte_order_mark(base::read_file(reference.source)));
   entry = spec::CompiledText::template_text(spec.kernel.entry);
   options = compile_options(spec.kernel, device.backend);
   if (reference.options.empty())
@@ -80,9 +81,13 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
     add_templates(reference_options, reference.options);
   for (const auto& [name, value] : spec.kernel.defines) defines.push_back(spec::CompiledText::template_text(value));
   for (const spec::ArgSpec& argument : spec.args) {
-    if (argument.kind != spec::ArgKind::scalar || !argument.value) continue;
-    scalar_args.push_back(&argument);
-    scalar_values.push_back(spec::CompiledText::expression(*argument.value));
+    if (argument.kind == spec::ArgKind::scalar && argument.value)
+      scalar_values.push_back({&argument, spec::CompiledText::expression(*argument.value)});
+    if (argument.role == spec::ArgRole::scratch) scratch.push_back({&argument, compile_expressions(argument.shape)});
+    if (argument.kind == spec::ArgKind::constant)
+      variables.push_back({&argument, argument.symbol
+                                          ? spec::CompiledText::template_text(*argument.symbol)
+                                          : spec::CompiledText::template_text({argument.name, argument.at})});
   }
   launch = compile_launch(spec.launch);
   reference_launch = reference.launch ? compile_launch(*reference.launch) : launch;
@@ -141,15 +146,17 @@ Bindings CandidateResolver::config_bindings(const space::Config& config) const {
 build::CompileRequest CandidateResolver::compile_request(const space::Config& config) const {
   if (state_->spec.process) return state_->keyed(state_->program_request(config));
   const spec::KernelSpec& kernel = state_->spec.kernel;
-  build::CompileRequest request = state_->request(config, kernel.source, state_->source);
+  build::CompileRequest request = state_->request(config, kernel.source, state_->sources.tuned);
   request.entry = state_->expanded(state_->entry, config);
   for (const spec::CompiledText& option : state_->options) request.options.push_back(state_->expanded(option, config));
+  for (const ArgumentText& variable : state_->variables)
+    request.variables.push_back(state_->expanded(variable.text, config));
   return state_->keyed(std::move(request));
 }
 
 build::CompileRequest CandidateResolver::State::bare_reference_request(const space::Config& config) const {
   const std::filesystem::path& own = spec.validate.reference.source;
-  return request(config, own.empty() ? spec.kernel.source : own, reference_source);
+  return request(config, own.empty() ? spec.kernel.source : own, sources.reference);
 }
 
 build::CompileRequest CandidateResolver::reference_request(const space::Config& config) const {
@@ -157,6 +164,8 @@ build::CompileRequest CandidateResolver::reference_request(const space::Config& 
   request.entry = state_->spec.validate.reference.name;
   const space::Lookup names = state_->lookup(config);
   for (const spec::CompiledText& option : state_->reference_options) request.options.push_back(option.expand(names));
+  for (const std::size_t constant : reference_constants(config))
+    request.variables.push_back(state_->variables[constant].text.expand(names));
   return state_->keyed(std::move(request));
 }
 
@@ -167,7 +176,8 @@ device::Launch CandidateResolver::launch(const space::Config& config) const {
     return launch;
   }
   state_->check_templates(config);
-  for (std::size_t i = 0; i < state_->scalar_args.size(); ++i) state_->scalar(i, config);
+  scratch(config);
+  for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) state_->scalar(i, config);
   return state_->resolve(state_->launch, config);
 }
 
@@ -183,33 +193,61 @@ device::Launch CandidateResolver::reference_launch(const space::Config& config) 
 
 std::vector<measure::ScalarArgument> CandidateResolver::scalars(const space::Config& config) const {
   std::vector<measure::ScalarArgument> result;
-  for (std::size_t i = 0; i < state_->scalar_args.size(); ++i) result.push_back(state_->scalar(i, config));
+  for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) result.push_back(state_->scalar(i, config));
   return result;
 }
+
+namespace {
+
+std::vector<std::byte> encoded_value(const spec::ArgSpec& argument, const space::Lookup& names) {
+  const Value value = spec::evaluate(*argument.value, names);
+  const auto encoded = encode_scalar(argument.dtype, value);
+  if (!encoded)
+    fail_at(argument.value->at, fmt::format("constant '{}': {} = {} does not fit {}", argument.name,
+                                            argument.value->text, space::shown_text(value), to_string(argument.dtype)));
+  return {encoded->bytes.begin(), encoded->bytes.begin() + static_cast<std::ptrdiff_t>(encoded->size)};
+}
+
+/// An argument whose texts name no parameters.
+validate::ArgumentLayout layout_of(const spec::ArgSpec& argument, const space::Lookup& names,
+                                   std::uint64_t limit_bytes) {
+  validate::ArgumentLayout layout{
+      argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file, spec::to_string(argument.at)};
+  for (const spec::Text& text : argument.shape) {
+    const std::int64_t extent = spec::evaluate_integer(text, names);
+    if (extent <= 0)
+      fail_at(text.at,
+              fmt::format("argument '{}': its extent {} = {} must be at least 1", argument.name, text.text, extent));
+    layout.shape.push_back(static_cast<std::uint64_t>(extent));
+  }
+  if (argument.value) layout.value = encoded_value(argument, names);
+  try {
+    validate::layout_bytes(layout, limit_bytes);
+    validate::check_input_file(layout);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::invalid_argument) fail_at(argument.at, error.what());
+    throw Error(error.kind(), layout.at + ": " + error.what());
+  }
+  return layout;
+}
+
+}  // namespace
 
 std::vector<validate::ArgumentLayout> CandidateResolver::layouts(std::uint64_t limit_bytes) const {
   std::vector<validate::ArgumentLayout> result;
   const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
-  for (const spec::ArgSpec& argument : state_->spec.args) {
-    if (argument.kind == spec::ArgKind::scalar) continue;
-    validate::ArgumentLayout layout{
-        argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file, spec::to_string(argument.at)};
-    for (const spec::Text& text : argument.shape) {
-      const std::int64_t extent = spec::evaluate_integer(text, names);
-      if (extent <= 0)
-        fail_at(text.at,
-                fmt::format("argument '{}': its extent {} = {} must be at least 1", argument.name, text.text, extent));
-      layout.shape.push_back(static_cast<std::uint64_t>(extent));
-    }
-    try {
-      validate::layout_bytes(layout, limit_bytes);
-      validate::check_input_file(layout);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::invalid_argument) fail_at(argument.at, error.what());
-      throw Error(error.kind(), layout.at + ": " + error.what());
-    }
-    result.push_back(std::move(layout));
-  }
+  for (const spec::ArgSpec& argument : state_->spec.args)
+    if (argument.kind != spec::ArgKind::scalar && argument.kind != spec::ArgKind::constant &&
+        argument.role != spec::ArgRole::scratch)
+      result.push_back(layout_of(argument, names, limit_bytes));
+  return result;
+}
+
+std::vector<validate::ArgumentLayout> CandidateResolver::constants(std::uint64_t limit_bytes) const {
+  std::vector<validate::ArgumentLayout> result;
+  const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
+  for (const ArgumentText& variable : state_->variables)
+    result.push_back(layout_of(*variable.argument, names, limit_bytes));
   return result;
 }
 
@@ -226,8 +264,7 @@ std::vector<std::pair<std::string, validate::ToleranceRule>> CandidateResolver::
   }
   std::vector<std::pair<std::string, validate::ToleranceRule>> result;
   for (const spec::ArgSpec& argument : state_->spec.args)
-    if (argument.kind != spec::ArgKind::scalar && argument.role != spec::ArgRole::in)
-      result.emplace_back(argument.name, rule);
+    if (spec::is_output(argument.role)) result.emplace_back(argument.name, rule);
   return result;
 }
 

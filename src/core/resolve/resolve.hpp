@@ -54,9 +54,15 @@ class CandidateResolver {
   /// usage: what the compiler reported, nullptr before compiling.
   std::optional<std::string> limit_violation(const device::Launch& launch, const build::ResourceUsage* usage) const;
 
-  /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or larger
-  /// than limit_bytes (0: this machine's memory).
+  /// The buffer arguments but for scratch, in kernel order. Throws Error(invalid_spec) for a shape that is zero,
+  /// negative or larger than limit_bytes (0: this machine's memory).
   std::vector<validate::ArgumentLayout> layouts(std::uint64_t limit_bytes = 0) const;
+  /// The scratch buffers, in kernel order, whose fill is zero where every launch is to find zeros. Throws
+  /// CandidateFailure(rejected) for a shape that is zero or negative, or larger than the memory of the device (of this
+  /// machine, where that is not known).
+  std::vector<validate::ArgumentLayout> scratch(const space::Config& config) const;
+  /// The constants, in the spec's order; throws as layouts does.
+  std::vector<validate::ArgumentLayout> constants(std::uint64_t limit_bytes = 0) const;
   /// What the spec says of the tolerance of each output. Throws Error(invalid_spec) for a negative reduction length.
   std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances() const;
 
@@ -71,6 +77,11 @@ class CandidateResolver {
   /// stands for all here: whatever fails throws Error(invalid_spec).
   build::CompileRequest reference_request(const space::Config& config) const;
   device::Launch reference_launch(const space::Config& config) const;
+  /// The words of [validate] check; none: the spec has none. Throws Error(invalid_spec).
+  std::vector<std::string> check_command() const;
+  /// Which of the constants the variables of the reference's request are: all where it is of the tuned kernel's source,
+  /// else those that its source or a header of it names.
+  std::vector<std::size_t> reference_constants(const space::Config& config) const;
   std::string reference_artifact_key(const build::CompileRequest& request) const;
 
  private:

@@ -73,6 +73,12 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
 }
 
+std::string hex_text(const std::vector<std::byte>& bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return text;
+}
+
 /// With each buffer's place among all arguments, which says where the scalars are.
 std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
                          const std::vector<validate::ArgumentLayout>& layouts, build::KeyedFiles& files) {
@@ -82,10 +88,11 @@ std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
   };
   std::vector<std::string> items;
   for (const validate::ArgumentLayout& layout : layouts)
-    items.push_back(
-        fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, spec::role_words.of(layout.role),
-                    validate::describe(layout.dtype, layout.shape),
-                    layout.file.empty() ? spec::fill_words.of(layout.fill) : short_file_digest(layout.file, files)));
+    items.push_back(fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, spec::role_words.of(layout.role),
+                                validate::describe(layout.dtype, layout.shape),
+                                !layout.value.empty() ? "value " + hex_text(layout.value)
+                                : layout.file.empty() ? spec::fill_words.of(layout.fill)
+                                                      : short_file_digest(layout.file, files)));
   return build::canonical_list(items);
 }
 
@@ -244,6 +251,23 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const build:
   return read_sources[whole_id()] = std::move(found);
 }
 
+std::vector<std::size_t> CandidateResolver::reference_constants(const space::Config& config) const {
+  std::vector<std::size_t> found;
+  const ArgumentTexts& variables = state_->variables;
+  if (variables.empty()) return found;
+  const std::filesystem::path& own = state_->spec.validate.reference.source;
+  const bool same = own.empty() || own == state_->spec.kernel.source;
+  build::SourceClosure closure;
+  if (!same) closure = build::compile_closure(state_->bare_reference_request(config));
+  const auto named = [&](const std::string& identifier) {
+    return std::any_of(closure.files.begin(), closure.files.end(),
+                       [&](const build::SourceScan& file) { return file.words.contains(identifier); });
+  };
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    if (same || named(build::unqualified_name(state_->expanded(variables[i].text, config)))) found.push_back(i);
+  return found;
+}
+
 build::CompileRequest CandidateResolver::State::keyed(build::CompileRequest request) {
   request.files = read(request).files;
   // A program's build is known by its spec, which no worker has.
@@ -289,11 +313,11 @@ std::string CandidateResolver::State::runtime_part(const space::Config& config) 
 std::string CandidateResolver::State::scalars_part(const space::Config& config) const {
   const space::Lookup names = lookup(config);
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < scalar_args.size(); ++i) {
-    const spec::ArgSpec& argument = *scalar_args[i];
+  for (const auto& [scalar, scalar_value] : scalar_values) {
+    const spec::ArgSpec& argument = *scalar;
     std::string value;
     try {
-      value = valued(scalar_values[i], config,
+      value = valued(scalar_value, config,
                      [&](const spec::CompiledText& text) { return typed_text(text.evaluate(names)); });
     } catch (const NoValue& failure) {
       value = "(" + failure.complaint + ")";
@@ -308,8 +332,13 @@ std::string CandidateResolver::launch_part(const space::Config& config) const {
     const device::Launch resolved = launch(config);
     if (resolved.call)
       return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
-    return fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
-                       extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
+    std::string text = fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
+                                   extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
+    if (!state_->scratch.empty()) {
+      build::KeyedFiles none;
+      text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);
+    }
+    return text;
   } catch (const NoValue& failure) {
     return failure.complaint;
   } catch (const build::CandidateFailure& failure) {
@@ -333,13 +362,17 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
     const std::lock_guard lock(state_->mutex);
     if (state_->constant_parts.empty()) {
       const bool command = spec.validate.reference.kind == spec::ReferenceSpec::Kind::command;
-      const std::string command_text = command ? state_->reference_command_text() : std::string();
+      const std::string command_text = command ? state_->command_text(spec.validate.reference.command) : std::string();
       build::KeyParts parts{{"problem", problem_part(state_->problem)},
                             {"buffers", buffers_text(spec.args, layouts(), state_->data_files)},
                             {"seed", std::to_string(spec.search.seed)},
                             {"reference", reference_text(spec, reference_digest, command_text, state_->data_files)}};
+      if (!state_->variables.empty())
+        parts.emplace_back("constants", buffers_text(spec.args, constants(), state_->data_files));
       if (const std::string& check = spec.validate.reference.checked_by; !check.empty())
         parts.emplace_back("check", check);
+      if (!spec.validate.check.empty()) parts.emplace_back("check_command", state_->command_text(spec.validate.check));
+      if (spec.validate.inputs == spec::Inputs::fresh) parts.emplace_back("inputs", "fresh 1");
       parts.emplace_back("tolerance", tolerance_text(tolerances()));
       if (spec.validate.repeat > 0) parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
       parts.emplace_back("protocol", protocol_text(spec.measure));

@@ -86,12 +86,11 @@ std::string CandidateResolver::State::call_files_text(const device::ProgramCall&
 }
 
 /// The words, and behind each what the files that it names hold.
-std::string CandidateResolver::State::reference_command_text() {
-  const std::vector<spec::Text>& texts = spec.validate.reference.command;
+std::string CandidateResolver::State::command_text(const std::vector<spec::Text>& texts) {
   std::vector<std::string> words;
   for (const spec::Text& text : texts) try {
       words.push_back(spec::expand(text, [this](std::string_view name) { return constant(name); }));
-    } catch (const spec::TextError&) {  // the reference itself will say what is wrong
+    } catch (const spec::TextError&) {  // whoever runs it will say what is wrong
       words.push_back(text.text);
     }
   const std::vector<build::NamedFile> files = build::named_files(words, spec.path.parent_path());
@@ -102,6 +101,13 @@ std::string CandidateResolver::State::reference_command_text() {
       if (file.word == i) items.push_back(digest_of(file.path));
   }
   return "command " + build::canonical_list(items);
+}
+
+std::vector<std::string> CandidateResolver::check_command() const {
+  std::vector<std::string> words;
+  for (const spec::Text& word : state_->spec.validate.check)
+    words.push_back(spec::expand(word, [this](std::string_view name) { return state_->constant(name); }));
+  return words;
 }
 
 }  // namespace xtune::resolve

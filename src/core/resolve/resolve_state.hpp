@@ -30,6 +30,24 @@ struct NoValue : build::CandidateFailure {
   std::string complaint;  ///< without the place, which belongs in no key
 };
 
+/// An argument with its parsed texts: the value of a scalar, the symbol of a constant.
+struct ArgumentText {
+  const spec::ArgSpec* argument;
+  spec::CompiledText text;
+};
+using ArgumentTexts = std::vector<ArgumentText>;
+
+/// A scratch buffer with its parsed shape.
+struct ScratchTexts {
+  const spec::ArgSpec* argument;
+  std::vector<spec::CompiledText> shape;
+};
+
+/// Of the tuned kernel and of the reference's.
+struct Sources {
+  std::string tuned, reference;
+};
+
 /// The texts of a launch, parsed.
 struct CompiledLaunch {
   std::vector<spec::CompiledText> grid, block, cluster;
@@ -95,12 +113,12 @@ struct CandidateResolver::State {
   std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts);
   /// Of its content when first asked for; the file is compared from then on before each record.
   std::string digest_of(const std::filesystem::path& path, FileKind kind = FileKind::data);
-  std::string reference_command_text();
+  std::string command_text(const std::vector<spec::Text>& texts);
   /// " files [...] libraries [...]" for the key of a call, the libraries being those of the files that are programs;
   /// empty: it names none that the artifact's key does not describe.
   std::string call_files_text(const device::ProgramCall& call);
 
-  /// All but entry and options; the second for the reference's kernel.
+  /// All but entry, options and variables; the second for the reference's kernel.
   build::CompileRequest request(const space::Config& config, const std::filesystem::path& path,
                                 const std::string& text) const;
   build::CompileRequest bare_reference_request(const space::Config& config) const;
@@ -121,12 +139,13 @@ struct CandidateResolver::State {
   const std::string arch, toolchain;
   const bool sanitize;
   Bindings constants;  ///< the problem and "device.*"
-  std::string source, reference_source;
+  Sources sources;
 
   // The spec's texts, parsed: in the order of the spec, scalars without the other arguments.
   spec::CompiledText entry;
-  std::vector<spec::CompiledText> options, reference_options, defines, scalar_values;
-  std::vector<const spec::ArgSpec*> scalar_args;
+  std::vector<spec::CompiledText> options, reference_options, defines;
+  ArgumentTexts scalar_values, variables;
+  std::vector<ScratchTexts> scratch;
   CompiledLaunch launch, reference_launch;
 
   std::shared_ptr<const build::KeyedFiles> program_files;  ///< of a program: its sources and its build's program

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/memory.hpp"
+#include "base/text.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
@@ -78,17 +80,49 @@ void CandidateResolver::State::check_templates(const space::Config& config) cons
   check(entry);
   for (const auto* texts : {&options, &defines})
     for (const spec::CompiledText& text : *texts) check(text);
+  for (const ArgumentText& variable : variables) check(variable.text);
 }
 
 measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, const space::Config& config) const {
-  const spec::ArgSpec& argument = *scalar_args[number];
-  const spec::CompiledText& text = scalar_values[number];
+  const spec::ArgSpec& argument = *scalar_values[number].argument;
+  const spec::CompiledText& text = scalar_values[number].text;
   const Value value = valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate(lookup(config)); });
   if (const auto encoded = encode_scalar(argument.dtype, value)) return *encoded;
   const std::string complaint = fmt::format("argument '{}': {} = {} does not fit {}", argument.name,
                                             argument.value->text, space::shown_text(value), to_string(argument.dtype));
   reject(text, config, argument.value->at, complaint);
   throw Error(ErrorKind::invalid_spec, spec::to_string(argument.value->at) + ": " + complaint);
+}
+
+std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Config& config) const {
+  std::vector<validate::ArgumentLayout> result;
+  const space::Lookup names = state_->lookup(config);
+  const std::int64_t memory_bytes = state_->device.memory_bytes;
+  const std::uint64_t limit =
+      memory_bytes > 0 ? static_cast<std::uint64_t>(memory_bytes) : base::machine_memory_bytes();
+  for (const ScratchTexts& texts : state_->scratch) {
+    const spec::ArgSpec& argument = *texts.argument;
+    validate::ArgumentLayout layout{
+        argument.name, argument.role, argument.dtype, {}, argument.fill, {}, spec::to_string(argument.at)};
+    for (const spec::CompiledText& text : texts.shape) {
+      const std::int64_t extent =
+          state_->valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); });
+      if (extent <= 0) {
+        const std::string complaint = fmt::format("scratch buffer '{}': its extent {} = {} must be at least 1",
+                                                  argument.name, text.source().text, extent);
+        state_->reject(text, config, text.source().at, complaint);
+        throw Error(ErrorKind::invalid_spec, spec::to_string(text.source().at) + ": " + complaint);
+      }
+      layout.shape.push_back(static_cast<std::uint64_t>(extent));
+    }
+    if (limit > 0 && layout.bytes() > limit)
+      throw build::CandidateFailure(
+          Outcome::rejected, fmt::format("scratch buffer '{}': {} takes {}, and the device has {}", argument.name,
+                                         validate::describe(argument.dtype, layout.shape),
+                                         base::human_bytes(layout.bytes()), base::human_bytes(limit)));
+    result.push_back(std::move(layout));
+  }
+  return result;
 }
 
 device::Launch CandidateResolver::State::resolve(const CompiledLaunch& texts, const space::Config& config) const {

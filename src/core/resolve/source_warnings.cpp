@@ -35,6 +35,10 @@ Names names_in_texts(const spec::Spec& spec) {
   if (spec.launch.shared) names.merge(spec::CompiledText::expression(*spec.launch.shared).names());
   for (const spec::ArgSpec& argument : spec.args)
     if (argument.value) names.merge(spec::CompiledText::expression(*argument.value).names());
+  for (const spec::ArgSpec& argument : spec.args)
+    for (const spec::Text& extent : argument.shape) names.merge(spec::CompiledText::expression(extent).names());
+  for (const spec::ArgSpec& argument : spec.args)
+    if (argument.symbol) names.merge(spec::CompiledText::template_text(*argument.symbol).names());
   names.merge(spec::CompiledText::template_text(spec.kernel.entry).names());
   std::vector<spec::Text> texts = spec.kernel.options;
   for (const auto& [backend, options] : spec.kernel.backend_options)

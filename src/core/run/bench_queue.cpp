@@ -66,7 +66,7 @@ void BenchQueue::start(PooledDevice& device) {
   ipc::BenchJob job = run_.bench_job(*trial);
   if (const auto bar = incumbent_.bar(); bar && run_.races() && trial->purpose == Trial::Purpose::search)
     job.incumbent = measure::scaled(*bar, device.slowness);
-  device.bench->bench(job, run_.spec.measure.timeout_s,
+  device.bench->bench(job, run_.bench_timeout_s(),
                       [this, trial, &device](const ipc::BenchAnswer& answer) { take(trial, device, answer); });
 }
 
@@ -102,7 +102,7 @@ bool BenchQueue::seek_calibration() {
 
 void BenchQueue::calibrate(PooledDevice& device, const TrialPtr& trial) {
   device.busy = true;
-  device.bench->bench(run_.bench_job(*trial), run_.spec.measure.timeout_s,
+  device.bench->bench(run_.bench_job(*trial), run_.bench_timeout_s(),
                       [this, &device, trial](const ipc::BenchAnswer& answer) {
                         ++totals_.answers;
                         device.busy = false;
@@ -130,7 +130,7 @@ void BenchQueue::measure_incumbent(const TrialPtr& trial) {
   PooledDevice& first = devices_.first();
   ipc::RoundsJob job{{run_.bench_job(*trial)}, std::vector<std::vector<std::size_t>>(drift_rounds, {0})};
   first.busy = true;
-  first.bench->measure_rounds(job, run_.spec.measure.timeout_s, [this, trial](const ipc::RoundsAnswer& answer) {
+  first.bench->measure_rounds(job, run_.bench_timeout_s(), [this, trial](const ipc::RoundsAnswer& answer) {
     ++totals_.answers;
     devices_.first().busy = false;
     totals_.device_busy_s += answer.busy_s;

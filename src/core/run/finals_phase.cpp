@@ -112,7 +112,7 @@ void FinalsPhase::hold() {
   limits.seed = run_.spec.search.seed;
   limits.rounds = std::clamp(run_.spec.measure.rep, 1, 200);
   limits.kernel_ms = run_.spec.measure.max_time_ms;
-  limits.timeout_s = run_.spec.measure.timeout_s;
+  limits.timeout_s = run_.bench_timeout_s();
   finals_ =
       std::make_unique<Finals>(*devices_.first().bench, std::move(jobs), rule(), limits,
                                [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {

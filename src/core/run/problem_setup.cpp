@@ -66,11 +66,19 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
   std::vector<validate::ArgumentLayout> layouts = run_.resolver.layouts();
   std::size_t next = 0;
   for (const spec::ArgSpec& argument : run_.spec.args)
-    job.arguments.push_back(argument.kind == spec::ArgKind::scalar ? ipc::ArgumentPlan{}
-                                                                   : ipc::ArgumentPlan{layouts.at(next++)});
+    if (argument.role == spec::ArgRole::scratch)
+      job.arguments.push_back({{}, true});
+    else if (argument.kind == spec::ArgKind::scalar)
+      job.arguments.emplace_back();
+    else if (argument.kind != spec::ArgKind::constant)
+      job.arguments.push_back({layouts.at(next++)});
+  job.constants = run_.resolver.constants();
   job.reference = std::move(reference);
   std::tie(job.check_kernel, job.check_kernel_job) = std::move(check_kernel);
   job.tolerances = run_.resolver.tolerances();
+  job.check = run_.resolver.check_command();
+  job.check_at = spec::to_string(run_.spec.validate.check_at);
+  job.folder = run_.spec.path.parent_path();
   job.repeats = run_.spec.validate.repeat;
   job.measure = run_.spec.measure;
   job.warn = [this, warned = std::make_shared<std::set<std::string>>()](const std::string& text) {

@@ -40,7 +40,7 @@ ipc::ReferencePlan ReferenceBuilder::plan_builtin(const space::Config& config) c
   const auto lookup = [&](std::string_view name) { return space::find_value(bindings, name); };
   for (const auto& [role, text] : reference.bindings) {
     const spec::ArgSpec* const argument = base::find_named(spec_.args, text.text);
-    if (argument && argument->kind == spec::ArgKind::buffer)
+    if (argument && argument->kind != spec::ArgKind::scalar)
       plan.arrays.emplace_back(role, text.text);
     else if (spec::is_word_role(role))
       plan.scalars[role] = text.text;
@@ -70,6 +70,8 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
   plan.name = reference.name;
   plan.launch = resolver_.reference_launch(config);
   plan.scalar_arguments = resolver_.scalars(config);
+  plan.constants = resolver_.reference_constants(config);
+  plan.scratch = resolver_.scratch(config);
   const build::CompileRequest request = resolver_.reference_request(config);
   const ipc::CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
   plan.compile_job = std::make_shared<ipc::CompileJob>(job);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
+#include "core/space/bindings_text.hpp"
+#include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -63,12 +66,32 @@ ipc::CompileJob RunContext::compile_job(const std::string& key, build::CompileRe
   return {target.backend.name, options.store, key, std::move(request), options.scratch};
 }
 
+namespace {
+
+/// Of the inputs that one configuration is tried on.
+std::uint64_t inputs_seed(std::uint64_t seed, const Bindings& config) {
+  const std::string digest = base::sha256(std::to_string(seed) + " " + space::shown_text(config));
+  return std::stoull(digest.substr(0, 16), nullptr, 16);
+}
+
+}  // namespace
+
 ipc::BenchJob RunContext::bench_job(const Trial& trial) const {
   ipc::BenchJob job{trial.artifact, trial.launch, resolver.scalars(trial.config), std::nullopt, trial.record.config};
+  job.scratch = resolver.scratch(trial.config);
+  if (spec.validate.inputs == spec::Inputs::fresh) job.inputs_seed = inputs_seed(spec.search.seed, job.config);
   job.compile_job = [this, key = trial.record.artifact_key, config = trial.config] {
     return compile_job(key, resolver.compile_request(config));
   };
   return job;
+}
+
+double RunContext::bench_timeout_s() const {
+  double factor = 1;
+  if (!spec.validate.check.empty()) factor += ipc::check_calls;
+  if (spec.validate.inputs == spec::Inputs::fresh)
+    factor += ipc::reference_timeout_factor(spec.validate.reference.kind);
+  return spec.measure.timeout_s * factor;
 }
 
 std::uint64_t RunContext::planned() const {

@@ -47,6 +47,9 @@ struct RunContext {
   store::KeyDigest key_at(std::uint64_t index) const;
   ipc::CompileJob compile_job(const std::string& key, build::CompileRequest request) const;
   ipc::BenchJob bench_job(const Trial& trial) const;
+  /// Wall clock that one configuration's benchmark may take: [measure] timeout_s, and as much again for each call of a
+  /// check, and for a reference on inputs of its own what a reference may take.
+  double bench_timeout_s() const;
 
   /// Whether challengers are measured only while they may still win.
   bool races() const { return spec.measure.race && !criterion.score && options.only.empty(); }

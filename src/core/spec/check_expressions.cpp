@@ -38,8 +38,10 @@ class ExpressionChecker {
     if (spec_.process) check_process(*spec_.process);
     check_launch(spec_.launch);
     for (const ArgSpec& arg : spec_.args) {
-      for (const Text& text : arg.shape) check_size(text, problem_and_device_, "a shape", 1);
-      if (arg.value) check(*arg.value, all_, "a value");
+      const bool is_scratch = arg.role == ArgRole::scratch;
+      for (const Text& text : arg.shape) check_size(text, is_scratch ? all_ : problem_and_device_, "a shape", 1);
+      if (arg.value) check(*arg.value, arg.kind == ArgKind::constant ? problem_and_device_ : all_, "a value");
+      if (arg.symbol) check_template(*arg.symbol);
     }
     for (const Metric& metric : spec_.metrics) check(metric.expression, with_time_, "a metric");
     Names measured = with_time_;
@@ -83,7 +85,8 @@ class ExpressionChecker {
   void check_reference() const {
     const ReferenceSpec& reference = spec_.validate.reference;
     for (const Text& text : reference.options) check_template(text);
-    for (const Text& text : reference.command) check_template(text, problem_and_device_);
+    for (const auto* command : {&reference.command, &spec_.validate.check})
+      for (const Text& text : *command) check_template(text, problem_and_device_);
     if (reference.launch) check_launch(*reference.launch);
     for (const auto& [role, text] : reference.bindings) {
       if (base::find_named(spec_.args, text.text) || is_word_role(role)) continue;  // a word that the builtin knows

@@ -19,15 +19,17 @@ void forbid(const Reader& reader, const TomlNode& item, const std::vector<std::s
     if (const TomlNode* node = item.find(key)) reader.fail(node->key_at, what + " has no " + key);
 }
 
-void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
-  forbid(reader, item, {"value"}, "the buffer '" + arg.name + "'");
+void read_shape(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const TomlNode* const shape = item.find("shape");
-  if (shape == nullptr) reader.fail(item.at, "the buffer '" + arg.name + "' has no shape");
+  if (shape == nullptr)
+    reader.fail(item.at, std::string("the ") + kind_words.of(arg.kind) + " '" + arg.name + "' has no shape");
   arg.shape = reader.expressions(*shape, "shape");
   constexpr std::size_t max_dimensions = 8;
   if (arg.shape.empty() || arg.shape.size() > max_dimensions)
     reader.fail(shape->at, "shape: expected 1 to 8 dimensions, got " + std::to_string(arg.shape.size()));
-  if (const TomlNode* role = item.find("role")) arg.role = reader.word(*role, "role", role_words);
+}
+
+void read_contents(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const TomlNode* const fill = item.find("fill");
   const TomlNode* const file = item.find("file");
   if (fill != nullptr && file != nullptr) reader.fail(file->key_at, "fill and file exclude each other");
@@ -40,8 +42,40 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   arg.file = reader.existing_file(*file, "file");
 }
 
+void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  forbid(reader, item, {"value", "symbol"}, "the buffer '" + arg.name + "'");
+  read_shape(reader, item, arg);
+  if (const TomlNode* role = item.find("role")) arg.role = reader.word(*role, "role", role_words);
+  const TomlNode* const zero = item.find("zero");
+  if (arg.role != ArgRole::scratch) {
+    if (zero != nullptr)
+      reader.fail(zero->key_at, "zero is for buffers with role = \"scratch\": fill = \"zero\" makes an input of zeros");
+    return read_contents(reader, item, arg);
+  }
+  forbid(reader, item, {"fill", "file"}, "the scratch buffer '" + arg.name + "', whose contents are never used,");
+  if (zero != nullptr && reader.boolean(*zero, "zero")) arg.fill = Fill::zero;
+}
+
+void read_constant(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  const std::string what = "the constant '" + arg.name + "'";
+  if (reader.spec.for_kokkos())
+    reader.fail(item.find("kind")->at, what + ": a Kokkos unit has no variables that xtune fills; give it a buffer");
+  forbid(reader, item, {"role", "zero"}, what);
+  if (const TomlNode* symbol = item.find("symbol")) {
+    arg.symbol = reader.placed_text(*symbol, "symbol");
+    if (arg.symbol->text.empty()) reader.fail(symbol->at, "symbol is empty: give the variable's name in the source");
+  }
+  const TomlNode* const value = item.find("value");
+  if (value == nullptr) {
+    read_shape(reader, item, arg);
+    return read_contents(reader, item, arg);
+  }
+  forbid(reader, item, {"shape", "fill", "file"}, what + ", which has a value,");
+  arg.value = reader.expression(*value, "value");
+}
+
 void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
-  forbid(reader, item, {"shape", "fill", "file", "role"}, "the scalar '" + arg.name + "'");
+  forbid(reader, item, {"shape", "fill", "file", "role", "symbol", "zero"}, "the scalar '" + arg.name + "'");
   const TomlNode* const value = item.find("value");
   if (value == nullptr) reader.fail(item.at, "the scalar '" + arg.name + "' has no value");
   arg.value = reader.expression(*value, "value");
@@ -49,7 +83,7 @@ void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 
 ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   reader.check_keys(reader.table(item, "[[args]]"), "[[args]]",
-                    {"name", "dtype", "shape", "fill", "file", "role", "kind", "value"});
+                    {"name", "dtype", "shape", "fill", "file", "role", "kind", "value", "symbol", "zero"});
   ArgSpec arg;
   arg.at = reader.document.at(item.at);
   const TomlNode* const name = item.find("name");
@@ -59,11 +93,20 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   if (const ArgSpec* earlier = base::find_named(reader.spec.args, arg.name))
     reader.fail(name->at, "duplicate argument '" + arg.name + "', first at line " + std::to_string(earlier->at.line));
   if (const TomlNode* kind = item.find("kind"))
-    arg.kind = static_cast<ArgKind>(reader.choice(*kind, "kind", {"buffer", "scalar"}));
+    arg.kind = static_cast<ArgKind>(reader.choice(*kind, "kind", {"buffer", "scalar", "constant"}));
   const TomlNode* const dtype = item.find("dtype");
   if (dtype == nullptr) reader.fail(item.at, "the argument '" + arg.name + "' has no dtype");
   arg.dtype = read_dtype(reader, *dtype, "dtype");
-  arg.kind == ArgKind::scalar ? read_scalar(reader, item, arg) : read_buffer(reader, item, arg);
+  switch (arg.kind) {
+    case ArgKind::scalar:
+      read_scalar(reader, item, arg);
+      break;
+    case ArgKind::constant:
+      read_constant(reader, item, arg);
+      break;
+    default:
+      read_buffer(reader, item, arg);
+  }
   return arg;
 }
 

@@ -14,7 +14,7 @@ constexpr const char* table_name = "validate.reference";
 std::vector<std::string> output_names(const Spec& spec) {
   std::vector<std::string> names;
   for (const ArgSpec& arg : spec.args)
-    if (arg.role != ArgRole::in) names.push_back(arg.name);
+    if (is_output(arg.role)) names.push_back(arg.name);
   return names;
 }
 
@@ -30,6 +30,11 @@ void read_output(const Reader& reader, const TomlNode& node, ReferenceSpec& refe
     reader.fail(node.at, std::string(table_name) + " does not say which output it describes: add output = \"" +
                              outputs.front() + "\"");
   }
+}
+
+void require_outputs(const Reader& reader, const TomlNode& node) {
+  if (output_names(reader.spec).empty())
+    reader.fail(node.at, "no argument has role out or inout, so there is nothing to validate");
 }
 
 void read_kernel_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
@@ -71,21 +76,26 @@ void read_file_reference(const Reader& reader, const TomlNode& node, ReferenceSp
   read_output(reader, node, reference);
 }
 
-std::vector<Text> read_command(const Reader& reader, const TomlNode& node) {
-  if (node.is_array()) return reader.expressions(node, "command");
+std::vector<Text> command_words(const Reader& reader, const TomlNode& node, const std::string& what) {
+  if (node.is_array()) return reader.expressions(node, what);
   try {
-    return split_command(reader.placed_text(node, "command"));
+    return split_command(reader.placed_text(node, what));
   } catch (const TextError& error) {
     reader.document.fail(error.at, error.message + R"(, or give the words as a list: ["sh", "-c", "..."])");
   }
 }
 
+std::vector<Text> checked_command(const Reader& reader, const TomlNode& node, const std::string& what) {
+  std::vector<Text> words = command_words(reader, node, what);
+  if (words.empty() || words.front().text.empty())
+    reader.fail(node.at, what + " is empty: give the words of a program's call");
+  return words;
+}
+
 void read_command_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
   reader.check_keys(node, table_name, {"command"});
   reference.kind = ReferenceSpec::Kind::command;
-  reference.command = read_command(reader, *node.find("command"));
-  if (reference.command.empty() || reference.command.front().text.empty())
-    reader.fail(node.find("command")->at, "command is empty: give the words of a program's call");
+  reference.command = checked_command(reader, *node.find("command"), "command");
   reference.name = reference.command.front().text;
 }
 
@@ -104,8 +114,7 @@ void read_reference(const Reader& reader, const TomlNode& node) {
   if (forms.size() != 1)
     reader.fail(node.at, std::string(table_name) + " needs exactly one of kernel, builtin, file and command, got " +
                              (forms.empty() ? "none" : forms[0] + " and " + forms[1]));
-  if (output_names(reader.spec).empty())
-    reader.fail(node.at, "no argument has role out or inout, so there is nothing to validate");
+  require_outputs(reader, node);
   if (forms[0] == "kernel") read_kernel_reference(reader, node, reference);
   if (forms[0] == "builtin") read_builtin_reference(reader, node, reference);
   if (forms[0] == "command") read_command_reference(reader, node, reference);
@@ -117,9 +126,9 @@ void read_reference(const Reader& reader, const TomlNode& node) {
 void read_validate(Reader& reader) {
   const TomlNode* const validate = reader.document.root().find("validate");
   if (validate == nullptr) return;
-  reader.check_keys(
-      reader.table(*validate, "[validate]"), "[validate]",
-      {"reference", "rtol", "atol", "max_mismatched_ratio", "outlier_factor", "reduction", "accumulate", "repeat"});
+  reader.check_keys(reader.table(*validate, "[validate]"), "[validate]",
+                    {"reference", "check", "inputs", "rtol", "atol", "max_mismatched_ratio", "outlier_factor",
+                     "reduction", "accumulate", "repeat"});
   if (reader.spec.space_only()) reader.fail(validate->at, "[validate] without a kernel: [kernel] has no source");
   ValidateSpec& spec = reader.spec.validate;
   if (const TomlNode* rtol = validate->find("rtol")) spec.rtol = reader.number(*rtol, "rtol", 0);
@@ -139,6 +148,18 @@ void read_validate(Reader& reader) {
                                       "' is not a real floating-point type (f16, bf16, f32, f64)");
   }
   if (const TomlNode* reference = validate->find("reference")) read_reference(reader, *reference);
+  if (const TomlNode* check = validate->find("check")) {
+    require_outputs(reader, *check);
+    spec.check = checked_command(reader, *check, "check");
+    spec.check_at = reader.document.at(check->at);
+  }
+  if (const TomlNode* inputs = validate->find("inputs")) {
+    spec.inputs = reader.word(*inputs, "inputs", inputs_words);
+    if (spec.inputs == Inputs::fresh && spec.reference.kind == ReferenceSpec::Kind::file)
+      reader.fail(inputs->at,
+                  "inputs = \"fresh\" needs a reference that can be computed for new inputs, and a file holds the "
+                  "outputs of one set of inputs: use a kernel, builtin or command reference, or a check");
+  }
 }
 
 }  // namespace xtune::spec

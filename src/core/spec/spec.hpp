@@ -60,10 +60,15 @@ struct LaunchSpec {
   std::optional<Text> shared;              ///< dynamic shared memory, bytes
 };
 
-enum class ArgKind { buffer, scalar, tensor_map };
-enum class ArgRole { in, out, inout };
+/// constant: no argument of the kernel, but a variable of its source that xtune fills.
+enum class ArgKind { buffer, scalar, constant, tensor_map };
+/// scratch: memory of one launch, whose contents nobody looks at.
+enum class ArgRole { in, out, inout, scratch };
+constexpr bool is_input(ArgRole role) noexcept { return role == ArgRole::in || role == ArgRole::inout; }
+constexpr bool is_output(ArgRole role) noexcept { return role == ArgRole::out || role == ArgRole::inout; }
 
-inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout");
+inline constexpr auto kind_words = base::enum_words<ArgKind>("buffer", "scalar", "constant", "tensor_map");
+inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout", "scratch");
 inline constexpr auto fill_words =
     base::enum_words<Fill>("auto", "integer", "uniform", "normal", "randn", "zero", "one", "range");
 
@@ -73,10 +78,13 @@ struct ArgSpec {
   ArgKind kind = ArgKind::buffer;
   ArgRole role = ArgRole::in;
   DType dtype = DType::f32;
-  std::vector<Text> shape;  ///< buffers: expressions over the problem and the device
-  Fill fill = Fill::automatic;
-  std::filesystem::path file;  ///< absolute .npy, instead of fill
-  std::optional<Text> value;   ///< scalars: an expression over problem, device and parameters
+  std::vector<Text> shape;      ///< buffers, constants: expressions over problem and device, of scratch also parameters
+  Fill fill = Fill::automatic;  ///< scratch: zero where every launch is to find zeros
+  std::filesystem::path file;   ///< absolute .npy, instead of fill
+  /// Scalars: an expression over problem, device and parameters. Constants, instead of shape, fill and file: one
+  /// element, an expression over problem and device.
+  std::optional<Text> value;
+  std::optional<Text> symbol;  ///< constants: the variable in C++, a template text; unset: name
 };
 
 struct ReferenceSpec {
@@ -99,8 +107,15 @@ struct ReferenceSpec {
 /// Roles of a builtin reference that take a word ("sum"), not an expression.
 bool is_word_role(std::string_view role) noexcept;
 
+/// Which inputs configurations are validated and measured on.
+enum class Inputs { same, fresh };
+inline constexpr auto inputs_words = base::enum_words<Inputs>("same", "fresh");
+
 struct ValidateSpec {
   ReferenceSpec reference;
+  std::vector<Text> check;  ///< words of a command that judges the outputs, template texts over problem and device
+  Location check_at;
+  Inputs inputs = Inputs::same;      ///< fresh: new random ones for each configuration
   std::optional<double> rtol, atol;  ///< unset: by dtype, reduction length and the reference's own size
   double max_mismatched_ratio = 0.0;
   double outlier_factor = 10;       ///< what the ratio forgives lies within so many times the tolerance

@@ -155,6 +155,7 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
   if (data.size() != layout.bytes())
     throw std::invalid_argument(
         fmt::format("fill_input: {} bytes for argument '{}' of {}", data.size(), layout.name, layout.bytes()));
+  if (!layout.value.empty()) return static_cast<void>(std::copy_n(layout.value.begin(), data.size(), data.begin()));
   if (!layout.file.empty()) return read_npy_data(layout.file, header_of(layout), data);
   const DType type = layout.dtype;
   const bool fp8 = type == DType::f8e4m3 || type == DType::f8e5m2;

@@ -18,8 +18,9 @@ struct ArgumentLayout {
   DType dtype = DType::f32;
   std::vector<std::uint64_t> shape;
   Fill fill = Fill::automatic;
-  std::filesystem::path file;  ///< absolute .npy, instead of fill
-  std::string at{};            ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
+  std::filesystem::path file;      ///< absolute .npy, instead of fill
+  std::string at{};                ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
+  std::vector<std::byte> value{};  ///< the contents, instead of fill and file; empty: none is given
   /// The products of the shape; 2^64 - 1 where they are larger than that. No shape is one element.
   std::uint64_t elements() const noexcept;
   std::uint64_t bytes() const noexcept;

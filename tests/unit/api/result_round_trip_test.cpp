@@ -10,7 +10,7 @@ namespace xtune {
 XTUNE_ENUMERATORS(Outcome, 8)
 XTUNE_ENUMERATORS(DType, 17)
 XTUNE_ENUMERATORS(AcrossRule, 2)
-XTUNE_ENUMERATORS(WinningArgument::Kind, 4)
+XTUNE_ENUMERATORS(WinningArgument::Kind, 5)
 XTUNE_MEMBERS(Timing, samples, min_ms, q1_ms, median_ms, q3_ms, mean_ms, max_ms, noise, low_ms, high_ms)
 XTUNE_MEMBERS(Resources, registers, spilled_bytes, shared_bytes, max_threads_per_block)
 XTUNE_MEMBERS(Measurement, config, outcome, stage, message, time_ms, timing, samples_ms, metrics, resources, tainted,

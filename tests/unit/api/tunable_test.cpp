@@ -48,6 +48,26 @@ TEST_CASE("shapes are extents, one alone or several") {
   CHECK(texts(std::vector<Formula>{"M", "N"}) == "M;N;");
 }
 
+TEST_CASE("constants and scratch buffers are written as the spec has them") {
+  Tunable tunable("typed");
+  tunable.source("__constant__ float w[4]; __global__ void typed(int* s, float* y) {}")
+      .problem("N", 8)
+      .param("P", {1, 2})
+      .grid({1})
+      .block({1})
+      .constant("w", std::vector<float>{1, 2, 3, 4}, 4)
+      .scratch("s", DType::i32, {"N", "P"}, true)
+      .output<float>("y", "N");
+  const Spec spec = spec_of(tunable, "host");
+  REQUIRE(spec.args.size() == 3);
+  CHECK(spec.args[0].kind == ArgKind::constant);
+  CHECK(spec.args[0].dtype == DType::f32);
+  CHECK(spec.args[1].role == ArgRole::scratch);
+  CHECK(spec.args[1].fill == Fill::zero);
+  CHECK(has(tunable.toml(), "kind = \"constant\""));
+  CHECK(has(tunable.toml(), "zero = true"));
+}
+
 TEST_CASE("arguments have the type and the shape that code gives") {
   Tunable tunable("typed");
   tunable.source("__global__ void typed() {}")

@@ -56,6 +56,26 @@ TEST_CASE("what no call can pass is refused when loading") {
   CHECK(holds(error_of(ErrorKind::unsupported, [&] { dispatch::ArgumentPlan plan(spec); }), "at most 64"));
 }
 
+TEST_CASE("constants are not passed, and scratch buffers are as large as the configuration asks") {
+  Shop shop;
+  Spec spec = shop.spec();
+  const std::size_t passed = dispatch::ArgumentPlan(spec).passed_count();
+  ArgSpec constant = spec.args.front();
+  constant.name = "filter";
+  constant.kind = ArgKind::constant;
+  spec.args.insert(spec.args.begin() + 1, constant);
+  ArgSpec scratch = spec.args.front();
+  scratch.name = "work";
+  scratch.role = ArgRole::scratch;
+  spec.args.push_back(scratch);
+  const dispatch::ArgumentPlan plan(spec);
+  CHECK(plan.passed_count() == passed + 1);
+  CHECK(plan.sizes().size() == passed + 1);
+  const auto bytes = plan.buffer_bytes(spec.cases.front(), {}, {4096});
+  CHECK(bytes.back() == 4096);
+  CHECK(plan.buffer_bytes(spec.cases.front(), {}, {}).back() == 0);
+}
+
 TEST_CASE("a kernel whose parameters are not the spec's is refused") {
   Shop shop;
   shop.runtime->parameter_bytes = {8, 8, 4};

@@ -105,6 +105,105 @@ TEST_CASE("host: a program without a store compiles the default configuration") 
   CHECK(y == ramp(100, 3));
 }
 
+namespace {
+
+/// y = x * weights[0] + partial sums that a scratch buffer holds meanwhile.
+std::string weighted_spec(const cli_test::Cli& cli, const std::string& weights) {
+  cli.write("weighted.cu",
+            "__constant__ float weights[4];\n"
+            "extern \"C\" __global__ void weighted(const float* x, float* y, float* work, int n) {\n"
+            "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+            "  if (i < n) work[i] = x[i] * weights[0], y[i] = work[i] + weights[1];\n"
+            "}\n");
+  return cli.write("weighted.toml",
+                   "[kernel]\nname = \"weighted\"\nsource = \"weighted.cu\"\n[problem]\nN = 64\n"
+                   "[space.params]\nBLOCK = [32]\n[launch]\ngrid = [\"ceildiv(N, BLOCK)\"]\nblock = [\"BLOCK\"]\n"
+                   "[[args]]\nname = \"weights\"\nkind = \"constant\"\ndtype = \"f32\"\n" +
+                       weights +
+                       "\n[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n"
+                       "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
+                       "[[args]]\nname = \"work\"\ndtype = \"f32\"\nshape = [\"BLOCK * N\"]\nrole = \"scratch\"\n"
+                       "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n");
+}
+
+template <class Body>
+std::string refusal(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("host: constants hold what the application set, each kernel its own") {
+  const cli_test::Cli cli;
+  LoadSettings settings;
+  settings.backend = "host";
+  settings.store = cli.path("cache");
+  const fs::path spec = weighted_spec(cli, "shape = [2]");
+  const Kernel kernel = load(spec, settings), other = load(spec, settings);
+  std::vector<float> x = ramp(64, 1), y(64), work(32 * 64);
+  const auto run = [&](const Kernel& called) {
+    called(nullptr, x.data(), y.data(), work.data(), 64);
+    return y;
+  };
+  CHECK(refusal([&] { run(kernel); }).find("the constant 'weights' has no contents: call set_constant") !=
+        std::string::npos);
+  kernel.set_constant("weights", std::vector<float>{2, 0});
+  other.set_constant("weights", std::vector<float>{3, 0});
+  CHECK(run(kernel) == ramp(64, 2));
+  CHECK(run(other) == ramp(64, 3));
+  CHECK(run(kernel) == ramp(64, 2));
+  kernel.set_constant("weights", std::vector<float>{5, 0, 0, 0});
+  CHECK(run(kernel) == ramp(64, 5));
+  CHECK(run(other) == ramp(64, 3));
+
+  CHECK(refusal([&] { kernel.set_constant("weight", std::vector<float>{1}); }).find("did you mean 'weights'") !=
+        std::string::npos);
+  CHECK(refusal([&] { kernel.set_constant("weights", std::vector<double>{1}); }).find("was given f64") !=
+        std::string::npos);
+  CHECK(refusal([&] { kernel.set_constant("weights", std::vector<float>(5)); })
+            .find("was given 20 bytes, and its "
+                  "variable holds 16") != std::string::npos);
+  CHECK(refusal([&] { kernel.set_constant("weights", Fill::one); }).find("takes host data") != std::string::npos);
+  CHECK(run(kernel) == ramp(64, 5));
+}
+
+TEST_CASE("host: a constant has the spec's value until the application sets another") {
+  const cli_test::Cli cli;
+  LoadSettings settings;
+  settings.backend = "host";
+  settings.store = cli.path("cache");
+  const Kernel kernel = load(fs::path(weighted_spec(cli, "value = \"N / 32\"")), settings);
+  std::vector<float> x = ramp(128, 1), y(128), work(32 * 128);
+  kernel(nullptr, x.data(), y.data(), work.data(), 64);
+  CHECK(y[3] == 6);
+  kernel(nullptr, x.data(), y.data(), work.data(), 128);
+  CHECK(y[3] == 12);
+  kernel(nullptr, x.data(), y.data(), work.data(), 64);
+  CHECK(y[3] == 6);
+  kernel.set_constant("weights", std::vector<float>{1});
+  kernel(nullptr, x.data(), y.data(), work.data(), 128);
+  CHECK(y[3] == 3);
+}
+
+TEST_CASE("host: a choice says how large scratch buffers must be, and a call checks it") {
+  const cli_test::Cli cli;
+  LoadSettings settings;
+  settings.backend = "host";
+  settings.store = cli.path("cache");
+  const Kernel kernel = load(fs::path(weighted_spec(cli, "value = 1")), settings);
+  CHECK(kernel.choice({{"N", std::int64_t{64}}}).scratch ==
+        std::map<std::string, std::uint64_t>{{"work", 4 * 32 * 64}});
+  std::vector<float> x = ramp(64, 1), y(64);
+  void* const none = nullptr;
+  CHECK(refusal([&] { kernel(nullptr, x.data(), y.data(), static_cast<float*>(none), 64); }).find("'work'") !=
+        std::string::npos);
+}
+
 TEST_CASE("host: pointers into nothing are refused before anything is launched") {
   const Axpy axpy;
   const Kernel kernel = load(fs::path(axpy.spec), axpy.settings());

@@ -116,6 +116,16 @@ struct Job {
   std::string key() const { return key(config()); }
 };
 
+ArgSpec constant(const std::string& name, const std::string& symbol = "") {
+  ArgSpec argument;
+  argument.name = name;
+  argument.at = {"gemm.toml", 40, 1};
+  argument.kind = ArgKind::constant;
+  argument.dtype = DType::f32;
+  if (!symbol.empty()) argument.symbol = text(symbol, 41);
+  return argument;
+}
+
 template <class Call>
 std::string refused(ErrorKind kind, const Call& call) {
   try {
@@ -414,6 +424,100 @@ TEST_CASE("layouts and tolerances") {
     job.spec.args[0].shape[1] = text(extent, 21);
     CHECK(has(refused(ErrorKind::invalid_spec, layouts), "gemm.toml:20:1: argument 'A' is f16[1000, "));
   }
+}
+
+TEST_CASE("constants are variables of the request, and no arguments of the kernel") {
+  Job job;
+  ArgSpec table = constant("table", "ns::table<{BLOCK}>");
+  table.shape = {text("N", 42)};
+  ArgSpec factor = constant("factor");
+  factor.value = text("M / 2", 43);
+  job.spec.args.insert(job.spec.args.begin(), table);
+  job.spec.args.push_back(factor);
+  job.with([&](const CandidateResolver& r) {
+    CHECK(r.compile_request(job.config(128)).variables == std::vector<std::string>{"ns::table<128>", "factor"});
+    const auto constants = r.constants();
+    REQUIRE(constants.size() == 2);
+    CHECK(constants[0].shape == std::vector<std::uint64_t>{64});
+    CHECK(constants[1].shape.empty());
+    CHECK(decode(DType::f32, constants[1].value.data()) == 500);
+    CHECK(r.layouts().size() == 2);
+    CHECK(r.scalars(job.config()).size() == 1);
+    CHECK(r.tolerances().size() == 1);
+    return 0;
+  });
+  SUBCASE("the reference has those that its own source names") {
+    CHECK(job.with([&](const auto& r) { return r.reference_constants(job.config()); }).empty());
+    job.write("naive.cu", "#include \"shared.h\"\n__global__ void naive() {}\n");
+    job.write("shared.h", "__constant__ float factor;\n");
+    job.with([&](const CandidateResolver& r) {
+      CHECK(r.reference_constants(job.config()) == std::vector<std::size_t>{1});
+      CHECK(r.reference_request(job.config()).variables == std::vector<std::string>{"factor"});
+      return 0;
+    });
+    job.spec.validate.reference.source = job.spec.kernel.source;
+    CHECK(job.with([&](const auto& r) { return r.reference_constants(job.config()); }).size() == 2);
+  }
+  SUBCASE("contents and symbol count in the key") {
+    std::set<std::string> keys{job.key()};
+    const std::size_t table_at = 0, factor_at = job.spec.args.size() - 1;
+    job.spec.args[factor_at].value = text("M / 4", 43);
+    keys.insert(job.key());
+    job.spec.args[factor_at].symbol = text("scale", 44);
+    keys.insert(job.key());
+    job.spec.args[table_at].fill = Fill::one;
+    keys.insert(job.key());
+    job.spec.args[table_at].shape = {text("N // 2", 42)};
+    keys.insert(job.key());
+    CHECK(keys.size() == 5);
+  }
+  SUBCASE("a value that does not fit, and a symbol without a value") {
+    job.spec.args.back().dtype = DType::i8;
+    CHECK(has(refused(ErrorKind::invalid_spec,
+                      [&] { job.with([](const CandidateResolver& r) { return r.constants().size(); }); }),
+              "gemm.toml:43:5: constant 'factor': M / 2 = 500.0 does not fit i8"));
+    job.spec.args.front().symbol = text("table<{64 // RASTER}>", 41);
+    CHECK_THROWS_WITH_AS(job.with([&](const CandidateResolver& r) { return r.launch(job.config()).shared_bytes; }),
+                         doctest::Contains("division by zero"), build::CandidateFailure);
+  }
+}
+
+TEST_CASE("scratch buffers are sized for each configuration, and count in its key") {
+  Job job;
+  job.add_buffer("work", ArgRole::scratch, {"ceildiv(M, BLOCK)", "RASTER + 1"});
+  job.info.memory_bytes = std::int64_t{1} << 30;
+  const auto scratch = [&](const Config& config) {
+    return job.with([&](const CandidateResolver& r) { return r.scratch(config); });
+  };
+  REQUIRE(scratch(job.config()).size() == 1);
+  CHECK(scratch(job.config(64)).front().shape == std::vector<std::uint64_t>{16, 1});
+  CHECK(scratch(job.config(128, 2, 4)).front().shape == std::vector<std::uint64_t>{8, 5});
+  CHECK(job.with([](const CandidateResolver& r) { return r.layouts().size(); }) == 2);
+  CHECK(job.with([](const CandidateResolver& r) { return r.tolerances().size(); }) == 1);
+
+  std::set<std::string> keys{job.key()};
+  job.spec.args.back().fill = Fill::zero;
+  keys.insert(job.key());
+  job.spec.args.back().shape.front() = text("M", 21);
+  keys.insert(job.key());
+  CHECK(keys.size() == 3);
+
+  const auto rejected = [&](const std::string& extent) {
+    job.spec.args.back().shape = {text(extent, 21), text("BLOCK", 22)};
+    try {
+      job.with([&](const CandidateResolver& r) { return r.launch(job.config()).shared_bytes; });
+    } catch (const CandidateFailure& failure) {
+      CHECK(failure.outcome() == Outcome::rejected);
+      return std::string(failure.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(rejected("2 ** 30") == "scratch buffer 'work': f16[1073741824, 64] takes 128 GiB, and the device has 1.00 GiB");
+  CHECK(has(rejected("2 ** 62"), "and the device has 1.00 GiB"));
+  CHECK(has(rejected("RASTER"), "gemm.toml:21:5: scratch buffer 'work': its extent RASTER = 0 must be at least 1"));
+  CHECK(has(rejected("64 // RASTER"), "division by zero"));
+  job.spec.args.back().shape = {text("N - 64", 21)};
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { scratch(job.config()); }), "its extent N - 64 = 0"));
 }
 
 TEST_CASE("bindings") {

@@ -181,7 +181,7 @@ TEST_CASE("arguments and launch") {
   refused("value = \"ALPHA * RASTER\"", "", "[[args]]\nname = \"alpha\"", "the scalar 'alpha' has no value");
   refused("value = \"ALPHA * RASTER\"", "value = 1\nshape = [1]", "shape = [1]", "the scalar 'alpha' has no shape");
   refused("kind = \"scalar\"", "kind = \"tensor_map\"", "\"tensor_map\"",
-          "unknown word 'tensor_map'; one of buffer, scalar");
+          "unknown word 'tensor_map'; one of buffer, scalar, constant");
   refused("fill = \"zero\"", "fill = \"zero\"\nfile = \"c.npy\"", "file = \"c", "exclude each other");
   refused("fill = \"zero\"", "file = \"missing.npy\"", "\"missing.npy\"", "does not exist");
   refused("block = [\"THREADS\", 1]", "block = [1, 1, 1, 1]", "[1, 1, 1, 1]",
@@ -203,6 +203,53 @@ TEST_CASE("arguments and launch") {
         std::string::npos);
   CHECK(failure(good + "[[cases]]\nMM = 1\n").find("unknown problem name 'MM' in [[cases]]") != std::string::npos);
   CHECK(failure(good + "[[cases]]\nM = 1.5\n").find("M is integer in [problem], got float") != std::string::npos);
+}
+
+TEST_CASE("checks and inputs") {
+  refused("rtol = 1e-2", "check = []", "[]\n\n[measure]", "check is empty: give the words of a program's call");
+  refused("rtol = 1e-2", "check = \"a | b\"", "| b", "'|' would need a shell, and none is used");
+  refused("rtol = 1e-2", "check = \"run {BLOCK_M}\"", "BLOCK_M}\"\n\n[measure]", "'BLOCK_M' cannot be used in a text");
+  refused("rtol = 1e-2", "inputs = \"new\"", "\"new\"", "inputs: unknown word 'new'");
+  refused("reference = { kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }",
+          "reference = { file = \"naive.cu\" }\ninputs = \"fresh\"", "\"fresh\"",
+          "inputs = \"fresh\" needs a reference that can be computed for new inputs");
+  const Spec spec = parse(edited("rtol = 1e-2", "check = [\"python3\", \"check.py\", \"{M}\"]\ninputs = \"fresh\""));
+  CHECK(spec.validate.check.size() == 3);
+  CHECK(spec.validate.inputs == Inputs::fresh);
+  CHECK(validates(spec));
+}
+
+TEST_CASE("scratch buffers") {
+  const auto scratch = [&](const std::string& rest, const std::string& at, const std::string& message) {
+    refused("fill = \"zero\"", rest, at, message);
+  };
+  refused("role = \"inout\"\nfill = \"zero\"", "role = \"scratch\"\nfill = \"zero\"", "fill = \"zero\"",
+          "the scratch buffer 'C', whose contents are never used, has no fill");
+  refused("role = \"inout\"\nfill = \"zero\"", "role = \"scratch\"\nzero = 1", "1\n\n[[args]]",
+          "zero: expected true or false");
+  scratch("zero = true", "zero = true", "zero is for buffers with role = \"scratch\"");
+  // With the only output gone, nothing is left to compare.
+  refused("role = \"inout\"\nfill = \"zero\"", "role = \"scratch\"", "{ kernel = \"naive\"",
+          "no argument has role out or inout, so there is nothing to validate");
+}
+
+TEST_CASE("constants") {
+  const std::string scalar = "kind = \"scalar\"\ndtype = \"f32\"\nvalue = \"ALPHA * RASTER\"";
+  const auto constant = [&](const std::string& rest, const std::string& at, const std::string& message) {
+    refused(scalar, "kind = \"constant\"\ndtype = \"f32\"\n" + rest, at, message);
+  };
+  constant("role = \"in\"\nshape = [4]", "role = \"in\"", "the constant 'alpha' has no role");
+  constant("", "[[args]]\nname = \"alpha\"", "the constant 'alpha' has no shape");
+  constant("value = 1\nshape = [1]", "shape = [1]", "the constant 'alpha', which has a value, has no shape");
+  constant("value = \"BLOCK_M\"", "BLOCK_M\"\n\n[validate]", "the parameter 'BLOCK_M' cannot be used in a value");
+  constant("shape = [\"BLOCK_M\"]", "BLOCK_M\"]\n\n[validate]", "the parameter 'BLOCK_M' cannot be used in a shape");
+  constant("shape = [4]\nsymbol = \"\"", "\"\"\n\n[validate]", "symbol is empty");
+  constant("shape = [4]\nsymbol = \"f<{BLOCK}>\"", "BLOCK}>", "unknown name 'BLOCK'");
+  constant("shape = [4]\nfill = \"one\"\nfile = \"gemm.cu\"", "file = \"gemm.cu\"", "exclude each other");
+  refused("fill = \"zero\"", "symbol = \"c\"", "symbol = \"c\"", "the buffer 'C' has no symbol");
+  CHECK(failure("[kernel]\nname = \"k\"\nbackend = \"kokkos\"\nsource = \"gemm.cu\"\n[space.params]\nA = [1]\n"
+                "[[args]]\nname = \"x\"\nkind = \"constant\"\ndtype = \"f32\"\nshape = [4]\n")
+            .find("a Kokkos unit has no variables that xtune fills") != std::string::npos);
 }
 
 TEST_CASE("references") {

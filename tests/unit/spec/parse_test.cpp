@@ -89,6 +89,30 @@ TEST_CASE("a full spec, section by section") {
   CHECK_FALSE(spec.space_only());
 }
 
+TEST_CASE("the shape of a scratch buffer may name parameters") {
+  const Spec spec = parse(edited("name = \"alpha\"\nkind = \"scalar\"\ndtype = \"f32\"\nvalue = \"ALPHA * RASTER\"",
+                                 "name = \"work\"\ndtype = \"u32\"\nshape = [\"BLOCK_M\", \"ceildiv(M, BLOCK_N)\"]\n"
+                                 "role = \"scratch\"\nzero = true"));
+  CHECK(spec.args[2].role == ArgRole::scratch);
+  CHECK(spec.args[2].fill == Fill::zero);
+  CHECK(spec.args[2].shape[0].text == "BLOCK_M");
+}
+
+TEST_CASE("a constant: data of a variable, or one value") {
+  const Spec spec = parse(edited("kind = \"scalar\"\ndtype = \"f32\"\nvalue = \"ALPHA * RASTER\"",
+                                 "kind = \"constant\"\ndtype = \"f32\"\nvalue = \"ALPHA * 2\"\n[[args]]\nname = \"w\"\n"
+                                 "kind = \"constant\"\ndtype = \"f16\"\nshape = [\"M\", 3]\nfill = \"one\"\n"
+                                 "symbol = \"ns::w<{BLOCK_M}>\""));
+  REQUIRE(spec.args.size() == 4);
+  CHECK(spec.args[2].kind == ArgKind::constant);
+  CHECK(spec.args[2].value->text == "ALPHA * 2");
+  CHECK_FALSE(spec.args[2].symbol);
+  CHECK(spec.args[3].symbol->text == "ns::w<{BLOCK_M}>");
+  CHECK(spec.args[3].shape.size() == 2);
+  CHECK(spec.args[3].fill == Fill::one);
+  CHECK(spec.args[3].role == ArgRole::in);
+}
+
 TEST_CASE("a space alone is a spec") {
   const Spec spec =
       parse("[kernel]\nname = \"s\"\n[space]\nconstraints = [\"A > 1\", true]\n[space.params]\nA = [1, 2, 3]\n");

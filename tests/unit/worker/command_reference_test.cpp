@@ -6,9 +6,11 @@
 #include <cstring>
 
 #include "base/files.hpp"
+#include "core/build/shortage.hpp"
 #include "core/validate/npy.hpp"
 #include "support/text.hpp"
 #include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
 
 using namespace xtune::base;
 using namespace xtune::validate;
@@ -34,13 +36,30 @@ struct Exchange {
   std::vector<std::byte> data = std::vector<std::byte>(24, std::byte{0x3E});
 
   std::vector<std::vector<std::byte>> run(const std::string& script, double timeout_s = 60) const {
-    return run_command_reference({{"/bin/sh", "-c", script, "reference", "a b"},
-                                  folder.path(),
-                                  folder.path() / "exchange",
-                                  timeout_s,
-                                  {{&x, data}},
-                                  {&y, &z}});
+    return run_command_reference({call(script, timeout_s), {&y, &z}});
   }
+  CommandCall call(const std::string& script, double timeout_s = 60) const {
+    return {{"/bin/sh", "-c", script, "reference", "a b"},
+            folder.path(),
+            folder.path() / "exchange",
+            timeout_s,
+            {{&x, data}}};
+  }
+  /// The outcome of a check, its words, and what the machine may have lacked.
+  struct Verdict {
+    Outcome outcome = Outcome::ok;
+    std::string message;
+    build::Lack lack = build::Lack::none;
+  };
+  Verdict check(const CommandCall& how) const {
+    try {
+      run_command_check(how, {{&y, data}});
+    } catch (const build::CandidateFailure& failure) {
+      return {failure.outcome(), failure.what(), build::lack_of(failure)};
+    }
+    return {};
+  }
+  Verdict check(const std::string& script, double timeout_s = 60) const { return check(call(script, timeout_s)); }
   std::string complaint(const std::string& script, double timeout_s = 60,
                         ErrorKind kind = ErrorKind::invalid_spec) const {
     try {
@@ -54,6 +73,35 @@ struct Exchange {
 };
 
 }  // namespace
+
+TEST_CASE("A check gets inputs and outputs as .npy files; 0 says that they are right") {
+  const Exchange exchange;
+  CHECK(exchange.check("cmp \"$XTUNE_INPUTS/x.npy\" \"$XTUNE_OUTPUTS/y.npy\"").outcome == Outcome::ok);
+  const Exchange::Verdict wrong = exchange.check("echo first; echo element 3 differs; exit 4");
+  CHECK(wrong.outcome == Outcome::wrong_result);
+  CHECK(wrong.message == "the check ended with exit code 4: element 3 differs");
+  CHECK(wrong.lack == build::Lack::none);
+  CHECK(exchange.check("echo out; echo said >&2; exit 1").message == "the check ended with exit code 1: said");
+  CHECK(exchange.check("exit 1").message == "the check ended with exit code 1: it printed nothing");
+  std::error_code ignored;
+  CHECK_FALSE(std::filesystem::exists(exchange.folder.path() / "exchange", ignored));
+}
+
+TEST_CASE("A check that crashes, takes too long, is killed from outside or is missing") {
+  const Exchange exchange;
+  CHECK(has(exchange.check("kill -SEGV $$").message, "the check ended with signal"));
+  const Exchange::Verdict slow = exchange.check("sleep 60", 0.1);
+  CHECK(slow.outcome == Outcome::timed_out);
+  CHECK(has(slow.message, "larger [measure] timeout_s"));
+  CHECK(exchange.check("kill -KILL $$").lack == build::Lack::killed);
+  CHECK(exchange.check("no-such-program-here").lack == build::Lack::unclear);
+  CommandCall missing = exchange.call("");
+  missing.argv = {"./no-such-check"};
+  const Exchange::Verdict none = exchange.check(missing);
+  CHECK(none.outcome == Outcome::launch_failed);
+  CHECK(none.lack != build::Lack::none);
+  CHECK(has(none.message, "no-such-check"));
+}
 
 TEST_CASE("A command gets inputs as .npy files and leaves outputs; what it does not write is not compared") {
   const Exchange exchange;

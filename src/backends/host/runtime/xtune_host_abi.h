@@ -30,6 +30,12 @@ struct XtuneServices {
   void (*yield)(void);
 };
 
+/// A variable that the process fills; the library exports one for each, as xtune_variable_0, xtune_variable_1, ...
+struct XtuneVariable {
+  void* address;
+  unsigned long long bytes;
+};
+
 /// What a kernel library exports under the name xtune_kernel.
 struct XtuneKernel {
   const char* marker;  ///< XTUNE_HOST_MARKER and 0 or 1

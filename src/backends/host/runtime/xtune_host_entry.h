@@ -33,6 +33,24 @@ static void xtune_begin_block(XtuneUint3 index) {
   ++xtune_blocks;
 }
 
+template <class T>
+struct XtuneIsConst {
+  static constexpr bool value = false;
+};
+template <class T>
+struct XtuneIsConst<const T> {
+  static constexpr bool value = true;
+};
+template <class T, size_t N>
+struct XtuneIsConst<T[N]> : XtuneIsConst<T> {};
+
+template <class T>
+constexpr XtuneVariable xtune_variable(T* variable) {
+  static_assert(!XtuneIsConst<T>::value,
+                "a constant of the spec is filled before launches, so it must not be const in the source");
+  return {const_cast<void*>(static_cast<const volatile void*>(variable)), sizeof(T)};
+}
+
 template <bool>
 struct XtuneChoice {};
 

@@ -273,6 +273,28 @@ TEST_CASE("loading fails: launch_failed or crashed, and nothing stays loaded") {
   CHECK(s.driver->open_objects == objects);
 }
 
+TEST_CASE("a variable of the module is a buffer that the module keeps") {
+  FakeSetup s;
+  build::Artifact artifact = fake_artifact();
+  artifact.variables = {"_ZN4conv6filterE"};
+  const auto program = s.device->load(artifact, Launch{});
+  const int objects = s.driver->open_objects;
+  {
+    const auto variable = program->variable(0);
+    CHECK(s.driver->looked_for == "_ZN4conv6filterE");
+    REQUIRE(variable->size() == 16);
+    const std::array<std::byte, 4> word = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+    variable->write(12, word);
+    CHECK_THROWS_AS(variable->write(13, word), std::out_of_range);
+    CHECK(s.driver->variable[15] == 4);
+  }
+  CHECK(s.driver->open_objects == objects);
+  CHECK(s.driver->only({"free"}).empty());
+  CHECK_THROWS_AS(program->variable(1), std::out_of_range);
+  s.driver->failures = {{"find_variable", FakeDriver::refused}};
+  CHECK(outcome_of([&] { program->variable(0); }) == Outcome::launch_failed);
+}
+
 TEST_CASE("memory that the device has not left is the machine's lack, not the kernel's fault") {
   FakeSetup s;
   const auto lack_in = [](auto call) {

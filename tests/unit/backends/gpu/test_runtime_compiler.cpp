@@ -22,7 +22,15 @@ struct FakeCompiler {
   std::string code = std::string("co\0de", 5);
   int open = 0;
   std::vector<std::string> options;
+  std::vector<std::string> names;  ///< expressions that were added
 };
+
+CompileRequest request_for_k() {
+  CompileRequest request;
+  request.source_name = "k.cu";
+  request.entry = "k";
+  return request;
+}
 
 gpu::CompilerApi fake_api(FakeCompiler& fake) {
   gpu::CompilerApi api;
@@ -33,15 +41,18 @@ gpu::CompilerApi fake_api(FakeCompiler& fake) {
     return status("create");
   };
   api.destroy = [&fake](void**) { return --fake.open, 0; };
-  api.add_name_expression = [status](void*, const char*) { return status("add_name_expression"); };
+  api.add_name_expression = [&fake, status](void*, const char* expression) {
+    fake.names.emplace_back(expression);
+    return status("add_name_expression");
+  };
   api.compile = [&fake, status](void*, int count, const char* const* options) {
     fake.options.assign(options, options + count);
     return status("compile");
   };
   api.log_size = [&fake, status](void*, std::size_t* size) { return *size = fake.log.size() + 1, status("log_size"); };
   api.log = [&fake](void*, char* log) { return std::memcpy(log, fake.log.c_str(), fake.log.size() + 1), 0; };
-  api.lowered_name = [status](void*, const char*, const char** name) {
-    return *name = "_Z1kv", status("lowered_name");
+  api.lowered_name = [status](void*, const char* expression, const char** name) {
+    return *name = *expression == '&' ? "_ZN1n1vE" : "_Z1kv", status("lowered_name");
   };
   api.code_size = [&fake, status](void*, std::size_t* size) { return *size = fake.code.size(), status("code_size"); };
   api.code = [&fake](void*, char* code) { return std::memcpy(code, fake.code.data(), fake.code.size()), 0; };
@@ -51,9 +62,19 @@ gpu::CompilerApi fake_api(FakeCompiler& fake) {
 
 }  // namespace
 
+TEST_CASE("variables are asked for by their addresses, and found by their symbols") {
+  FakeCompiler fake;
+  CompileRequest request = request_for_k();
+  request.variables = {"n::v", "n::w<2>"};
+  const auto result = gpu::compile_program(fake_api(fake), request, "source", {});
+  CHECK(fake.names == std::vector<std::string>{"k", "&n::v", "&n::w<2>"});
+  CHECK(result.entry_symbol == "_Z1kv");
+  CHECK(result.variables == std::vector<std::string>{"_ZN1n1vE", "_ZN1n1vE"});
+}
+
 TEST_CASE("one program, compiled") {
   FakeCompiler fake;
-  const auto result = gpu::compile_program(fake_api(fake), "source", "k.cu", "k", {"-a", "-b c"});
+  const auto result = gpu::compile_program(fake_api(fake), request_for_k(), "source", {"-a", "-b c"});
   CHECK(result.image == fake.code);
   CHECK(result.log == "a warning");
   CHECK(result.entry_symbol == "_Z1kv");
@@ -68,7 +89,7 @@ TEST_CASE("a compiler without memory or disk is told from one that refuses the s
     gpu::CompilerApi api = fake_api(fake);
     api.out_of_memory = 1;
     try {
-      gpu::compile_program(api, "source", "k.cu", "k", {});
+      gpu::compile_program(api, request_for_k(), "source", {});
       FAIL("compiled");
     } catch (const CandidateFailure& failure) {
       CHECK(failure.outcome() == Outcome::crashed);
@@ -79,7 +100,7 @@ TEST_CASE("a compiler without memory or disk is told from one that refuses the s
   FakeCompiler fake;
   fake.fail = "compile";
   fake.log = "fatal error: IO failure on output stream: No space left on device";
-  CHECK_THROWS_AS(gpu::compile_program(fake_api(fake), "source", "k.cu", "k", {}), Error);
+  CHECK_THROWS_AS(gpu::compile_program(fake_api(fake), request_for_k(), "source", {}), Error);
 }
 
 TEST_CASE("each call may fail, and the program is always destroyed") {
@@ -88,7 +109,7 @@ TEST_CASE("each call may fail, and the program is always destroyed") {
     fake.fail = call;
     CAPTURE(call);
     try {
-      gpu::compile_program(fake_api(fake), "source", "k.cu", "k", {});
+      gpu::compile_program(fake_api(fake), request_for_k(), "source", {});
       FAIL("compiled");
     } catch (const CandidateFailure& failure) {
       CHECK(failure.outcome() == Outcome::compile_failed);
@@ -97,10 +118,10 @@ TEST_CASE("each call may fail, and the program is always destroyed") {
   }
   FakeCompiler broken;
   broken.fail = "create";
-  CHECK_THROWS_AS(gpu::compile_program(fake_api(broken), "source", "k.cu", "k", {}), Error);
+  CHECK_THROWS_AS(gpu::compile_program(fake_api(broken), request_for_k(), "source", {}), Error);
   FakeCompiler empty;
   empty.code.clear();
-  CHECK_THROWS_AS(gpu::compile_program(fake_api(empty), "source", "k.cu", "k", {}), CandidateFailure);
+  CHECK_THROWS_AS(gpu::compile_program(fake_api(empty), request_for_k(), "source", {}), CandidateFailure);
 }
 
 TEST_CASE("a failure says the log's first error and keeps the log") {
@@ -108,7 +129,7 @@ TEST_CASE("a failure says the log's first error and keeps the log") {
   fake.fail = "compile";
   fake.log = "k.cu(1): warning: x\n  k.cu(2): error: y\nk.cu(3): error: z\n";
   try {
-    gpu::compile_program(fake_api(fake), "source", "k.cu", "k", {});
+    gpu::compile_program(fake_api(fake), request_for_k(), "source", {});
     FAIL("compiled");
   } catch (const CandidateFailure& failure) {
     CHECK(std::string(failure.what()) == "k.cu(2): error: y");
@@ -118,7 +139,7 @@ TEST_CASE("a failure says the log's first error and keeps the log") {
 
 TEST_CASE("a source with NUL is refused: the compiler would see its head alone") {
   FakeCompiler fake;
-  CHECK_THROWS_AS(gpu::compile_program(fake_api(fake), std::string("a\0b", 3), "k.cu", "k", {}), CandidateFailure);
+  CHECK_THROWS_AS(gpu::compile_program(fake_api(fake), request_for_k(), std::string("a\0b", 3), {}), CandidateFailure);
 }
 
 TEST_CASE("the first error of a log") {
