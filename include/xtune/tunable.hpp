@@ -202,6 +202,9 @@ class Tunable {
 
   /// A kernel that computes the same in a simpler way. Of several references the last one counts.
   Tunable& reference_kernel(const std::string& entry, const ReferenceKernel& details = {});
+  /// The kernel itself at one configuration: reference_config({{"BLOCK", 16}}). Parameters that are not named have
+  /// their first value. It cannot find an error that all configurations share.
+  Tunable& reference_config(const Bindings& values);
   /// One of xtune's own: reference_builtin("gemm", {{"a", "A"}, {"b", "B"}}).
   Tunable& reference_builtin(const std::string& builtin, const std::vector<std::pair<std::string, Formula>>& roles,
                              const std::string& output = {});

@@ -217,7 +217,9 @@ class Writer {
                        const spec::ArgSpec* largest) {
     using Kind = spec::ReferenceSpec::Kind;
     const Kind kind = spec_.validate.reference.kind;
-    if (outputs.empty() || (outputs.size() > 1 && (kind == Kind::kernel || kind == Kind::builtin))) return;
+    // A configuration need not be among those that -D left.
+    const bool computed = (kind == Kind::kernel && !spec_.validate.reference.config) || kind == Kind::builtin;
+    if (outputs.empty() || (outputs.size() > 1 && computed)) return;
     spec::TomlNode reference;
     if (outputs.size() == 1 || kind == Kind::file) {
       std::string name = largest->name;

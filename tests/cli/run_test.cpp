@@ -454,6 +454,52 @@ TEST_CASE("A division by zero of one configuration costs that configuration alon
   CHECK(parsed(cli.run(cli.path("zero.toml")))["from_store"] == 3);
 }
 
+namespace {
+
+/// N sums of 8 elements; wrong where BLOCK is 64.
+std::string sums_spec(const Cli& cli, const std::string& reference) {
+  cli.write("sums.cu",
+            "extern \"C\" __global__ void sums(const float* x, float* y) {\n"
+            "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+            "  float sum = BLOCK == 64 ? 1 : 0;\n"
+            "  for (int k = 0; k < 8; ++k) sum += x[i * 8 + k];\n"
+            "  y[i] = sum;\n"
+            "}\n");
+  return cli.write("sums.toml",
+                   "kernel = { name = \"sums\", source = \"sums.cu\" }\nproblem = { N = 256 }\n"
+                   "launch = { grid = \"N // BLOCK\", block = \"BLOCK\" }\n"
+                   "args = [{ name = \"x\", dtype = \"f32\", shape = [\"N\", 8] },\n"
+                   "        { name = \"y\", dtype = \"f32\", shape = [\"N\"], role = \"out\" }]\n"
+                   "measure = { rep = 3, min_rep = 3, race = false, finals = 0 }\n"
+                   "space = { params = { BLOCK = [64, 32] } }\nvalidate = { reference = " +
+                       reference + " }\n");
+}
+
+}  // namespace
+
+TEST_CASE("The kernel itself at one configuration is the reference of all") {
+  const Cli cli;
+  CHECK(parsed(cli.run(sums_spec(cli, "{ config = { BLOCK = 32 } }")))["counts"] ==
+        json{{"ok", 1}, {"wrong_result", 1}});
+  // A configuration agrees with itself, whatever it computes; and what one reference judged, another does not answer.
+  const json wrong = parsed(cli.run(sums_spec(cli, "{ config = {} }")));
+  CHECK(wrong["counts"] == json{{"ok", 1}, {"wrong_result", 1}});
+  CHECK(wrong["from_store"] == 0);
+  CHECK(wrong["best"]["config"]["BLOCK"] == 64);
+}
+
+TEST_CASE("A reference kernel in the same source has the values that its options define") {
+  const Cli cli;
+  const std::string kernel = "{ kernel = \"sums\", options = [\"-DBLOCK=32\"]";
+  const CommandResult run = cli.run(sums_spec(cli, kernel + ", grid = \"N // 32\", block = 32 }"));
+  CAPTURE(run.stderr_text);
+  CHECK(parsed(run)["counts"] == json{{"ok", 1}, {"wrong_result", 1}});
+  const CommandResult check = cli.xtune({"check", sums_spec(cli, kernel + " }")});
+  CHECK(check.exit_code == 2);
+  CHECK(has(check.stderr_text, "sums.toml:8:57: the reference's options define the parameter 'BLOCK', but the launch"));
+  CHECK(has(check.stderr_text, "reference = { config = { BLOCK = ... } }"));
+}
+
 TEST_CASE("A reference of the wrong shape is an error at its place") {
   const Cli cli;
   cli.copy_spec();

@@ -5,6 +5,7 @@
 
 #include "base/files.hpp"
 #include "base/named.hpp"
+#include "core/build/source_closure.hpp"
 #include "core/build/source_cursor.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/space/value.hpp"
@@ -152,11 +153,27 @@ build::CompileRequest CandidateResolver::State::bare_reference_request(const spa
   return request(config, own.empty() ? spec.kernel.source : own, reference_source);
 }
 
+space::Config CandidateResolver::reference_config(const space::Config& config) const {
+  const std::optional<Bindings>& own = state_->spec.validate.reference.config;
+  if (!own) return config;
+  space::Config values;
+  for (const space::Parameter& parameter : state_->space.parameters()) values.push_back(own->at(parameter.name));
+  return values;
+}
+
 build::CompileRequest CandidateResolver::reference_request(const space::Config& config) const {
+  const spec::ReferenceSpec& reference = state_->spec.validate.reference;
+  if (reference.config) return compile_request(reference_config(config));
   build::CompileRequest request = state_->bare_reference_request(config);
-  request.entry = state_->spec.validate.reference.name;
+  request.entry = reference.name;
   const space::Lookup names = state_->lookup(config);
   for (const spec::CompiledText& option : state_->reference_options) request.options.push_back(option.expand(names));
+  // The source would define them once more, with the values of a configuration that the reference has nothing to do
+  // with.
+  if (!reference.options.empty())
+    std::erase_if(request.defines, [own = build::defined_macros(request.options)](const auto& define) {
+      return own.contains(define.first);
+    });
   return state_->keyed(std::move(request));
 }
 
@@ -173,6 +190,7 @@ device::Launch CandidateResolver::launch(const space::Config& config) const {
 
 device::Launch CandidateResolver::reference_launch(const space::Config& config) const {
   try {
+    if (state_->spec.validate.reference.config) return launch(reference_config(config));
     return state_->resolve(state_->reference_launch, config);
   } catch (const NoValue& failure) {
     throw Error(ErrorKind::invalid_spec, std::string(failure.what()) + ", in the reference's launch");

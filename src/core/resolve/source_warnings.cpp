@@ -29,10 +29,7 @@ using Names = std::set<std::string, std::less<>>;
 
 /// The names in launch, arguments, entry, options and definitions.
 Names names_in_texts(const spec::Spec& spec) {
-  Names names;
-  for (const std::vector<spec::Text>* sizes : {&spec.launch.grid, &spec.launch.block, &spec.launch.cluster})
-    for (const spec::Text& size : *sizes) names.merge(spec::CompiledText::expression(size).names());
-  if (spec.launch.shared) names.merge(spec::CompiledText::expression(*spec.launch.shared).names());
+  Names names = spec::names_in(spec.launch);
   for (const spec::ArgSpec& argument : spec.args)
     if (argument.value) names.merge(spec::CompiledText::expression(*argument.value).names());
   names.merge(spec::CompiledText::template_text(spec.kernel.entry).names());

@@ -186,8 +186,9 @@ void read_space(Reader& reader) {
   if (const TomlNode* configs = space->find("configs")) read_configs(reader, *space, *configs);
 }
 
-void restrict_configs(Reader& reader, const std::vector<space::Parameter>& listed) {
+void restrict_configs(Reader& reader) {
   if (!reader.spec.configs) return;
+  const std::vector<space::Parameter>& listed = reader.listed;
   const std::vector<space::Parameter>& now = reader.spec.parameters;
   std::vector<std::size_t> pinned;
   for (std::size_t i = 0; i < now.size(); ++i)

@@ -87,6 +87,7 @@ struct ReferenceSpec {
   std::string name;                  ///< the kernel's entry or the builtin's name
   std::filesystem::path source;      ///< kernel: absolute
   std::vector<Text> options;         ///< kernel: instead of the tuned kernel's options
+  std::optional<Bindings> config;    ///< kernel: the tuned kernel itself, with these values of all parameters
   std::optional<LaunchSpec> launch;  ///< kernel: its own grid and block, else the tuned kernel's
   std::filesystem::path file;        ///< file: absolute .npy
   std::vector<Text> command;         ///< command: its words, each a template text over problem and device

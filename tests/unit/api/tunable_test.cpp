@@ -140,6 +140,9 @@ TEST_CASE("references of every kind reach the spec") {
   CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::kernel);
   CHECK(read_file(spec.validate.reference.source) == "// naive\n");
   CHECK(spec.validate.reference.launch->block.at(0).text == "64");
+  tunable.reference_config({{"UNROLL", std::int64_t{2}}});
+  CHECK(spec_of(tunable).validate.reference.config->at("UNROLL") == Value(std::int64_t{2}));
+  CHECK(spec_of(tunable).validate.reference.config->at("BLOCK") == Value(std::int64_t{32}));
   tunable.reference_command({"python3", "make.py"});
   CHECK(spec_of(tunable).validate.reference.command.size() == 2);
   tunable.reference([](const Arguments&) { return Expected(); });

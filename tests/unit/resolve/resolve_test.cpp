@@ -444,6 +444,42 @@ TEST_CASE("the reference takes the kernel's options, defines and launch unless i
   CHECK(request().source == read_file(job.spec.kernel.source));
 }
 
+TEST_CASE("A reference at one configuration is that configuration, whichever is tried") {
+  Job job;
+  job.spec.validate.reference.config =
+      Bindings{{"BLOCK", std::int64_t{128}}, {"STAGES", std::int64_t{3}}, {"RASTER", std::int64_t{4}}, {"FAST", false}};
+  job.spec.args[1].value = text("M + RASTER");
+  job.with([&](const CandidateResolver& r) {
+    const Config tried = job.config(), own = job.config(128, 3, 4, false);
+    CHECK(r.reference_config(tried) == own);
+    CHECK(r.artifact_key(r.reference_request(tried)) == r.artifact_key(r.compile_request(own)));
+    CHECK(r.reference_launch(tried).grid == r.launch(own).grid);
+    CHECK(r.reference_launch(tried).shared_bytes == r.launch(own).shared_bytes);
+  });
+  std::set<std::string> keys{job.key()};
+  CHECK(keys.insert(job.key(job.config(128, 3, 4, false))).second);
+  job.spec.validate.reference.config->at("BLOCK") = std::int64_t{64};
+  CHECK(keys.insert(job.key()).second);
+  job.spec.launch.grid = {text("N // (BLOCK - 64)")};
+  CHECK(refused(ErrorKind::invalid_spec, [&] {
+          job.with([&](const auto& r) { return r.reference_launch(job.config(128)); });
+        }).find("in the reference's launch") != std::string::npos);
+}
+
+TEST_CASE("Macros that a reference's options define have the options' values") {
+  Job job;
+  const std::string key = job.key();
+  job.spec.validate.reference.options = {text("-O1")};
+  const std::string with_option = job.key();
+  job.spec.validate.reference.options = {text("-DBLOCK={M}"), text("-D"), text("ROWS=1"), text("-DOTHER")};
+  const auto request = job.with([&](const auto& r) { return r.reference_request(job.config()); });
+  CHECK(request.options == std::vector<std::string>{"-DBLOCK=1000", "-D", "ROWS=1", "-DOTHER"});
+  const std::vector<std::pair<std::string, std::string>> left{{"STAGES", "2"}, {"FAST", "1"}};
+  CHECK(request.defines == left);
+  CHECK(std::set<std::string>{key, with_option, job.key()}.size() == 3);
+  CHECK(job.with([&](const auto& r) { return r.compile_request(job.config()); }).defines.size() == 4);
+}
+
 TEST_CASE("every configuration has a key of its own, the same each time") {
   const Job job;
   std::set<std::string> keys, artifacts;

@@ -210,7 +210,7 @@ TEST_CASE("references") {
   refused(kernel, "{ command = \"./check | tee\" }", "| tee", "'|' would need a shell, and none is used");
   refused(kernel, "{ command = [] }", "[] }", "command is empty");
   refused(kernel, "{ command = \"run {BLOCK_M}\" }", "BLOCK_M}\"", "'BLOCK_M' cannot be used in a text");
-  refused(kernel, "{ }", "{ }", "needs exactly one of kernel, builtin, file and command, got none");
+  refused(kernel, "{ }", "{ }", "needs exactly one of kernel, config, builtin, file and command, got none");
   refused(kernel, "{ kernel = \"k\", builtin = \"gemm\" }", "{ kernel", "got kernel and builtin");
   refused(kernel, "{ kernel = \"k\", grid = [1] }", "grid = [1]", "needs both grid and block");
   refused(kernel, "{ builtin = \"gemm\", output = \"D\" }", "\"D\"", "'D' is no argument with role out or inout");
@@ -223,6 +223,20 @@ TEST_CASE("references") {
   CHECK(failure(two) == "no error");
   CHECK(failure(edited(kernel, "{ file = \"c.npy\" }", two))
             .find("does not say which output it describes: add output = \"C\"") != std::string::npos);
+}
+
+TEST_CASE("a reference at one configuration names parameters and their values") {
+  const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
+  refused(kernel, "{ config = { BLOCK_M = 65 } }", "65 }",
+          "validate.reference.config: BLOCK_M = 65 is not among its values, [64, 128]");
+  refused(kernel, "{ config = { BLOCK_K = 64 } }", "BLOCK_K", "'BLOCK_K' is not a parameter (did you mean 'BLOCK_M'?)");
+  refused(kernel, "{ config = { BLOCK_M = \"64\" } }", "\"64\"", "BLOCK_M is integer in [space.params], got string");
+  refused(kernel, "{ config = [64] }", "[64]", "validate.reference.config: expected a table, got an array");
+  refused(kernel, "{ config = {}, grid = [1] }", "grid = [1]", "unknown key 'grid' in validate.reference");
+  refused(kernel, "{ config = {}, kernel = \"k\" }", "{ config", "got kernel and config");
+  const std::string on_host = failure(edited(kernel, "{ config = { BLOCK_M = 128 } }"), {{}, "host"});
+  CHECK(on_host.find("BLOCK_M = 128 is not among its values, [8, 16] on host; [on.host.validate] can give another "
+                     "reference") != std::string::npos);
 }
 
 TEST_CASE("tolerances") {

@@ -194,6 +194,25 @@ TEST_CASE("the forms of a reference") {
   CHECK_FALSE(own.validate.reference.launch);
 }
 
+TEST_CASE("A reference at one configuration: what it does not name has its first value, whatever -D pins") {
+  const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
+  const std::string text = edited("BLOCK_M = [8, 16]", "THREADS = [128]",
+                                  edited(kernel, "{ config = { BLOCK_N = 64, LAYOUT = \"column\" } }"));
+  const Bindings expected{{"BLOCK_M", std::int64_t{64}},  {"BLOCK_N", std::int64_t{64}},
+                          {"THREADS", std::int64_t{128}}, {"MAXREG", std::int64_t{64}},
+                          {"RASTER", std::int64_t{0}},    {"LAYOUT", std::string("column")}};
+  for (const char* pinned : {"64", "256"}) {
+    const Spec spec = parse(text, {{{"BLOCK_M", pinned}, {"BLOCK_N", "32"}}, ""});
+    CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::kernel);
+    CHECK(spec.validate.reference.config == expected);
+    CHECK(spec.validate.reference.source == spec.kernel.source);
+  }
+  CHECK(parse(text).validate.reference.name ==
+        "gemm at BLOCK_M=64 BLOCK_N=64 THREADS=128 MAXREG=64 RASTER=0 LAYOUT=column");
+  CHECK(parse(edited("BLOCK_M = [8, 16]", "THREADS = [128]", edited(kernel, "{ config = {} }")))
+            .validate.reference.config->at("BLOCK_M") == Value(std::int64_t{64}));
+}
+
 TEST_CASE("what decides whether results agree") {
   const Spec plain = parse(good);
   CHECK(plain.validate.outlier_factor == 10);
