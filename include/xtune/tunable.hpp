@@ -105,7 +105,8 @@ class Tunable {
 
   /// The kernel's source: the common subset of CUDA C++ and HIP C++. Relative paths start at the working directory.
   Tunable& source_file(const std::filesystem::path& path);
-  Tunable& source(const std::string& text);    ///< the same as text
+  /// The same as text, which becomes part of toml(). Its quoted includes start at the working directory.
+  Tunable& source(const std::string& text);
   Tunable& entry(const std::string& entry);    ///< "gemm", or a template-id "gemm<{BLOCK_M}, {BLOCK_N}>"
   Tunable& option(const std::string& option);  ///< a compiler option, for every backend
   Tunable& option(const std::string& backend, const std::string& option);  ///< only for cuda, hip or host

@@ -30,7 +30,7 @@ std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve:
   std::size_t next = 0;
   std::vector<WinningArgument> arguments;
   for (const spec::ArgSpec& from : spec.args) {
-    WinningArgument argument{from.name, kind_of(from), from.dtype, {}, "", {}};
+    WinningArgument argument{from.name, kind_of(from), dtype_of(from, names), {}, "", {}};
     if (from.kind != spec::ArgKind::scalar) argument.shape = layouts.at(next++).shape;
     if (from.kind == spec::ArgKind::scalar) argument.value = from.value->text;
     if (dispatch::is_filled(spec, from))

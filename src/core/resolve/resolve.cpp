@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/files.hpp"
 #include "base/named.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/source_cursor.hpp"
@@ -44,6 +43,12 @@ std::vector<spec::CompiledText> compile_options(const spec::KernelSpec& kernel, 
   return options;
 }
 
+spec::SourceText source_of(const spec::Spec& spec, const std::filesystem::path& path) {
+  spec::SourceText source = spec::read_source(spec, path);
+  source.text = build::without_byte_order_mark(source.text);
+  return source;
+}
+
 }  // namespace
 
 CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_,
@@ -57,10 +62,10 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
       sanitize(sanitize_),
       constants(device::device_facts(device)) {
   for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
-  if (!spec.kernel.source.empty()) source = build::without_byte_order_mark(base::read_file(spec.kernel.source));
+  if (!spec.kernel.source.empty()) source = source_of(spec, spec.kernel.source);
   if (spec.process) {
     build::KeyedFiles files;
-    source = source_manifest(*spec.process, files);
+    source.text = source_manifest(*spec.process, files);
     files.unknown.clear();  // what a build may read beyond its sources is for the spec to name
     data_files = files;     // a program that is not built is run from its sources
     std::error_code failed;
@@ -70,9 +75,8 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   }
   const spec::ReferenceSpec& reference = spec.validate.reference;
   if (reference.kind == spec::ReferenceSpec::Kind::kernel)
-    reference_source = reference.source.empty() || reference.source == spec.kernel.source
-                           ? source
-                           : std::string(build::without_byte_order_mark(base::read_file(reference.source)));
+    reference_source =
+        reference.source.empty() || reference.source == spec.kernel.source ? source : source_of(spec, reference.source);
   entry = spec::CompiledText::template_text(spec.kernel.entry);
   options = compile_options(spec.kernel, device.backend);
   if (reference.options.empty())
@@ -82,7 +86,8 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   for (const auto& [name, value] : spec.kernel.defines) defines.push_back(spec::CompiledText::template_text(value));
   for (const spec::ArgSpec& argument : spec.args) {
     if (argument.kind != spec::ArgKind::scalar || !argument.value) continue;
-    scalar_args.push_back(&argument);
+    scalar_args.push_back(argument);
+    scalar_args.back().dtype = dtype_of(argument, problem);
     scalar_values.push_back(spec::CompiledText::expression(*argument.value));
   }
   launch = compile_launch(spec.launch);
@@ -101,12 +106,13 @@ const Value* CandidateResolver::State::constant(std::string_view name) const {
   return space::find_value(constants, name);
 }
 
-build::CompileRequest CandidateResolver::State::request(const space::Config& config, const std::filesystem::path& path,
-                                                        const std::string& text) const {
+build::CompileRequest CandidateResolver::State::request(const space::Config& config,
+                                                        const spec::SourceText& from) const {
   build::CompileRequest result;
-  result.source_name = path.string();
-  result.source = text;
-  result.include_dirs.push_back(path.parent_path().string());
+  result.source_name = from.path.string();
+  result.source = from.text;
+  result.first_line = from.first_line;
+  result.include_dirs.push_back(from.path.parent_path().string());
   for (const auto& folder : spec.kernel.include_dirs) result.include_dirs.push_back(folder.string());
   const std::vector<space::Parameter>& parameters = space.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -141,16 +147,14 @@ Bindings CandidateResolver::config_bindings(const space::Config& config) const {
 
 build::CompileRequest CandidateResolver::compile_request(const space::Config& config) const {
   if (state_->spec.process) return state_->keyed(state_->program_request(config));
-  const spec::KernelSpec& kernel = state_->spec.kernel;
-  build::CompileRequest request = state_->request(config, kernel.source, state_->source);
+  build::CompileRequest request = state_->request(config, state_->source);
   request.entry = state_->expanded(state_->entry, config);
   for (const spec::CompiledText& option : state_->options) request.options.push_back(state_->expanded(option, config));
   return state_->keyed(std::move(request));
 }
 
 build::CompileRequest CandidateResolver::State::bare_reference_request(const space::Config& config) const {
-  const std::filesystem::path& own = spec.validate.reference.source;
-  return request(config, own.empty() ? spec.kernel.source : own, reference_source);
+  return request(config, reference_source);
 }
 
 space::Config CandidateResolver::reference_config(const space::Config& config) const {
@@ -210,8 +214,8 @@ std::vector<validate::ArgumentLayout> CandidateResolver::layouts(std::uint64_t l
   const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const spec::ArgSpec& argument : state_->spec.args) {
     if (argument.kind == spec::ArgKind::scalar) continue;
-    validate::ArgumentLayout layout{
-        argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file, spec::to_string(argument.at)};
+    validate::ArgumentLayout layout{argument.name, argument.role, dtype_of(argument, state_->problem), {},
+                                    argument.fill, argument.file, spec::to_string(argument.at)};
     for (const spec::Text& text : argument.shape) {
       const std::int64_t extent = spec::evaluate_integer(text, names);
       if (extent <= 0)
@@ -234,7 +238,9 @@ std::vector<validate::ArgumentLayout> CandidateResolver::layouts(std::uint64_t l
 std::vector<std::pair<std::string, validate::ToleranceRule>> CandidateResolver::tolerances() const {
   const spec::ValidateSpec& validate = state_->spec.validate;
   validate::ToleranceRule rule{validate.rtol,           validate.atol, validate.max_mismatched_ratio,
-                               validate.outlier_factor, std::nullopt,  validate.accumulate};
+                               validate.outlier_factor, std::nullopt,  std::nullopt};
+  if (validate.accumulate)
+    rule.accumulate = spec::dtype_in(validate.accumulate_text, *validate.accumulate, state_->problem);
   if (validate.reduction) {
     const std::int64_t terms =
         spec::evaluate_integer(*validate.reduction, [this](std::string_view name) { return state_->constant(name); });

@@ -305,7 +305,7 @@ std::string CandidateResolver::State::scalars_part(const space::Config& config) 
   const space::Lookup names = lookup(config);
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < scalar_args.size(); ++i) {
-    const spec::ArgSpec& argument = *scalar_args[i];
+    const spec::ArgSpec& argument = scalar_args[i];
     std::string value;
     try {
       value = valued(scalar_values[i], config,

@@ -13,6 +13,7 @@
 #include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/spec/source_text.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
 
@@ -101,8 +102,7 @@ struct CandidateResolver::State {
   std::string call_files_text(const device::ProgramCall& call);
 
   /// All but entry and options; the second for the reference's kernel.
-  build::CompileRequest request(const space::Config& config, const std::filesystem::path& path,
-                                const std::string& text) const;
+  build::CompileRequest request(const space::Config& config, const spec::SourceText& from) const;
   build::CompileRequest bare_reference_request(const space::Config& config) const;
   /// Everything the request's source includes; read once for each set of folders, and where #include MACRO depends on
   /// them for each set of definitions.
@@ -121,12 +121,12 @@ struct CandidateResolver::State {
   const std::string arch, toolchain;
   const bool sanitize;
   Bindings constants;  ///< the problem and "device.*"
-  std::string source, reference_source;
+  spec::SourceText source, reference_source;
 
   // The spec's texts, parsed: in the order of the spec, scalars without the other arguments.
   spec::CompiledText entry;
   std::vector<spec::CompiledText> options, reference_options, defines, scalar_values;
-  std::vector<const spec::ArgSpec*> scalar_args;
+  std::vector<spec::ArgSpec> scalar_args;  ///< with the types that they have in the problem
   CompiledLaunch launch, reference_launch;
 
   std::shared_ptr<const build::KeyedFiles> program_files;  ///< of a program: its sources and its build's program

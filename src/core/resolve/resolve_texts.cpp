@@ -81,7 +81,7 @@ void CandidateResolver::State::check_templates(const space::Config& config) cons
 }
 
 measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, const space::Config& config) const {
-  const spec::ArgSpec& argument = *scalar_args[number];
+  const spec::ArgSpec& argument = scalar_args[number];
   const spec::CompiledText& text = scalar_values[number];
   const Value value = valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate(lookup(config)); });
   if (const auto encoded = encode_scalar(argument.dtype, value)) return *encoded;

@@ -105,4 +105,18 @@ void check_spec(const spec::Spec& spec) {
   check_reference_options(spec);
 }
 
+void check_reference_file(const spec::Spec& spec, const std::vector<validate::ArgumentLayout>& layouts) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
+  if (reference.kind != spec::ReferenceSpec::Kind::file) return;
+  for (validate::ArgumentLayout output : layouts) {
+    if (output.role == spec::ArgRole::in || (!reference.output.empty() && output.name != reference.output)) continue;
+    output.file = reference.file;
+    try {
+      validate::check_input_file(output);
+    } catch (const Error& error) {
+      throw spec::spec_error(spec, reference.at, error.what());
+    }
+  }
+}
+
 }  // namespace xtune::run

@@ -178,10 +178,12 @@ void read_validate(Reader& reader) {
   if (const TomlNode* repeat = validate->find("repeat"))
     spec.repeat = static_cast<int>(reader.integer(*repeat, "repeat", 0, 10000));
   if (const TomlNode* accumulate = validate->find("accumulate")) {
-    spec.accumulate = read_dtype(reader, *accumulate, "accumulate");
-    if (!is_floating(*spec.accumulate) || is_complex(*spec.accumulate))
-      reader.fail(accumulate->at, std::string("accumulate: '") + to_string(*spec.accumulate) +
-                                      "' is no floating type of real numbers: one is f16, bf16, f32 or f64");
+    spec.accumulate = read_dtype(reader, *accumulate, "accumulate", spec.accumulate_text);
+    for (const Bindings& problem : reader.spec.cases)
+      if (const DType type = dtype_in(spec.accumulate_text, *spec.accumulate, problem);
+          !is_floating(type) || is_complex(type))
+        reader.fail(accumulate->at, std::string("accumulate: '") + to_string(type) +
+                                        "' is no floating type of real numbers: one is f16, bf16, f32 or f64");
   }
   if (const TomlNode* reference = validate->find("reference")) read_reference(reader, *reference);
 }

@@ -84,9 +84,11 @@ void add_filters(Reader& reader, const SpecOptions& options);                   
 void read_process(Reader& reader);                                                             // read_process.cpp
 void read_kernel(Reader& reader);                                                              // read_kernel.cpp
 LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where);  // read_kernel.cpp
-DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what);         // read_args.cpp
-void read_args(Reader& reader);                                                                // read_args.cpp
-void read_validate(Reader& reader);                                                            // read_validate.cpp
+/// A type, or a template text over the problem that has the name of one in every case; it is put into `text`. The type
+/// is the first case's. read_dtype.cpp
+DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what, std::optional<Text>& text);
+void read_args(Reader& reader);      // read_args.cpp
+void read_validate(Reader& reader);  // read_validate.cpp
 void read_settings(Reader& reader);  ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
 /// [measure] and [search] of this table, over what the spec says so far.                             read_settings.cpp
 void read_budget(Reader& reader, const TomlNode& table);

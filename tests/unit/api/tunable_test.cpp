@@ -92,7 +92,7 @@ TEST_CASE("what is built in code is the spec that a file would give") {
   const Spec spec = spec_of(tunable);
   CHECK(spec.kernel.name == "saxpy");
   CHECK(spec.kernel.entry.text == "saxpy");
-  CHECK(read_file(spec.kernel.source) == api_test::saxpy_source);
+  CHECK(spec.kernel.code->text == api_test::saxpy_source);
   REQUIRE(spec.kernel.options.size() == 1);
   CHECK(spec.kernel.options[0].text == "-O2");
   CHECK(spec.kernel.backend_options.at("host").at(0).text == "-fno-math-errno");
@@ -193,11 +193,13 @@ TEST_CASE("copies are independent, and keep sources that were given as text") {
   std::unique_ptr<Tunable> first = std::make_unique<Tunable>(saxpy());
   Tunable second = *first;
   second.source("// other\n");
-  CHECK(read_file(spec_of(*first).kernel.source) == api_test::saxpy_source);
+  CHECK(spec_of(*first).kernel.code->text == api_test::saxpy_source);
   const Tunable third = *first;
   first.reset();
-  CHECK(read_file(spec_of(third).kernel.source) == api_test::saxpy_source);
-  CHECK(read_file(spec_of(second).kernel.source) == "// other\n");
+  CHECK(spec_of(third).kernel.code->text == api_test::saxpy_source);
+  CHECK(spec_of(second).kernel.code->text == "// other\n");
+  CHECK(spec_of(Tunable::from_text(third.toml(), "/")).kernel.code->text == api_test::saxpy_source);
+  CHECK(spec_of(second.source_file(__FILE__)).kernel.source == __FILE__);
 }
 
 TEST_CASE("a spec that was read takes data and callbacks, and nothing else") {

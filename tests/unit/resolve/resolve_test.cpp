@@ -466,6 +466,52 @@ TEST_CASE("A reference at one configuration is that configuration, whichever is 
         }).find("in the reference's launch") != std::string::npos);
 }
 
+TEST_CASE("A source in the spec is read as the spec's file, and its place there is no part of what it is") {
+  Job job;
+  const std::string file_key = job.key();
+  job.spec.validate.reference.source = job.spec.kernel.source;
+  const std::string shared_key = job.key();
+  const auto in_spec = [&](std::size_t line, bool escaped) {
+    job.spec.kernel.code = Text{read_file(job.folder.path() / "gemm.cu"), {"gemm.toml", line, 1}, escaped};
+    job.spec.kernel.source = job.spec.validate.reference.source = job.folder.path() / "gemm.toml";
+    return job.with([&](const auto& r) { return r.compile_request(job.config()); });
+  };
+  const CompileRequest request = in_spec(7, false);
+  CHECK(request.source == read_file(job.folder.path() / "gemm.cu"));
+  CHECK(request.source_name == (job.folder.path() / "gemm.toml").string());
+  CHECK(request.first_line == 7);
+  CHECK(request.include_dirs.front() == job.folder.path().string());
+  CHECK(job.with([&](const auto& r) { return r.reference_request(job.config()); }).first_line == 7);
+  CHECK(job.key() == shared_key);
+  CHECK(in_spec(8, true).first_line == 1);
+  CHECK(job.key() == shared_key);
+  CHECK(file_key != shared_key);
+}
+
+TEST_CASE("Types that the problem decides on are those of the resolver's problem") {
+  Job job;
+  job.spec.args[0].dtype_text = text("{TYPE}");
+  job.spec.args[1].dtype_text = text("{'i64' if TYPE == 'f64' else 'i32'}");
+  job.spec.validate.accumulate = DType::f32;
+  job.spec.validate.accumulate_text = text("{'f64' if TYPE == 'f64' else 'f32'}");
+  std::set<std::string> keys;
+  for (const auto& [type, scalar_bytes, accumulate] :
+       {std::tuple{"f64", 8, DType::f64}, std::tuple{"bf16", 4, DType::f32}}) {
+    job.problem["TYPE"] = std::string(type);
+    job.with([&, type = type, bytes = scalar_bytes, sum = accumulate](const CandidateResolver& r) {
+      CHECK(r.layouts().at(0).dtype == dtype_from_string(type));
+      CHECK(r.layouts().at(1).dtype == DType::f16);
+      CHECK(r.scalars(job.config()).at(0).size == static_cast<std::size_t>(bytes));
+      CHECK(r.tolerances().at(0).second.accumulate == sum);
+    });
+    CHECK(keys.insert(job.key()).second);
+  }
+  job.problem["TYPE"] = std::string("f31");
+  CHECK(refused(ErrorKind::invalid_spec, [&] {
+          job.with([](const auto& r) { return r.layouts(); });
+        }).find("gemm.toml:3:5: unknown word 'f31' (did you mean 'f32'?)") != std::string::npos);
+}
+
 TEST_CASE("Macros that a reference's options define have the options' values") {
   Job job;
   const std::string key = job.key();

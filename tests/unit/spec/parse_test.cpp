@@ -1,6 +1,7 @@
 // What a good spec becomes: every section, overlays, cases and -D.
 #include <doctest/doctest.h>
 
+#include "core/spec/source_text.hpp"
 #include "core/spec/template_text.hpp"
 #include "specs.hpp"
 
@@ -170,6 +171,28 @@ TEST_CASE("-D sets problem sizes and pins parameters") {
   CHECK(failure(good, {{{"ALPHA", "inf"}}, ""}).find("ALPHA is a float") != std::string::npos);
 }
 
+TEST_CASE("the source's text may stand in the spec") {
+  const std::string text = edited("source = \"gemm.cu\"", "code = '''\n// first\nint tab = '\\t';\n'''");
+  const Spec spec = parse(text);
+  REQUIRE(spec.kernel.code);
+  CHECK(spec.kernel.source == spec.path);
+  const SourceText source = read_source(spec, spec.kernel.source);
+  CHECK(source.path == spec.path);
+  CHECK(source.text == "// first\nint tab = '\\t';\n");
+  CHECK(source.first_line == 4);
+  CHECK(read_source(spec, spec.validate.reference.source).text == "__global__ void naive() {}\n");
+  CHECK(read_source(spec, spec.validate.reference.source).first_line == 1);
+  const auto with = [](const std::string& code) {
+    const Spec with_code = parse(edited("source = \"gemm.cu\"", "code = " + code));
+    return read_source(with_code, with_code.kernel.source);
+  };
+  CHECK(with("\"\"\"int a;\nint b;\"\"\"").first_line == 3);
+  CHECK(with("\"\"\"\r\nint a;\r\nint b;\"\"\"").first_line == 4);
+  // One line of the spec, whose lines are none of the file's.
+  CHECK(with("\"int a;\\nint b;\"").text == "int a;\nint b;");
+  CHECK(with("\"int a;\\nint b;\"").first_line == 1);
+}
+
 TEST_CASE("the forms of a reference") {
   const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
   const Spec builtin =
@@ -192,6 +215,19 @@ TEST_CASE("the forms of a reference") {
   const Spec own = parse(edited(kernel, "{ kernel = \"naive\" }"));
   CHECK(own.validate.reference.source == own.kernel.source);
   CHECK_FALSE(own.validate.reference.launch);
+}
+
+TEST_CASE("A type that the problem decides on is one of each problem") {
+  std::string text = edited("M = 4096", "M = 4096\nTYPE = \"f16\"");
+  text = edited("dtype = \"f16\"", "dtype = \"{TYPE}\"", text);
+  text = edited("rtol = 1e-2", "accumulate = \"{'f64' if TYPE == 'f64' else 'f32'}\"", text);
+  const Spec spec = parse(text + "[[cases]]\n[[cases]]\nTYPE = \"f64\"\n");
+  CHECK(spec.args[0].dtype == DType::f16);
+  CHECK(dtype_of(spec.args[0], spec.cases[0]) == DType::f16);
+  CHECK(dtype_of(spec.args[0], spec.cases[1]) == DType::f64);
+  CHECK(dtype_of(spec.args[1], spec.cases[1]) == DType::f32);
+  CHECK(dtype_in(spec.validate.accumulate_text, *spec.validate.accumulate, spec.cases[1]) == DType::f64);
+  CHECK(parse(text, {{{"TYPE", "bf16"}}, ""}).args[0].dtype == DType::bf16);
 }
 
 TEST_CASE("A reference at one configuration: what it does not name has its first value, whatever -D pins") {
