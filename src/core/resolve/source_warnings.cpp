@@ -43,7 +43,8 @@ Names names_in_texts(const spec::Spec& spec) {
   return names;
 }
 
-/// The words of the source and of its headers; nullopt: it makes names up, by ## or by macros in #include.
+/// The words of the source and of its headers; nullopt: it makes names up, by ## or by macros in
+/// #include, or options include more.
 std::optional<Names> words_in_sources(const spec::Spec& spec, const spec::SourceText& source,
                                       const build::SourceScan& own) {
   build::CompileRequest request;
@@ -51,6 +52,13 @@ std::optional<Names> words_in_sources(const spec::Spec& spec, const spec::Source
   request.source = source.text;
   request.include_dirs.push_back(source.path.parent_path().string());
   for (const std::filesystem::path& folder : spec.kernel.include_dirs) request.include_dirs.push_back(folder.string());
+  std::vector<std::string> options;
+  for (const spec::Text& option : spec.kernel.options) options.push_back(option.text);
+  for (const auto& [backend, own_options] : spec.kernel.backend_options)
+    for (const spec::Text& option : own_options) options.push_back(option.text);
+  const build::IncludeOptions paths = build::include_options(options);
+  if (!paths.forced.empty()) return std::nullopt;
+  request.include_dirs.insert(request.include_dirs.end(), paths.folders.begin(), paths.folders.end());
   build::ScannedFiles headers;
   build::source_closure(request, {}, headers);
   bool computes = own.computes_names;

@@ -76,6 +76,7 @@ TEST_CASE("kernels that their sources do not name are reported, and commands tha
   CHECK(warnings(code + ", entry = \"of_header\"", none).empty());
   CHECK(warnings(code + ", entry = \"{'sca'}le\"", none).empty());
   CHECK(warnings("code = \"#define F(x) x##_y\"", none).empty());
+  CHECK(warnings("code = \"int a;\", options = [\"-include\", \"own.h\"]", none).empty());
   CHECK(warnings(code + ", entry = \"scal\"", none) ==
         Lines{"k.toml:4:86: the kernel 'scal' is not in k.toml (did you mean 'scale'?)"});
   CHECK(warnings(code + ", entry = \"gone\"", none).size() == 1);

@@ -259,6 +259,14 @@ TEST_CASE("a type that the problem decides on") {
             .find("accumulate: 'i32' is no floating type") != std::string::npos);
 }
 
+TEST_CASE("text without quotes is called that, whatever it begins like") {
+  for (const char* word : {"rows", "N", "iterations", "twice", "fast", "naive"}) {
+    CAPTURE(word);
+    CHECK(failure(edited("shape = [\"M\", \"N\"]", "shape = [" + std::string(word) + "]"))
+              .find(". Write names, expressions and other text in quotes\n") != std::string::npos);
+  }
+}
+
 TEST_CASE("arguments that do not say what they are") {
   const Spec spec = parse(edited("kind = \"scalar\"\n", ""));
   CHECK(spec.args[2].kind == ArgKind::scalar);
