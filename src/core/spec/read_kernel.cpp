@@ -99,6 +99,18 @@ void read_code(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
   spec.source_at = reader.document.at(node.at);
 }
 
+void read_kernel_source(const Reader& reader, const TomlNode& kernel, KernelSpec& spec) {
+  const TomlNode* const source = kernel.find("source");
+  const TomlNode* const code = kernel.find("code");
+  if (source != nullptr && code != nullptr)
+    reader.fail(code->key_at,
+                "kernel.code and kernel.source exclude each other: the source is in the spec or in a file");
+  if (code != nullptr) read_code(reader, *code, spec);
+  if (source == nullptr) return;
+  spec.source = reader.existing_file(*source, "kernel.source");
+  spec.source_at = reader.document.at(source->at);
+}
+
 }  // namespace
 
 LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where) {
@@ -124,16 +136,7 @@ void read_kernel(Reader& reader) {
   if (name == nullptr) reader.fail(kernel->at, "[kernel] has no name, by which the store knows the kernel");
   spec.name = reader.text(*name, "kernel.name");
   check_name(reader, *name, spec.name);
-  if (const TomlNode* source = kernel->find("source")) {
-    spec.source = reader.existing_file(*source, "kernel.source");
-    spec.source_at = reader.document.at(source->at);
-  }
-  if (const TomlNode* code = kernel->find("code")) {
-    if (kernel->find("source") != nullptr)
-      reader.fail(code->key_at,
-                  "kernel.code and kernel.source exclude each other: the source is in the spec or in a file");
-    read_code(reader, *code, spec);
-  }
+  read_kernel_source(reader, *kernel, spec);
   spec.entry = reader.placed_text(*name, "kernel.name");
   if (const TomlNode* entry = kernel->find("entry")) {
     if (reader.text(*entry, "kernel.entry").empty())
