@@ -105,7 +105,8 @@ class Tunable {
 
   /// The kernel's source: the common subset of CUDA C++ and HIP C++. Relative paths start at the working directory.
   Tunable& source_file(const std::filesystem::path& path);
-  Tunable& source(const std::string& text);    ///< the same as text
+  /// The same as text, which becomes part of toml(). Its quoted includes start at the working directory.
+  Tunable& source(const std::string& text);
   Tunable& entry(const std::string& entry);    ///< "gemm", or a template-id "gemm<{BLOCK_M}, {BLOCK_N}>"
   Tunable& option(const std::string& option);  ///< a compiler option, for every backend
   Tunable& option(const std::string& backend, const std::string& option);  ///< only for cuda, hip or host
@@ -218,6 +219,9 @@ class Tunable {
 
   /// A kernel that computes the same in a simpler way. Of several references the last one counts.
   Tunable& reference_kernel(const std::string& entry, const ReferenceKernel& details = {});
+  /// The kernel itself at one configuration: reference_config({{"BLOCK", 16}}). Parameters that are not named have
+  /// their first value. It cannot find an error that all configurations share.
+  Tunable& reference_config(const Bindings& values);
   /// One of xtune's own: reference_builtin("gemm", {{"a", "A"}, {"b", "B"}}).
   Tunable& reference_builtin(const std::string& builtin, const std::vector<std::pair<std::string, Formula>>& roles,
                              const std::string& output = {});

@@ -33,7 +33,7 @@ std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve:
   std::size_t next = 0, next_constant = 0, next_scratch = 0;
   std::vector<WinningArgument> arguments;
   for (const spec::ArgSpec& from : spec.args) {
-    WinningArgument argument{from.name, kind_of(from), from.dtype, {}, "", {}};
+    WinningArgument argument{from.name, kind_of(from), dtype_of(from, names), {}, "", {}};
     if (from.kind == spec::ArgKind::constant)
       argument.shape = constants.at(next_constant++).shape;
     else if (from.role == spec::ArgRole::scratch)

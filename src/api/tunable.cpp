@@ -129,11 +129,13 @@ void Tunable::check_spec() const { spec_of(*this); }
 
 Tunable& Tunable::source_file(const std::filesystem::path& path) {
   built().set("kernel", "source", toml_path(path));
+  state_->unset("kernel", "code");
   return *this;
 }
 
 Tunable& Tunable::source(const std::string& text) {
-  built().set("kernel", "source", toml_path(state_->keep_source(text, "kernel")));
+  built().set("kernel", "code", spec::toml_string(text));
+  state_->unset("kernel", "source");
   return *this;
 }
 

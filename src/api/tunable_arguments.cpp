@@ -99,6 +99,15 @@ Tunable& Tunable::reference_kernel(const std::string& entry, const ReferenceKern
   return set_reference(toml_table(entries));
 }
 
+Tunable& Tunable::reference_config(const Bindings& values) {
+  detail::TunableState::Entries entries;
+  for (const auto& [name, value] : values) {
+    space::require_utf8("reference_config: " + name, value);
+    entries.emplace_back(name, spec::toml_text(value));
+  }
+  return set_reference(toml_table({{"config", toml_table(entries)}}));
+}
+
 Tunable& Tunable::reference_builtin(const std::string& builtin,
                                     const std::vector<std::pair<std::string, Formula>>& roles,
                                     const std::string& output) {

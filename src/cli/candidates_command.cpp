@@ -205,6 +205,7 @@ int show(const CandidatesOptions& options) {
   }
   if (!options.rank.empty()) spec.candidates->rank = options.rank;
   if (!options.dtype.empty()) {
+    spec.candidates->dtype_text.reset();
     spec.candidates->dtype = dtype_from_string(options.dtype);
     if (!spec.candidates->dtype)
       throw Error(ErrorKind::invalid_argument, "--dtype '" + base::printable(options.dtype, 80) +

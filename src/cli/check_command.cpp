@@ -11,6 +11,7 @@
 #include "core/model/rank.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/resolve/source_warnings.hpp"
+#include "core/run/check_spec.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/template_text.hpp"
 #include "core/target/program_target.hpp"
@@ -64,8 +65,8 @@ void check_arguments(const spec::Spec& spec, const space::Space& space, const Bi
   constexpr std::uint64_t any_machine_bytes = std::uint64_t{1} << 62;
   const device::DeviceInfo device = target ? target->device : device::known_device("sm_80").value();
   const resolve::CandidateResolver resolver(spec, space, problem, device, device.arch, "", false);
-  resolver.layouts(any_machine_bytes);
   resolver.constants(any_machine_bytes);
+  run::check_reference_file(spec, resolver.layouts(any_machine_bytes));
 }
 
 /// Every space that can be constructed here; throws what is wrong with one, as a run would.

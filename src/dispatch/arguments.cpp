@@ -8,6 +8,7 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/space/expression.hpp"
 #include "core/spec/template_text.hpp"
 
@@ -154,19 +155,43 @@ Value ArgumentPlan::size(const std::string& name, const Value& value) const {
                           takes));
 }
 
+void ArgumentPlan::fix_types(const Bindings& fixed, detail::Binding& binding) const {
+  const Bindings& own = spec_.cases.front();
+  Bindings problem = own;
+  for (const auto& [name, value] : fixed)
+    if (problem.contains(name)) problem[name] = size(name, value);
+  for (const spec::ArgSpec& argument : spec_.args) {
+    if (!argument.dtype_text) continue;
+    for (const std::string& name : spec::CompiledText::template_text(*argument.dtype_text).names()) {
+      const Value& value = own.at(name);
+      const bool only = std::all_of(spec_.cases.begin(), spec_.cases.end(),
+                                    [&](const Bindings& each) { return each.at(name) == value; });
+      if (only) binding.fixed.insert_or_assign(name, value);
+      if (const DType type = dtype_of(argument, problem); type != argument.dtype)
+        throw Error(
+            ErrorKind::invalid_argument,
+            fmt::format("{}: for {} = {} the argument '{}' is of {}, and the kernel was loaded with {}: load it "
+                        "with defines {{{{\"{}\", \"{}\"}}}}",
+                        spec_.kernel.name, name, space::shown_text(problem.at(name)), argument.name, to_string(type),
+                        to_string(argument.dtype), name, to_text(problem.at(name))));
+    }
+  }
+}
+
 detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
   const Bindings& names = spec_.cases.front();
   std::vector<std::string> known;
   for (const auto& [name, value] : names) known.push_back(name);
   detail::Binding binding;
+  fix_types(fixed, binding);
   for (const auto& [name, value] : fixed) {
     if (!names.contains(name))
       throw Error(ErrorKind::invalid_argument, spec_.kernel.name + " has no problem size '" +
                                                    base::printable(name, 80) + "'" + base::did_you_mean(name, known));
-    binding.fixed.emplace(name, size(name, value));
+    binding.fixed.insert_or_assign(name, size(name, value));
   }
   for (const std::string& name : known) {
-    if (fixed.contains(name)) continue;
+    if (binding.fixed.contains(name)) continue;
     if (const auto* source = base::find_named(sources_, name))
       binding.sources.push_back(*source);
     else

@@ -83,6 +83,9 @@ class ArgumentPlan {
 
  private:
   Value size(const std::string& name, const Value& value) const;
+  /// Names that decide on types have the spec's values. Throws Error(invalid_argument) where `fixed` has others that
+  /// make another type.
+  void fix_types(const Bindings& fixed, detail::Binding& binding) const;
   std::string place(std::size_t index) const;  ///< "gemm: argument 2, 'B'"
 
   const spec::Spec& spec_;

@@ -25,10 +25,10 @@ std::vector<std::string> overlay_names() {
   return names;
 }
 
-std::vector<fs::path> sources_of(const spec::Spec& spec) {
-  std::vector<fs::path> sources;
+std::vector<spec::SourceText> sources_of(const spec::Spec& spec) {
+  std::vector<spec::SourceText> sources;
   for (const fs::path& source : {spec.kernel.source, spec.validate.reference.source})
-    if (!source.empty()) sources.push_back(source);
+    if (!source.empty()) sources.push_back(spec::read_source(spec, source));
   return sources;
 }
 
@@ -58,10 +58,10 @@ void add_files(const spec::Spec& spec, std::map<fs::path, std::string>& texts) {
 // What an artifact's key says of the sources; wherever they lie.
 std::string closure_of(const spec::Spec& spec) {
   std::string text;
-  for (const fs::path& source : sources_of(spec)) {
+  for (const spec::SourceText& source : sources_of(spec)) {
     build::CompileRequest request;
-    request.source_name = source.string();
-    request.source = base::read_file(source);
+    request.source_name = source.path.string();
+    request.source = source.text;
     for (const fs::path& folder : spec.kernel.include_dirs) request.include_dirs.push_back(folder.string());
     text += build::source_closure(request).canonical_text;
   }
@@ -74,8 +74,8 @@ void require_whole(const store::BundledSpec& packed, const fs::path& path) {
   const fs::path root = fs::weakly_canonical(elsewhere.path());
   for (const std::string& backend : overlay_names()) {
     const spec::Spec own = spec::load_spec(path, {{}, backend}), copied = spec::load_spec(copy, {{}, backend});
-    std::vector<fs::path> places = sources_of(copied);
-    places.insert(places.end(), copied.kernel.include_dirs.begin(), copied.kernel.include_dirs.end());
+    std::vector<fs::path> places = copied.kernel.include_dirs;
+    for (const spec::SourceText& source : sources_of(copied)) places.push_back(source.path);
     for (const fs::path& source : places)
       if (*fs::weakly_canonical(source).lexically_relative(root).begin() == "..")
         throw Error(ErrorKind::unsupported, base::printable(path.string()) + " names " +

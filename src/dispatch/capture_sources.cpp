@@ -22,16 +22,16 @@ fs::path common_root(const fs::path& a, const fs::path& b) {
 
 }  // namespace
 
-SourceCopy::SourceCopy(const std::vector<fs::path>& sources, const std::vector<fs::path>& folders) {
+SourceCopy::SourceCopy(const std::vector<spec::SourceText>& sources, const std::vector<fs::path>& folders) {
   std::deque<fs::path> waiting;
-  const auto add = [&](const fs::path& path) {
+  const auto add = [&](const fs::path& path, const std::string* text) {
     const fs::path file = fs::weakly_canonical(path);
     if (texts_.contains(file)) return;
-    texts_[file] = base::read_file(file);
+    texts_[file] = text ? *text : base::read_file(file);
     root_ = root_.empty() ? file.parent_path() : common_root(root_, file.parent_path());
     waiting.push_back(file);
   };
-  for (const fs::path& source : sources) add(source);
+  for (const spec::SourceText& source : sources) add(source.path, &source.text);
   for (; !waiting.empty(); waiting.pop_front()) {
     const fs::path file = waiting.front();
     for (const build::IncludeDirective& include : build::scan_includes(texts_.at(file))) {
@@ -41,7 +41,7 @@ SourceCopy::SourceCopy(const std::vector<fs::path>& sources, const std::vector<f
       for (const fs::path& folder : searched) {
         std::error_code error;
         if (!fs::is_regular_file(folder / include.name, error)) continue;
-        add(folder / include.name);
+        add(folder / include.name, nullptr);
         const fs::path used = fs::weakly_canonical(folder);
         if (folder == file.parent_path() || std::count(folders_.begin(), folders_.end(), used)) break;
         folders_.push_back(used);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/spec/source_text.hpp"
+
 namespace xtune::dispatch {
 
 /// The files' places below a folder of their own, as they lay to each other.
@@ -13,7 +15,7 @@ class SourceCopy {
  public:
   /// sources: the kernel's and its reference's. folders: where includes are looked for, in this order. Includes that
   /// are found nowhere belong to the toolchain. Throws Error(io).
-  SourceCopy(const std::vector<std::filesystem::path>& sources, const std::vector<std::filesystem::path>& folders);
+  SourceCopy(const std::vector<spec::SourceText>& sources, const std::vector<std::filesystem::path>& folders);
 
   /// Of a source: "source/gemm/gemm.cu", relative to the folder given to write().
   std::string place_of(const std::filesystem::path& source) const;

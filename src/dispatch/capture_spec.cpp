@@ -218,7 +218,9 @@ class Writer {
                        const spec::ArgSpec* largest) {
     using Kind = spec::ReferenceSpec::Kind;
     const Kind kind = spec_.validate.reference.kind;
-    if (outputs.empty() || (outputs.size() > 1 && (kind == Kind::kernel || kind == Kind::builtin))) return;
+    // A configuration need not be among those that -D left.
+    const bool computed = (kind == Kind::kernel && !spec_.validate.reference.config) || kind == Kind::builtin;
+    if (outputs.empty() || (outputs.size() > 1 && computed)) return;
     spec::TomlNode reference;
     if (outputs.size() == 1 || kind == Kind::file) {
       std::string name = largest->name;
@@ -237,21 +239,25 @@ class Writer {
   }
 
   void write_sources(spec::TomlNode& root) {
-    std::vector<std::filesystem::path> sources{spec_.kernel.source}, folders = spec_.kernel.include_dirs;
-    const std::filesystem::path& reference = spec_.validate.reference.source;
-    if (!reference.empty()) sources.push_back(reference);
+    std::vector<std::filesystem::path> folders = spec_.kernel.include_dirs;
+    std::vector<spec::SourceText> sources{spec::read_source(spec_, spec_.kernel.source)};
+    // A source in the spec becomes a file beside it: the captured spec is for reading, too.
+    if (spec_.kernel.code) sources.front().path += ".cu";
+    const std::filesystem::path place = sources.front().path, reference = spec_.validate.reference.source;
+    if (!reference.empty() && reference != spec_.kernel.source) sources.push_back(spec::read_source(spec_, reference));
     std::vector<std::string> options;
     for (const spec::Text& option : spec_.kernel.options) options.push_back(option.text);
     for (const std::string& folder : build::include_options(options).folders) folders.emplace_back(folder);
     const SourceCopy copy(sources, folders);
     copy.write(folder_);
     spec::TomlNode& kernel = section(root, "kernel");
-    set(kernel, "source", node_of(copy.place_of(spec_.kernel.source)));
+    drop(kernel, "code");
+    set(kernel, "source", node_of(copy.place_of(place)));
     drop(kernel, "include_dirs");
     if (!copy.folders().empty()) set(kernel, "include_dirs", list_of(copy.folders()));
     if (spec::TomlNode* const validate = root.find("validate"))
       if (spec::TomlNode* const own = validate->find("reference"); own && own->find("source"))
-        set(*own, "source", node_of(copy.place_of(reference)));
+        set(*own, "source", node_of(copy.place_of(reference == spec_.kernel.source ? place : reference)));
   }
 
   const std::filesystem::path folder_;

@@ -103,9 +103,9 @@ constexpr auto files_form = fields::object<build::KeyedFiles>(
 using Request = build::CompileRequest;
 constexpr auto request_form = fields::object<Request>(
     required("source_name", &Request::source_name), required("source", &Request::source),
-    required("include_dirs", &Request::include_dirs), required("entry", &Request::entry),
-    required("options", &Request::options), required("defines", &Request::defines), required("arch", &Request::arch),
-    required("sanitize", &Request::sanitize), required("folder", &Request::folder),
+    required("first_line", &Request::first_line), required("include_dirs", &Request::include_dirs),
+    required("entry", &Request::entry), required("options", &Request::options), required("defines", &Request::defines),
+    required("arch", &Request::arch), required("sanitize", &Request::sanitize), required("folder", &Request::folder),
     required("toolchain", &Request::toolchain), optional("variables", &Request::variables),
     required("files", &Request::files, fields::Nullable{files_form}));
 

@@ -248,6 +248,30 @@ TEST_CASE("check constructs the space for every case, with a device's facts wher
   CHECK(cli.xtune({"check", overlay, "--backend", "cuda"}).exit_code == 0);
 }
 
+TEST_CASE("check compares the file of a reference with its output, and warns of what a reference lacks") {
+  const Cli cli;
+  cli.copy_spec();
+  const std::string text = read_file(cli.path("copy.toml")), builtin = "{ builtin = \"transpose\", x = \"x\" }";
+  const auto check = [&](const std::string& reference) {
+    std::string changed = text;
+    changed.replace(changed.find(builtin), builtin.size(), reference);
+    return cli.xtune({"check", cli.write("changed.toml", changed)});
+  };
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4096, 2), }";
+  header += std::string(117 - header.size(), ' ') + "\n";
+  cli.write("y.npy", std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + std::string(4096 * 2 * 4, '\0'));
+  const CommandResult file = check("{ file = \"y.npy\" }");
+  CHECK(file.exit_code == 2);
+  CHECK(has(file.stderr_text, "changed.toml:27:13: "));
+  CHECK(has(file.stderr_text, "y.npy holds f32[4096, 2], but argument 'y' is f32[4096, 1]"));
+  const CommandResult command = check("{ command = \"xtune-no-such-program\" }");
+  CHECK(command.exit_code == 0);
+  CHECK(has(command.stderr_text, "the reference command's program 'xtune-no-such-program' is not in PATH"));
+  const CommandResult kernel = check("{ kernel = \"copi\" }");
+  CHECK(kernel.exit_code == 0);
+  CHECK(has(kernel.stderr_text, "the reference kernel 'copi' is not in copy.cu (did you mean 'copy'?)"));
+}
+
 TEST_CASE("With --format json an error is JSON on standard output, with its kind and place") {
   const Cli cli;
   const std::string bad = cli.write("bad.toml", "[kernel]\nname = 5\n");

@@ -454,6 +454,102 @@ TEST_CASE("A division by zero of one configuration costs that configuration alon
   CHECK(parsed(cli.run(cli.path("zero.toml")))["from_store"] == 3);
 }
 
+namespace {
+
+/// N sums of 8 elements; wrong where BLOCK is 64.
+std::string sums_spec(const Cli& cli, const std::string& reference) {
+  cli.write("sums.cu",
+            "extern \"C\" __global__ void sums(const float* x, float* y) {\n"
+            "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+            "  float sum = BLOCK == 64 ? 1 : 0;\n"
+            "  for (int k = 0; k < 8; ++k) sum += x[i * 8 + k];\n"
+            "  y[i] = sum;\n"
+            "}\n");
+  return cli.write("sums.toml",
+                   "kernel = { name = \"sums\", source = \"sums.cu\" }\nproblem = { N = 256 }\n"
+                   "launch = { grid = \"N // BLOCK\", block = \"BLOCK\" }\n"
+                   "args = [{ name = \"x\", dtype = \"f32\", shape = [\"N\", 8] },\n"
+                   "        { name = \"y\", dtype = \"f32\", shape = [\"N\"], role = \"out\" }]\n"
+                   "measure = { rep = 3, min_rep = 3, race = false, finals = 0 }\n"
+                   "space = { params = { BLOCK = [64, 32] } }\nvalidate = { reference = " +
+                       reference + " }\n");
+}
+
+}  // namespace
+
+TEST_CASE("The kernel itself at one configuration is the reference of all") {
+  const Cli cli;
+  CHECK(parsed(cli.run(sums_spec(cli, "{ config = { BLOCK = 32 } }")))["counts"] ==
+        json{{"ok", 1}, {"wrong_result", 1}});
+  // A configuration agrees with itself, whatever it computes; and what one reference judged, another does not answer.
+  const json wrong = parsed(cli.run(sums_spec(cli, "{ config = {} }")));
+  CHECK(wrong["counts"] == json{{"ok", 1}, {"wrong_result", 1}});
+  CHECK(wrong["from_store"] == 0);
+  CHECK(wrong["best"]["config"]["BLOCK"] == 64);
+}
+
+TEST_CASE("A reference kernel in the same source has the values that its options define") {
+  const Cli cli;
+  const std::string kernel = "{ kernel = \"sums\", options = [\"-DBLOCK=32\"]";
+  const CommandResult run = cli.run(sums_spec(cli, kernel + ", grid = \"N // 32\", block = 32 }"));
+  CAPTURE(run.stderr_text);
+  CHECK(parsed(run)["counts"] == json{{"ok", 1}, {"wrong_result", 1}});
+  const CommandResult check = cli.xtune({"check", sums_spec(cli, kernel + " }")});
+  CHECK(check.exit_code == 2);
+  CHECK(has(check.stderr_text, "sums.toml:8:57: the reference's options define the parameter 'BLOCK', but the launch"));
+  CHECK(has(check.stderr_text, "reference = { config = { BLOCK = ... } }"));
+}
+
+TEST_CASE("A source in the spec: its includes, its reference, and its lines in messages") {
+  const Cli cli;
+  cli.write("two.h", "#define TWO 2\n");
+  const auto spec = [&](const std::string& value) {
+    return cli.write("twice.toml",
+                     "kernel.name = \"twice\"\nkernel.code = '''\n#include \"two.h\"\n"
+                     "extern \"C\" __global__ void twice(float* y) {\n  y[threadIdx.x] = " +
+                         value +
+                         ";\n}\nextern \"C\" __global__ void four(float* y) { y[threadIdx.x] = 4; }\n'''\n"
+                         "launch = { grid = 1, block = 32 }\nspace.params.FACTOR = [1, 2]\n"
+                         "args = [{ name = \"y\", dtype = \"f32\", shape = [32], role = \"out\" }]\n"
+                         "measure = { rep = 3, min_rep = 3, race = false, finals = 0 }\n"
+                         "validate.reference = { kernel = \"four\" }\n");
+  };
+  const CommandResult run = cli.run(spec("TWO * FACTOR"));
+  CAPTURE(run.stderr_text);
+  CHECK(parsed(run)["counts"] == json{{"ok", 1}, {"wrong_result", 1}});
+  CHECK(parsed(cli.run(spec("TWO * FACTOR")))["from_store"] == 2);
+  CHECK(cli.xtune({"store", "bundle", "-o", cli.path("b.xtune"), "--spec", cli.path("twice.toml")}).exit_code == 0);
+  const CommandResult broken = cli.run(spec("TWO * FACTR"));
+  CHECK(broken.exit_code == 2);  // the reference does not compile either
+  CHECK(has(broken.stderr_text + broken.stdout_text, "twice.toml:5:"));
+  CHECK(has(broken.stderr_text + broken.stdout_text, "FACTR"));
+}
+
+TEST_CASE("A type that the problem decides on: each case has its own, and none answers for another") {
+  const Cli cli;
+  const std::string spec =
+      cli.write("types.toml",
+                "kernel.name = \"types\"\nkernel.code = '''\n#include <cuda_fp16.h>\n"
+                "template <class T> __global__ void copy(const T* x, T* y) { y[threadIdx.x] = x[threadIdx.x]; }\n'''\n"
+                "kernel.entry = \"copy<{'__half' if TYPE == 'f16' else 'double'}>\"\n"
+                "problem = { TYPE = \"f32\", N = 8 }\ncases = [{ TYPE = \"f16\" }, { TYPE = \"f64\" }]\n"
+                "launch = { grid = 1, block = \"N\" }\nspace.params.UNUSED = { values = [1], compile_time = false }\n"
+                "args = [{ name = \"x\", dtype = \"{TYPE}\", shape = [1, \"N\"] },\n"
+                "        { name = \"y\", dtype = \"{TYPE}\", shape = [\"N\", 1], role = \"out\" }]\n"
+                "measure = { rep = 3, min_rep = 3, race = false, finals = 0 }\n"
+                "validate.reference = { builtin = \"transpose\", x = \"x\" }\n");
+  const CommandResult run = cli.run(spec);
+  CAPTURE(run.stderr_text);
+  const json cases = parsed(run);
+  REQUIRE(cases.size() == 2);
+  for (const json& each : cases) CHECK(each["counts"] == json{{"ok", 1}});
+  const auto best_of = [&](const std::string& type) {
+    return cli.xtune({"best", spec, "--backend", "host", "-D", "TYPE=" + type}).exit_code;
+  };
+  CHECK(best_of("f16") == 0);
+  CHECK(best_of("f32") == 3);
+}
+
 TEST_CASE("A reference of the wrong shape is an error at its place") {
   const Cli cli;
   cli.copy_spec();

@@ -68,7 +68,7 @@ std::optional<PrecompiledHeaders::Use> PrecompiledHeaders::use(const build::Comp
     opening.last_use = compiles_;
 
     Use use{split.head + "#pragma nv_hdrstop\n" + gpu::define_lines(split.between) +
-                gpu::line_directive(split.lines + 1, request.source_name) + split.tail,
+                gpu::line_directive(split.tail_line, request.source_name) + split.tail,
             options, std::move(key), std::move(turn)};
     use.options.insert(use.options.end(),
                        {"--pch", "--pch-dir=" + folder.string(), "--pch-messages=false", "--pch-verbose=false",

@@ -156,9 +156,9 @@ std::string with_defines(const build::CompileRequest& request) {
 }
 
 std::string with_defines(const build::CompileRequest& request, const build::SplitSource& split) {
-  std::string text = define_lines(split.before) + line_directive(1, request.source_name) + split.head;
+  std::string text = define_lines(split.before) + line_directive(split.head_line, request.source_name) + split.head;
   if (!split.between.empty())
-    text += define_lines(split.between) + line_directive(split.lines + 1, request.source_name);
+    text += define_lines(split.between) + line_directive(split.tail_line, request.source_name);
   return text + split.tail;
 }
 

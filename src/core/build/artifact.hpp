@@ -20,6 +20,7 @@ struct ToolFiles;   // tool_files.hpp
 struct CompileRequest {
   std::string source_name;                                   ///< the path diagnostics show
   std::string source;                                        ///< the text
+  std::size_t first_line = 1;                                ///< the line of source_name in which the text begins
   std::vector<std::string> include_dirs;                     ///< absolute, in search order
   std::string entry;                                         ///< "gemm" or a template-id "gemm<64, 32>"
   std::vector<std::string> options;                          ///< as the compiler takes them, placeholders replaced

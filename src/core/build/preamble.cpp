@@ -87,6 +87,7 @@ SplitSource split_source(const CompileRequest& request) {
   SplitSource split;
   split.before = request.defines;
   split.tail = request.source;
+  split.head_line = split.tail_line = request.first_line;
   const std::size_t length = preamble_length(request.source);
   const IncludeOptions options = include_options(request.options);
   if (length == 0 || !options.forced.empty()) return split;
@@ -114,7 +115,7 @@ SplitSource split_source(const CompileRequest& request) {
                       std::back_inserter(split.between), mentioned);
   split.head = std::move(head.source);
   split.tail.erase(0, length);
-  split.lines = static_cast<std::size_t>(std::count(split.head.begin(), split.head.end(), '\n'));
+  split.tail_line += static_cast<std::size_t>(std::count(split.head.begin(), split.head.end(), '\n'));
   split.digest = base::sha256(closure.canonical_text);
   for (const KeyedFile& file : closure.keyed.files) split.states += file.state + "\n";
   split.of_toolchain = closure.of_toolchain;

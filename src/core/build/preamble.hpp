@@ -25,13 +25,14 @@ bool sets_a_header(std::string_view name);
 /// toolchain's headers there never see those.
 struct SplitSource {
   using Defines = std::vector<std::pair<std::string, std::string>>;
-  Defines before;         ///< what the head or a file of the user's in it mentions; settings of headers (CUB_..)
-  std::string head;       ///< the preamble; may be empty, and then all defines come before the tail
-  Defines between;        ///< the others
-  std::string tail;       ///< the rest of the source
-  std::size_t lines = 0;  ///< of the head
-  std::string digest;     ///< hex SHA-256 over the texts of the head and of all that it includes, as keys.hpp has it
-  std::string states;     ///< file_state() of the files that it includes, a line each
+  Defines before;             ///< what the head or a file of the user's in it mentions; settings of headers (CUB_..)
+  std::string head;           ///< the preamble; may be empty, and then all defines come before the tail
+  Defines between;            ///< the others
+  std::string tail;           ///< the rest of the source
+  std::size_t head_line = 1;  ///< the line of the source's file in which the head begins
+  std::size_t tail_line = 1;  ///< likewise
+  std::string digest;  ///< hex SHA-256 over the texts of the head and of all that it includes, as keys.hpp has it
+  std::string states;  ///< file_state() of the files that it includes, a line each
   bool of_toolchain = false;  ///< the head includes headers of the toolchain
 };
 

@@ -366,6 +366,13 @@ NamedPaths named_paths(const std::vector<std::string>& options) {
   return found;
 }
 
+std::set<std::string> defined_macros(const std::vector<std::string>& options) {
+  std::set<std::string> names;
+  for (const std::string& macro : include_options(options).macros)
+    names.insert(macro.substr(0, macro.find_first_of(" (")));
+  return names;
+}
+
 IncludeOptions include_options(const std::vector<std::string>& options) {
   return read_options(options, FolderVariables::are_ignored);
 }

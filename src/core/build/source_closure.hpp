@@ -76,6 +76,8 @@ NamedPaths named_paths(const std::vector<std::string>& options);
 std::vector<std::string> folders_of_variable(const char* variable);
 
 IncludeOptions include_options(const std::vector<std::string>& options);
+/// Names of the macros that options define: "BLOCK" for -DBLOCK=16.
+std::set<std::string> defined_macros(const std::vector<std::string>& options);
 /// The same, with the folders of the variables that GCC and Clang read, in the order in which these look into them.
 IncludeOptions include_options_here(const std::vector<std::string>& options);
 

@@ -20,7 +20,7 @@ std::vector<std::optional<ModelledWork>> modelled_work(const spec::Spec& spec, c
       result.emplace_back();
       continue;
     }
-    const Work work = candidate->work(values, device, input_type(spec));
+    const Work work = candidate->work(values, device, input_type(spec, problem));
     result.push_back(ModelledWork{work.flops * work.blocks, work.memory_bytes, work.rate});
   }
   return result;

@@ -35,7 +35,7 @@ class Scorer {
       : candidate_(*find_template(spec.candidates->template_name)),
         space_(space),
         device_(device),
-        type_(input_type(spec)),
+        type_(input_type(spec, problem)),
         mode_(mode),
         ranking_(ranking),
         fields_(spec, space, problem, device::device_facts(device.info), candidate_) {}
@@ -181,10 +181,11 @@ std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) 
 
 }  // namespace
 
-DType input_type(const spec::Spec& spec) {
-  if (spec.candidates->dtype) return *spec.candidates->dtype;
+DType input_type(const spec::Spec& spec, const Bindings& problem) {
+  const spec::CandidatesSpec& candidates = *spec.candidates;
+  if (candidates.dtype) return spec::dtype_in(candidates.dtype_text, *candidates.dtype, problem);
   for (const spec::ArgSpec& arg : spec.args)
-    if (arg.kind == spec::ArgKind::buffer && spec::is_input(arg.role)) return arg.dtype;
+    if (arg.kind == spec::ArgKind::buffer && spec::is_input(arg.role)) return dtype_of(arg, problem);
   return DType::f32;
 }
 

@@ -49,7 +49,7 @@ Ranking rank_candidates(const spec::Spec& spec, const space::Space& space, const
                         const device::DeviceModel& device, const RankOptions& options);
 
 /// The element type that the model works with: the one of [candidates], else that of the first input buffer.
-DType input_type(const spec::Spec& spec);
+DType input_type(const spec::Spec& spec, const Bindings& problem);
 
 /// What spec.candidates says of mode and number.
 RankOptions rank_options(const spec::CandidatesSpec& spec);

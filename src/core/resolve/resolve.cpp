@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/files.hpp"
 #include "base/named.hpp"
+#include "core/build/source_closure.hpp"
 #include "core/build/source_cursor.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/space/bindings_text.hpp"
@@ -44,6 +44,12 @@ std::vector<spec::CompiledText> compile_options(const spec::KernelSpec& kernel, 
   return options;
 }
 
+spec::SourceText source_of(const spec::Spec& spec, const std::filesystem::path& path) {
+  spec::SourceText source = spec::read_source(spec, path);
+  source.text = build::without_byte_order_mark(source.text);
+  return source;
+}
+
 }  // namespace
 
 CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_,
@@ -57,22 +63,24 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
       sanitize(sanitize_),
       constants(device::device_facts(device)) {
   for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
-  if (!spec.kernel.source.empty()) sources.tuned = build::without_byte_order_mark(base::read_file(spec.kernel.source));
+  args = spec.args;
+  for (spec::ArgSpec& argument : args) argument.dtype = dtype_of(argument, problem);
+  if (!spec.kernel.source.empty()) sources.tuned = source_of(spec, spec.kernel.source);
   if (spec.process) {
     build::KeyedFiles files;
-    sources.tuned = source_manifest(*spec.process, files);
+    sources.tuned.text = source_manifest(*spec.process, files);
     files.unknown.clear();  // what a build may read beyond its sources is for the spec to name
     data_files = files;     // a program that is not built is run from its sources
     std::error_code failed;
     for (const build::KeyedFile& file : files.files)
-      program_paths.insert(std::filesystem::weakly_canonical(file.path, failed));
-    program_files = std::make_shared<const build::KeyedFiles>(std::move(files));
+      program.paths.insert(std::filesystem::weakly_canonical(file.path, failed));
+    program.keyed = std::make_shared<const build::KeyedFiles>(std::move(files));
   }
   const spec::ReferenceSpec& reference = spec.validate.reference;
   if (reference.kind == spec::ReferenceSpec::Kind::kernel)
     sources.reference = reference.source.empty() || reference.source == spec.kernel.source
                             ? sources.tuned
-                            : std::string(build::without_byte_order_mark(base::read_file(reference.source)));
+                            : source_of(spec, reference.source);
   entry = spec::CompiledText::template_text(spec.kernel.entry);
   options = compile_options(spec.kernel, device.backend);
   if (reference.options.empty())
@@ -80,7 +88,7 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   else
     add_templates(reference_options, reference.options);
   for (const auto& [name, value] : spec.kernel.defines) defines.push_back(spec::CompiledText::template_text(value));
-  for (const spec::ArgSpec& argument : spec.args) {
+  for (const spec::ArgSpec& argument : args) {
     if (argument.kind == spec::ArgKind::scalar && argument.value)
       scalar_values.push_back({&argument, spec::CompiledText::expression(*argument.value)});
     if (argument.role == spec::ArgRole::scratch) scratch.push_back({&argument, compile_expressions(argument.shape)});
@@ -105,12 +113,13 @@ const Value* CandidateResolver::State::constant(std::string_view name) const {
   return space::find_value(constants, name);
 }
 
-build::CompileRequest CandidateResolver::State::request(const space::Config& config, const std::filesystem::path& path,
-                                                        const std::string& text) const {
+build::CompileRequest CandidateResolver::State::request(const space::Config& config,
+                                                        const spec::SourceText& from) const {
   build::CompileRequest result;
-  result.source_name = path.string();
-  result.source = text;
-  result.include_dirs.push_back(path.parent_path().string());
+  result.source_name = from.path.string();
+  result.source = from.text;
+  result.first_line = from.first_line;
+  result.include_dirs.push_back(from.path.parent_path().string());
   for (const auto& folder : spec.kernel.include_dirs) result.include_dirs.push_back(folder.string());
   const std::vector<space::Parameter>& parameters = space.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -145,8 +154,7 @@ Bindings CandidateResolver::config_bindings(const space::Config& config) const {
 
 build::CompileRequest CandidateResolver::compile_request(const space::Config& config) const {
   if (state_->spec.process) return state_->keyed(state_->program_request(config));
-  const spec::KernelSpec& kernel = state_->spec.kernel;
-  build::CompileRequest request = state_->request(config, kernel.source, state_->sources.tuned);
+  build::CompileRequest request = state_->request(config, state_->sources.tuned);
   request.entry = state_->expanded(state_->entry, config);
   for (const spec::CompiledText& option : state_->options) request.options.push_back(state_->expanded(option, config));
   for (const ArgumentText& variable : state_->variables)
@@ -155,17 +163,32 @@ build::CompileRequest CandidateResolver::compile_request(const space::Config& co
 }
 
 build::CompileRequest CandidateResolver::State::bare_reference_request(const space::Config& config) const {
-  const std::filesystem::path& own = spec.validate.reference.source;
-  return request(config, own.empty() ? spec.kernel.source : own, sources.reference);
+  return request(config, sources.reference);
+}
+
+space::Config CandidateResolver::reference_config(const space::Config& config) const {
+  const std::optional<Bindings>& own = state_->spec.validate.reference.config;
+  if (!own) return config;
+  space::Config values;
+  for (const space::Parameter& parameter : state_->space.parameters()) values.push_back(own->at(parameter.name));
+  return values;
 }
 
 build::CompileRequest CandidateResolver::reference_request(const space::Config& config) const {
+  const spec::ReferenceSpec& reference = state_->spec.validate.reference;
+  if (reference.config) return compile_request(reference_config(config));
   build::CompileRequest request = state_->bare_reference_request(config);
-  request.entry = state_->spec.validate.reference.name;
+  request.entry = reference.name;
   const space::Lookup names = state_->lookup(config);
   for (const spec::CompiledText& option : state_->reference_options) request.options.push_back(option.expand(names));
   for (const std::size_t constant : reference_constants(config))
     request.variables.push_back(state_->variables[constant].text.expand(names));
+  // The source would define them once more, with the values of a configuration that the reference has nothing to do
+  // with.
+  if (!reference.options.empty())
+    std::erase_if(request.defines, [own = build::defined_macros(request.options)](const auto& define) {
+      return own.contains(define.first);
+    });
   return state_->keyed(std::move(request));
 }
 
@@ -183,6 +206,7 @@ device::Launch CandidateResolver::launch(const space::Config& config) const {
 
 device::Launch CandidateResolver::reference_launch(const space::Config& config) const {
   try {
+    if (state_->spec.validate.reference.config) return launch(reference_config(config));
     return state_->resolve(state_->reference_launch, config);
   } catch (const NoValue& failure) {
     throw Error(ErrorKind::invalid_spec, std::string(failure.what()) + ", in the reference's launch");
@@ -236,7 +260,7 @@ validate::ArgumentLayout layout_of(const spec::ArgSpec& argument, const space::L
 std::vector<validate::ArgumentLayout> CandidateResolver::layouts(std::uint64_t limit_bytes) const {
   std::vector<validate::ArgumentLayout> result;
   const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
-  for (const spec::ArgSpec& argument : state_->spec.args)
+  for (const spec::ArgSpec& argument : state_->args)
     if (argument.kind != spec::ArgKind::scalar && argument.kind != spec::ArgKind::constant &&
         argument.role != spec::ArgRole::scratch)
       result.push_back(layout_of(argument, names, limit_bytes));
@@ -254,7 +278,9 @@ std::vector<validate::ArgumentLayout> CandidateResolver::constants(std::uint64_t
 std::vector<std::pair<std::string, validate::ToleranceRule>> CandidateResolver::tolerances() const {
   const spec::ValidateSpec& validate = state_->spec.validate;
   validate::ToleranceRule rule{validate.rtol,           validate.atol, validate.max_mismatched_ratio,
-                               validate.outlier_factor, std::nullopt,  validate.accumulate};
+                               validate.outlier_factor, std::nullopt,  std::nullopt};
+  if (validate.accumulate)
+    rule.accumulate = spec::dtype_in(validate.accumulate_text, *validate.accumulate, state_->problem);
   if (validate.reduction) {
     const std::int64_t terms =
         spec::evaluate_integer(*validate.reduction, [this](std::string_view name) { return state_->constant(name); });

@@ -73,8 +73,11 @@ class CandidateResolver {
   /// reference command, a program's sources. To be asked before what was measured is stored.
   void throw_if_data_changed() const;
 
-  /// The same for a reference kernel. Its launch is its own, else the tuned kernel's in `config`. One configuration
-  /// stands for all here: whatever fails throws Error(invalid_spec).
+  /// The configuration whose values the reference kernel has: its own, else config.
+  space::Config reference_config(const space::Config& config) const;
+  /// The same for a reference kernel. Its launch is its own, else the tuned kernel's in `config`. Macros that its
+  /// options define have the options' values. One configuration stands for all here: whatever fails throws
+  /// Error(invalid_spec).
   build::CompileRequest reference_request(const space::Config& config) const;
   device::Launch reference_launch(const space::Config& config) const;
   /// The words of [validate] check; none: the spec has none. Throws Error(invalid_spec).

@@ -104,15 +104,30 @@ std::string protocol_text(const spec::MeasureSpec& measure) {
                      measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "");
 }
 
-std::string reference_text(const spec::Spec& spec, const std::string& source_digest, const std::string& command_text,
+/// Definitions of the kernel that a reference's options replace.
+std::vector<std::string> replaced_definitions(const spec::Spec& spec) {
+  const std::set<std::string> own = build::defined_macros(texts_of(spec.validate.reference.options));
+  std::vector<std::string> names;
+  for (const space::Parameter& parameter : spec.parameters)
+    if (parameter.compile_time && own.contains(parameter.name)) names.push_back(parameter.name);
+  for (const auto& [name, text] : spec.kernel.defines)
+    if (own.contains(name)) names.push_back(name);
+  return names;
+}
+
+/// digest: of a reference kernel, its source's; of one configuration, all that makes it.
+std::string reference_text(const spec::Spec& spec, const std::string& digest, const std::string& command_text,
                            build::KeyedFiles& files) {
   const spec::ReferenceSpec& reference = spec.validate.reference;
   switch (reference.kind) {
     case spec::ReferenceSpec::Kind::none:
       return "none";
     case spec::ReferenceSpec::Kind::kernel: {
-      std::string text = fmt::format("kernel {} {} options {}", reference.name, source_digest,
+      if (reference.config) return fmt::format("config {} {}", key_text(*reference.config), digest);
+      std::string text = fmt::format("kernel {} {} options {}", reference.name, digest,
                                      build::canonical_list(texts_of(reference.options)));
+      if (const auto replaced = replaced_definitions(spec); !replaced.empty())
+        text += " own " + build::canonical_list(replaced);
       if (reference.launch)
         text += fmt::format(" grid {} block {} shared '{}'", build::canonical_list(texts_of(reference.launch->grid)),
                             build::canonical_list(texts_of(reference.launch->block)),
@@ -272,7 +287,7 @@ build::CompileRequest CandidateResolver::State::keyed(build::CompileRequest requ
   request.files = read(request).files;
   // A program's build is known by its spec, which no worker has.
   if (spec.process) {
-    build::KeyedFiles all = *program_files;
+    build::KeyedFiles all = *program.keyed;
     all.add(*request.files);
     request.files = std::make_shared<const build::KeyedFiles>(std::move(all));
   } else {
@@ -352,7 +367,12 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
   {
     // What no configuration changes costs reading files; it is worked out once.
     std::string reference_digest;
-    if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::kernel) {
+    if (spec.validate.reference.config) {
+      const space::Config own = reference_config(config);
+      reference_digest = build::key_of({{"artifact", this->artifact_key(compile_request(own))},
+                                        {"scalars", state_->scalars_part(own)},
+                                        {"launch", launch_part(own)}});
+    } else if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::kernel) {
       // Its options decide what is included, and need not have a value for this very configuration.
       build::CompileRequest request = state_->bare_reference_request(config);
       for (const spec::CompiledText& option : state_->reference_options)

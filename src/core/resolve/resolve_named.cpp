@@ -34,7 +34,7 @@ std::vector<build::NamedFile> CandidateResolver::State::files_of_call(const std:
     std::error_code failed;
     // The key of the artifact describes the sources and the build's program.
     if (first)
-      known->second = build::is_readable_file(path) && !program_paths.contains(fs::weakly_canonical(path, failed));
+      known->second = build::is_readable_file(path) && !program.paths.contains(fs::weakly_canonical(path, failed));
     return known->second;
   };
   const auto find_in_path = [this](const std::string& name) -> const std::string& {

@@ -41,7 +41,7 @@ build::CompileRequest CandidateResolver::State::program_request(const space::Con
   const spec::ProcessSpec& process = *spec.process;
   build::CompileRequest request;
   request.source_name = spec.path.string();
-  request.source = sources.tuned;
+  request.source = sources.tuned.text;
   request.folder = process.folder.string();
   request.entry = "program";
   try {

@@ -13,6 +13,7 @@
 #include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/spec/source_text.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
 
@@ -45,7 +46,13 @@ struct ScratchTexts {
 
 /// Of the tuned kernel and of the reference's.
 struct Sources {
-  std::string tuned, reference;
+  spec::SourceText tuned, reference;
+};
+
+/// The sources of a program, and the program that builds it.
+struct ProgramFiles {
+  std::shared_ptr<const build::KeyedFiles> keyed;
+  std::set<std::filesystem::path> paths;  ///< canonical
 };
 
 /// The texts of a launch, parsed.
@@ -119,8 +126,7 @@ struct CandidateResolver::State {
   std::string call_files_text(const device::ProgramCall& call);
 
   /// All but entry, options and variables; the second for the reference's kernel.
-  build::CompileRequest request(const space::Config& config, const std::filesystem::path& path,
-                                const std::string& text) const;
+  build::CompileRequest request(const space::Config& config, const spec::SourceText& from) const;
   build::CompileRequest bare_reference_request(const space::Config& config) const;
   /// Everything the request's source includes; read once for each set of folders, and where #include MACRO depends on
   /// them for each set of definitions.
@@ -140,6 +146,7 @@ struct CandidateResolver::State {
   const bool sanitize;
   Bindings constants;  ///< the problem and "device.*"
   Sources sources;
+  std::vector<spec::ArgSpec> args;  ///< the spec's, with the types that they have in this problem
 
   // The spec's texts, parsed: in the order of the spec, scalars without the other arguments.
   spec::CompiledText entry;
@@ -148,8 +155,7 @@ struct CandidateResolver::State {
   std::vector<ScratchTexts> scratch;
   CompiledLaunch launch, reference_launch;
 
-  std::shared_ptr<const build::KeyedFiles> program_files;  ///< of a program: its sources and its build's program
-  std::set<std::filesystem::path> program_paths;           ///< of program_files, canonical
+  ProgramFiles program;
   std::mutex mutex;                                        ///< guards what follows: all of it is computed at first use
   std::map<std::string, ReadSource> read_sources;          ///< by source path, folders, options that name files
   build::ScannedFiles scanned;                             ///< of all read_sources

@@ -9,9 +9,11 @@
 #include <set>
 #include <string_view>
 
-#include "base/files.hpp"
+#include "base/find_program.hpp"
+#include "base/text.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/source_closure.hpp"
+#include "core/spec/source_text.hpp"
 #include "core/spec/template_text.hpp"
 
 namespace xtune::resolve {
@@ -29,10 +31,7 @@ using Names = std::set<std::string, std::less<>>;
 
 /// The names in launch, arguments, entry, options and definitions.
 Names names_in_texts(const spec::Spec& spec) {
-  Names names;
-  for (const std::vector<spec::Text>* sizes : {&spec.launch.grid, &spec.launch.block, &spec.launch.cluster})
-    for (const spec::Text& size : *sizes) names.merge(spec::CompiledText::expression(size).names());
-  if (spec.launch.shared) names.merge(spec::CompiledText::expression(*spec.launch.shared).names());
+  Names names = spec::names_in(spec.launch);
   for (const spec::ArgSpec& argument : spec.args)
     if (argument.value) names.merge(spec::CompiledText::expression(*argument.value).names());
   for (const spec::ArgSpec& argument : spec.args)
@@ -48,12 +47,22 @@ Names names_in_texts(const spec::Spec& spec) {
   return names;
 }
 
-/// The words of the source and of its headers; nullopt: it makes names up, by ## or by macros in #include.
-std::optional<Names> words_in_sources(const spec::Spec& spec, const std::string& text, const build::SourceScan& own) {
+/// The words of the source and of its headers; nullopt: it makes names up, by ## or by macros in
+/// #include, or options include more.
+std::optional<Names> words_in_sources(const spec::Spec& spec, const spec::SourceText& source,
+                                      const build::SourceScan& own) {
   build::CompileRequest request;
-  request.source_name = spec.kernel.source.string();
-  request.source = text;
+  request.source_name = source.path.string();
+  request.source = source.text;
+  request.include_dirs.push_back(source.path.parent_path().string());
   for (const std::filesystem::path& folder : spec.kernel.include_dirs) request.include_dirs.push_back(folder.string());
+  std::vector<std::string> options;
+  for (const spec::Text& option : spec.kernel.options) options.push_back(option.text);
+  for (const auto& [backend, own_options] : spec.kernel.backend_options)
+    for (const spec::Text& option : own_options) options.push_back(option.text);
+  const build::IncludeOptions paths = build::include_options(options);
+  if (!paths.forced.empty()) return std::nullopt;
+  request.include_dirs.insert(request.include_dirs.end(), paths.folders.begin(), paths.folders.end());
   build::ScannedFiles headers;
   build::source_closure(request, {}, headers);
   bool computes = own.computes_names;
@@ -65,14 +74,54 @@ std::optional<Names> words_in_sources(const spec::Spec& spec, const std::string&
   return computes ? std::nullopt : std::optional(std::move(words));
 }
 
+/// "gemm" of "ns::gemm<{BLOCK}>"; empty where an expression makes it.
+std::string function_of(const std::string& entry) {
+  std::string name = entry.substr(0, entry.find('<'));
+  if (name.find('{') != std::string::npos) return {};
+  name.erase(name.find_last_not_of(" \t") + 1);
+  return name.substr(std::min(name.find_last_of(" \t:") + 1, name.size()));
+}
+
+void warn_of_missing(const spec::Location& at, const std::string& what, const std::string& entry,
+                     const spec::SourceText& source, const std::optional<Names>& words,
+                     std::vector<std::string>& warnings) {
+  const std::string name = function_of(entry);
+  if (!words || name.empty() || words->contains(name)) return;
+  warnings.push_back(fmt::format("{}: {} '{}' is not in {}{}", spec::to_string(at), what, base::printable(name, 80),
+                                 source.path.filename().string(),
+                                 base::did_you_mean(name, {words->begin(), words->end()})));
+}
+
+void warn_of_reference(const spec::Spec& spec, const std::optional<Names>& kernel_words,
+                       std::vector<std::string>& warnings) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
+  if (reference.kind == spec::ReferenceSpec::Kind::kernel && !reference.config) {
+    const spec::SourceText source = spec::read_source(spec, reference.source);
+    const bool own = reference.source != spec.kernel.source && kernel_words;
+    warn_of_missing(reference.at, "the reference kernel", reference.name, source,
+                    own ? words_in_sources(spec, source, build::scan_source(source.text)) : kernel_words, warnings);
+  }
+  if (reference.kind != spec::ReferenceSpec::Kind::command) return;
+  const spec::Text& program = reference.command.front();
+  if (program.text.find_first_of("{}") == std::string::npos &&
+      base::find_program(program.text, spec.path.parent_path()).empty())
+    warnings.push_back(fmt::format("{}: the reference command's program '{}' is not {}", spec::to_string(program.at),
+                                   base::printable(program.text, 80),
+                                   program.text.find('/') == std::string::npos
+                                       ? "in PATH"
+                                       : "an executable file (paths are relative to the spec's directory)"));
+}
+
 }  // namespace
 
 std::vector<std::string> source_warnings(const spec::Spec& spec) {
   if (spec.process || spec.kernel.source.empty()) return {};
-  const std::string text = base::read_file(spec.kernel.source);
-  const build::SourceScan scan = build::scan_source(text);
+  const spec::SourceText source = spec::read_source(spec, spec.kernel.source);
+  const build::SourceScan scan = build::scan_source(source.text);
   std::vector<std::string> warnings;
-  const std::optional<Names> words = spec.for_kokkos() ? std::nullopt : words_in_sources(spec, text, scan);
+  const std::optional<Names> words = spec.for_kokkos() ? std::nullopt : words_in_sources(spec, source, scan);
+  warn_of_missing(spec.kernel.entry.at, "the kernel", spec.kernel.entry.text, source, words, warnings);
+  warn_of_reference(spec, words, warnings);
   const Names names = names_in_texts(spec);
   for (std::size_t i = 0; i < spec.parameters.size() && words; ++i)
     if (const std::string& name = spec.parameters[i].name; !words->contains(name) && !names.contains(name))
@@ -89,7 +138,7 @@ std::vector<std::string> source_warnings(const spec::Spec& spec) {
     warnings.push_back(fmt::format(
         "{}:{}: {} is a parameter of the spec, and this #define replaces its value: put it between #ifndef {} and "
         "#endif",
-        spec.kernel.source.filename().string(), replaced->line, name, name));
+        spec.kernel.source.filename().string(), source.first_line - 1 + replaced->line, name, name));
   }
   return warnings;
 }

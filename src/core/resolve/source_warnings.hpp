@@ -1,4 +1,4 @@
-// What a kernel's source does with the spec's parameters that its author can hardly want.
+// What a spec's sources and its reference have that its author can hardly want.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace xtune::resolve {
 
-/// A line for each parameter that nothing but constraints and metrics name, and for each whose value a #define of the
-/// source replaces: all its values compile the same kernel. "k.cu:3: ...". A #define within #if or #ifndef is taken to
-/// be a default. Empty for programs. Throws Error(io) for a source that cannot be read.
+/// A line for each kernel that its source does not name, and for a reference command that is not in PATH; a line for
+/// each parameter that nothing but constraints and metrics name, and for each whose value a #define of the source
+/// replaces: all its values compile the same kernel. "k.cu:3: ...". A #define within #if or #ifndef is taken to be a
+/// default. Empty for programs. Throws Error(io) for a source that cannot be read.
 std::vector<std::string> source_warnings(const spec::Spec& spec);
 
 }  // namespace xtune::resolve

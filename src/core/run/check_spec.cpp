@@ -6,9 +6,12 @@
 
 #include <algorithm>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/build/source_closure.hpp"
 #include "core/model/rank.hpp"
 #include "core/search/strategy.hpp"
+#include "core/spec/template_text.hpp"
 #include "core/validate/builtin.hpp"
 #include "xtune/error.hpp"
 
@@ -66,12 +69,55 @@ void check_builtin(const spec::Spec& spec) {
                       role, fmt::join(buffers, ", ")));
 }
 
+/// Macros of a reference's options have the options' values; launch and scalars would have those of whichever
+/// configuration is tried first.
+void check_reference_options(const spec::Spec& spec) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
+  if (reference.options.empty()) return;
+  std::vector<std::string> options;
+  for (const spec::Text& option : reference.options) options.push_back(option.text);
+  const spec::LaunchSpec& launch = reference.launch ? *reference.launch : spec.launch;
+  const auto in_launch = spec::names_in(launch);
+  for (const std::string& name : build::defined_macros(options)) {
+    if (!base::find_named(spec.parameters, name)) continue;
+    std::string user = in_launch.contains(name) ? "the launch" : "";
+    for (const spec::ArgSpec& argument : spec.args)
+      if (argument.value && spec::CompiledText::expression(*argument.value).names().contains(name))
+        user = fmt::format("the argument '{}'", argument.name);
+    if (user.empty()) continue;
+    const auto at = std::find_if(reference.options.begin(), reference.options.end(),
+                                 [&](const spec::Text& option) { return option.text.find(name) != std::string::npos; });
+    throw spec::spec_error(
+        spec, at->at,
+        fmt::format("the reference's options define the parameter '{}', but {} takes its value from the configuration "
+                    "that is tried. Write reference = {{ config = {{ {} = ... }} }} for the kernel at one "
+                    "configuration{}",
+                    name, user, name,
+                    in_launch.contains(name) ? ", or give the reference a grid and block without " + name : ""));
+  }
+}
+
 }  // namespace
 
 void check_spec(const spec::Spec& spec) {
   check_strategy(spec);
   if (spec.candidates) model::check_candidates(spec);
   if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::builtin) check_builtin(spec);
+  check_reference_options(spec);
+}
+
+void check_reference_file(const spec::Spec& spec, const std::vector<validate::ArgumentLayout>& layouts) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
+  if (reference.kind != spec::ReferenceSpec::Kind::file) return;
+  for (validate::ArgumentLayout output : layouts) {
+    if (output.role == spec::ArgRole::in || (!reference.output.empty() && output.name != reference.output)) continue;
+    output.file = reference.file;
+    try {
+      validate::check_input_file(output);
+    } catch (const Error& error) {
+      throw spec::spec_error(spec, reference.at, error.what());
+    }
+  }
 }
 
 }  // namespace xtune::run

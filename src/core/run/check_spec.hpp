@@ -1,12 +1,19 @@
 // The checks of a spec that need more than the spec: names that later stages give meaning to.
 #pragma once
 
+#include <vector>
+
 #include "core/spec/spec.hpp"
+#include "core/validate/inputs.hpp"
 
 namespace xtune::run {
 
 /// The search strategy exists; a builtin reference exists, has the arrays it needs, bound to buffer arguments, and no
-/// others, and the words it knows. Throws Error(invalid_spec) at the place of the word, naming the nearest valid one.
+/// others, and the words it knows; a reference kernel's options define no parameter whose value its launch has from
+/// elsewhere. Throws Error(invalid_spec) at the place of the word, naming the nearest valid one.
 void check_spec(const spec::Spec& spec);
+
+/// Throws Error(invalid_spec) at the reference's place where it is a file that does not hold what its output holds.
+void check_reference_file(const spec::Spec& spec, const std::vector<validate::ArgumentLayout>& layouts);
 
 }  // namespace xtune::run

@@ -69,9 +69,9 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
   plan.at = spec::to_string(reference.at);
   plan.name = reference.name;
   plan.launch = resolver_.reference_launch(config);
-  plan.scalar_arguments = resolver_.scalars(config);
+  plan.scalar_arguments = resolver_.scalars(resolver_.reference_config(config));
   plan.constants = resolver_.reference_constants(config);
-  plan.scratch = resolver_.scratch(config);
+  plan.scratch = resolver_.scratch(resolver_.reference_config(config));
   const build::CompileRequest request = resolver_.reference_request(config);
   const ipc::CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
   plan.compile_job = std::make_shared<ipc::CompileJob>(job);

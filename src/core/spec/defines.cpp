@@ -44,14 +44,6 @@ Value parse_like(const std::string& name, const std::string& text, const Value& 
   return *value;
 }
 
-std::string values_text(const std::vector<Value>& values) {
-  std::string text;
-  constexpr std::size_t most = 8;
-  for (std::size_t i = 0; i < std::min(values.size(), most); ++i)
-    text += (i == 0 ? "" : ", ") + space::shown_text(values[i]);
-  return "[" + text + (values.size() > most ? ", ...]" : "]");
-}
-
 bool set_problem(Spec& spec, const std::string& name, const std::string& text) {
   const auto own = spec.cases.front().find(name);
   if (own == spec.cases.front().end()) return false;
@@ -84,6 +76,14 @@ bool pin_parameter(Spec& spec, const std::string& name, const std::string& text)
 }
 
 }  // namespace
+
+std::string values_text(const std::vector<Value>& values) {
+  std::string text;
+  constexpr std::size_t most = 8;
+  for (std::size_t i = 0; i < std::min(values.size(), most); ++i)
+    text += (i == 0 ? "" : ", ") + space::shown_text(values[i]);
+  return "[" + text + (values.size() > most ? ", ...]" : "]");
+}
 
 void apply_defines(Reader& reader, const Defines& defines) {
   Spec& spec = reader.spec;

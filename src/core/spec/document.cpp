@@ -126,6 +126,22 @@ std::string_view Document::line(std::size_t number) const {
   return std::string_view(text_).substr(start, end - start);
 }
 
+bool Document::verbatim(const TomlNode& text) const {
+  const Position at = text.content_at;
+  if (at.line == 0 || at.line > line_starts_.size()) return false;
+  std::size_t offset = line_starts_[at.line - 1];
+  for (std::size_t column = 1; column < at.column && offset < text_.size(); ++offset)
+    if (offset + 1 >= text_.size() || (text_[offset + 1] & 0xC0) != 0x80) ++column;
+  const std::string& value = std::get<std::string>(text.value);
+  // TOML reads a line end of Windows as one of Unix.
+  for (const char c : value) {
+    if (c == '\n' && offset < text_.size() && text_[offset] == '\r') ++offset;
+    if (offset >= text_.size() || text_[offset] != c) return false;
+    ++offset;
+  }
+  return true;
+}
+
 std::string Document::describe(Position position, const std::string& message) const {
   return to_string(at(position)) + ": " + base::printable(message) + excerpt(line(position.line), position.column);
 }

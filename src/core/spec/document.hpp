@@ -56,6 +56,9 @@ class Document {
   TomlNode& root() noexcept { return root_; }
   Location at(Position position) const { return {name_, position.line, position.column}; }
 
+  /// Whether the text stands in the file as it is, without escapes.
+  bool verbatim(const TomlNode& text) const;
+
   /// Throws Error(invalid_spec): all complaints so far and this one, each "file:line:column: message", the source line
   /// and a caret.
   [[noreturn]] void fail(Position position, const std::string& message) const;

@@ -226,17 +226,26 @@ double to_double_by_odd(std::int64_t value) noexcept {
 
 std::string did_you_mean_dtype(std::string_view word) {
   // The names in C++, CUDA, NumPy and PyTorch.
-  constexpr std::pair<const char*, const char*> others[] = {
-      {"float", "f32"},    {"double", "f64"},    {"half", "f16"},      {"__half", "f16"},
-      {"fp32", "f32"},     {"fp64", "f64"},      {"fp16", "f16"},      {"bfloat16", "bf16"},
-      {"float32", "f32"},  {"float64", "f64"},   {"float16", "f16"},   {"__nv_bfloat16", "bf16"},
-      {"int", "i32"},      {"long", "i64"},      {"short", "i16"},     {"char", "i8"},
-      {"int8", "i8"},      {"int16", "i16"},     {"int32", "i32"},     {"int64", "i64"},
-      {"int8_t", "i8"},    {"int16_t", "i16"},   {"int32_t", "i32"},   {"int64_t", "i64"},
-      {"uint8", "u8"},     {"uint16", "u16"},    {"uint32", "u32"},    {"uint64", "u64"},
-      {"uint8_t", "u8"},   {"uint16_t", "u16"},  {"uint32_t", "u32"},  {"uint64_t", "u64"},
-      {"unsigned", "u32"}, {"size_t", "u64"},    {"complex64", "c64"}, {"complex128", "c128"},
-      {"boolean", "bool"}, {"fp8e4m3", "f8e4m3"}};
+  constexpr std::pair<const char*, const char*> others[] = {{"float", "f32"},        {"double", "f64"},
+                                                            {"half", "f16"},         {"__half", "f16"},
+                                                            {"fp32", "f32"},         {"fp64", "f64"},
+                                                            {"fp16", "f16"},         {"bfloat16", "bf16"},
+                                                            {"float32", "f32"},      {"float64", "f64"},
+                                                            {"float16", "f16"},      {"__nv_bfloat16", "bf16"},
+                                                            {"nv_bfloat16", "bf16"}, {"__hip_bfloat16", "bf16"},
+                                                            {"int", "i32"},          {"long", "i64"},
+                                                            {"short", "i16"},        {"char", "i8"},
+                                                            {"int8", "i8"},          {"int16", "i16"},
+                                                            {"int32", "i32"},        {"int64", "i64"},
+                                                            {"int8_t", "i8"},        {"int16_t", "i16"},
+                                                            {"int32_t", "i32"},      {"int64_t", "i64"},
+                                                            {"uint8", "u8"},         {"uint16", "u16"},
+                                                            {"uint32", "u32"},       {"uint64", "u64"},
+                                                            {"uint8_t", "u8"},       {"uint16_t", "u16"},
+                                                            {"uint32_t", "u32"},     {"uint64_t", "u64"},
+                                                            {"unsigned", "u32"},     {"size_t", "u64"},
+                                                            {"complex64", "c64"},    {"complex128", "c128"},
+                                                            {"boolean", "bool"},     {"fp8e4m3", "f8e4m3"}};
   for (const auto& [other, own] : others)
     if (word == other) return std::string(" (did you mean '") + own + "'?)";
   std::vector<std::string> names;

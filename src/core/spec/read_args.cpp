@@ -1,18 +1,10 @@
 // [[args]]: what the kernel is called with, in its order.
-#include <array>
-
 #include "base/named.hpp"
-#include "base/text.hpp"
 #include "core/spec/reader.hpp"
 
 namespace xtune::spec {
 
 namespace {
-
-constexpr std::array<DType, 17> dtypes{DType::f8e4m3, DType::f8e5m2, DType::f16, DType::bf16, DType::f32,
-                                       DType::f64,    DType::i8,     DType::i16, DType::i32,  DType::i64,
-                                       DType::u8,     DType::u16,    DType::u32, DType::u64,  DType::boolean,
-                                       DType::c64,    DType::c128};
 
 void forbid(const Reader& reader, const TomlNode& item, const std::vector<std::string>& keys, const std::string& what) {
   for (const std::string& key : keys)
@@ -22,7 +14,8 @@ void forbid(const Reader& reader, const TomlNode& item, const std::vector<std::s
 void read_shape(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const TomlNode* const shape = item.find("shape");
   if (shape == nullptr)
-    reader.fail(item.at, std::string("the ") + kind_words.of(arg.kind) + " '" + arg.name + "' has no shape");
+    reader.fail(item.at, std::string("the ") + kind_words.of(arg.kind) + " '" + arg.name +
+                             "' has no shape (a scalar has value = ... instead)");
   arg.shape = reader.expressions(*shape, "shape");
   constexpr std::size_t max_dimensions = 8;
   if (arg.shape.empty() || arg.shape.size() > max_dimensions)
@@ -92,11 +85,14 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   reader.check_identifier(name->at, arg.name, "argument");
   if (const ArgSpec* earlier = base::find_named(reader.spec.args, arg.name))
     reader.fail(name->at, "duplicate argument '" + arg.name + "', first at line " + std::to_string(earlier->at.line));
+  // What has a value and nothing that a buffer has is a scalar, also if it does not say so.
+  const auto has = [&](const char* key) { return item.find(key) != nullptr; };
+  if (has("value") && !has("shape") && !has("role") && !has("fill") && !has("file")) arg.kind = ArgKind::scalar;
   if (const TomlNode* kind = item.find("kind"))
     arg.kind = static_cast<ArgKind>(reader.choice(*kind, "kind", {"buffer", "scalar", "constant"}));
   const TomlNode* const dtype = item.find("dtype");
   if (dtype == nullptr) reader.fail(item.at, "the argument '" + arg.name + "' has no dtype");
-  arg.dtype = read_dtype(reader, *dtype, "dtype");
+  arg.dtype = read_dtype(reader, *dtype, "dtype", arg.dtype_text);
   switch (arg.kind) {
     case ArgKind::scalar:
       read_scalar(reader, item, arg);
@@ -111,14 +107,6 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
 }
 
 }  // namespace
-
-DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what) {
-  const std::string word = reader.text(node, what);
-  if (const auto dtype = dtype_from_string(word)) return *dtype;
-  std::string names;
-  for (const DType dtype : dtypes) names += (names.empty() ? "" : ", ") + std::string(to_string(dtype));
-  reader.fail(node.at, what + ": unknown word '" + word + "'" + did_you_mean_dtype(word) + "; one of " + names);
-}
 
 void read_args(Reader& reader) {
   const TomlNode* const args = reader.document.root().find("args");

@@ -86,6 +86,31 @@ void refuse_control_characters(const Reader& reader, const TomlNode& node, const
                              "' holds a line end or another control character; a macro's value is one line");
 }
 
+/// The text of the source. Its place is the spec's file, whose lines compilers' messages name.
+void read_code(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
+  spec.code = reader.placed_text(node, "kernel.code");
+  if (spec.code->text.find_first_not_of(" \t\r\n") == std::string::npos)
+    reader.fail(node.at, "kernel.code is empty: give the kernel's source, or name its file with source");
+  if (!node.escaped && !reader.document.verbatim(node))
+    reader.fail(node.at,
+                "kernel.code: TOML replaces backslashes between \"\"\" and \"\"\", so the compiler would not get the "
+                "text that stands here. Write it between ''' and '''");
+  spec.source = reader.spec.path;
+  spec.source_at = reader.document.at(node.at);
+}
+
+void read_kernel_source(const Reader& reader, const TomlNode& kernel, KernelSpec& spec) {
+  const TomlNode* const source = kernel.find("source");
+  const TomlNode* const code = kernel.find("code");
+  if (source != nullptr && code != nullptr)
+    reader.fail(code->key_at,
+                "kernel.code and kernel.source exclude each other: the source is in the spec or in a file");
+  if (code != nullptr) read_code(reader, *code, spec);
+  if (source == nullptr) return;
+  spec.source = reader.existing_file(*source, "kernel.source");
+  spec.source_at = reader.document.at(source->at);
+}
+
 }  // namespace
 
 LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where) {
@@ -101,8 +126,9 @@ void read_kernel(Reader& reader) {
   KernelSpec& spec = reader.spec.kernel;
   const TomlNode* const kernel = reader.document.root().find("kernel");
   if (kernel == nullptr) reader.fail({1, 1}, "the spec has no table [kernel], which gives at least the name");
-  std::vector<std::string> keys{
-      "name", "source", "entry", "options", "defines", "include_dirs", "compile_timeout_s", "backend", "recording"};
+  std::vector<std::string> keys{"name",    "source",   "code",         "entry",
+                                "options", "defines",  "include_dirs", "compile_timeout_s",
+                                "backend", "recording"};
   for (const std::string& backend : device::backends_of(device::SourceKind::cuda_cpp))
     keys.push_back("options_" + backend);
   reader.check_keys(reader.table(*kernel, "[kernel]"), "[kernel]", keys);
@@ -110,10 +136,7 @@ void read_kernel(Reader& reader) {
   if (name == nullptr) reader.fail(kernel->at, "[kernel] has no name, by which the store knows the kernel");
   spec.name = reader.text(*name, "kernel.name");
   check_name(reader, *name, spec.name);
-  if (const TomlNode* source = kernel->find("source")) {
-    spec.source = reader.existing_file(*source, "kernel.source");
-    spec.source_at = reader.document.at(source->at);
-  }
+  read_kernel_source(reader, *kernel, spec);
   spec.entry = reader.placed_text(*name, "kernel.name");
   if (const TomlNode* entry = kernel->find("entry")) {
     if (reader.text(*entry, "kernel.entry").empty())

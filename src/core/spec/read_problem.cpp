@@ -9,17 +9,6 @@ namespace xtune::spec {
 
 namespace {
 
-// An integer where the problem has a float means that float.
-Value like(const Reader& reader, const TomlNode& node, const std::string& name, const Value& own) {
-  Value value = reader.scalar(node, name);
-  if (std::holds_alternative<double>(own) && std::holds_alternative<std::int64_t>(value))
-    value = static_cast<double>(std::get<std::int64_t>(value));
-  if (value.index() != own.index())
-    reader.fail(node.at,
-                "case: " + name + " is " + space::type_name(own) + " in [problem], got " + space::type_name(value));
-  return value;
-}
-
 Bindings read_case(const Reader& reader, const TomlNode& node, const Bindings& problem) {
   std::vector<std::string> names;
   for (const auto& [name, value] : problem) names.push_back(name);
@@ -29,12 +18,23 @@ Bindings read_case(const Reader& reader, const TomlNode& node, const Bindings& p
     if (own == problem.end())
       reader.fail(entry.key_at, "unknown problem name '" + name + "' in [[cases]]" + base::did_you_mean(name, names) +
                                     "; [problem] gives every name and its default");
-    bindings[name] = like(reader, entry, name, own->second);
+    bindings[name] = value_like(reader, entry, "case: " + name, own->second, "[problem]");
   }
   return bindings;
 }
 
 }  // namespace
+
+// An integer where the spec has a float means that float.
+Value value_like(const Reader& reader, const TomlNode& node, const std::string& name, const Value& own,
+                 const std::string& where) {
+  Value value = reader.scalar(node, name);
+  if (std::holds_alternative<double>(own) && std::holds_alternative<std::int64_t>(value))
+    value = static_cast<double>(std::get<std::int64_t>(value));
+  if (value.index() != own.index())
+    reader.fail(node.at, name + " is " + space::type_name(own) + " in " + where + ", got " + space::type_name(value));
+  return value;
+}
 
 void read_problem(Reader& reader, const SuiteEntry* suite) {
   Bindings problem;

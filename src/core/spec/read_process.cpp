@@ -28,8 +28,10 @@ void exclude_kernels(const Reader& reader, const TomlNode& process) {
                   "[" + std::string(section) + "] is about kernels, and [process] tunes a program" +
                       (std::string(section) == "validate" ? ": its results are judged by check and expect" : ""));
   const TomlNode* const kernel = reader.document.root().find("kernel");
-  if (kernel != nullptr && kernel->find("source") != nullptr)
-    reader.fail(process.at, "[process] and kernel.source exclude each other: a spec tunes a program or a kernel");
+  for (const char* source : {"source", "code"})
+    if (kernel != nullptr && kernel->find(source) != nullptr)
+      reader.fail(process.at, std::string("[process] and kernel.") + source +
+                                  " exclude each other: a spec tunes a program or a kernel");
 }
 
 std::vector<CommandWord> read_words(const Reader& reader, const TomlNode& node, const std::string& what) {

@@ -104,7 +104,7 @@ void read_candidates(Reader& reader) {
     spec.rank = reader.text(*rank, "rank");
   }
   if (const TomlNode* dtype = node->find("dtype")) {
-    spec.dtype = read_dtype(reader, *dtype, "candidates.dtype");
+    spec.dtype = read_dtype(reader, *dtype, "candidates.dtype", spec.dtype_text);
   }
   if (const TomlNode* map = node->find("map")) {
     spec.map_at = reader.document.at(map->at);

@@ -100,7 +100,7 @@ std::vector<Value> range_values(const Reader& reader, const TomlNode& node, cons
 /// Parameters are macros, whose value is one line: what follows a line end would be a line of its own in the source.
 void refuse_line_ends(const Reader& reader, const TomlNode& node, const space::Parameter& parameter) {
   const TomlNode* const kernel = reader.document.root().find("kernel");
-  const bool compiled = kernel && kernel->is_table() && kernel->find("source");
+  const bool compiled = kernel && kernel->is_table() && (kernel->find("source") || kernel->find("code"));
   if (!compiled || !parameter.compile_time) return;
   for (const Value& value : parameter.values)
     if (const auto* text = std::get_if<std::string>(&value); text && text->find_first_of("\n\r") != text->npos)
@@ -186,8 +186,9 @@ void read_space(Reader& reader) {
   if (const TomlNode* configs = space->find("configs")) read_configs(reader, *space, *configs);
 }
 
-void restrict_configs(Reader& reader, const std::vector<space::Parameter>& listed) {
+void restrict_configs(Reader& reader) {
   if (!reader.spec.configs) return;
+  const std::vector<space::Parameter>& listed = reader.listed;
   const std::vector<space::Parameter>& now = reader.spec.parameters;
   std::vector<std::size_t> pinned;
   for (std::size_t i = 0; i < now.size(); ++i)

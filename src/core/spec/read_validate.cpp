@@ -1,7 +1,9 @@
 // [validate]: the reference and the tolerances.
 #include <algorithm>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/spec/command_text.hpp"
 #include "core/spec/reader.hpp"
 
@@ -60,6 +62,46 @@ void read_kernel_reference(const Reader& reader, const TomlNode& node, Reference
       reader.fail(lone->key_at, std::string(table_name) + ": its own launch needs both grid and block");
 }
 
+/// Values of the parameters that `node` names; the others have their first one. What -D pins changes nothing here, so
+/// that the same reference judges a configuration in every run.
+Bindings read_config(const Reader& reader, const TomlNode& node) {
+  const std::string what = std::string(table_name) + ".config";
+  if (reader.listed.empty())
+    reader.fail(node.at, what + ": the spec has no parameters in [space.params], so the kernel has one configuration");
+  Bindings config;
+  std::vector<std::string> names;
+  for (const space::Parameter& parameter : reader.listed) {
+    config[parameter.name] = parameter.values.front();
+    names.push_back(parameter.name);
+  }
+  for (const auto& [name, entry] : reader.table(node, what).entries) {
+    const space::Parameter* const parameter = base::find_named(reader.listed, name);
+    if (parameter == nullptr)
+      reader.fail(entry.key_at, what + ": '" + name + "' is not a parameter" + base::did_you_mean(name, names));
+    const std::vector<Value>& values = parameter->values;
+    const Value value = value_like(reader, entry, what + ": " + name, values.front(), "[space.params]");
+    if (std::find(values.begin(), values.end(), value) == values.end())
+      reader.fail(entry.at,
+                  what + ": " + name + " = " + space::shown_text(value) + " is not among its values, " +
+                      values_text(values) +
+                      (reader.spec.backend.empty() ? ""
+                                                   : " on " + reader.spec.backend + "; [on." + reader.spec.backend +
+                                                         ".validate] can give another reference"));
+    config[name] = value;
+  }
+  return config;
+}
+
+void read_config_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
+  reader.check_keys(node, table_name, {"config"});
+  reference.kind = ReferenceSpec::Kind::kernel;
+  reference.config = read_config(reader, *node.find("config"));
+  reference.name = reader.spec.kernel.name + " at";
+  for (const space::Parameter& parameter : reader.listed)
+    reference.name += " " + parameter.name + "=" + to_text(reference.config->at(parameter.name));
+  reference.source = reader.spec.kernel.source;
+}
+
 void read_builtin_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
   reference.kind = ReferenceSpec::Kind::builtin;
   reference.name = reader.text(*node.find("builtin"), "builtin");
@@ -104,18 +146,21 @@ void read_reference(const Reader& reader, const TomlNode& node) {
   reader.table(node, table_name);
   reference.at = reader.document.at(node.at);
   std::vector<std::string> forms;
-  for (const char* form : {"kernel", "builtin", "file", "command"})
-    if (node.find(form) != nullptr) forms.emplace_back(form);
+  const std::vector<std::string> known{"kernel", "config", "builtin", "file", "command"};
+  for (const std::string& form : known)
+    if (node.find(form) != nullptr) forms.push_back(form);
   if (forms.empty())
     for (const auto& [key, entry] : node.entries)
-      if (const std::string form = base::nearest_word(key, {"kernel", "builtin", "file", "command"}); !form.empty())
+      if (const std::string form = base::nearest_word(key, known); !form.empty())
         reader.document.complain(entry.key_at,
                                  "unknown key '" + key + "' in " + table_name + " (did you mean '" + form + "'?)");
   if (forms.size() != 1)
-    reader.fail(node.at, std::string(table_name) + " needs exactly one of kernel, builtin, file and command, got " +
+    reader.fail(node.at, std::string(table_name) +
+                             " needs exactly one of kernel, config, builtin, file and command, got " +
                              (forms.empty() ? "none" : forms[0] + " and " + forms[1]));
   require_outputs(reader, node);
   if (forms[0] == "kernel") read_kernel_reference(reader, node, reference);
+  if (forms[0] == "config") read_config_reference(reader, node, reference);
   if (forms[0] == "builtin") read_builtin_reference(reader, node, reference);
   if (forms[0] == "command") read_command_reference(reader, node, reference);
   if (forms[0] == "file") read_file_reference(reader, node, reference);
@@ -142,10 +187,12 @@ void read_validate(Reader& reader) {
   if (const TomlNode* repeat = validate->find("repeat"))
     spec.repeat = static_cast<int>(reader.integer(*repeat, "repeat", 0, 10000));
   if (const TomlNode* accumulate = validate->find("accumulate")) {
-    spec.accumulate = read_dtype(reader, *accumulate, "accumulate");
-    if (!is_floating(*spec.accumulate) || is_complex(*spec.accumulate))
-      reader.fail(accumulate->at, std::string("accumulate: '") + to_string(*spec.accumulate) +
-                                      "' is not a real floating-point type (f16, bf16, f32, f64)");
+    spec.accumulate = read_dtype(reader, *accumulate, "accumulate", spec.accumulate_text);
+    for (const Bindings& problem : reader.spec.cases)
+      if (const DType type = dtype_in(spec.accumulate_text, *spec.accumulate, problem);
+          !is_floating(type) || is_complex(type))
+        reader.fail(accumulate->at, std::string("accumulate: '") + to_string(type) +
+                                        "' is not a real floating-point type (f16, bf16, f32, f64)");
   }
   if (const TomlNode* reference = validate->find("reference")) read_reference(reader, *reference);
   if (const TomlNode* check = validate->find("check")) {

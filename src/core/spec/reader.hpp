@@ -19,8 +19,9 @@ namespace xtune::spec {
 struct Reader {
   Document& document;
   Spec& spec;
-  std::filesystem::path base_dir;  ///< absolute; relative paths of the spec start here
-  bool check_files = true;         ///< whether files that the spec names must exist
+  std::filesystem::path base_dir;          ///< absolute; relative paths of the spec start here
+  bool check_files = true;                 ///< whether files that the spec names must exist
+  std::vector<space::Parameter> listed{};  ///< the parameters as the spec has them, before -D pins any
 
   [[noreturn]] void fail(Position at, const std::string& message) const { document.fail(at, message); }
   /// "M: expected an integer, got a string".
@@ -61,6 +62,11 @@ struct Reader {
 /// it for its own. Empty: a spec can.
 std::string identifier_complaint(const std::string& name);
 
+/// The node's value as one of the type that `own` has: an integer stands for a float. where: "[problem]".
+Value value_like(const Reader& reader, const TomlNode& node, const std::string& name, const Value& own,
+                 const std::string& where);                 // read_problem.cpp
+std::string values_text(const std::vector<Value>& values);  ///< "[1, 2, ...]"                       defines.cpp
+
 // One function a section, each in the file of its topic. They read document.root() into spec.
 void read_derived(Reader& reader);  // read_space.cpp
 using Defines = std::vector<std::pair<std::string, std::string>>;
@@ -70,17 +76,19 @@ void check_overlays(const Reader& reader);                                      
 /// The cases of the suite, where it gives some.
 void read_problem(Reader& reader, const SuiteEntry* suite);  // read_problem.cpp
 void read_space(Reader& reader);                             // read_space.cpp
-/// After apply_defines: drops listed configurations that a pinned parameter excludes. listed: the parameters before.
-void restrict_configs(Reader& reader, const std::vector<space::Parameter>& listed);  // read_space.cpp
-void apply_defines(Reader& reader, const Defines& defines);                          // defines.cpp
+/// After apply_defines: drops listed configurations that a pinned parameter excludes.
+void restrict_configs(Reader& reader);                       // read_space.cpp
+void apply_defines(Reader& reader, const Defines& defines);  // defines.cpp
 /// After apply_defines: --filter and --partition.
 void add_filters(Reader& reader, const SpecOptions& options);                                  // filters.cpp
 void read_process(Reader& reader);                                                             // read_process.cpp
 void read_kernel(Reader& reader);                                                              // read_kernel.cpp
 LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where);  // read_kernel.cpp
-DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what);         // read_args.cpp
-void read_args(Reader& reader);                                                                // read_args.cpp
-void read_validate(Reader& reader);                                                            // read_validate.cpp
+/// A type, or a template text over the problem that has the name of one in every case; it is put into `text`. The type
+/// is the first case's. read_dtype.cpp
+DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what, std::optional<Text>& text);
+void read_args(Reader& reader);      // read_args.cpp
+void read_validate(Reader& reader);  // read_validate.cpp
 void read_settings(Reader& reader);  ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
 /// [measure] and [search] of this table, over what the spec says so far.                             read_settings.cpp
 void read_budget(Reader& reader, const TomlNode& table);

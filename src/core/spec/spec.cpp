@@ -45,10 +45,10 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   read_problem(reader, options.suite);
   read_derived(reader);
   read_space(reader);
-  const std::vector<space::Parameter> listed = spec.configs ? spec.parameters : std::vector<space::Parameter>();
+  reader.listed = spec.parameters;
   if (options.suite) apply_suite_defines(reader, *options.suite);
   apply_defines(reader, options.defines);
-  restrict_configs(reader, listed);
+  restrict_configs(reader);
   add_filters(reader, options);
   read_process(reader);
   read_kernel(reader);

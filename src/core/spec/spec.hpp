@@ -42,7 +42,8 @@ struct Text {
 
 struct KernelSpec {
   std::string name;              ///< identity in the store
-  std::filesystem::path source;  ///< absolute; empty in a space-only spec
+  std::filesystem::path source;  ///< absolute; empty in a space-only spec; the spec's own path where code is given
+  std::optional<Text> code;      ///< the source's text; unset: it is in the file
   Location source_at;
   Text entry;                                                ///< "gemm", or a template-id: "gemm<{BLOCK_M}, {BLOCK_N}>"
   std::vector<Text> options;                                 ///< for every backend; `{EXPR}` is replaced
@@ -77,7 +78,9 @@ struct ArgSpec {
   Location at;
   ArgKind kind = ArgKind::buffer;
   ArgRole role = ArgRole::in;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  ///< see dtype_of
+  std::optional<Text>
+      dtype_text;               ///< where the problem decides on the type: a template text; dtype is the first case's
   std::vector<Text> shape;      ///< buffers, constants: expressions over problem and device, of scratch also parameters
   Fill fill = Fill::automatic;  ///< scratch: zero where every launch is to find zeros
   std::filesystem::path file;   ///< absolute .npy, instead of fill
@@ -95,6 +98,7 @@ struct ReferenceSpec {
   std::string name;                  ///< the kernel's entry or the builtin's name
   std::filesystem::path source;      ///< kernel: absolute
   std::vector<Text> options;         ///< kernel: instead of the tuned kernel's options
+  std::optional<Bindings> config;    ///< kernel: the tuned kernel itself, with these values of all parameters
   std::optional<LaunchSpec> launch;  ///< kernel: its own grid and block, else the tuned kernel's
   std::filesystem::path file;        ///< file: absolute .npy
   std::vector<Text> command;         ///< command: its words, each a template text over problem and device
@@ -103,6 +107,14 @@ struct ReferenceSpec {
   std::string output;                ///< file, builtin: which argument it describes; empty = the only output
   std::vector<std::pair<std::string, Text>> bindings;  ///< builtin: role -> argument name or expression ("a" -> "A")
 };
+
+/// The type that a template text over the problem stands for; without a text, dtype. Throws Error(invalid_spec) at the
+/// text's place for a value that is no element type.                                      read_dtype.cpp
+DType dtype_in(const std::optional<Text>& text, DType dtype, const Bindings& problem);
+/// An argument's type in a problem.
+inline DType dtype_of(const ArgSpec& argument, const Bindings& problem) {
+  return dtype_in(argument.dtype_text, argument.dtype, problem);
+}
 
 /// Roles of a builtin reference that take a word ("sum"), not an expression.
 bool is_word_role(std::string_view role) noexcept;
@@ -118,10 +130,11 @@ struct ValidateSpec {
   Inputs inputs = Inputs::same;      ///< fresh: new random ones for each configuration
   std::optional<double> rtol, atol;  ///< unset: by dtype, reduction length and the reference's own size
   double max_mismatched_ratio = 0.0;
-  double outlier_factor = 10;       ///< what the ratio forgives lies within so many times the tolerance
-  std::optional<Text> reduction;    ///< terms added up for one element; unset: as the reference knows
-  int repeat = 0;                   ///< more launches on the same inputs, whose output bits must be the same
-  std::optional<DType> accumulate;  ///< the type they are added up in; unset: f64 for f64, else f32
+  double outlier_factor = 10;           ///< what the ratio forgives lies within so many times the tolerance
+  std::optional<Text> reduction;        ///< terms added up for one element; unset: as the reference knows
+  int repeat = 0;                       ///< more launches on the same inputs, whose output bits must be the same
+  std::optional<DType> accumulate;      ///< the type they are added up in; unset: f64 for f64, else f32; see dtype_in
+  std::optional<Text> accumulate_text;  ///< where the problem decides on it
 };
 
 enum class Flush { l2, rotate, none };
@@ -183,8 +196,9 @@ struct CandidateField {
 struct CandidatesSpec {
   std::string template_name;
   int top_k = 20;
-  std::string rank = "model";  ///< model | carver
-  std::optional<DType> dtype;  ///< of the inputs; unset: the first input buffer's
+  std::string rank = "model";      ///< model | carver
+  std::optional<DType> dtype;      ///< of the inputs; unset: the first input buffer's; see dtype_in
+  std::optional<Text> dtype_text;  ///< where the problem decides on it
   std::vector<CandidateField> map;
   Location at, template_at, map_at;  ///< map_at: [candidates.map], else [candidates]
 };

@@ -126,6 +126,14 @@ std::string CompiledText::expand(const space::Lookup& lookup) const {
   return result;
 }
 
+std::set<std::string, std::less<>> names_in(const LaunchSpec& launch) {
+  std::set<std::string, std::less<>> names;
+  for (const std::vector<Text>* sizes : {&launch.grid, &launch.block, &launch.cluster})
+    for (const Text& size : *sizes) names.merge(CompiledText::expression(size).names());
+  if (launch.shared) names.merge(CompiledText::expression(*launch.shared).names());
+  return names;
+}
+
 Value evaluate(const Text& expression, const space::Lookup& lookup) {
   return CompiledText::expression(expression).evaluate(lookup);
 }

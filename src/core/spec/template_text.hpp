@@ -63,6 +63,9 @@ class CompiledText {
   std::vector<Part> parts_;
 };
 
+/// The names in the expressions of a launch.
+std::set<std::string, std::less<>> names_in(const LaunchSpec& launch);
+
 /// Throws space::ExpressionError.
 space::Expression parse_expression(const Text& text);
 

@@ -165,7 +165,11 @@ Position position_of(const std::string& text, const std::vector<std::size_t>& li
 std::string explained(std::string_view description) {
   const auto mentions = [&](std::string_view part) { return description.find(part) != std::string_view::npos; };
   std::string text = base::printable(description);
-  if (mentions("could not determine value type")) text += ". Write names, expressions and other text in quotes";
+  // Some words begin like those that TOML has.
+  const bool begun = mentions("expected 'nan'") || mentions("expected 'inf'") || mentions("expected 'true'") ||
+                     mentions("expected 'false'");
+  if (begun || mentions("could not determine value type"))
+    text += ". Write names, expressions and other text in quotes";
   for (const char* list : {"args", "cases"})
     if (mentions("cannot redefine") && mentions("'" + std::string(list) + "'"))
       text += fmt::format(". Each entry of a list of tables begins with [[{}]]", list);

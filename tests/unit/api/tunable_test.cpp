@@ -112,7 +112,7 @@ TEST_CASE("what is built in code is the spec that a file would give") {
   const Spec spec = spec_of(tunable);
   CHECK(spec.kernel.name == "saxpy");
   CHECK(spec.kernel.entry.text == "saxpy");
-  CHECK(read_file(spec.kernel.source) == api_test::saxpy_source);
+  CHECK(spec.kernel.code->text == api_test::saxpy_source);
   REQUIRE(spec.kernel.options.size() == 1);
   CHECK(spec.kernel.options[0].text == "-O2");
   CHECK(spec.kernel.backend_options.at("host").at(0).text == "-fno-math-errno");
@@ -160,6 +160,9 @@ TEST_CASE("references of every kind reach the spec") {
   CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::kernel);
   CHECK(read_file(spec.validate.reference.source) == "// naive\n");
   CHECK(spec.validate.reference.launch->block.at(0).text == "64");
+  tunable.reference_config({{"UNROLL", std::int64_t{2}}});
+  CHECK(spec_of(tunable).validate.reference.config->at("UNROLL") == Value(std::int64_t{2}));
+  CHECK(spec_of(tunable).validate.reference.config->at("BLOCK") == Value(std::int64_t{32}));
   tunable.reference_command({"python3", "make.py"});
   CHECK(spec_of(tunable).validate.reference.command.size() == 2);
   tunable.reference([](const Arguments&) { return Expected(); });
@@ -190,8 +193,8 @@ TEST_CASE("mistakes are refused with what and where") {
   CHECK(has(refused(ErrorKind::invalid_spec, [] { Tunable("a\n/../b").param("P", {1}).check_spec(); }), "kernel.name"));
 
   const auto argument = [](auto body) { return refused(ErrorKind::invalid_argument, body); };
-  CHECK(
-      has(argument([] { saxpy().data("xx", Fill::zero).check_spec(); }), "not an input of the kernel (did you mean 'x'?)"));
+  CHECK(has(argument([] { saxpy().data("xx", Fill::zero).check_spec(); }),
+            "not an input of the kernel (did you mean 'x'?)"));
   CHECK(has(argument([] { Data::device(nullptr, 16); }), "null"));
   CHECK(has(argument([] { saxpy().input("z", static_cast<DType>(99), {"N"}); }), "no DType 99"));
   CHECK(has(argument([] { Data::bytes(DType::f32, std::vector<std::byte>(6)); }), "6 bytes"));
@@ -210,11 +213,13 @@ TEST_CASE("copies are independent, and keep sources that were given as text") {
   std::unique_ptr<Tunable> first = std::make_unique<Tunable>(saxpy());
   Tunable second = *first;
   second.source("// other\n");
-  CHECK(read_file(spec_of(*first).kernel.source) == api_test::saxpy_source);
+  CHECK(spec_of(*first).kernel.code->text == api_test::saxpy_source);
   const Tunable third = *first;
   first.reset();
-  CHECK(read_file(spec_of(third).kernel.source) == api_test::saxpy_source);
-  CHECK(read_file(spec_of(second).kernel.source) == "// other\n");
+  CHECK(spec_of(third).kernel.code->text == api_test::saxpy_source);
+  CHECK(spec_of(second).kernel.code->text == "// other\n");
+  CHECK(spec_of(Tunable::from_text(third.toml(), "/")).kernel.code->text == api_test::saxpy_source);
+  CHECK(spec_of(second.source_file(__FILE__)).kernel.source == __FILE__);
 }
 
 TEST_CASE("a spec that was read takes data and callbacks, and nothing else") {

@@ -325,6 +325,26 @@ TEST_CASE("a size that is a float takes an integer for one") {
   CHECK(shop.runtime->loads == 1);
 }
 
+TEST_CASE("a type that the problem decides on is the loaded spec's") {
+  Shop shop;
+  Spec spec = shop.spec();
+  for (Bindings& each : spec.cases) each.emplace("TYPE", "f32");
+  spec.args[0].dtype_text = Text{"{TYPE}", {"scale.toml", 9, 9}};
+  dispatch::Parts parts;
+  parts.spec = spec;
+  parts.runtime = shop.runtime;
+  parts.open_toolchain = [&] { return std::make_unique<FakeToolchain>(shop.compiled); };
+  const Kernel kernel = dispatch::make_kernel(std::move(parts), shop.settings);
+  CHECK(shop.call(kernel, 4096).launch.grid[0] == 128);
+  CHECK(kernel.for_problem({{"TYPE", "f32"}}).choice({{"N", std::int64_t{64}}}).measured_for.empty());
+  CHECK(holds(error_of(ErrorKind::invalid_argument,
+                       [&] {
+                         kernel.for_problem({{"TYPE", "f16"}});
+                       }),
+              "scale: for TYPE = f16 the argument 'x' is of f16, and the kernel was loaded with f32: load it with "
+              "defines {{\"TYPE\", \"f16\"}}"));
+}
+
 TEST_CASE("a size that nothing tells is an error that names it") {
   Shop shop;
   Spec spec = shop.spec();

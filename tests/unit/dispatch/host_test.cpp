@@ -329,6 +329,9 @@ TEST_CASE("host: a captured launch with several outputs is validated in all of t
   SUBCASE("against the spec's own reference") {
     validate = "[validate]\nreference = { kernel = \"plain\", source = \"split.cu\" }\n";
   }
+  SUBCASE("where the spec's reference is a configuration") {
+    validate = "[validate]\nreference = { config = { WRONG = 0 } }\n";
+  }
   const std::string spec = split_spec(cli, validate);
   {
     const Variable pattern("XTUNE_CAPTURE", "split"), folder("XTUNE_CAPTURE_DIR", cli.path("captures"));
@@ -356,6 +359,44 @@ TEST_CASE("host: a captured launch with several outputs is validated in all of t
   const auto json = nlohmann::json::parse(replayed.stdout_text);
   CHECK(json.at("best").at("config").at("WRONG") == 0);
   CHECK(json.at("counts").at("wrong_result") == 2);
+}
+
+TEST_CASE("host: a source in the spec goes along in captures and bundles") {
+  const cli_test::Cli cli;
+  fs::create_directories(cli.path("common"));
+  cli.write("common/twice.cuh", "#define TWICE(x) ((x) + (x))\n");
+  const std::string spec = cli.write(
+      "twice.toml",
+      "kernel.name = \"twice\"\nkernel.code = '''\n#include \"common/twice.cuh\"\nextern \"C\" __global__ void "
+      "twice(const float* x, float* y) { y[threadIdx.x] = TWICE(x[threadIdx.x]); }\n'''\n"
+      "problem = { TYPE = \"f32\" }\nlaunch = { grid = 1, block = 32 }\nspace.params.UNUSED = [1]\n"
+      "args = [{ name = \"x\", dtype = \"{TYPE}\", shape = [32] },\n"
+      "        { name = \"y\", dtype = \"{TYPE}\", shape = [32], role = \"out\" }]\n"
+      "measure = { rep = 3, min_rep = 3 }\n");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  const CommandResult made = cli.xtune({"store", "bundle", "-o", cli.path("twice.xtune"), "--spec", spec});
+  INFO(made.stderr_text);
+  REQUIRE(made.exit_code == 0);
+  for (const char* gone : {"common", "twice.toml", "cache"}) fs::remove_all(cli.path(gone));
+  LoadSettings settings;
+  settings.backend = "host";
+  settings.store = cli.path("empty");
+  settings.compile = false;
+  settings.on_message = [](const std::string&) {};
+  {
+    const Variable pattern("XTUNE_CAPTURE", "twice"), folder("XTUNE_CAPTURE_DIR", cli.path("captures"));
+    const Kernel kernel = load_bundle(cli.path("twice.xtune"), "", settings);
+    CHECK(kernel.choice({}).kind == Choice::Kind::exact);
+    const std::vector<float> x = ramp(32, 1);
+    std::vector<float> y(32);
+    kernel(nullptr, x.data(), y.data());
+    CHECK(y == ramp(32, 2));
+  }
+  CHECK(holds(read_file(cli.path("captures/twice-1/source/twice.toml.cu")), "TWICE(x[threadIdx.x])"));
+  const CommandResult replayed = cli.run(cli.path("captures/twice-1/spec.toml"));
+  INFO(replayed.stderr_text);
+  REQUIRE(replayed.exit_code == 0);
+  CHECK(nlohmann::json::parse(replayed.stdout_text).at("counts") == nlohmann::json{{"ok", 1}});
 }
 
 TEST_CASE("host: a bundle with specs needs nothing beside it, and one of its kernels is chosen by name") {

@@ -548,6 +548,88 @@ TEST_CASE("the reference takes the kernel's options, defines and launch unless i
   CHECK(request().source == read_file(job.spec.kernel.source));
 }
 
+TEST_CASE("A reference at one configuration is that configuration, whichever is tried") {
+  Job job;
+  job.spec.validate.reference.config =
+      Bindings{{"BLOCK", std::int64_t{128}}, {"STAGES", std::int64_t{3}}, {"RASTER", std::int64_t{4}}, {"FAST", false}};
+  job.spec.args[1].value = text("M + RASTER");
+  job.with([&](const CandidateResolver& r) {
+    const Config tried = job.config(), own = job.config(128, 3, 4, false);
+    CHECK(r.reference_config(tried) == own);
+    CHECK(r.artifact_key(r.reference_request(tried)) == r.artifact_key(r.compile_request(own)));
+    CHECK(r.reference_launch(tried).grid == r.launch(own).grid);
+    CHECK(r.reference_launch(tried).shared_bytes == r.launch(own).shared_bytes);
+  });
+  std::set<std::string> keys{job.key()};
+  CHECK(keys.insert(job.key(job.config(128, 3, 4, false))).second);
+  job.spec.validate.reference.config->at("BLOCK") = std::int64_t{64};
+  CHECK(keys.insert(job.key()).second);
+  job.spec.launch.grid = {text("N // (BLOCK - 64)")};
+  CHECK(refused(ErrorKind::invalid_spec, [&] {
+          job.with([&](const auto& r) { return r.reference_launch(job.config(128)); });
+        }).find("in the reference's launch") != std::string::npos);
+}
+
+TEST_CASE("A source in the spec is read as the spec's file, and its place there is no part of what it is") {
+  Job job;
+  const std::string file_key = job.key();
+  job.spec.validate.reference.source = job.spec.kernel.source;
+  const std::string shared_key = job.key();
+  const auto in_spec = [&](std::size_t line, bool escaped) {
+    job.spec.kernel.code = Text{read_file(job.folder.path() / "gemm.cu"), {"gemm.toml", line, 1}, escaped};
+    job.spec.kernel.source = job.spec.validate.reference.source = job.folder.path() / "gemm.toml";
+    return job.with([&](const auto& r) { return r.compile_request(job.config()); });
+  };
+  const CompileRequest request = in_spec(7, false);
+  CHECK(request.source == read_file(job.folder.path() / "gemm.cu"));
+  CHECK(request.source_name == (job.folder.path() / "gemm.toml").string());
+  CHECK(request.first_line == 7);
+  CHECK(request.include_dirs.front() == job.folder.path().string());
+  CHECK(job.with([&](const auto& r) { return r.reference_request(job.config()); }).first_line == 7);
+  CHECK(job.key() == shared_key);
+  CHECK(in_spec(8, true).first_line == 1);
+  CHECK(job.key() == shared_key);
+  CHECK(file_key != shared_key);
+}
+
+TEST_CASE("Types that the problem decides on are those of the resolver's problem") {
+  Job job;
+  job.spec.args[0].dtype_text = text("{TYPE}");
+  job.spec.args[1].dtype_text = text("{'i64' if TYPE == 'f64' else 'i32'}");
+  job.spec.validate.accumulate = DType::f32;
+  job.spec.validate.accumulate_text = text("{'f64' if TYPE == 'f64' else 'f32'}");
+  std::set<std::string> keys;
+  for (const auto& [type, scalar_bytes, accumulate] :
+       {std::tuple{"f64", 8, DType::f64}, std::tuple{"bf16", 4, DType::f32}}) {
+    job.problem["TYPE"] = std::string(type);
+    job.with([&, type = type, bytes = scalar_bytes, sum = accumulate](const CandidateResolver& r) {
+      CHECK(r.layouts().at(0).dtype == dtype_from_string(type));
+      CHECK(r.layouts().at(1).dtype == DType::f16);
+      CHECK(r.scalars(job.config()).at(0).size == static_cast<std::size_t>(bytes));
+      CHECK(r.tolerances().at(0).second.accumulate == sum);
+    });
+    CHECK(keys.insert(job.key()).second);
+  }
+  job.problem["TYPE"] = std::string("f31");
+  CHECK(refused(ErrorKind::invalid_spec, [&] {
+          job.with([](const auto& r) { return r.layouts(); });
+        }).find("gemm.toml:3:5: unknown word 'f31' (did you mean 'f32'?)") != std::string::npos);
+}
+
+TEST_CASE("Macros that a reference's options define have the options' values") {
+  Job job;
+  const std::string key = job.key();
+  job.spec.validate.reference.options = {text("-O1")};
+  const std::string with_option = job.key();
+  job.spec.validate.reference.options = {text("-DBLOCK={M}"), text("-D"), text("ROWS=1"), text("-DOTHER")};
+  const auto request = job.with([&](const auto& r) { return r.reference_request(job.config()); });
+  CHECK(request.options == std::vector<std::string>{"-DBLOCK=1000", "-D", "ROWS=1", "-DOTHER"});
+  const std::vector<std::pair<std::string, std::string>> left{{"STAGES", "2"}, {"FAST", "1"}};
+  CHECK(request.defines == left);
+  CHECK(std::set<std::string>{key, with_option, job.key()}.size() == 3);
+  CHECK(job.with([&](const auto& r) { return r.compile_request(job.config()); }).defines.size() == 4);
+}
+
 TEST_CASE("every configuration has a key of its own, the same each time") {
   const Job job;
   std::set<std::string> keys, artifacts;

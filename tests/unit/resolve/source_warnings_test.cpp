@@ -13,7 +13,7 @@ namespace {
 
 std::vector<std::string> warnings_of(const std::string& source) {
   const base::TemporaryDirectory folder;
-  std::ofstream(folder.path() / "k.cu") << source;
+  std::ofstream(folder.path() / "k.cu") << source << "\nvoid k();\n";
   return resolve::source_warnings(spec::parse_spec(
       "[kernel]\nname = \"k\"\nsource = \"k.cu\"\noptions = [\"-DR={ROWS}\"]\n[space.params]\nBLOCK_X = [16, 32]\n"
       "ROWS = { values = [1, 2], compile_time = false }\n[launch]\ngrid = [1]\nblock = "
@@ -27,7 +27,7 @@ TEST_CASE("a parameter that nothing names is reported") {
   const base::TemporaryDirectory folder;
   std::ofstream(folder.path() / "own.h") << "#define SIZE (2 * DEEP)\n";
   const auto warnings = [&](const std::string& source) {
-    std::ofstream(folder.path() / "k.cu") << source;
+    std::ofstream(folder.path() / "k.cu") << source << "\nvoid k();\n";
     return resolve::source_warnings(spec::parse_spec(
         "[kernel]\nname = \"k\"\nsource = \"k.cu\"\nentry = \"k<{ENTRY}>\"\noptions = [\"-O{OPTION}\"]\n"
         "[space.params]\nENTRY = [1]\nOPTION = [1]\nGRID = [1]\nVALUE = [1]\nDEEP = [1]\nFANCY = [1, 2]\n"
@@ -56,4 +56,42 @@ TEST_CASE("a definition that replaces a parameter is reported, a default is not"
     CAPTURE(source);
     CHECK(warnings_of(source).empty());
   }
+}
+
+TEST_CASE("kernels that their sources do not name are reported, and commands that are not there") {
+  const base::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "own.h") << "void of_header();\n";
+  std::ofstream(folder.path() / "naive.cu") << "void naive();\n";
+  const auto warnings = [&](const std::string& kernel, const std::string& reference) {
+    return resolve::source_warnings(spec::parse_spec(
+        "args = [{ name = \"y\", dtype = \"f32\", shape = [1], role = \"out\" }]\nlaunch = { grid = 1, block = 1 }\n" +
+            ("validate = { reference = " + reference + " }\nkernel = { name = \"k\", " + kernel + " }\n"),
+        "k.toml", folder.path()));
+  };
+  using Lines = std::vector<std::string>;
+  const std::string code = "code = \"#include \\\"own.h\\\"\\n// gone\\nvoid scale();\"";
+  const std::string none = "{ builtin = \"copy\", x = \"y\" }";
+  CHECK(warnings(code + ", entry = \"scale\"", none).empty());
+  CHECK(warnings(code + ", entry = \"ns::scale<4>\"", none).empty());
+  CHECK(warnings(code + ", entry = \"of_header\"", none).empty());
+  CHECK(warnings(code + ", entry = \"{'sca'}le\"", none).empty());
+  CHECK(warnings("code = \"#define F(x) x##_y\"", none).empty());
+  CHECK(warnings("code = \"int a;\", options = [\"-include\", \"own.h\"]", none).empty());
+  CHECK(warnings(code + ", entry = \"scal\"", none) ==
+        Lines{"k.toml:4:86: the kernel 'scal' is not in k.toml (did you mean 'scale'?)"});
+  CHECK(warnings(code + ", entry = \"gone\"", none).size() == 1);
+  const std::string good = code + ", entry = \"scale\"";
+  CHECK(warnings(good, "{ kernel = \"scale\" }").empty());
+  CHECK(warnings(good, "{ kernel = \"naive<1>\", source = \"naive.cu\" }").empty());
+  CHECK(warnings(good, "{ kernel = \"naiv\", source = \"naive.cu\" }") ==
+        Lines{"k.toml:3:26: the reference kernel 'naiv' is not in naive.cu (did you mean 'naive'?)"});
+  CHECK(warnings(good, "{ kernel = \"naive\" }") ==
+        Lines{"k.toml:3:26: the reference kernel 'naive' is not in k.toml"});
+  CHECK(warnings(good, "{ command = [\"sh\", \"-c\", \"true\"] }").empty());
+  CHECK(warnings(good, "{ command = \"xtune-no-such-program {1}\" }") ==
+        Lines{"k.toml:3:39: the reference command's program 'xtune-no-such-program' is not in PATH"});
+  CHECK(
+      warnings(good, "{ command = \"./gone.py\" }") ==
+      Lines{"k.toml:3:39: the reference command's program './gone.py' is not an executable file (paths are relative to "
+            "the spec's directory)"});
 }

@@ -257,7 +257,7 @@ TEST_CASE("references") {
   refused(kernel, "{ command = \"./check | tee\" }", "| tee", "'|' needs a shell, and none is used");
   refused(kernel, "{ command = [] }", "[] }", "command is empty");
   refused(kernel, "{ command = \"run {BLOCK_M}\" }", "BLOCK_M}\"", "'BLOCK_M' cannot be used in a text");
-  refused(kernel, "{ }", "{ }", "needs exactly one of kernel, builtin, file and command, got none");
+  refused(kernel, "{ }", "{ }", "needs exactly one of kernel, config, builtin, file and command, got none");
   refused(kernel, "{ kernel = \"k\", builtin = \"gemm\" }", "{ kernel", "got kernel and builtin");
   refused(kernel, "{ kernel = \"k\", grid = [1] }", "grid = [1]", "needs both grid and block");
   refused(kernel, "{ builtin = \"gemm\", output = \"D\" }", "\"D\"", "'D' is not an argument with role out or inout");
@@ -270,6 +270,73 @@ TEST_CASE("references") {
   CHECK(failure(two) == "no error");
   CHECK(failure(edited(kernel, "{ file = \"c.npy\" }", two))
             .find("does not say which output it describes: add output = \"C\"") != std::string::npos);
+}
+
+TEST_CASE("a source in the spec") {
+  const std::string source = "source = \"gemm.cu\"";
+  refused(source, source + "\ncode = 'int a;'", "code", "kernel.code and kernel.source exclude each other");
+  refused(source, "code = ' '", "' '", "kernel.code is empty: give the kernel's source, or name its file with source");
+  refused(source, "code = 5", "5", "kernel.code: expected a string, got an integer");
+  refused(source, "code = \"\"\"\nputs(\"a\\n\");\n\"\"\"", "\"\"\"", "Write it between ''' and '''");
+  CHECK(failure(edited(source, "code = \"\"\"\nputs(\"a\");\n\"\"\"")) == "no error");
+  CHECK(failure("kernel = { name = \"a\", code = \"int a;\" }\nprocess = { run = \"ls\" }\n")
+            .find("[process] and kernel.code exclude each other") != std::string::npos);
+}
+
+TEST_CASE("a type that the problem decides on") {
+  const std::string text = edited("M = 4096", "M = 4096\nTYPE = \"f16\"\nWIDE = false");
+  const auto with = [&](const std::string& dtype) {
+    return edited("dtype = \"f16\"", "dtype = \"" + dtype + "\"", text);
+  };
+  const auto error = [&](const std::string& dtype) { return failure(with(dtype)); };
+  CHECK(error("{TYPE}") == "no error");
+  CHECK(error("{'f32' if WIDE else TYPE}") == "no error");
+  CHECK(error("{TYP}").find("dtype: 'TYP' is not a name of [problem], and only these may decide on a type") !=
+        std::string::npos);
+  CHECK(error("{BLOCK_M}").find("'BLOCK_M' is not a name of [problem]") != std::string::npos);
+  CHECK(error("f{M}").find("'M' is a number, and problems that differ in numbers may answer for each other") !=
+        std::string::npos);
+  CHECK(error("{TYPE").find("'{' is not closed") != std::string::npos);
+  CHECK(error("{TYPE}x").find("dtype: unknown word 'f16x' (did you mean 'f16'?); one of f8e4m3,") != std::string::npos);
+  // Of whichever case.
+  CHECK(failure(with("{TYPE}") + "[[cases]]\n[[cases]]\nTYPE = \"float\"\n")
+            .find("dtype: unknown word 'float' (did you mean 'f32'?)") != std::string::npos);
+  CHECK(failure(with("{TYPE}"), {{{"TYPE", "i31"}}, ""}).find("(did you mean 'i32'?)") != std::string::npos);
+  CHECK(failure(edited("rtol = 1e-2", "accumulate = \"{TYPE}\"", text), {{{"TYPE", "i32"}}, ""})
+            .find("accumulate: 'i32' is no floating type") != std::string::npos);
+}
+
+TEST_CASE("text without quotes is called that, whatever it begins like") {
+  for (const char* word : {"rows", "N", "iterations", "twice", "fast", "naive"}) {
+    CAPTURE(word);
+    CHECK(failure(edited("shape = [\"M\", \"N\"]", "shape = [" + std::string(word) + "]"))
+              .find(". Write names, expressions and other text in quotes\n") != std::string::npos);
+  }
+}
+
+TEST_CASE("arguments that do not say what they are") {
+  const Spec spec = parse(edited("kind = \"scalar\"\n", ""));
+  CHECK(spec.args[2].kind == ArgKind::scalar);
+  CHECK(spec.args[2].value->text == "ALPHA * RASTER");
+  refused("kind = \"scalar\"\n", "shape = [1]\n", "value = \"ALPHA",
+          "the buffer 'alpha' has no value: a scalar has one");
+  refused("kind = \"scalar\"\ndtype = \"f32\"\nvalue = \"ALPHA * RASTER\"", "dtype = \"f32\"",
+          "[[args]]\nname = \"alpha\"", "'alpha' has no shape (a scalar has value = ... instead)");
+  refused("dtype = \"f16\"", "dtype = \"nv_bfloat16\"", "\"nv_bfloat16\"", "(did you mean 'bf16'?)");
+}
+
+TEST_CASE("a reference at one configuration names parameters and their values") {
+  const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
+  refused(kernel, "{ config = { BLOCK_M = 65 } }", "65 }",
+          "validate.reference.config: BLOCK_M = 65 is not among its values, [64, 128]");
+  refused(kernel, "{ config = { BLOCK_K = 64 } }", "BLOCK_K", "'BLOCK_K' is not a parameter (did you mean 'BLOCK_M'?)");
+  refused(kernel, "{ config = { BLOCK_M = \"64\" } }", "\"64\"", "BLOCK_M is integer in [space.params], got string");
+  refused(kernel, "{ config = [64] }", "[64]", "validate.reference.config: expected a table, got an array");
+  refused(kernel, "{ config = {}, grid = [1] }", "grid = [1]", "unknown key 'grid' in validate.reference");
+  refused(kernel, "{ config = {}, kernel = \"k\" }", "{ config", "got kernel and config");
+  const std::string on_host = failure(edited(kernel, "{ config = { BLOCK_M = 128 } }"), {{}, "host"});
+  CHECK(on_host.find("BLOCK_M = 128 is not among its values, [8, 16] on host; [on.host.validate] can give another "
+                     "reference") != std::string::npos);
 }
 
 TEST_CASE("tolerances") {

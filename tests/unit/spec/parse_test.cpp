@@ -1,6 +1,7 @@
 // What a good spec becomes: every section, overlays, cases and -D.
 #include <doctest/doctest.h>
 
+#include "core/spec/source_text.hpp"
 #include "core/spec/template_text.hpp"
 #include "specs.hpp"
 
@@ -194,6 +195,28 @@ TEST_CASE("-D sets problem sizes and pins parameters") {
   CHECK(failure(good, {{{"ALPHA", "inf"}}, ""}).find("ALPHA is a float") != std::string::npos);
 }
 
+TEST_CASE("the source's text may stand in the spec") {
+  const std::string text = edited("source = \"gemm.cu\"", "code = '''\n// first\nint tab = '\\t';\n'''");
+  const Spec spec = parse(text);
+  REQUIRE(spec.kernel.code);
+  CHECK(spec.kernel.source == spec.path);
+  const SourceText source = read_source(spec, spec.kernel.source);
+  CHECK(source.path == spec.path);
+  CHECK(source.text == "// first\nint tab = '\\t';\n");
+  CHECK(source.first_line == 4);
+  CHECK(read_source(spec, spec.validate.reference.source).text == "__global__ void naive() {}\n");
+  CHECK(read_source(spec, spec.validate.reference.source).first_line == 1);
+  const auto with = [](const std::string& code) {
+    const Spec with_code = parse(edited("source = \"gemm.cu\"", "code = " + code));
+    return read_source(with_code, with_code.kernel.source);
+  };
+  CHECK(with("\"\"\"int a;\nint b;\"\"\"").first_line == 3);
+  CHECK(with("\"\"\"\r\nint a;\r\nint b;\"\"\"").first_line == 4);
+  // One line of the spec, whose lines are none of the file's.
+  CHECK(with("\"int a;\\nint b;\"").text == "int a;\nint b;");
+  CHECK(with("\"int a;\\nint b;\"").first_line == 1);
+}
+
 TEST_CASE("the forms of a reference") {
   const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
   const Spec builtin =
@@ -216,6 +239,38 @@ TEST_CASE("the forms of a reference") {
   const Spec own = parse(edited(kernel, "{ kernel = \"naive\" }"));
   CHECK(own.validate.reference.source == own.kernel.source);
   CHECK_FALSE(own.validate.reference.launch);
+}
+
+TEST_CASE("A type that the problem decides on is one of each problem") {
+  std::string text = edited("M = 4096", "M = 4096\nTYPE = \"f16\"");
+  text = edited("dtype = \"f16\"", "dtype = \"{TYPE}\"", text);
+  text = edited("rtol = 1e-2", "accumulate = \"{'f64' if TYPE == 'f64' else 'f32'}\"", text);
+  const Spec spec = parse(text + "[[cases]]\n[[cases]]\nTYPE = \"f64\"\n");
+  CHECK(spec.args[0].dtype == DType::f16);
+  CHECK(dtype_of(spec.args[0], spec.cases[0]) == DType::f16);
+  CHECK(dtype_of(spec.args[0], spec.cases[1]) == DType::f64);
+  CHECK(dtype_of(spec.args[1], spec.cases[1]) == DType::f32);
+  CHECK(dtype_in(spec.validate.accumulate_text, *spec.validate.accumulate, spec.cases[1]) == DType::f64);
+  CHECK(parse(text, {{{"TYPE", "bf16"}}, ""}).args[0].dtype == DType::bf16);
+}
+
+TEST_CASE("A reference at one configuration: what it does not name has its first value, whatever -D pins") {
+  const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
+  const std::string text = edited("BLOCK_M = [8, 16]", "THREADS = [128]",
+                                  edited(kernel, "{ config = { BLOCK_N = 64, LAYOUT = \"column\" } }"));
+  const Bindings expected{{"BLOCK_M", std::int64_t{64}},  {"BLOCK_N", std::int64_t{64}},
+                          {"THREADS", std::int64_t{128}}, {"MAXREG", std::int64_t{64}},
+                          {"RASTER", std::int64_t{0}},    {"LAYOUT", std::string("column")}};
+  for (const char* pinned : {"64", "256"}) {
+    const Spec spec = parse(text, {{{"BLOCK_M", pinned}, {"BLOCK_N", "32"}}, ""});
+    CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::kernel);
+    CHECK(spec.validate.reference.config == expected);
+    CHECK(spec.validate.reference.source == spec.kernel.source);
+  }
+  CHECK(parse(text).validate.reference.name ==
+        "gemm at BLOCK_M=64 BLOCK_N=64 THREADS=128 MAXREG=64 RASTER=0 LAYOUT=column");
+  CHECK(parse(edited("BLOCK_M = [8, 16]", "THREADS = [128]", edited(kernel, "{ config = {} }")))
+            .validate.reference.config->at("BLOCK_M") == Value(std::int64_t{64}));
 }
 
 TEST_CASE("what decides whether results agree") {
