@@ -40,7 +40,7 @@ LAYERS = {
                  "core/resolve", "core/record", "core/store", "backends"],
     "plot": [],
     "report": ["plot", "core/space", "core/device", "core/spec", "core/model", "core/search", "core/record", "core/run"],
-    "cli": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/outline", "core/resolve",
+    "cli": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/build", "core/outline", "core/resolve",
             "core/record", "core/store", "core/replay", "core/target", "core/run", "ipc", "worker", "cluster", "dispatch", "report",
             "backends/replay"],
     "api": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/build", "core/measure", "core/validate", "core/resolve",

@@ -48,11 +48,22 @@ bool is_integer(DType type) {
 
 std::string product(const std::vector<std::string>& factors) { return fmt::format("{}", fmt::join(factors, " * ")); }
 
+/// One pair of brackets around all of it.
+bool is_wrapped(const std::string& text) {
+  const Tokens tokens = tokens_of(text);
+  return !tokens.empty() && tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size();
+}
+
+std::string unwrapped(const std::string& text) {
+  return is_wrapped(text) ? unwrapped(text.substr(1, text.size() - 2)) : text;
+}
+
 std::string multiplied(const std::vector<std::string>& factors) {
   std::vector<std::string> terms;
   for (const std::string& factor : factors)
-    if (factor != "1") terms.push_back(factor.find(' ') == std::string::npos ? factor : "(" + factor + ")");
-  return terms.empty() ? "1" : product(terms);
+    if (factor != "1")
+      terms.push_back(factor.find(' ') == std::string::npos || is_wrapped(factor) ? factor : "(" + factor + ")");
+  return terms.empty() ? "1" : terms.size() == 1 ? unwrapped(terms.front()) : product(terms);
 }
 
 /// Sizes without a value: smaller ones where there are several, which multiply.
@@ -62,7 +73,7 @@ void give_values(DraftModel& model) {
   for (DraftSize& size : model.sizes) {
     if (!size.value.empty()) continue;
     size.value = open == 1 ? "1048576" : open == 2 ? "2048" : open == 3 ? "512" : "64";
-    size.host_value = open == 1 ? "16384" : open == 2 ? "256" : open == 3 ? "128" : "32";
+    size.host_value = open == 1 ? "4096" : open == 2 ? "256" : open == 3 ? "128" : "32";
   }
 }
 
@@ -218,6 +229,10 @@ class DraftBuilder {
     std::size_t axes = 0;
     for (std::size_t i = 0; i < 3; ++i)
       if (axis(i).thread || axis(i).block_size) axes = i + 1;
+    if (axes == 0 && (!kernel_.launch_bounds.empty() || names_.words.contains("threadIdx"))) {
+      axes = 1;  // functions that the kernel calls ask for the thread
+      use_.axes[0].thread = true;
+    }
     if (axes == 0) {
       model_.block = {"1"};
       return;
@@ -364,6 +379,10 @@ class DraftBuilder {
     for (const int block : use.extent.blocks)
       if (const auto grid = grid_sizes_.find(static_cast<std::size_t>(block)); grid != grid_sizes_.end())
         shape.insert(shape.begin(), grid->second);
+    const bool starts =
+        type && is_integer(type->type) &&
+        (argument.name.find("ptr") != std::string::npos || argument.name.find("offsets") != std::string::npos);
+    if (starts && shape.size() == 1) shape.front() += " + 1";  // where each row begins, and where the last one ends
     const bool one = use.indexed && !use.beyond_first && !use.passed;
     const bool known = !shape.empty() || one;
     if (shape.empty()) shape = one ? std::vector<std::string>{"1"} : by_custom(argument.name);
@@ -395,7 +414,9 @@ class DraftBuilder {
     if (use_.shared_type.empty()) return;
     const auto type = types_.element_type(use_.shared_type);
     const std::size_t bytes = type ? size_of(type->type) * static_cast<std::size_t>(type->lanes) : 16;
-    model_.shared = fmt::format("{} * {}", multiplied(model_.block), bytes);
+    const std::string threads = multiplied(model_.block);
+    model_.shared =
+        fmt::format("{} * {}", threads.find(" // ") == std::string::npos ? threads : "(" + threads + ")", bytes);
   }
 
   /// A space needs a parameter.

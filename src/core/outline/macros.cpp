@@ -109,7 +109,7 @@ class NameReader {
           (before.is("*") || before.is("&")) && i > 1 && tokens[i - 2].is_word() &&
           (types_.element_type(tokens[i - 2].text) || tokens[i - 2].is("const") || tokens[i - 2].is("void"));
       if ((before.is_word() && !precedes_value(before.text)) || listed || pointer) declared_.insert(tokens[i].text);
-      if (before.is_word() && next_is("=") && !precedes_value(before.text)) remember_constant(tokens, i);
+      if ((before.is_word() || listed) && next_is("=") && !precedes_value(before.text)) remember_constant(tokens, i);
     }
     for (std::size_t i = 0; i < tokens.size(); ++i)
       if (tokens[i].is("enum")) declare_enumerators(tokens, i);
@@ -121,8 +121,12 @@ class NameReader {
       constant = constant || tokens[i].is("constexpr") || tokens[i].is("const");
     if (!constant) return;
     Tokens value;
-    for (std::size_t i = name + 2; i < tokens.size() && !tokens[i].is(";") && !tokens[i].is(","); ++i)
+    int depth = 0;
+    for (std::size_t i = name + 2; i < tokens.size() && !tokens[i].is(";"); ++i) {
+      depth += tokens[i].is("(") - tokens[i].is(")");
+      if (depth < 0 || (depth == 0 && tokens[i].is(","))) break;
       value.push_back(tokens[i]);
+    }
     found_.expressions.try_emplace(tokens[name].text, value);
   }
 
@@ -147,11 +151,11 @@ class NameReader {
       const bool known = defined_.contains(token.text);
       if (!known && (next_is("(") || declared_.contains(token.text))) continue;
       used_.insert(token.text);
-      // if constexpr (NAME), NAME ? a : b
-      const bool choice =
-          conditions ||
-          (before_is("(") && i > 1 && next_is(")") && (tokens[i - 2].is("if") || tokens[i - 2].is("constexpr"))) ||
-          next_is("?");
+      // if constexpr (NAME), NAME ? a : b, !NAME, NAME && a
+      const bool in_if =
+          before_is("(") && i > 1 && next_is(")") && (tokens[i - 2].is("if") || tokens[i - 2].is("constexpr"));
+      const bool logic = before_is("!") || before_is("&&") || before_is("||") || next_is("&&") || next_is("||");
+      const bool choice = conditions || in_if || logic || next_is("?");
       if (!choice) valued_.insert(token.text);
       if (!known && listed_.insert(token.text).second)
         found_.macros.push_back({token.text, OpenMacro::Kind::undefined, "", line > 0 ? line : token.line, false});

@@ -28,10 +28,21 @@ bool is_assignment(const Token& token) {
          !token.is(">=");
 }
 
+/// static_cast<int>(i) as (i): its brackets are no comparison.
+Tokens without_casts(const Tokens& body) {
+  Tokens rest;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const bool cast = body[i].text.ends_with("_cast") && i + 1 < body.size() && body[i + 1].is("<");
+    if (cast) i = closing(body, i + 1);
+    if (!cast) rest.push_back(body[i]);
+  }
+  return rest;
+}
+
 class BodyReader {
  public:
   BodyReader(const Tokens& body, const std::set<std::string>& sizes, const std::set<std::string>& pointers)
-      : body_(body), sizes_(sizes) {
+      : body_(without_casts(body)), sizes_(sizes) {
     for (const std::string& pointer : pointers) {
       aliases_[pointer] = pointer;
       found_.pointers[pointer];
@@ -341,7 +352,7 @@ class BodyReader {
 
   AxisUse& axis_use(int axis) { return found_.axes[static_cast<std::size_t>(axis)]; }
 
-  const Tokens& body_;
+  const Tokens body_;
   const std::set<std::string>& sizes_;
   std::map<std::string, std::vector<Tokens>> definitions_;
   std::map<std::string, std::set<std::string>> bounds_;
