@@ -48,7 +48,7 @@ std::vector<Tool> tools_for(const build::Artifact& artifact) {
     return tools;
   }
   return {{"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble=" + symbol}, {}},
-          {"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble"}, {}}};
+          {"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble", "--section=.text"}, {}}};
 }
 
 std::string path_of(const Tool& tool) {
