@@ -46,7 +46,9 @@ std::string outcome_text(const ConfigChange& change) {
   std::string text = fmt::format("{}: {} -> {}", space::shown_text(change.before->config),
                                  to_string(change.before->outcome), to_string(change.after->outcome));
   const std::string& message = change.after->message.empty() ? change.before->message : change.after->message;
-  return message.empty() ? text : text + ": " + message.substr(0, message.find('\n'));
+  // What stands in brackets or behind a semicolon are details.
+  const std::string gist = message.substr(0, std::min({message.find('\n'), message.find(" ("), message.find(';')}));
+  return gist.empty() ? text : text + ": " + gist;
 }
 
 /// Prints lines that wrap behind their labels.

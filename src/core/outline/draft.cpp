@@ -178,6 +178,11 @@ class DraftBuilder {
   }
 
   void classify_arguments() {
+    if (kernel_.arguments.empty())
+      throw Error(
+          ErrorKind::invalid_argument,
+          fmt::format("{}:{}: {} takes no arguments, and a spec needs one: its inputs and outputs are arguments",
+                      request_.source_path, kernel_.line, kernel_.name));
     for (const FunctionArgument& argument : kernel_.arguments) {
       const auto type = types_.element_type(argument.type);
       const bool known = type || (argument.pointers == 1 && argument.type != "void");

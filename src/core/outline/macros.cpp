@@ -117,7 +117,7 @@ class NameReader {
 
   void remember_constant(const Tokens& tokens, std::size_t name) {
     bool constant = false;
-    for (std::size_t i = name; i > 0 && !tokens[i].is(";") && !tokens[i].is("{") && !tokens[i].is("}"); --i)
+    for (std::size_t i = name; i-- > 0 && !tokens[i].is(";") && !tokens[i].is("{") && !tokens[i].is("}");)
       constant = constant || tokens[i].is("constexpr") || tokens[i].is("const");
     if (!constant) return;
     Tokens value;
