@@ -100,6 +100,23 @@ TEST_CASE("instructions come from a disassembler") {
   CHECK(has(broken.stderr_text, "cannot be read (objdump: broken"));
 }
 
+TEST_CASE("PTX comes from NVRTC, for the virtual architecture" * doctest::description("needs NVRTC")) {
+  const Cli cli;
+  const std::string spec = scale_spec(cli);
+  const CommandResult ptx =
+      cli.xtune({"show", spec, "--arch", "sm_90", "--config", "BLOCK=64,UNROLL=2", "--ptx", "--format", "json"});
+  if (ptx.exit_code == 4) {
+    MESSAGE("no NVRTC here");
+    return;
+  }
+  const json answer = parsed(ptx);
+  CHECK(has(answer["ptx"], ".target sm_90"));
+  CHECK(has(answer["ptx"], ".entry scale("));
+  CHECK(answer["resources"]["registers"].is_number());
+  CHECK(answer["resources"]["occupancy"] > 0);
+  CHECK(has(answer["profile"], "ncu --target-processes all --kernel-name-base mangled --kernel-name scale "));
+}
+
 TEST_CASE("what show refuses") {
   const Cli cli;
   const std::string spec = scale_spec(cli);
