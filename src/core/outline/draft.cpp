@@ -69,7 +69,7 @@ std::string multiplied(const std::vector<std::string>& factors) {
 /// Sizes without a value: smaller ones where there are several, which multiply.
 void give_values(DraftModel& model) {
   std::size_t open = 0;
-  for (const DraftSize& size : model.sizes) open += size.value.empty();
+  for (const DraftSize& size : model.sizes) open += size.value.empty() || size.name.starts_with("GRID_");
   for (DraftSize& size : model.sizes) {
     if (!size.value.empty()) continue;
     size.value = open == 1 ? "1048576" : open == 2 ? "2048" : open == 3 ? "512" : "64";

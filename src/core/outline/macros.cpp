@@ -60,8 +60,8 @@ class NameReader {
     for (const Directive& directive : source_.directives) {
       const std::string& name = directive.name;
       const Tokens tokens = tokens_of(directive.text);
-      if (name == "if" || name == "elif") use_tokens(tokens, true);
-      if (name == "pragma") use_tokens(tokens, false);
+      if (name == "if" || name == "elif") use_tokens(tokens, true, directive.line);
+      if (name == "pragma") use_tokens(tokens, false, directive.line);
       if (name == "define" && tokens.size() > 1)
         use_tokens(Tokens(tokens.begin() + 1, tokens.end()), false, directive.line);
       for (const Token& token : tokens)

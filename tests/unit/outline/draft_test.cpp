@@ -100,6 +100,7 @@ TEST_CASE("a block for each row, and rows that only the launch tells") {
       "  if (threadIdx.x == 0) y[blockIdx.x] = sum;\n}\n");
   CHECK(has(sum, "grid = [\"GRID_X\"]"));
   CHECK(has(sum, "block = [\"BLOCK\"]"));
+  CHECK(has(sum, "N = 2048"));  // beside 1024 rows
   CHECK(argument(sum, "x").find("shape = [\"GRID_X\", \"N\"]") != std::string::npos);
   CHECK(argument(sum, "y").find("shape = [\"GRID_X\"]") != std::string::npos);
 }

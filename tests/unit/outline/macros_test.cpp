@@ -32,6 +32,8 @@ TEST_CASE("names that nothing defines are parameters") {
   CHECK(names("#pragma unroll UNROLL\nint x;") == "UNROLL");
   CHECK(names("#if USE_SHARED\n#endif\n") == "USE_SHARED");
   CHECK(names("return BLOCK;") == "BLOCK");
+  CHECK(macros("int x;\n#pragma unroll UNROLL\n").at(0).line == 2);
+  CHECK(macros("int x;\n\n#if FAST\n#endif\n").at(0).line == 3);
 }
 
 TEST_CASE("what is declared, called, qualified or known is none") {
