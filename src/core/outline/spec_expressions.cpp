@@ -5,6 +5,12 @@
 
 namespace xtune::outline {
 
+namespace {
+
+constexpr std::size_t longest = 500;  ///< characters; a longer expression helps nobody
+
+}  // namespace
+
 std::optional<std::string> SpecExpressions::operand(const std::string& name, int depth) const {
   if (const auto known = names_.find(name); known != names_.end()) return known->second;
   const auto stands_for = expressions_.find(name);
@@ -35,7 +41,7 @@ std::optional<std::string> SpecExpressions::translate(const Tokens& tokens, int 
     } else if (token.is("(") || token.is(")")) {
       part = token.text;
     }
-    if (!part) return std::nullopt;
+    if (!part || text.size() > longest) return std::nullopt;
     text += *part;
   }
   return text;

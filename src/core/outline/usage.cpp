@@ -7,8 +7,6 @@ namespace xtune::outline {
 
 namespace {
 
-constexpr int deepest = 8;  ///< definitions that are followed behind each other
-
 int axis_of(const Token& token) { return token.text.size() == 1 ? token.text[0] - 'x' : -1; }
 
 /// a.x and a->x: no name of its own.
@@ -135,32 +133,32 @@ class BodyReader {
 
   void bound(const Tokens& names, const Tokens& limit) {
     std::set<std::string> sizes;
-    named_sizes(limit, sizes, 0);
+    std::set<std::string> seen;
+    named_sizes(limit, sizes, seen);
     if (sizes.empty()) return;
     for (const Token& token : names)
       if (token.is_word() && !sizes_.contains(token.text)) bounds_[token.text].insert(sizes.begin(), sizes.end());
   }
 
   /// The sizes in an expression and in the definitions of its names: packs = columns / 4.
-  void named_sizes(const Tokens& tokens, std::set<std::string>& sizes, int depth) const {
-    if (depth > deepest) return;
+  /// seen: the names whose definitions were followed.
+  void named_sizes(const Tokens& tokens, std::set<std::string>& sizes, std::set<std::string>& seen) const {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const Token& token = tokens[i];
       if (is_member(tokens, i)) continue;
       if (sizes_.contains(token.text)) sizes.insert(token.text);
       const auto defined = definitions_.find(token.text);
-      if (defined == definitions_.end()) continue;
-      for (const Tokens& value : defined->second)
-        if (!names(value, token.text)) named_sizes(value, sizes, depth + 1);
+      if (defined == definitions_.end() || !seen.insert(token.text).second) continue;
+      for (const Tokens& value : defined->second) named_sizes(value, sizes, seen);
     }
   }
 
-  static bool names(const Tokens& tokens, const std::string& word) {
-    return std::any_of(tokens.begin(), tokens.end(), [&](const Token& token) { return token.is(word); });
+  void add_extent(const Tokens& tokens, Extent& extent, const std::string& pointer) const {
+    std::set<std::string> seen;
+    add_extent(tokens, extent, pointer, seen);
   }
 
-  void add_extent(const Tokens& tokens, Extent& extent, const std::string& pointer, int depth = 0) const {
-    if (depth > deepest) return;
+  void add_extent(const Tokens& tokens, Extent& extent, const std::string& pointer, std::set<std::string>& seen) const {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const Token& token = tokens[i];
       if (!token.is_word() || is_member(tokens, i)) continue;
@@ -175,9 +173,8 @@ class BodyReader {
         if (!of_data(token.text)) continue;
       }
       const auto defined = definitions_.find(token.text);
-      if (defined == definitions_.end()) continue;
-      for (const Tokens& value : defined->second)
-        if (!names(value, token.text)) add_extent(value, extent, pointer, depth + 1);
+      if (defined == definitions_.end() || !seen.insert(token.text).second) continue;
+      for (const Tokens& value : defined->second) add_extent(value, extent, pointer, seen);
     }
   }
 

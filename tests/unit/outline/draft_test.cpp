@@ -204,3 +204,40 @@ TEST_CASE("every draft has a space") {
   CHECK(spec::make_space(kernel.spec, kernel.spec.cases.front(), {}).size() > 0);
   CHECK(has(kernel, "grid = [\"ceildiv(W, BX)\", \"ceildiv(H, BY)\"]"));
 }
+
+TEST_CASE("any text ends in a draft or an error") {
+  const std::string source =
+      "#ifndef B\n#define B 16\n#endif\nnamespace a { template <typename T, int V = (1 < 2)> __global__ void\n"
+      "__launch_bounds__(B * V) f(const T* __restrict__ x, float4* y, int n = 3) {\n"
+      "  extern __shared__ float s[];\n  T* p = x + n * (blockIdx.x * B + threadIdx.x);\n"
+      "  for (int i = threadIdx.x; i < n; i += B) y[i].x = p[i]; /* \\ */ } }\n";
+  const auto ends = [](const std::string& text) {
+    try {
+      return !outline::draft_spec({text, {}, "k.cu", "k.toml", ""}).text.empty();
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::invalid_argument;
+    }
+  };
+  for (std::size_t i = 0; i <= source.size(); ++i) {
+    CHECK(ends(source.substr(0, i)));
+    CHECK(ends(source.substr(i)));
+    std::string without = source;
+    CHECK(ends(without.erase(i, 1)));
+  }
+}
+
+TEST_CASE("definitions that name each other are followed once") {
+  std::string body, macros;
+  for (int i = 0; i < 60; ++i) {
+    body += "  int v" + std::to_string(i) + " = 0;\n";
+    macros += "#define M" + std::to_string(i) + " (";
+    for (int other = 0; other < 60; ++other) {
+      body += "  v" + std::to_string(i) + " += v" + std::to_string(other) + ";\n";
+      macros += "M" + std::to_string(other) + " * ";
+    }
+    macros += "2)\n";
+  }
+  const Drafted kernel = drafted(macros + "__global__ void __launch_bounds__(M0) f(float* x, int n) {\n" + body +
+                                 "  v59 = n;\n  x[v0] = 1;\n}\n");
+  CHECK(argument(kernel, "x").find("shape = [\"N\"]") != std::string::npos);
+}
