@@ -50,8 +50,13 @@ std::string product(const std::vector<std::string>& factors) { return fmt::forma
 
 /// One pair of brackets around all of it.
 bool is_wrapped(const std::string& text) {
-  const Tokens tokens = tokens_of(text);
-  return !tokens.empty() && tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size();
+  if (text.empty() || text.front() != '(') return false;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (depth == 0) return i + 1 == text.size();
+  }
+  return false;
 }
 
 std::string unwrapped(const std::string& text) {
@@ -251,7 +256,8 @@ class DraftBuilder {
     }
     model_.block_comment = "guess";
     if (axes > 1 || model_.block[0].find(' ') != std::string::npos)
-      model_.constraints.push_back(multiplied(model_.block) + " <= 1024");
+      model_.constraints.push_back((multiplied(model_.block).find("//") == std::string::npos ? "" : "1 <= ") +
+                                   multiplied(model_.block) + " <= 1024");
   }
 
   /// The first argument of __launch_bounds__, as one factor for each axis; empty: it does not tell.

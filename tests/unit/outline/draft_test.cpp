@@ -140,6 +140,13 @@ TEST_CASE("launch bounds give the block, through macros and constants") {
   CHECK(has(kernel, "constraints = [\"BX * BY <= 1024\"]"));
 }
 
+TEST_CASE("a block that divides may be empty, and a constraint says that it must not be") {
+  const Drafted kernel = drafted(
+      "constexpr int warps = TILE / 16;\n__global__ void __launch_bounds__(warps * 32) f(float* x, int n) {\n"
+      "  x[threadIdx.x] = n;\n}\n");
+  CHECK(has(kernel, "constraints = [\"1 <= (TILE // 16) * 32 <= 1024\"]"));
+}
+
 TEST_CASE("vectors, shared memory, strides, settings and flags") {
   const Drafted kernel = drafted(
       "__global__ void f(const float4* p, __half* h, int n, int lda, unsigned seed, bool fast, float eps, int) {\n"
