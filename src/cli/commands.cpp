@@ -49,6 +49,7 @@ const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
       {bad_arguments, "wrong arguments or spec"},
       {nothing_valid, "nothing valid was found"},
       {unavailable, "the device or backend is unavailable"},
+      {regressed, "an answer is slower than `diff --fail-if-slower` allows, or lost"},
       {interrupted, "interrupted, or out of the job's time; everything measured so far is kept"}};
   return meanings;
 }
@@ -91,6 +92,21 @@ target::TargetOptions CommonOptions::target_options(target::TargetNeed need) con
   options.arch = arch;
   options.need = need;
   return options;
+}
+
+double share_of(const std::string& option, const std::string& text) {
+  double share = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+  const std::string rest(end, text.data() + text.size());
+  if (rest == "%") share /= 100;
+  if (error != std::errc() || !(rest.empty() || rest == "%") || !(share >= 0) || !(share <= 100))
+    throw Error(ErrorKind::invalid_argument,
+                option + " '" + base::printable(text, 80) + "': write a share, for example 5% or 0.05");
+  if (rest.empty() && share >= 1)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} {}: write {}% for {} per cent, or {}% for {} times the best", option, text, text, text,
+                            share * 100, 1 + share));
+  return share;
 }
 
 CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words) {

@@ -22,7 +22,15 @@
 
 namespace xtune::cli {
 
-enum ExitCode { done = 0, own_failure = 1, bad_arguments = 2, nothing_valid = 3, unavailable = 4, interrupted = 130 };
+enum ExitCode {
+  done = 0,
+  own_failure = 1,
+  bad_arguments = 2,
+  nothing_valid = 3,
+  unavailable = 4,
+  regressed = 5,
+  interrupted = 130
+};
 int exit_code_of(ErrorKind kind) noexcept;
 /// Each code with its meaning, for help, the manual and docs/command-line.md.
 const std::vector<std::pair<int, std::string>>& exit_code_meanings();
@@ -127,6 +135,10 @@ struct Place {
   std::uint64_t line = 0, column = 0;
 };
 Place place_in(const std::string& message);
+
+/// "5%" or "0.05" as 0.05; at most 100. A bare number of at least 1 is nearly always meant as per cent, and is refused
+/// like any other mistake: Error(invalid_argument) that names the option.
+double share_of(const std::string& option, const std::string& text);
 
 /// What an option of this kind must be; else the message says what is expected.
 CLI::Validator one_of(std::vector<std::string> words);

@@ -1,7 +1,6 @@
 // xtune cover: the fewest configurations that serve all cases of a spec nearly as well as each case's own best.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -31,22 +30,6 @@ struct CoverOptions {
   std::string within = "5%";
   bool stored = false;
 };
-
-/// "5%" or "0.05", as 1.05. A bare number of at least 1 is nearly always meant as per cent: which, the user says.
-double limit_of(const std::string& text) {
-  double share = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
-  const std::string rest(end, text.data() + text.size());
-  if (rest == "%") share /= 100;
-  if (error != std::errc() || !(rest.empty() || rest == "%") || !(share >= 0) || !(share <= 100))
-    throw Error(ErrorKind::invalid_argument,
-                "--within '" + base::printable(text, 80) + "': write a share, for example 5% or 0.05");
-  if (rest.empty() && share >= 1)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("--within {}: write {}% for {} per cent, or {}% for {} times the best", text, text, text,
-                            share * 100, 1 + share));
-  return 1 + share;
-}
 
 /// The measured configurations of each case, and how their times compare with the case's best.
 struct Matrix {
@@ -270,7 +253,7 @@ void print_text(const spec::Spec& spec, const Matrix& matrix, const dispatch::Co
 }
 
 int show(const CoverOptions& options) {
-  const double limit = limit_of(options.within);
+  const double limit = 1 + share_of("--within", options.within);
   // Before the device is asked for: that may make the folder of the default store.
   store::require_store(options.common.store_path());
   const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);

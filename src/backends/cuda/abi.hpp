@@ -191,6 +191,8 @@ enum nvrtcResult : int {
   CALL(nvrtcGetProgramLogSize, nvrtcResult, (nvrtcProgram, std::size_t * bytes))                    \
   CALL(nvrtcGetProgramLog, nvrtcResult, (nvrtcProgram, char* log))                                  \
   CALL(nvrtcGetLoweredName, nvrtcResult, (nvrtcProgram, const char* expression, const char** name)) \
+  CALL(nvrtcGetPTXSize, nvrtcResult, (nvrtcProgram, std::size_t * bytes))                           \
+  CALL(nvrtcGetPTX, nvrtcResult, (nvrtcProgram, char* text))                                        \
   CALL(nvrtcGetCUBINSize, nvrtcResult, (nvrtcProgram, std::size_t * bytes))                         \
   CALL(nvrtcGetCUBIN, nvrtcResult, (nvrtcProgram, char* code))                                      \
   CALL(nvrtcGetNumSupportedArchs, nvrtcResult, (int* count))                                        \

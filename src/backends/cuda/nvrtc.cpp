@@ -134,6 +134,10 @@ gpu::CompilerApi compiler_api(const Nvrtc& nvrtc) {
     return n->nvrtcGetCUBINSize(handle, size);
   };
   api.code = [n](gpu::CompilerApi::Program handle, char* code) -> int { return n->nvrtcGetCUBIN(handle, code); };
+  api.assembly_size = [n](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
+    return n->nvrtcGetPTXSize(handle, size);
+  };
+  api.assembly = [n](gpu::CompilerApi::Program handle, char* text) -> int { return n->nvrtcGetPTX(handle, text); };
   api.describe = [n](int status) { return std::string(n->nvrtcGetErrorString(static_cast<nvrtcResult>(status))); };
   return api;
 }

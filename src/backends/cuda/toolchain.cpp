@@ -31,6 +31,13 @@ int capability(const std::string& arch) noexcept {
   return at == arch.size() ? number : 0;
 }
 
+/// compute_90a: no hardware, and what is made is PTX.
+bool is_virtual(const std::string& arch) noexcept { return arch.starts_with("compute_"); }
+
+std::string real_arch(const std::string& arch) {
+  return is_virtual(arch) ? "sm_" + arch.substr(std::string("compute_").size()) : arch;
+}
+
 std::pair<int, int> release(const Nvrtc& nvrtc) {
   int major = 0, minor = 0;
   nvrtc.nvrtcVersion(&major, &minor);
@@ -62,10 +69,10 @@ class NvrtcToolchain final : public build::Toolchain {
   std::string default_arch() override { return "sm_90"; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    check_arch(request.arch);
+    check_arch(real_arch(request.arch));
     build::Artifact artifact;
     artifact.arch = request.arch;
-    artifact.format = "cubin";
+    artifact.format = is_virtual(request.arch) ? "ptx" : "cubin";
     try {
       gpu::CompiledProgram program = compile_source(request);
       artifact.entry_symbol = std::move(program.entry_symbol);
@@ -77,6 +84,7 @@ class NvrtcToolchain final : public build::Toolchain {
       explain(failure);
       throw;
     }
+    if (is_virtual(request.arch)) return artifact;
     artifact.usage = gpu::parse_ptxas_log(artifact.log, artifact.entry_symbol);
     artifact.usage.warp_size = 32;
     if (artifact.usage.registers) artifact.usage.max_threads_per_block = threads_that_fit(*artifact.usage.registers);
@@ -106,11 +114,22 @@ class NvrtcToolchain final : public build::Toolchain {
                                                       version_, arch, fmt::join(supported_, ", sm_")));
   }
 
+  /// The calls that fetch what is made for this architecture.
+  gpu::CompilerApi api_for(const std::string& arch) const {
+    gpu::CompilerApi api = dialect_.api;
+    if (!is_virtual(arch)) return api;
+    if (!api.assembly) throw Error(ErrorKind::unsupported, dialect_.name + " does not give PTX; backend cuda does");
+    api.code_size = api.assembly_size;
+    api.code = api.assembly;
+    return api;
+  }
+
   gpu::CompiledProgram compile_source(const build::CompileRequest& request) {
+    const gpu::CompilerApi api = api_for(request.arch);
     const std::vector<std::string> options = options_for(request);
     const build::SplitSource split = build::split_source(request);
     const auto compiled = [&](const std::string& source, const std::vector<std::string>& with) {
-      return gpu::compile_program(dialect_.api, request, source, with);
+      return gpu::compile_program(api, request, source, with);
     };
     if (const auto headers = precompiled_.use(request, split, options)) {
       try {
@@ -132,7 +151,8 @@ class NvrtcToolchain final : public build::Toolchain {
   }
 
   std::vector<std::string> options_for(const build::CompileRequest& request) const {
-    std::vector<std::string> options{"--gpu-architecture=" + request.arch, "--ptxas-options=-v"};
+    std::vector<std::string> options{"--gpu-architecture=" + request.arch};
+    if (!is_virtual(request.arch)) options.emplace_back("--ptxas-options=-v");
     // What comes from NVRTC's own cache comes without ptxas' report, and its compile time is no compile time.
     if (has_cache_) options.emplace_back("--no-cache");
     for (const std::string& define : dialect_.defines) options.push_back("-D" + define);

@@ -25,6 +25,9 @@ struct CompilerApi {
       lowered_name;  ///< the name lives as the program
   std::function<int(Program, std::size_t* size)> code_size;
   std::function<int(Program, char* code)> code;
+  /// The same as text for a virtual architecture (PTX). Empty: there is none.
+  std::function<int(Program, std::size_t* size)> assembly_size;
+  std::function<int(Program, char* text)> assembly;
   std::function<std::string(int)> describe;  ///< "NVRTC_ERROR_COMPILATION"
   int out_of_memory = -1;                    ///< what the calls answer then; -1: they do not tell
 };

@@ -61,13 +61,6 @@ class Scanner : SourceCursor {
     }
   }
 
-  std::size_t line() {
-    const auto at = [&](std::size_t place) { return source_.begin() + static_cast<std::ptrdiff_t>(place); };
-    line_ += static_cast<std::size_t>(std::count(at(counted_), at(at_), '\n'));
-    counted_ = at_;
-    return line_;
-  }
-
   /// At a quote or a bracket.
   std::optional<IncludeDirective> header_name() {
     const char close = peek() == '"' ? '"' : '>';
@@ -78,26 +71,6 @@ class Scanner : SourceCursor {
     if (peek() != close || file.empty()) return std::nullopt;
     ++at_;
     return IncludeDirective{std::move(file), close == '"'};
-  }
-
-  /// Stays where it is.
-  std::string rest_of_line() {
-    const std::size_t begin = at_;
-    std::string text;
-    while (!at_end() && peek() != '\n') {
-      if (skip_splice()) continue;
-      if (peek() == '"' || peek() == '\'') {
-        const std::size_t literal = at_;
-        skip_quoted(peek());
-        text += source_.substr(literal, at_ - literal);
-      } else if (skip_comment()) {
-        text += ' ';
-      } else {
-        text += source_[at_++];
-      }
-    }
-    at_ = begin;
-    return text;
   }
 
   /// __has_include("name"), __has_embed(<name>): what the source becomes depends on whether it is there.
@@ -214,9 +187,8 @@ class Scanner : SourceCursor {
   }
 
   SourceScan found_;
-  std::string literals_;                ///< those right before this place
-  int conditions_ = 0;                  ///< #if and the like that are open
-  std::size_t line_ = 1, counted_ = 0;  ///< the line of this place, from which it is counted on
+  std::string literals_;  ///< those right before this place
+  int conditions_ = 0;    ///< #if and the like that are open
 };
 
 }  // namespace

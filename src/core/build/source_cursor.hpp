@@ -87,9 +87,40 @@ class SourceCursor {
     at_ = end == std::string_view::npos ? source_.size() : end + close.size();
   }
 
+  /// The line of this place, from 1.
+  std::size_t line() {
+    const auto at = [&](std::size_t place) { return source_.begin() + static_cast<std::ptrdiff_t>(place); };
+    line_ += static_cast<std::size_t>(std::count(at(counted_), at(at_), '\n'));
+    counted_ = at_;
+    return line_;
+  }
+
+  /// What follows on this line, spliced and without comments. Stays where it is.
+  std::string rest_of_line() {
+    const std::size_t begin = at_;
+    std::string text;
+    while (!at_end() && peek() != '\n') {
+      if (skip_splice()) continue;
+      if (peek() == '"' || peek() == '\'') {
+        const std::size_t literal = at_;
+        skip_quoted(peek());
+        text += source_.substr(literal, at_ - literal);
+      } else if (skip_comment()) {
+        text += ' ';
+      } else {
+        text += source_[at_++];
+      }
+    }
+    at_ = begin;
+    return text;
+  }
+
  protected:
   std::string_view source_;
   std::size_t at_ = 0;
+
+ private:
+  std::size_t line_ = 1, counted_ = 0;  ///< the line of a place, and that place: the next is counted from there
 };
 
 }  // namespace xtune::build

@@ -150,7 +150,8 @@ TEST_CASE("nvrtc: what is wrong with a configuration, in the compiler's words") 
 
 TEST_CASE("nvrtc: an unknown architecture is the request's fault") {
   for_each_toolchain([](Toolchain& toolchain) {
-    for (const char* arch : {"gfx90a", "sm_9000", "sm_1", "sm_", "sm_90x", "sm_90aa", "compute_90", "", "sm_90 -O"}) {
+    for (const char* arch :
+         {"gfx90a", "sm_9000", "sm_1", "sm_", "sm_90x", "sm_90aa", "compute_1", "compute_", "", "sm_90 -O"}) {
       CAPTURE(arch);
       try {
         toolchain.compile(request_for(arch, "plain"));
@@ -158,6 +159,21 @@ TEST_CASE("nvrtc: an unknown architecture is the request's fault") {
       } catch (const Error& error) {
         CHECK(error.kind() == ErrorKind::unsupported);
       }
+    }
+  });
+}
+
+TEST_CASE("nvrtc: a virtual architecture gives PTX") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    try {
+      const Artifact ptx = toolchain.compile(request_for("compute_90", "plain"));
+      CHECK(ptx.format == "ptx");
+      CHECK(has(ptx.image, ".target sm_90"));
+      CHECK(has(ptx.image, ptx.entry_symbol + "("));
+      CHECK_FALSE(ptx.usage.registers);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::unsupported);
+      CHECK(has(error.what(), "does not give PTX"));
     }
   });
 }

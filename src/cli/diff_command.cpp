@@ -1,0 +1,234 @@
+// xtune diff: two stores, results, devices or versions compared.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/gzip.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "core/record/record_log.hpp"
+#include "core/store/measurements.hpp"
+#include "report/comparison_text.hpp"
+
+namespace xtune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DiffOptions {
+  std::string before, after, devices;
+  std::vector<std::string> kernels, defines;
+  std::string arch, noise = "5%", fail_if_slower, format = "text";
+  std::size_t rows = 5;
+};
+
+/// Keeps the records that groups point into.
+struct Side {
+  std::vector<record::Record> records;
+  std::vector<report::ComparedGroup> groups;
+};
+
+store::WinnerFilter filter_of(const DiffOptions& options) {
+  store::WinnerFilter filter;
+  if (!options.arch.empty()) filter.archs = {options.arch};
+  filter.kernels = options.kernels;
+  CommonOptions common;
+  common.defines = options.defines;
+  for (const auto& [name, value] : common.spec_options("").defines) filter.problem[name] = value;
+  return filter;
+}
+
+std::vector<record::Record> records_of_store(const std::string& path, const store::WinnerFilter& filter) {
+  std::vector<std::string> warnings;
+  std::vector<record::Record> records;
+  for (store::StoredMeasurements& part : store::measurements_of(path, filter, warnings))
+    std::move(part.records.begin(), part.records.end(), std::back_inserter(records));
+  tell_warnings(warnings);
+  return records;
+}
+
+std::vector<record::Record> records_of_file(const std::string& path, const store::WinnerFilter& filter) {
+  std::string text;
+  try {
+    text = base::read_file_gunzipped(path);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::invalid_argument, error.what());
+  }
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  std::vector<record::Record> records;
+  if (!json.is_discarded() && !(json.is_object() && json.contains("xtune_records"))) {
+    records = report::records_of_result(json, path);
+  } else {
+    record::RecordSet set = record::parse_records(base::printable(path), text);
+    tell_warnings(set.warnings);
+    records = std::move(set.records);
+  }
+  const auto has = [](const std::vector<std::string>& list, const std::string& word) {
+    return list.empty() || std::find(list.begin(), list.end(), word) != list.end();
+  };
+  std::erase_if(records, [&](const record::Record& record) {
+    return !has(filter.kernels, record.kernel) || !has(filter.archs, record.device.arch) ||
+           !filter.takes(record.problem);
+  });
+  return records;
+}
+
+Side side_of(const std::string& path, const store::WinnerFilter& filter) {
+  std::error_code ignored;
+  const bool is_store = fs::is_directory(path, ignored);
+  Side side;
+  side.records = is_store ? records_of_store(path, filter) : records_of_file(path, filter);
+  if (side.records.empty())
+    throw Error(ErrorKind::nothing_valid, base::printable(path) + ": it has no records of what is asked for");
+  side.groups = report::compared_groups(side.records, is_store ? fs::path(path) : fs::path());
+  return side;
+}
+
+/// Of each group the version that was measured last.
+std::vector<report::ComparedGroup> newest(const std::vector<report::ComparedGroup>& groups) {
+  std::vector<report::ComparedGroup> list;
+  for (const report::ComparedGroup& group : groups) list.push_back(report::versions_of(group).back());
+  return list;
+}
+
+report::Comparisons compare_versions(const Side& side, double noise) {
+  report::Comparisons all;
+  for (const report::ComparedGroup& group : side.groups) {
+    std::vector<report::ComparedGroup> versions = report::versions_of(group);
+    if (versions.size() > 1)
+      all.cases.push_back(report::compare(versions[versions.size() - 2], versions.back(), noise));
+    else
+      all.only_after.push_back(versions.back());
+  }
+  if (all.cases.empty())
+    throw Error(ErrorKind::nothing_valid,
+                "every problem was measured with one version of source, compiler and driver; name a second store or "
+                "result to compare with, or two devices with --devices");
+  return all;
+}
+
+/// Groups of the device whose name, architecture or backend has this text in it.
+std::vector<report::ComparedGroup> of_device(const Side& side, const std::string& word) {
+  std::vector<report::ComparedGroup> list;
+  std::vector<std::string> known;
+  for (const report::ComparedGroup& group : newest(side.groups)) {
+    const std::string device = fmt::format("{} {} {}", group.device.name, group.device.arch, group.device.backend);
+    base::add_once(known, fmt::format("{} ({})", group.device.name, group.device.arch));
+    if (base::lower_case(device).find(base::lower_case(word)) != std::string::npos) list.push_back(group);
+  }
+  if (list.empty())
+    throw Error(ErrorKind::invalid_argument, fmt::format("--devices: no record is of a device '{}'; there are {}",
+                                                         base::printable(word, 80), fmt::join(known, ", ")));
+  return list;
+}
+
+report::Comparisons compare_devices(const Side& side, const std::string& devices, double noise) {
+  const std::vector<std::string> words = base::split(devices, ',');
+  if (words.size() != 2 || words[0].empty() || words[1].empty())
+    throw Error(ErrorKind::invalid_argument, "--devices '" + base::printable(devices, 80) +
+                                                 "': write parts of two devices' names or architectures: H100,H200");
+  return report::compare_all(of_device(side, words[0]), of_device(side, words[1]), noise);
+}
+
+/// Whether an answer became slower than allowed, or was lost.
+bool is_worse(const report::CaseComparison& pair, double share) {
+  if (pair.ratio.change == report::Change::lost) return true;
+  return pair.ratio.change == report::Change::slower && pair.ratio.value > 1 + share;
+}
+
+int print(const report::Comparisons& comparisons, const DiffOptions& options) {
+  const double share = options.fail_if_slower.empty() ? 0 : share_of("--fail-if-slower", options.fail_if_slower);
+  const auto worse = std::count_if(comparisons.cases.begin(), comparisons.cases.end(),
+                                   [&](const auto& pair) { return is_worse(pair, share); });
+  const bool fails = !options.fail_if_slower.empty() && worse > 0;
+  if (options.format == "csv") {
+    print_csv(report::comparison_rows(comparisons));
+  } else if (options.format == "json") {
+    nlohmann::ordered_json json = report::comparison_json(comparisons, options.rows);
+    json["noise"] = share_of("--noise", options.noise);
+    json["failed"] = fails;
+    print_json(json);
+  } else {
+    print_out("{}", report::comparison_text(comparisons, options.rows, terminal_width(STDOUT_FILENO)));
+  }
+  if (fails)
+    tell("{} slower by more than {}, or lost (--fail-if-slower)\n",
+         counted(static_cast<std::uint64_t>(worse), "answer"), options.fail_if_slower);
+  return fails ? regressed : done;
+}
+
+int diff(const DiffOptions& options) {
+  const double noise = share_of("--noise", options.noise);
+  if (!options.fail_if_slower.empty()) share_of("--fail-if-slower", options.fail_if_slower);
+  if (!options.devices.empty() && !options.after.empty())
+    throw Error(ErrorKind::invalid_argument, "--devices compares two devices of one store: remove the second path");
+  const store::WinnerFilter filter = filter_of(options);
+  const Side before = side_of(options.before, filter);
+  if (options.after.empty())
+    return print(
+        options.devices.empty() ? compare_versions(before, noise) : compare_devices(before, options.devices, noise),
+        options);
+  const Side after = side_of(options.after, filter);
+  const report::Comparisons comparisons = report::compare_all(newest(before.groups), newest(after.groups), noise);
+  if (comparisons.cases.empty())
+    throw Error(ErrorKind::nothing_valid,
+                "the two have no problem of a kernel in common; `xtune store ls` lists what "
+                "a store has");
+  return print(comparisons, options);
+}
+
+}  // namespace
+
+void add_diff_command(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("diff", "Compare two stores, results, devices or versions: faster, slower, why");
+  add_example(*command,
+              "xtune diff baseline.json now.json --fail-if-slower 5%\n  xtune diff ~/.cache/xtune --devices H100,H200");
+  static DiffOptions options;
+  command
+      ->add_option("before", options.before,
+                   "The directory of a store, a record file (.jsonl), or what `run --format json` printed")
+      ->type_name("STORE|FILE")
+      ->required();
+  command
+      ->add_option("after", options.after,
+                   "What to compare with it; without it, the last two versions of source and compiler in the first")
+      ->type_name("STORE|FILE");
+  command
+      ->add_option("--devices", options.devices, "Compare two devices of one store by parts of their names: H100,H200")
+      ->type_name("A,B")
+      ->group(option_group::device);
+  command->add_option("--arch", options.arch, "Compare only records of this architecture")
+      ->type_name("ARCH")
+      ->group(option_group::device);
+  command->add_option("--kernel", options.kernels, "Compare only this kernel; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+  command->add_option("-D", options.defines, "Compare only problems of this size")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+  command->add_option("--noise", options.noise, "Count a difference up to this share as noise: 5% or 0.05")
+      ->type_name("SHARE")
+      ->capture_default_str()
+      ->group(option_group::search);
+  command
+      ->add_option("--fail-if-slower", options.fail_if_slower,
+                   "Exit with code 5 if an answer is lost, or slower by more than this share and beyond the noise")
+      ->type_name("SHARE")
+      ->group(option_group::search);
+  command->add_option("--rows", options.rows, "List this many configurations of each problem")
+      ->check(whole_number(0))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::output);
+  add_format_option(*command, options.format, "Print text, or only JSON or CSV on standard output", true);
+  command->callback([&context] { context.exit_code = diff(options); });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,108 @@
+// xtune init: a first spec for a kernel, from its source.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "core/outline/draft.hpp"
+
+namespace xtune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct InitOptions {
+  std::string source, entry, output, format = "text";
+  bool force = false;
+};
+
+std::string read_source(const std::string& path) {
+  try {
+    return base::read_file(path);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::invalid_argument, error.what());
+  }
+}
+
+/// The path of a file as seen from the folder of another one.
+std::string relative_to(const fs::path& file, const fs::path& other) {
+  const fs::path folder = fs::absolute(other).parent_path();
+  const fs::path relative = fs::absolute(file).lexically_normal().lexically_relative(folder.lexically_normal());
+  return relative.empty() ? fs::absolute(file).string() : relative.string();
+}
+
+/// Why xtune would not read the draft; empty: it does.
+std::string objection(const std::string& text, const fs::path& path) {
+  try {
+    spec::parse_spec(text, path.filename().string(), fs::absolute(path).parent_path());
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+int init(const InitOptions& options) {
+  const bool to_stdout = options.output == "-";
+  if (to_stdout && options.format == "json")
+    throw Error(ErrorKind::invalid_argument, "-o - prints the spec, and --format json prints JSON: choose one of them");
+  const fs::path path = options.output.empty() || to_stdout ? fs::path(options.source).replace_extension(".toml")
+                                                            : fs::path(options.output);
+  std::error_code ignored;
+  if (!to_stdout && !options.force && fs::exists(path, ignored))
+    throw Error(ErrorKind::invalid_argument,
+                base::printable(path.string()) + ": the file exists; --force replaces it, -o names another");
+  outline::DraftRequest request;
+  request.source = read_source(options.source);
+  request.headers = outline::header_texts(options.source, request.source);
+  request.source_path = relative_to(options.source, path);
+  request.spec_path = to_stdout ? path.filename().string() : path.string();
+  request.entry = options.entry;
+  const outline::Draft draft = outline::draft_spec(request);
+  const std::string wrong = objection(draft.text, path);
+  if (to_stdout)
+    print_out("{}", draft.text);
+  else
+    base::write_output_file(path, draft.text);
+  if (!wrong.empty()) tell("warning: the draft needs a change before it can be used: {}\n", wrong);
+  if (options.format == "json")
+    print_json(nlohmann::ordered_json{{"spec", path.string()},
+                                      {"kernel", draft.kernel},
+                                      {"entry", draft.entry},
+                                      {"parameters", draft.parameters},
+                                      {"guesses", draft.guesses},
+                                      {"valid", wrong.empty()}});
+  else if (!to_stdout)
+    print_out(
+        "{}: a draft for {} with {}; lines to look at: {} (\"guess\")\n  `xtune check {}` checks it, `xtune run {}` "
+        "tunes it\n",
+        path.string(), draft.entry, counted(draft.parameters.size(), "parameter"), draft.guesses.size(), path.string(),
+        path.string());
+  return done;
+}
+
+}  // namespace
+
+void add_init_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("init", "Write a first spec for a kernel, from its source");
+  add_example(*command, "xtune init row_sum.cu && xtune run row_sum.toml");
+  static InitOptions options;
+  command->add_option("source", options.source, "Source file with a __global__ function")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--entry", options.entry, "Choose a kernel of the source; default: the only one")
+      ->type_name("NAME")
+      ->group(option_group::problem);
+  command
+      ->add_option("-o,--output", options.output,
+                   "Write to this file, or to standard output for -; default: the source's name with .toml")
+      ->type_name("FILE")
+      ->group(option_group::output);
+  command->add_flag("--force", options.force, "Replace an existing file")->group(option_group::output);
+  add_format_option(*command, options.format);
+  command->callback([&context] { context.exit_code = init(options); });
+}
+
+}  // namespace xtune::cli

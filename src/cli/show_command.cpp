@@ -1,0 +1,347 @@
+// xtune show: one configuration's source, macros, resources and code, and how to profile it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <atomic>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/chosen_store.hpp"
+#include "base/files.hpp"
+#include "base/shell_words.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/disassembly.hpp"
+#include "cli/stored_answers.hpp"
+#include "core/build/cache.hpp"
+#include "core/device/backend_facts.hpp"
+#include "core/model/work.hpp"
+#include "core/run/compile_sweep.hpp"
+#include "core/run/job.hpp"
+#include "report/run_report.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct ShowOptions {
+  CommonOptions common;
+  std::string path, config;
+  bool best = false, ptx = false, isa = false, no_source = false;
+};
+
+/// One configuration of one case.
+struct Shown {
+  Bindings problem, config;
+  std::optional<record::LookupResult> found;  ///< where the store chose it
+  build::CompileRequest request;
+  run::SweptConfig swept;
+  build::Artifact artifact;
+  std::optional<model::Estimate> resident;  ///< how many blocks fit a compute unit
+  std::string code_name, code;              ///< "source", "ptx", "isa"; empty: none is asked for
+  std::string profile;                      ///< a command line; empty: no profiler is known
+};
+
+/// "A=1,B=2" as words of -D.
+void pin(const std::string& config, CommonOptions& common) {
+  if (config.empty()) return;
+  for (const std::string& word : base::split(config, ',')) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(ErrorKind::invalid_argument,
+                  "--config '" + base::printable(config, 200) +
+                      "': write NAME=value for each parameter, for example BLOCK=64,UNROLL=4");
+    common.defines.push_back(word);
+  }
+}
+
+class ShowRun {
+ public:
+  ShowRun(const ShowOptions& options, const target::Target& target, const spec::Spec& spec, base::EventLoop& loop,
+          ipc::CompileService& compiler, const std::atomic<bool>& stop)
+      : options_(options), target_(target), spec_(spec), loop_(loop), compiler_(compiler), stop_(stop) {
+    if (base::cache_disabled()) scratch_.emplace();
+  }
+
+  /// Throws Error(nothing_valid) where the store has no answer or the configuration does not compile.
+  Shown show(const Bindings& problem) {
+    const space::Space space = spec::make_space(spec_, problem, device::device_facts(target_.device));
+    const resolve::CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch,
+                                              target_.backend.toolchain, false);
+    Shown shown;
+    shown.problem = problem;
+    const std::uint64_t index = chosen(space, problem, shown);
+    shown.config = resolver.config_bindings(space.at(index));
+    shown.request = resolver.compile_request(space.at(index));
+    compile(space, resolver, index, shown);
+    shown.resident = residency(shown);
+    shown.profile = profile_command(shown);
+    add_code(resolver, shown);
+    return shown;
+  }
+
+ private:
+  std::uint64_t chosen(const space::Space& space, const Bindings& problem, Shown& shown) {
+    if (space.size() == 1 && !options_.best) return 0;
+    if (!options_.config.empty()) throw Error(ErrorKind::invalid_argument, unpinned(space));
+    if (!stored_) stored_.emplace(spec_, options_.common, target_);
+    record::SpecFit fit(spec_, problem, target_.device, target_.arch, target_.backend.toolchain);
+    shown.found = stored_->look_up(problem, fit);
+    const auto index = shown.found->record ? space.index_of(shown.found->record->config) : std::nullopt;
+    if (!index)
+      throw Error(ErrorKind::nothing_valid,
+                  "the store has no configuration for this problem on this device: `xtune run` finds one, and --config "
+                  "A=1,B=2 shows any other");
+    return *index;
+  }
+
+  std::string unpinned(const space::Space& space) const {
+    std::vector<std::string> names;
+    for (const space::Parameter& parameter : space.parameters())
+      if (parameter.values.size() > 1) names.push_back(parameter.name);
+    return fmt::format("--config leaves {} configurations: name {} as well", space.size(), fmt::join(names, ", "));
+  }
+
+  std::filesystem::path store() const { return scratch_ ? scratch_->path() : options_.common.store_path(); }
+
+  void compile(const space::Space& space, const resolve::CandidateResolver& resolver, std::uint64_t index,
+               Shown& shown) {
+    run::CompileSweep sweep(spec_, space, resolver, target_.backend.name, store(), loop_, compiler_);
+    shown.swept = sweep.compile({index}, [this] { return stop_.load(); }).front();
+    if (!shown.swept.done) throw Error(ErrorKind::interrupted, "interrupted");
+    if (shown.swept.outcome != Outcome::ok)
+      throw Error(ErrorKind::nothing_valid, fmt::format("{}: {}: {}", report::config_text(spec_, shown.config),
+                                                        to_string(shown.swept.outcome), shown.swept.message));
+    shown.artifact = build::ArtifactCache(store()).read(shown.swept.key);
+  }
+
+  std::optional<model::Estimate> residency(const Shown& shown) const {
+    const device::Launch& launch = shown.swept.launch;
+    if (target_.backend.name == "host" || !shown.swept.usage.registers) return std::nullopt;
+    model::Work work;
+    work.blocks = static_cast<double>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+    work.threads = static_cast<double>(launch.block[0]) * launch.block[1] * launch.block[2];
+    work.registers = *shown.swept.usage.registers;
+    work.shared_bytes = static_cast<double>(shown.swept.usage.static_shared_bytes.value_or(0) + launch.shared_bytes);
+    try {
+      const device::DeviceModel device = device::device_model(target_.device);
+      if (model::misfit(work, device)) return std::nullopt;
+      return model::estimate(work, device);
+    } catch (const Error&) {  // a device that the table does not have
+      return std::nullopt;
+    }
+  }
+
+  /// A run of this one configuration that reads and keeps nothing, under a profiler.
+  std::string profile_command(const Shown& shown) const {
+    std::vector<std::string> words{"env", "XTUNE_DISABLE_CACHE=1"};
+    const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+    const bool nvidia = target_.device.vendor == "nvidia";
+    if (nvidia)
+      // The first launch checks the result.
+      add({"ncu", "--target-processes", "all", "--kernel-name-base", "mangled", "--kernel-name",
+           shown.artifact.entry_symbol, "--launch-skip", "1", "--launch-count", "1", "--set", "full", "-o",
+           spec_.kernel.name});
+    else if (target_.backend.name == "hip")
+      add({"rocprofv3", "--kernel-trace", "--stats", "--kernel-include-regex", shown.artifact.entry_symbol, "-d",
+           spec_.kernel.name, "--"});
+    else if (target_.backend.name == "host")
+      add({"perf", "record", "-g", "-o", spec_.kernel.name + ".perf", "--"});
+    else
+      return {};
+    add({"xtune", "run", options_.path, "--backend", target_.backend.name, "--quiet"});
+    if (!options_.common.arch.empty()) add({"--arch", options_.common.arch});
+    if (options_.common.device != "all") add({"--device", options_.common.device});
+    for (const Bindings* const bindings : {&shown.problem, &shown.config})
+      for (const auto& [name, value] : *bindings) add({"-D", name + "=" + to_text(value)});
+    return base::command_line(words);
+  }
+
+  void add_code(const resolve::CandidateResolver& resolver, Shown& shown) {
+    if (options_.ptx) {
+      shown.code_name = "ptx";
+      shown.code = ptx(resolver, shown);
+    } else if (options_.isa) {
+      shown.code_name = "isa";
+      shown.code = disassemble(shown.artifact, build::ArtifactCache(store()).image_path(shown.artifact));
+    } else if (!options_.no_source) {
+      shown.code_name = "source";
+      for (const auto& [name, value] : shown.request.defines) shown.code += "#define " + name + " " + value + "\n";
+      shown.code += shown.request.source;
+    }
+  }
+
+  /// The compiler gives PTX where it compiles for the virtual architecture.
+  std::string ptx(const resolve::CandidateResolver& resolver, const Shown& shown) {
+    if (shown.artifact.format != "cubin")
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--ptx: PTX is made for NVIDIA GPUs, and this is {}; --isa prints its instructions",
+                              target_.arch));
+    build::CompileRequest request = shown.request;
+    request.arch = "compute_" + request.arch.substr(std::string("sm_").size());
+    const std::string key = resolver.artifact_key(request);
+    std::optional<ipc::CompileAnswer> answer;
+    compiler_.compile({target_.backend.name, store(), key, std::move(request)}, spec_.kernel.compile_timeout_s,
+                      [&](const ipc::CompileAnswer& given) { answer = given; });
+    while (!answer && !stop_)
+      if (!loop_.run_once() && !answer) throw Error(ErrorKind::io, "the compile worker ended without an answer");
+    if (!answer) throw Error(ErrorKind::interrupted, "interrupted");
+    if (answer->outcome != Outcome::ok) throw Error(ErrorKind::nothing_valid, "--ptx: " + answer->message);
+    std::string text = build::ArtifactCache(store()).read(key).image;
+    text.resize(std::min(text.size(), text.find('\0')));
+    return text;
+  }
+
+  const ShowOptions& options_;
+  const target::Target& target_;
+  const spec::Spec& spec_;
+  base::EventLoop& loop_;
+  ipc::CompileService& compiler_;
+  const std::atomic<bool>& stop_;
+  std::optional<StoredAnswers> stored_;
+  std::optional<base::TemporaryDirectory> scratch_;
+};
+
+template <class T>
+nlohmann::ordered_json optional_json(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json shown_json(const spec::Spec& spec, const target::Target& target, const Shown& shown) {
+  const build::ResourceUsage& usage = shown.swept.usage;
+  const device::Launch& launch = shown.swept.launch;
+  nlohmann::ordered_json json{{"kernel", spec.kernel.name},
+                              {"problem", report::bindings_json(shown.problem)},
+                              {"config", report::bindings_json(shown.config)},
+                              {"backend", target.backend.name},
+                              {"arch", target.arch},
+                              {"entry", shown.request.entry},
+                              {"symbol", shown.artifact.entry_symbol}};
+  json["match"] =
+      shown.found ? nlohmann::ordered_json(record::to_string(shown.found->match)) : nlohmann::ordered_json();
+  json["best"] = nullptr;
+  if (shown.found && shown.found->record) json["best"] = report::measured_json(spec, *shown.found->record);
+  json["macros"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : shown.request.defines) json["macros"][name] = value;
+  json["options"] = shown.request.options;
+  json["launch"] = {{"grid", launch.grid}, {"block", launch.block}, {"shared_bytes", launch.shared_bytes}};
+  json["resources"] = {{"registers", optional_json(usage.registers)},
+                       {"spilled_bytes", optional_json(usage.spilled_bytes)},
+                       {"static_shared_bytes", optional_json(usage.static_shared_bytes)},
+                       {"max_threads_per_block", optional_json(usage.max_threads_per_block)}};
+  json["resources"]["blocks_per_compute_unit"] = nullptr;
+  json["resources"]["occupancy"] = nullptr;
+  if (shown.resident) {
+    json["resources"]["blocks_per_compute_unit"] = shown.resident->blocks_per_unit;
+    json["resources"]["occupancy"] = shown.resident->occupancy;
+    json["resources"]["limited_by"] = shown.resident->residency;
+  }
+  json["artifact"] = {{"key", shown.artifact.key}, {"format", shown.artifact.format}};
+  if (!shown.code_name.empty()) json[shown.code_name] = shown.code;
+  json["profile"] = shown.profile.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(shown.profile);
+  return json;
+}
+
+std::string shape_text(const std::array<std::uint32_t, 3>& shape) {
+  return fmt::format("{}", fmt::join(shape.begin(), shape.begin() + (shape[2] > 1 ? 3 : shape[1] > 1 ? 2 : 1), " x "));
+}
+
+std::string resources_text(const Shown& shown) {
+  const build::ResourceUsage& usage = shown.swept.usage;
+  std::vector<std::string> parts;
+  if (usage.registers) parts.push_back(fmt::format("{} registers", *usage.registers));
+  if (usage.spilled_bytes) parts.push_back(fmt::format("{} bytes spilled", *usage.spilled_bytes));
+  if (usage.static_shared_bytes)
+    parts.push_back(fmt::format("{} bytes of static shared memory", *usage.static_shared_bytes));
+  if (parts.empty()) parts.emplace_back("the compiler reports none");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The code first: what follows it is what a terminal still shows.
+void print_text(const spec::Spec& spec, const target::Target& target, const Shown& shown) {
+  if (!shown.code.empty()) print_out("{}{}\n", shown.code, shown.code.ends_with('\n') ? "" : "\n");
+  if (!shown.problem.empty()) print_out("problem:    {}\n", space::shown_text(shown.problem));
+  print_out("config:     {}\n", report::config_text(spec, shown.config));
+  if (shown.found && shown.found->record)
+    print_out("            {} on {} ({})\n",
+              base::human_time_ms(measure::statistic(shown.found->record->time_ms, spec.measure.statistic)),
+              shown.found->record->device.name, record::to_string(shown.found->match));
+  print_out("compiled:   {} for {} ({})\n", shown.request.entry, target.arch, target.backend.name);
+  if (!shown.request.options.empty()) print_out("options:    {}\n", base::command_line(shown.request.options));
+  const device::Launch& launch = shown.swept.launch;
+  print_out("launch:     grid {}, block {}, {} bytes of dynamic shared memory\n", shape_text(launch.grid),
+            shape_text(launch.block), launch.shared_bytes);
+  print_out("resources:  {}\n", resources_text(shown));
+  if (shown.resident)
+    print_out("occupancy:  {:.0f} %: {} on a compute unit, limited by {}\n", 100 * shown.resident->occupancy,
+              counted(static_cast<std::uint64_t>(shown.resident->blocks_per_unit), "block"), shown.resident->residency);
+  if (!shown.profile.empty()) print_out("profile:\n  {}\n", shown.profile);
+}
+
+void require_kernel(const std::string& path, const spec::Spec& spec) {
+  const char* const why = spec.process        ? "the spec tunes a program; `xtune run --dry-run` prints its commands"
+                          : spec.replays()    ? "the spec is a replay, without a kernel to compile"
+                          : spec.space_only() ? "the spec describes only a space, without a kernel to compile"
+                                              : nullptr;
+  if (why) throw Error(ErrorKind::invalid_argument, path + ": " + why);
+}
+
+int show(ShowOptions options) {
+  pin(options.config, options.common);
+  require_kernel(options.path, read_spec(options.path, options.common, ""));
+  const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
+  const spec::Spec spec = load_spec_for(options.path, options.common, target);
+  base::EventLoop loop;
+  std::atomic<bool> stop{false};
+  const auto ask_to_stop = [&stop] { stop = true; };
+  const base::EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
+  base::remove_abandoned_temporaries();
+  run::JobWorkers workers(loop, 1);
+  ShowRun run(options, target, spec, loop, workers.compiler(), stop);
+  std::vector<nlohmann::ordered_json> answers;
+  for (const Bindings& problem : spec.cases) {
+    const Shown shown = run.show(problem);
+    if (options.common.json())
+      answers.push_back(shown_json(spec, target, shown));
+    else
+      print_text(spec, target, shown);
+  }
+  if (options.common.json()) print_json(answers);
+  return done;
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("show", "Show one configuration: source, macros, resources, code, and how to profile it");
+  add_example(
+      *command,
+      "xtune show configs/gemm.toml\n  xtune show row_sum.toml --config BLOCK=128,UNROLL=8 --arch sm_90a --ptx");
+  static ShowOptions options;
+  add_spec_argument(*command, options.path);
+  CLI::Option* const config =
+      command->add_option("--config", options.config, "Show this configuration: BLOCK=64,UNROLL=4")
+          ->type_name("NAME=VALUE,...")
+          ->group(option_group::problem);
+  command
+      ->add_flag("--best", options.best,
+                 "Show the store's best configuration; the default where --config, -D and --filter leave several")
+      ->excludes(config)
+      ->group(option_group::problem);
+  CLI::Option* const ptx =
+      command->add_flag("--ptx", options.ptx, "Print PTX in place of the source")->group(option_group::output);
+  CLI::Option* const isa =
+      command->add_flag("--isa", options.isa, "Print the instructions in place of the source, by a disassembler")
+          ->excludes(ptx)
+          ->group(option_group::output);
+  command->add_flag("--no-source", options.no_source, "Print no code")
+      ->excludes(ptx)
+      ->excludes(isa)
+      ->group(option_group::output);
+  add_common_options(*command, options.common);
+  add_store_option(*command, options.common.store);
+  command->callback([&context] { context.exit_code = show(options); });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,100 @@
+// xtune diff over stores, files, versions and devices.
+#include <doctest/doctest.h>
+
+#include "base/files.hpp"
+#include "cli/cli.hpp"
+
+using namespace xtune::base;
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+/// A result as `run --format json` prints it.
+std::string result_file(const Cli& cli, const std::string& name, double time_ms) {
+  const json config{{"BLOCK", 16}};
+  const json measured{{"config", config}, {"time_ms", time_ms}, {"interval_ms", {time_ms * 0.99, time_ms * 1.01}}};
+  return cli.write(name, json{{"kernel", "k"},
+                              {"problem", {{"N", 4}}},
+                              {"device", {{"name", "D"}, {"backend", "host"}, {"arch", "x86_64"}}},
+                              {"trace", {{{"config", config}, {"outcome", "ok"}, {"time_ms", time_ms}}}},
+                              {"top", {measured}},
+                              {"best", measured}}
+                             .dump());
+}
+
+}  // namespace
+
+TEST_CASE("results as gates: the exit code tells a slower answer") {
+  const Cli cli;
+  const std::string a = result_file(cli, "a.json", 1), b = result_file(cli, "b.json", 1.3);
+  const CommandResult plain = cli.xtune({"diff", a, b});
+  CHECK(plain.exit_code == 0);
+  CHECK(has(plain.stdout_text, "answer, after / before: 1.300 (1.274 .. 1.326), slower\n"));
+  CHECK(cli.xtune({"diff", a, b, "--fail-if-slower", "50%"}).exit_code == 0);
+  const CommandResult fails = cli.xtune({"diff", a, b, "--fail-if-slower", "5%", "--format", "json"});
+  CHECK(fails.exit_code == 5);
+  CHECK(parsed(fails)["failed"] == true);
+  CHECK(parsed(fails)["summary"]["slower"] == 1);
+  CHECK(cli.xtune({"diff", b, a, "--fail-if-slower", "0%"}).exit_code == 0);
+  CHECK(cli.xtune({"diff", a, b, "--fail-if-slower", "0%", "--noise", "40%"}).exit_code == 0);
+  const CommandResult csv = cli.xtune({"diff", a, b, "--format", "csv"});
+  CHECK(csv.stdout_text.find("kernel,problem.N,device_before,device_after,change,ratio") == 0);
+}
+
+TEST_CASE("a store's versions: a changed source is named, and a result that became wrong is found") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  const std::string store = cli.path("cache");
+  parsed(cli.run(spec, {"--quiet"}));
+  const CommandResult one = cli.xtune({"diff", store});
+  CHECK(one.exit_code == 3);
+  CHECK(has(one.stderr_text, "one version of source, compiler and driver"));
+  const std::string source = base::read_file(cli.path("copy.cu"));
+  cli.write("copy.cu", "// another line\n" + source.substr(0, source.find("y[i] = x[i]")) +
+                           "y[i] = x[i] + (blockDim.x == 64 ? 1 : 0);\n}\n");
+  parsed(cli.run(spec, {"--quiet"}));
+  const json answer = parsed(cli.xtune({"diff", store, "--noise", "1000%", "--format", "json"}));
+  REQUIRE(answer["cases"].size() == 1);
+  const json& pair = answer["cases"][0];
+  CHECK(pair["differences"] == json{"source copy.cu: changed"});
+  CHECK(pair["configurations"]["both"] == 2);
+  REQUIRE(pair["outcomes"].size() == 1);
+  CHECK(pair["outcomes"][0]["config"] == json{{"VARIANT", 2}});
+  CHECK(pair["outcomes"][0]["before"] == "ok");
+  CHECK(pair["outcomes"][0]["after"] == "wrong_result");
+  // The newest version of a store is what another one is compared with.
+  const json same = parsed(cli.xtune({"diff", store, store, "--format", "json"}));
+  CHECK(same["cases"][0]["answer"]["ratio"] == 1.0);
+  CHECK(same["cases"][0]["differences"] == json::array());
+}
+
+TEST_CASE("two devices of one store") {
+  const Cli cli;
+  const json run = parsed(cli.run(cli.copy_spec("[1]"), {"--quiet"}));
+  const std::string name = run["device"]["name"];
+  const json answer =
+      parsed(cli.xtune({"diff", cli.path("cache"), "--devices", name + "," + name, "--format", "json"}));
+  CHECK(answer["summary"]["same"] == 1);
+  const CommandResult unknown = cli.xtune({"diff", cli.path("cache"), "--devices", "H100," + name});
+  CHECK(unknown.exit_code == 2);
+  CHECK(has(unknown.stderr_text, "no record is of a device 'H100'; there are " + name));
+  CHECK(cli.xtune({"diff", cli.path("cache"), "--devices", "H100"}).exit_code == 2);
+  CHECK(cli.xtune({"diff", cli.path("cache"), cli.path("cache"), "--devices", "a,b"}).exit_code == 2);
+}
+
+TEST_CASE("what diff refuses") {
+  const Cli cli;
+  const std::string a = result_file(cli, "a.json", 1);
+  CHECK(cli.xtune({"diff", a, cli.path("nowhere.json")}).exit_code == 2);
+  const CommandResult other = cli.xtune({"diff", a, cli.write("c.json", "{\"kernel\": \"k\"}")});
+  CHECK(other.exit_code == 2);
+  CHECK(has(other.stderr_text, "c.json: no result of `xtune run --format json`"));
+  CHECK(cli.xtune({"diff", a, cli.write("d.txt", "neither\n")}).exit_code == 3);
+  CHECK(cli.xtune({"diff", a, a, "--kernel", "other"}).exit_code == 3);
+  CHECK(cli.xtune({"diff", a, a, "-D", "N=5"}).exit_code == 3);
+  CHECK(cli.xtune({"diff", a, a, "-D", "N=4"}).exit_code == 0);
+  CHECK(has(cli.xtune({"diff", a, a, "--fail-if-slower", "5"}).stderr_text, "--fail-if-slower 5: write 5%"));
+  CHECK(cli.xtune({"diff", a, a, "--noise", "much"}).exit_code == 2);
+}

@@ -1,0 +1,84 @@
+// xtune init: drafts that check and run as they are.
+#include <doctest/doctest.h>
+
+#include "cli/cli.hpp"
+
+using namespace xtune::base;
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+std::string text_of_file(const std::string& path) { return base::read_file(path); }
+
+const char* const saxpy =
+    "#ifndef BLOCK\n#define BLOCK 64\n#endif\n"
+    "extern \"C\" __global__ void saxpy(const float* x, float* y, float a, int n) {\n"
+    "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n  if (i < n) y[i] = a * x[i];\n}\n";
+
+}  // namespace
+
+TEST_CASE("a drafted spec checks and runs at once") {
+  const Cli cli;
+  const json answer = parsed(cli.xtune({"init", cli.write("saxpy.cu", saxpy), "--format", "json"}));
+  CHECK(answer["spec"] == cli.path("saxpy.toml"));
+  CHECK(answer["kernel"] == "saxpy");
+  CHECK(answer["parameters"] == json{"BLOCK"});
+  CHECK(answer["valid"] == true);
+  CHECK(answer["guesses"].size() >= 3);
+  CHECK(has(text_of_file(cli.path("saxpy.toml")), "source = \"saxpy.cu\""));
+  const CommandResult checked = cli.xtune({"check", cli.path("saxpy.toml")});
+  CHECK(checked.exit_code == 0);
+  CHECK_FALSE(has(checked.stderr_text, "warning"));
+  const json tuned = parsed(cli.run(cli.path("saxpy.toml"), {"--quiet", "-D", "N=256", "-D", "BLOCK=16"}));
+  CHECK(tuned["counts"] == json{{"ok", 1}});
+}
+
+TEST_CASE("headers of the user count, and templates are drafted too") {
+  const Cli cli;
+  cli.write("own.cuh", "#pragma once\n#define LANES 32\nusing Input = float;\n");
+  cli.write("k.cu",
+            "#include \"own.cuh\"\ntemplate <int Threads>\n__global__ void k(const Input* x, Input* y, int n) {\n"
+            "  const int i = blockIdx.x * Threads + threadIdx.x;\n  if (i < n) y[i] = x[i] + LANES;\n}\n");
+  const CommandResult drafted = cli.xtune({"init", cli.path("k.cu"), "-o", cli.path("sub.toml")});
+  CHECK(drafted.exit_code == 0);
+  CHECK(has(drafted.stdout_text, "k<{THREADS}>"));
+  const std::string spec = text_of_file(cli.path("sub.toml"));
+  CHECK(has(spec, "dtype = \"f32\""));
+  CHECK_FALSE(has(spec, "LANES"));
+  CHECK(parsed(cli.run(cli.path("sub.toml"), {"--quiet", "-D", "N=256", "-D", "THREADS=64"}))["counts"] ==
+        json{{"ok", 1}});
+}
+
+TEST_CASE("a file that exists is kept without --force, and - is standard output") {
+  const Cli cli;
+  const std::string source = cli.write("saxpy.cu", saxpy), spec = cli.write("saxpy.toml", "mine");
+  const CommandResult kept = cli.xtune({"init", source});
+  CHECK(kept.exit_code == 2);
+  CHECK(has(kept.stderr_text, "saxpy.toml: the file exists; --force replaces it"));
+  CHECK(text_of_file(spec) == "mine");
+  const CommandResult printed = cli.xtune({"init", source, "-o", "-"});
+  CHECK(printed.exit_code == 0);
+  CHECK(has(printed.stdout_text, "[kernel]\nname = \"saxpy\""));
+  CHECK(text_of_file(spec) == "mine");
+  CHECK(cli.xtune({"init", source, "--force"}).exit_code == 0);
+  CHECK(has(text_of_file(spec), "name = \"saxpy\""));
+  CHECK(cli.xtune({"init", source, "-o", "-", "--format", "json"}).exit_code == 2);
+}
+
+TEST_CASE("sources without a kernel, with several, or that are not there are bad arguments") {
+  const Cli cli;
+  const CommandResult several =
+      cli.xtune({"init", cli.write("two.cu", "__global__ void a(int n) {}\n__global__ void b(int n) {}\n")});
+  CHECK(several.exit_code == 2);
+  CHECK(has(several.stderr_text, "two.cu: several kernels were found: a (line 1), b (line 2)"));
+  CHECK_FALSE(fs::exists(cli.path("two.toml")));
+  CHECK(cli.xtune({"init", cli.path("two.cu"), "--entry", "b"}).exit_code == 0);
+  CHECK(cli.xtune({"init", cli.write("none.cu", "int main() {}\n")}).exit_code == 2);
+  const CommandResult missing = cli.xtune({"init", cli.path("nowhere.cu"), "--format", "json"});
+  CHECK(missing.exit_code == 2);
+  CHECK(parsed(missing)["error"]["kind"] == "invalid_argument");
+  const CommandResult help = cli.xtune({"init", "--help"});
+  CHECK(has(help.stdout_text, "Write a first spec for a kernel"));
+}

@@ -1,0 +1,250 @@
+// Whole drafts: what they say, and that they are specs.
+#include "core/outline/draft.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.hpp"
+#include "core/spec/spec.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+struct Drafted {
+  outline::Draft draft;
+  spec::Spec spec;
+};
+
+/// The draft of a source, read as a spec.
+Drafted drafted(const std::string& source, const std::string& entry = "") {
+  const base::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "k.cu") << source;
+  outline::DraftRequest request{source, {}, "k.cu", "k.toml", entry};
+  outline::Draft draft = outline::draft_spec(request);
+  INFO(draft.text);
+  spec::Spec spec = spec::parse_spec(draft.text, "k.toml", folder.path());
+  return {std::move(draft), std::move(spec)};
+}
+
+std::string refused(const std::string& source, const std::string& entry = "") {
+  try {
+    drafted(source, entry);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool has(const Drafted& drafted, const std::string& text) {
+  INFO(drafted.draft.text);
+  return drafted.draft.text.find(text) != std::string::npos;
+}
+
+std::string argument(const Drafted& drafted, const std::string& name) {
+  const std::string& text = drafted.draft.text;
+  const std::size_t begin = text.find("name = \"" + name + "\"");
+  return begin == std::string::npos ? "" : text.substr(begin, text.find("\n\n", begin) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("one dimension: size, roles, grid and block follow from the index") {
+  const Drafted scale = drafted(
+      "extern \"C\" __global__ void scale(const float* x, float* y, float alpha, int n) {\n"
+      "  int i = blockIdx.x * BLOCK + threadIdx.x;\n  if (i < n) y[i] = alpha * x[i];\n}\n");
+  CHECK(has(scale, "entry = \"scale\""));
+  CHECK(has(scale, "BLOCK = [64, 128, 256]  # guess: line 2 uses it"));
+  CHECK(has(scale, "grid = [\"ceildiv(N, BLOCK)\"]"));
+  CHECK(has(scale, "block = [\"BLOCK\"]"));
+  CHECK(argument(scale, "x").find("role") == std::string::npos);
+  CHECK(argument(scale, "y").find("role = \"out\"") != std::string::npos);
+  CHECK(argument(scale, "n").find("value = \"N\"") != std::string::npos);
+  CHECK(argument(scale, "alpha").find("value = 1.0") != std::string::npos);
+  CHECK(scale.draft.parameters == std::vector<std::string>{"BLOCK"});
+  CHECK(scale.draft.guesses.size() >= 5);
+}
+
+TEST_CASE("what is added to is inout, and so is what is passed on") {
+  const Drafted sum = drafted(
+      "__device__ void add(float*, int);\n__global__ void k(float* a, float* b, unsigned* c, float* d, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
+      "  a[i] += 1;\n  add(b, i);\n  atomicAdd(&c[i], 1u);\n  d[0] = 1;\n}\n");
+  for (const char* name : {"a", "b", "c"}) CHECK(argument(sum, name).find("role = \"inout\"") != std::string::npos);
+  CHECK(argument(sum, "d").find("shape = [\"1\"]") != std::string::npos);
+  CHECK(has(sum, "THREADS = { values = [64, 128, 256], compile_time = false }"));
+  CHECK(has(sum, "grid = [\"ceildiv(N, THREADS)\"]"));
+}
+
+TEST_CASE("two dimensions: each axis is limited by its own size") {
+  const Drafted product = drafted(
+      "__global__ void mm(const double* a, const double* b, double* c, int m, int n, int k) {\n"
+      "  const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);\n"
+      "  const int row = blockIdx.y * blockDim.y + threadIdx.y;\n  if (row >= m || column >= n) return;\n"
+      "  double sum = 0;\n  for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + column];\n"
+      "  c[row * n + column] = sum;\n}\n");
+  CHECK(has(product, "grid = [\"ceildiv(N, THREADS_X)\", \"ceildiv(M, THREADS_Y)\"]"));
+  CHECK(argument(product, "a").find("shape = [\"M\", \"K\"]") != std::string::npos);
+  CHECK(argument(product, "b").find("shape = [\"N\", \"K\"]") != std::string::npos);
+  CHECK(argument(product, "c").find("shape = [\"M\", \"N\"]") != std::string::npos);
+  CHECK(has(product, "THREADS_X * THREADS_Y <= 1024"));
+}
+
+TEST_CASE("a block for each row, and rows that only the launch tells") {
+  const Drafted sum = drafted(
+      "__global__ void row_sum(const float* x, float* y, int n) {\n  float sum = 0;\n"
+      "  for (int i = threadIdx.x; i < n; i += BLOCK) sum += x[blockIdx.x * n + i];\n"
+      "  if (threadIdx.x == 0) y[blockIdx.x] = sum;\n}\n");
+  CHECK(has(sum, "grid = [\"GRID_X\"]"));
+  CHECK(has(sum, "block = [\"BLOCK\"]"));
+  CHECK(has(sum, "N = 2048"));  // beside 1024 rows
+  CHECK(argument(sum, "x").find("shape = [\"GRID_X\", \"N\"]") != std::string::npos);
+  CHECK(argument(sum, "y").find("shape = [\"GRID_X\"]") != std::string::npos);
+}
+
+TEST_CASE("pointers into arguments count as these arguments") {
+  const Drafted norm = drafted(
+      "__global__ void norm(const float* x, float* y, int rows, int cols) {\n  int row = blockIdx.x;\n"
+      "  if (row >= rows) return;\n  const float* in = x + row * cols;\n  float* out = y + row * cols;\n"
+      "  for (int i = threadIdx.x; i < cols; i += blockDim.x) out[i] = in[i];\n}\n");
+  CHECK(argument(norm, "x").find("shape = [\"ROWS\", \"COLS\"]") != std::string::npos);
+  CHECK(argument(norm, "y").find("role = \"out\"") != std::string::npos);
+  CHECK(has(norm, "grid = [\"ROWS\"]"));
+}
+
+TEST_CASE("template parameters become parameters, types become part of the problem") {
+  const Drafted kernel = drafted(
+      "namespace a {\ntemplate <typename T, int Threads, int Vec = 4, bool Fast = false, Mode M = Mode::one>\n"
+      "__global__ void f(const T* x, T* y, int n) {\n  int i = blockIdx.x * Threads + threadIdx.x;\n"
+      "  if (i < n) y[i] = x[i];\n}\n}\n");
+  CHECK(has(kernel, "entry = \"a::f<{T}, {THREADS}, {VEC}, {FAST}, static_cast<Mode>({M_VALUE})>\""));
+  CHECK(has(kernel, "T = \"float\""));
+  CHECK(has(kernel, "THREADS = [64, 128, 256]"));
+  CHECK(has(kernel, "VEC = [1, 2, 4, 8, 16]  # 4 by default"));
+  CHECK(has(kernel, "FAST = [0, 1]"));
+  CHECK(has(kernel, "block = [\"THREADS\"]"));
+  CHECK(kernel.spec.kernel.name == "f");
+  CHECK(has(drafted("template <typename... Ts> __global__ void f(int n) {}"), "guess: entry lacks"));
+}
+
+TEST_CASE("launch bounds give the block, through macros and constants") {
+  const Drafted kernel = drafted(
+      "#define THREAD_COUNT (BX * BY)\nconstexpr int each = 2, tile = BX * each;\n"
+      "__global__ void __launch_bounds__(THREAD_COUNT) f(float* x, int n) {\n"
+      "  int i = blockIdx.x * tile + threadIdx.x;\n  if (i < n) x[i] = 0;\n}\n");
+  CHECK(has(kernel, "block = [\"(BX * BY)\"]"));
+  CHECK(has(kernel, "grid = [\"ceildiv(N, BX * 2)\"]"));
+  CHECK(has(kernel, "constraints = [\"BX * BY <= 1024\"]"));
+}
+
+TEST_CASE("a block that divides may be empty, and a constraint says that it must not be") {
+  const Drafted kernel = drafted(
+      "constexpr int warps = TILE / 16;\n__global__ void __launch_bounds__(warps * 32) f(float* x, int n) {\n"
+      "  x[threadIdx.x] = n;\n}\n");
+  CHECK(has(kernel, "constraints = [\"1 <= (TILE // 16) * 32 <= 1024\"]"));
+}
+
+TEST_CASE("vectors, shared memory, strides, settings and flags") {
+  const Drafted kernel = drafted(
+      "__global__ void f(const float4* p, __half* h, int n, int lda, unsigned seed, bool fast, float eps, int) {\n"
+      "  extern __shared__ float4 tile[];\n  int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+      "  if (i < n) h[i] = p[i].x;\n}\n");
+  CHECK(argument(kernel, "p").find("shape = [\"N\", \"4\"]") != std::string::npos);
+  CHECK(argument(kernel, "h").find("dtype = \"f16\"") != std::string::npos);
+  CHECK(has(kernel, "shared = \"BLOCK * 16\""));
+  CHECK(argument(kernel, "lda").find("value = \"N\"") != std::string::npos);
+  CHECK(argument(kernel, "seed").find("value = 0") != std::string::npos);
+  CHECK(argument(kernel, "fast").find("value = \"false\"") != std::string::npos);
+  CHECK(argument(kernel, "eps").find("value = 1e-5") != std::string::npos);
+  CHECK(argument(kernel, "argument_8").find("value = 0") != std::string::npos);
+}
+
+TEST_CASE("an index that data decides is marked") {
+  const Drafted kernel = drafted(
+      "__global__ void gather(const int* index, const float* x, float* y, int n) {\n"
+      "  int i = blockIdx.x * BLOCK + threadIdx.x;\n  if (i < n) y[i] = x[index[i]];\n}\n");
+  CHECK(argument(kernel, "x").find("other arguments hold its index") != std::string::npos);
+  CHECK(argument(kernel, "y").find("other arguments") == std::string::npos);
+}
+
+TEST_CASE("names of the spec never meet those of the source") {
+  // ROWS is a macro, so the size of the argument needs another name; N is a template parameter and a macro of it.
+  const Drafted kernel = drafted(
+      "template <int N> __global__ void f(float* x, int rows) {\n  x[blockIdx.x * ROWS + threadIdx.x] = N + "
+      "rows;\n}\n");
+  CHECK(has(kernel, "ROWS_SIZE ="));
+  CHECK(has(kernel, "entry = \"f<{N_VALUE}>\""));
+}
+
+TEST_CASE("plain definitions are offered, and kernels without parameters stay specs") {
+  CHECK(has(drafted("#define TILE 16\n__global__ void f(float* x, int n) { x[threadIdx.x * TILE] = n; }"),
+            "# TILE = [4, 8, 16, 32, 64]  # to tune it, put #ifndef TILE and #endif around its #define on line 1"));
+  CHECK(has(drafted("__global__ void f(float* x) { x[0] = 1; }"), "VARIANT = { values = [1], compile_time = false }"));
+}
+
+TEST_CASE("what cannot be drafted is refused with its place") {
+  CHECK(refused("int main() {}") == "k.cu: no __global__ function with a body was found");
+  const std::string two = "__global__ void first(int n) {}\n__global__ void second(int n) {}\n";
+  CHECK(refused(two) == "k.cu: several kernels were found: first (line 1), second (line 2); --entry NAME chooses one");
+  CHECK(refused(two, "secnd").find("(did you mean 'second'?)") != std::string::npos);
+  CHECK(drafted(two, "second").spec.kernel.name == "second");
+  CHECK(drafted("namespace a { __global__ void f(int n) {} }\nnamespace b { __global__ void f(int n) {} }", "b::f")
+            .draft.entry == "b::f");
+  CHECK(refused("__global__ void f() {}").find("k.cu:1: f takes no arguments") == 0);
+  CHECK(refused("\n__global__ void f(Params p) {}").find("k.cu:2: argument 'p' of f has type 'Params'") == 0);
+  CHECK(refused("__global__ void f(float** x) {}").find("has type 'float**'") != std::string::npos);
+  CHECK(refused("__global__ void f(const int& n) {}").find("has type 'int&'") != std::string::npos);
+  CHECK(refused("__global__ void f(float4 v) {}").find("has type 'float4'") != std::string::npos);
+  // A pointer to a structure is bytes.
+  CHECK(argument(drafted("__global__ void f(const Body* b, int n) { }"), "b").find("dtype = \"u8\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("every draft has a space") {
+  const Drafted kernel = drafted(
+      "__global__ void __launch_bounds__(BX * BY) f(float* x, int w, int h) {\n"
+      "  int c = blockIdx.x * BX + threadIdx.x, r = blockIdx.y * BY + threadIdx.y;\n  if (c < w && r < h) x[r * w + c] "
+      "= 0;\n}\n");
+  CHECK(spec::make_space(kernel.spec, kernel.spec.cases.front(), {}).size() > 0);
+  CHECK(has(kernel, "grid = [\"ceildiv(W, BX)\", \"ceildiv(H, BY)\"]"));
+}
+
+TEST_CASE("any text ends in a draft or an error") {
+  const std::string source =
+      "#ifndef B\n#define B 16\n#endif\nnamespace a { template <typename T, int V = (1 < 2)> __global__ void\n"
+      "__launch_bounds__(B * V) f(const T* __restrict__ x, float4* y, int n = 3) {\n"
+      "  extern __shared__ float s[];\n  T* p = x + n * (blockIdx.x * B + threadIdx.x);\n"
+      "  for (int i = threadIdx.x; i < n; i += B) y[i].x = p[i]; /* \\ */ } }\n";
+  const auto ends = [](const std::string& text) {
+    try {
+      return !outline::draft_spec({text, {}, "k.cu", "k.toml", ""}).text.empty();
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::invalid_argument;
+    }
+  };
+  for (std::size_t i = 0; i <= source.size(); ++i) {
+    CHECK(ends(source.substr(0, i)));
+    CHECK(ends(source.substr(i)));
+    std::string without = source;
+    CHECK(ends(without.erase(i, 1)));
+  }
+}
+
+TEST_CASE("definitions that name each other are followed once") {
+  std::string body, macros;
+  for (int i = 0; i < 60; ++i) {
+    body += "  int v" + std::to_string(i) + " = 0;\n";
+    macros += "#define M" + std::to_string(i) + " (";
+    for (int other = 0; other < 60; ++other) {
+      body += "  v" + std::to_string(i) + " += v" + std::to_string(other) + ";\n";
+      macros += "M" + std::to_string(other) + " * ";
+    }
+    macros += "2)\n";
+  }
+  const Drafted kernel = drafted(macros + "__global__ void __launch_bounds__(M0) f(float* x, int n) {\n" + body +
+                                 "  v59 = n;\n  x[v0] = 1;\n}\n");
+  CHECK(argument(kernel, "x").find("shape = [\"N\"]") != std::string::npos);
+}

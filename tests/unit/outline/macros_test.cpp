@@ -1,0 +1,115 @@
+// Which macros are parameters, and the values that are tried for them.
+#include "core/outline/macros.hpp"
+
+#include <doctest/doctest.h>
+
+#include "core/outline/value_ranges.hpp"
+
+using namespace xtune;
+using outline::OpenMacro;
+
+namespace {
+
+std::vector<OpenMacro> macros(const std::string& text, const std::string& header = "") {
+  const outline::TokenizedSource source = outline::tokenize(text);
+  return outline::source_names(source, {outline::tokenize(header)}, outline::TypeNames(source),
+                               outline::kernel_functions(source.tokens))
+      .macros;
+}
+
+std::string names(const std::string& source, const std::string& header = "") {
+  std::string text;
+  for (const OpenMacro& macro : macros(source, header)) text += (text.empty() ? "" : " ") + macro.name;
+  return text;
+}
+
+std::vector<Value> numbers(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
+
+}  // namespace
+
+TEST_CASE("names that nothing defines are parameters") {
+  CHECK(names("__global__ void f(int n) { for (int i = 0; i < n; i += BLOCK) x[i] = TILE_M; }") == "BLOCK TILE_M");
+  CHECK(names("#pragma unroll UNROLL\nint x;") == "UNROLL");
+  CHECK(names("#if USE_SHARED\n#endif\n") == "USE_SHARED");
+  CHECK(names("return BLOCK;") == "BLOCK");
+  CHECK(macros("int x;\n#pragma unroll UNROLL\n").at(0).line == 2);
+  CHECK(macros("int x;\n\n#if FAST\n#endif\n").at(0).line == 3);
+}
+
+TEST_CASE("what is declared, called, qualified or known is none") {
+  const char* const none[] = {
+      "constexpr int WARP = 32; int x = WARP;",
+      "enum Kind { FIRST, SECOND = 2 };\nint x = FIRST + SECOND;",
+      "template <int N> __global__ void f(const float* A, int M) { A[M] = N; }",
+      "__device__ float g(const float* P, int K) { return P[K]; }",
+      "x = CHECK(1);",
+      "x = ns::VALUE + a.FIELD + p->OTHER;",
+      "x = INT_MAX + FLT_EPSILON + INFINITY + M_PI + NULL + CUDART_INF_F;",
+      "#ifdef DEBUG\n#endif\n",
+      "#if defined(FAST) || defined LATER\n#endif\n",
+      "#define GUARD_H\nint x;",
+      "// BLOCK\nconst char* s = \"BLOCK\";",
+      "#define MIN(a, b) ((a) < (b) ? (a) : (b))\nint x = MIN(1, 2);",
+      "int x = lower_case;",
+  };
+  for (const char* const source : none) {
+    CAPTURE(source);
+    CHECK(names(source) == "");
+  }
+  CHECK(names("int x = LANES + BLOCK;", "#define LANES 32\n") == "BLOCK");
+}
+
+TEST_CASE("a default in #ifndef is a parameter, a plain #define is only offered") {
+  const auto found = macros(
+      "#ifndef BLOCK\n#define BLOCK 128\n#endif\n#if !defined(TILE)\n# define TILE 0x10\n#endif\n#define WIDTH 5\n"
+      "#define AREA (WIDTH * WIDTH)\nint x = BLOCK + TILE + AREA;\n");
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].name == "BLOCK");
+  CHECK(found[0].kind == OpenMacro::Kind::defaulted);
+  CHECK(found[0].value == "128");
+  CHECK(found[0].line == 2);
+  CHECK(found[1].value == "0x10");
+  CHECK(found[2].name == "WIDTH");
+  CHECK(found[2].kind == OpenMacro::Kind::fixed);
+  // One of two branches gives no default.
+  CHECK(names("#ifdef FAST\n#define DEPTH 4\n#else\n#define DEPTH 2\n#endif\nint x = DEPTH;") == "");
+}
+
+TEST_CASE("a name that is only asked for truth is a switch") {
+  CHECK(macros("#if PRIVATE\n#endif\n").at(0).is_condition);
+  CHECK(macros("if constexpr (SHUFFLE) { }").at(0).is_condition);
+  CHECK(macros("int x = FAST ? 1 : 2;").at(0).is_condition);
+  CHECK_FALSE(macros("#if UNROLL > 1\n#endif\nint x = UNROLL;").at(0).is_condition);
+}
+
+TEST_CASE("values are few and around the default") {
+  using outline::plausible_values;
+  CHECK(plausible_values("BLOCK", 256, false) == numbers({64, 128, 256, 512, 1024}));
+  CHECK(plausible_values("BLOCK", 512, false) == numbers({128, 256, 512, 1024}));
+  CHECK(plausible_values("TILE", 16, false) == numbers({4, 8, 16, 32, 64}));
+  CHECK(plausible_values("UNROLL", 1, false) == numbers({1, 2, 4}));
+  CHECK(plausible_values("FILTER", 5, false) == numbers({2, 5, 10, 20}));
+  CHECK(plausible_values("X", 0, false) == numbers({0, 1}));
+  CHECK(plausible_values("X", 1, true) == numbers({0, 1}));
+  CHECK(plausible_values("X", -3, false) == numbers({-3}));
+  CHECK(plausible_values("X", std::int64_t{1} << 62, false) == numbers({std::int64_t{1} << 62}));
+  CHECK(plausible_values("BLOCK_SIZE", std::nullopt, false) == numbers({64, 128, 256}));
+  CHECK(plausible_values("BLOCK_X", std::nullopt, false) == numbers({8, 16, 32}));
+  CHECK(plausible_values("ITEMS_PER_THREAD", std::nullopt, false) == numbers({1, 2, 4}));
+  CHECK(plausible_values("USE_LDG", std::nullopt, false) == numbers({0, 1}));
+  for (std::int64_t value = 1; value < 200; ++value) {
+    const auto values = plausible_values("V", value, false);
+    CHECK(std::count(values.begin(), values.end(), Value(value)) == 1);
+  }
+}
+
+TEST_CASE("numbers and names") {
+  CHECK(outline::integer_of("16") == 16);
+  CHECK(outline::integer_of("0x20u") == 32);
+  CHECK(outline::integer_of("7LL") == 7);
+  CHECK_FALSE(outline::integer_of("1.5f"));
+  CHECK_FALSE(outline::integer_of("99999999999999999999"));
+  CHECK_FALSE(outline::integer_of(""));
+  CHECK(outline::macro_case("BlockSize") == "BLOCK_SIZE");
+  CHECK(outline::macro_case("n") == "N");
+}
