@@ -103,6 +103,7 @@ void BenchSession::make_kernel_reference() {
   const ipc::ReferencePlan& plan = job_.reference;
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
+    program->check_types(job_.types);
     reset(arguments_, sets_[0]);
     const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
     const auto launch = [&] { program->run({arguments, false, 0}); };

@@ -139,6 +139,7 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   answer.stage = "load";
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
+    program->check_types(job_.types);
     answer.stage = "run";
     bench_loaded(*program, job, answer);
     // After the last launch, so that what is found intact need not be written again for the next configuration.

@@ -65,10 +65,10 @@ XTUNE_PART_OF_MEMBERS(ReferencePlan,
                       (kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
                        scalar_arguments))
 XTUNE_PART_OF_MEMBERS(OpenJob,
-                      (backend, device, cache, scratch, seed, sanitize, arguments, reference, outputs, check_kernel,
-                       job, tolerances, repeats, measure, warn),
-                      (backend, device, cache, scratch, seed, sanitize, arguments, reference, outputs, check_kernel,
-                       tolerances, repeats, measure))
+                      (backend, device, cache, scratch, seed, sanitize, arguments, types, reference, outputs,
+                       check_kernel, job, tolerances, repeats, measure, warn),
+                      (backend, device, cache, scratch, seed, sanitize, arguments, types, reference, outputs,
+                       check_kernel, tolerances, repeats, measure))
 XTUNE_PART_OF_MEMBERS(BenchJob, (artifact, launch, scalars, incumbent, config, job),
                       (artifact, launch, scalars, incumbent))
 XTUNE_PART_OF_MEMBERS(BenchAnswer,

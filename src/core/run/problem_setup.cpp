@@ -65,9 +65,11 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
   job.sanitize = run_.options.sanitize;
   std::vector<validate::ArgumentLayout> layouts = run_.resolver.layouts();
   std::size_t next = 0;
-  for (const spec::ArgSpec& argument : run_.spec.args)
-    job.arguments.push_back(argument.kind == spec::ArgKind::scalar ? ipc::ArgumentPlan{}
-                                                                   : ipc::ArgumentPlan{layouts.at(next++)});
+  for (const spec::ArgSpec& argument : run_.spec.args) {
+    const bool is_buffer = argument.kind != spec::ArgKind::scalar;
+    job.arguments.push_back(is_buffer ? ipc::ArgumentPlan{layouts.at(next++)} : ipc::ArgumentPlan{});
+    job.types.push_back({argument.name, argument.dtype, is_buffer});
+  }
   job.reference = std::move(reference);
   std::tie(job.check_kernel, job.check_kernel_job) = std::move(check_kernel);
   job.tolerances = run_.resolver.tolerances();
