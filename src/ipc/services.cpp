@@ -50,8 +50,8 @@ double reference_timeout_s(const OpenJob& problem) {
   const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
                          : kernel                    ? ErrorKind::invalid_spec
                                                      : ErrorKind::unavailable;
-  throw Error(kind, fmt::format("{}took its process down: {}{}{}", what, reply.failure->text,
-                                reply.stderr_tail.empty() ? "" : "\n", reply.stderr_tail));
+  throw Error(kind, fmt::format("{}died: {}{}{}", what, reply.failure->text, reply.stderr_tail.empty() ? "" : "\n",
+                                reply.stderr_tail));
 }
 
 Outcome outcome_of(WorkerFailureKind kind) {
@@ -124,7 +124,7 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   if (reply.failure->from_outside) answer.lack = build::Lack::killed;
   answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
                        ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
-                       : "the kernel took its process down: " + reply.failure->text;
+                       : "the kernel died: " + reply.failure->text;
   answer.log = reply.stderr_tail;
   if (const std::string found = sanitizer_finding(answer.log); !found.empty())
     answer.message = found;

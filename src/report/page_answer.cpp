@@ -40,7 +40,7 @@ std::string finals_sentence(const CaseView& view, const record::Record& best) {
     if (record.finals == best.finals) met.push_back(&record);
   const record::FinalsResult finals(met, criterion);
   return fmt::format("{} in {} rounds{}", counted_text(finals.order().size(), "configuration"), finals.rounds(),
-                     finals.decided() ? "" : ", undecided within the budget");
+                     finals.decided() ? "" : ", no clear winner");
 }
 
 /// Of any record of the answer: those of finals do not compare again.
@@ -64,7 +64,7 @@ std::string search_text(const CaseView& view) {
 std::string ties_text(const CaseView& view) {
   const auto& ties = view.shown.best->ties;
   if (ties.empty()) return "none: every other configuration is slower beyond the noise";
-  return fmt::format("{} cannot be told from it", counted_text(ties.size(), "other configuration"));
+  return fmt::format("{} tied with it", counted_text(ties.size(), "other configuration"));
 }
 
 std::string gain_text(const CaseView& view) {
@@ -120,7 +120,7 @@ std::string ties_table(const CaseView& view) {
   const auto& ties = view.shown.best->ties;
   if (ties.empty()) return "";
   PageTable content;
-  content.caption = "Configurations that cannot be told from the best";
+  content.caption = "Configurations that are tied with the best";
   content.header = {"configuration", view.merit.name(), "95 % interval"};
   content.right = {false, true, true};
   content.wraps = {true};

@@ -30,6 +30,7 @@ XTUNE_PART_OF_MEMBERS(MeasureSpec,
 
 namespace xtune::measure {
 XTUNE_MEMBERS(ScalarArgument, bytes, size)
+XTUNE_MEMBERS(ArgumentType, name, dtype, is_buffer)
 XTUNE_MEMBERS(Incumbent, median_ms, q3_ms)
 }  // namespace xtune::measure
 

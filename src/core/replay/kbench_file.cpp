@@ -213,7 +213,7 @@ KbenchFile read_kbench(const std::string& text, const fs::path& path) {
   try {
     return reader.read(text);
   } catch (const YAML::Exception& error) {
-    reader.fail(error.mark, error.msg);
+    reader.fail(error.mark, "not valid YAML: " + error.msg);
   }
 }
 

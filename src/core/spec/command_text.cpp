@@ -56,7 +56,10 @@ class Splitter {
       at_ += 2;
     } else if (std::string_view("|&;<>()$`*?~#").find(c) != std::string_view::npos) {
       fail(command_, at_,
-           std::string("'") + c + "' would need a shell, and none is used: put it in quotes if it is meant as it is");
+           std::string("'") + c +
+               "' would need a shell, and none is used: put it in quotes if it is meant as it is, or set shell = true "
+               "in "
+               "[process]");
     } else {
       word += c;
       ++at_;

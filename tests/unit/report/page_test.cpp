@@ -132,7 +132,7 @@ TEST_CASE("The answer comes first, with its interval, ties and metrics") {
   CHECK(has(body_of(page_of(compared)), "y agrees with the reference; largest error 2.5e-07, relative 0"));
   std::vector<Record> tied = small_run();
   tied.push_back(page_record(9, 256, 1, 0.1));
-  CHECK(has(body_of(page_of(tied)), "1 other configuration cannot be told from it"));
+  CHECK(has(body_of(page_of(tied)), "1 other configuration tied with it"));
 }
 
 TEST_CASE("Sections without data are left out or say so") {
