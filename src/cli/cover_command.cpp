@@ -177,9 +177,16 @@ std::vector<Bindings> problems_of(const spec::Spec& spec, const StoredAnswers& a
                    [](const auto& a, const auto& b) { return a.first == b.first; }))
       problems.insert(problem);
   };
-  if (const store::StoreView* const view = answers.view())
-    for (const store::NamedProblem& problem : view->problems()) add(problem.sizes);
-  for (const record::Record& record : answers.records()) add(record.problem);
+  // Kernels built with sanitizers answer nothing.
+  if (const store::StoreView* const view = answers.view()) {
+    std::set<std::size_t> answered;
+    view->each_row([&](const store::StoredConfig& row) {
+      if (!row.sanitized) answered.insert(row.problem);
+    });
+    for (const std::size_t problem : answered) add(view->problems()[problem].sizes);
+  }
+  for (const record::Record& record : answers.records())
+    if (!record::is_sanitized(record)) add(record.problem);
   return {problems.begin(), problems.end()};
 }
 

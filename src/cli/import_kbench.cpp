@@ -17,12 +17,15 @@ namespace {
 namespace fs = std::filesystem;
 
 struct KbenchCommand {
-  std::string path, folder = ".", name, build_opts, device = "host", format = "text";
+  std::vector<std::string> paths, params, cases;
+  std::string folder = ".", name, build_opts, device = "host", format = "text";
 };
 
 replay::KbenchOptions options_of(const KbenchCommand& command) {
   replay::KbenchOptions options;
   options.device = command.device;
+  options.params = command.params;
+  for (const std::string& name : command.cases) options.cases.push_back(name.starts_with('$') ? name.substr(1) : name);
   for (const spec::Text& word : spec::split_command({command.build_opts, spec::Location{"--build-opts", 0, 0}}))
     options.build_opts.push_back(word.text);
   return options;
@@ -38,21 +41,22 @@ std::uint64_t counted_configs(const KbenchCommand& command, const replay::Kbench
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::io) throw;
     if (error.kind() == ErrorKind::nothing_valid)
-      throw Error(error.kind(), command.path + ": the rules leave no configuration");
-    throw Error(error.kind(), command.path + ": the resulting spec would be invalid: " + error.what());
+      throw Error(error.kind(), command.paths.front() + ": the rules leave no configuration");
+    throw Error(error.kind(), command.paths.front() + ": the resulting spec would be invalid: " + error.what());
   }
 }
 
 int import_file(const KbenchCommand& command) {
   const replay::KbenchOptions options = options_of(command);
-  std::string text;
-  try {
-    text = base::read_file(command.path, std::uint64_t{16} << 20);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::invalid_argument, error.what());
-  }
-  const std::string stem = file_stem(command.name.empty() ? fs::path(command.path).stem().string() : command.name);
-  const std::vector<replay::KbenchSpec> specs = replay::import_kbench(text, command.path, stem, options);
+  std::vector<replay::KbenchText> texts;
+  for (const std::string& path : command.paths) try {
+      texts.push_back({path, base::read_file(path, std::uint64_t{16} << 20)});
+    } catch (const Error& error) {
+      throw Error(ErrorKind::invalid_argument, error.what());
+    }
+  const std::string stem =
+      file_stem(command.name.empty() ? fs::path(command.paths.front()).stem().string() : command.name);
+  const std::vector<replay::KbenchSpec> specs = replay::import_kbench(texts, stem, options);
   std::vector<std::uint64_t> configs;
   const base::TemporaryDirectory trial;
   for (const replay::KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
@@ -79,7 +83,22 @@ void add_import_kbench(CLI::App& import, Context& context) {
       "kbench", "Turn a YAML file of kbench, which lists parameters of a Mojo benchmark, into a spec that tunes it");
   add_example(*command, "xtune import kbench gemm.yaml -o tuned && xtune run tuned/gemm.toml");
   static KbenchCommand options;
-  command->add_option("file", options.path, "YAML file")->required()->type_name("FILE");
+  command->add_option("files", options.paths, "YAML files of one benchmark, whose groups follow each other")
+      ->required()
+      ->type_name("FILE");
+  command
+      ->add_option("--param", options.params,
+                   "Set a parameter's values in every group: NAME:VALUE or NAME:[VALUE, VALUE]; may be repeated")
+      ->type_name("NAME:VALUES")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+  command
+      ->add_option("--cases", options.cases,
+                   "Turn these parameters, such as M,N,K, into [[cases]], each of which is tuned on its own")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
   command
       ->add_option("--build-opts", options.build_opts,
                    "Pass words to `mojo build`, such as \"-O3 --target-accelerator sm_90\"")

@@ -24,17 +24,18 @@ const device::ProgramPlaces shown_places{"{out}", "{tmp}"};
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-Variables shown(const Variables& variables) {
+Variables shown(const Variables& variables, const device::ProgramPlaces& places = shown_places) {
   Variables plain;
-  for (const auto& [name, text] : variables) plain.emplace_back(name, device::from_call_text(text, shown_places));
+  for (const auto& [name, text] : variables) plain.emplace_back(name, device::from_call_text(text, places));
   return plain;
 }
 
-/// As it could be typed: variables first.
-std::string line_of(const Variables& variables, const std::vector<std::string>& call_texts) {
+/// As it can be typed: variables first.
+std::string line_of(const Variables& variables, const std::vector<std::string>& call_texts,
+                    const device::ProgramPlaces& places) {
   std::string line;
-  for (const auto& [name, value] : shown(variables)) line += name + "=" + base::command_line({value}) + " ";
-  return base::printable(line + base::command_line(device::from_call_texts(call_texts, shown_places)));
+  for (const auto& [name, value] : shown(variables, places)) line += name + "=" + base::command_line({value}) + " ";
+  return base::printable(line + base::command_line(device::from_call_texts(call_texts, places)));
 }
 
 /// One configuration, as it would be built and run.
@@ -83,10 +84,12 @@ void print_lines(const spec::Spec& spec, const Commands& commands, std::set<std:
     print_out("# {}: rejected: {}\n", config, base::one_line(commands.rejected));
     return;
   }
+  // Lines that can be pasted, in the order in which they stand.
+  const device::ProgramPlaces places{"./out-" + commands.artifact_key.substr(0, 12), "/tmp"};
   if (!commands.build.options.empty() && built.insert(commands.artifact_key).second)
-    print_out("{}\n", line_of(commands.build.defines, commands.build.options));
-  print_out("{}  # {}\n", line_of(commands.call.environment, commands.call.words), config);
-  if (!commands.call.check.empty()) print_out("{}\n", line_of(commands.call.environment, commands.call.check));
+    print_out("{}\n", line_of(commands.build.defines, commands.build.options, places));
+  print_out("{}  # {}\n", line_of(commands.call.environment, commands.call.words, places), config);
+  if (!commands.call.check.empty()) print_out("{}\n", line_of(commands.call.environment, commands.call.check, places));
 }
 
 }  // namespace

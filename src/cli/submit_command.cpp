@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -26,8 +27,8 @@ using Words = std::vector<std::string>;
 
 struct SubmitOptions {
   CommonOptions common;
-  Words paths, components, compile_sbatch;
-  int nodes = 1, gpus_per_node = 0, restarts = 20;
+  Words paths, components, compile_sbatch, setup;
+  int nodes = 1, gpus_per_node = 0, cpus_per_task = 0, restarts = 20;
   std::string compile = "login";
   bool dry_run = false;
 };
@@ -55,6 +56,8 @@ cluster::Submission submission_of(const SubmitOptions& options) {
     submission.specs.push_back(fs::absolute(path).lexically_normal().string());
   submission.sbatch = sbatch_options();
   submission.compile_sbatch = options.compile_sbatch;
+  submission.cpus_per_task = options.cpus_per_task;
+  submission.setup = options.setup;
   submission.compile_job = options.compile == "job";
   submission.restarts = options.restarts;
   for (const std::string& text : options.components) submission.components.push_back(cluster::parse_component(text));
@@ -147,9 +150,22 @@ std::string queued_text(const std::vector<cluster::SubmittedStep>& queued) {
   return steps.empty() ? "" : fmt::format("\nalready queued are {}; `scancel{}` cancels them", steps, jobs);
 }
 
+/// Many sites keep home directories off the compute nodes, or slow and small.
+void warn_of_home(const fs::path& store) {
+  const char* const home = std::getenv("HOME");
+  if (!home || !*home) return;
+  const fs::path inside = store.lexically_relative(fs::path(home) / ".cache");
+  if (inside.empty() || *inside.begin() == "..") return;
+  tell(
+      "warning: the store {} is in the home directory, which compute nodes may not see; --store or XTUNE_CACHE_DIR "
+      "names a directory that all nodes share\n",
+      base::printable(store.string()));
+}
+
 int submit(const SubmitOptions& options, const CLI::App& command) {
   check(options, command);
   const cluster::Submission submission = submission_of(options);
+  warn_of_home(submission.store);
   const std::vector<cluster::JobStep> steps = cluster::job_steps(submission);
   if (options.dry_run) return print_scripts(submission, steps, options);
   if (options.compile == "login") {
@@ -216,6 +232,14 @@ void add_submit_command(CLI::App& app, Context& context) {
   count("--nodes", options.nodes, 1, "Ask for N nodes");
   count("--gpus-per-node", options.gpus_per_node, 0,
         "Ask for N GPUs of each node, with a process for each; 0: one process without a GPU");
+  count("--cpus-per-task", options.cpus_per_task, 0,
+        "Ask for N cores for each process; 0: 4 with GPUs and for --compile job, else what the site gives");
+  command
+      ->add_option("--setup", options.setup,
+                   "Put a line into the scripts before anything runs: --setup \"module load cuda\"; may be repeated")
+      ->type_name("LINE")
+      ->allow_extra_args(false)
+      ->group(option_group::job);
   command
       ->add_option("--arch-component", options.components,
                    "Add one of several types of GPU: [ARCH:]nodes=2,KEY=VALUE,... with the keys gpus-per-node, gres, "

@@ -14,6 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
+void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
+
 /// %, of Slurm's file name patterns, means itself where it is doubled.
 std::string log_pattern(const fs::path& path) {
   std::string pattern;
@@ -21,9 +23,31 @@ std::string log_pattern(const fs::path& path) {
   return pattern;
 }
 
-std::string component_lines(const JobComponent& component) {
+/// Cores that each process of a job compiles with unless the user says otherwise. Nodes with GPUs have more for each.
+constexpr int default_cpus = 4;
+
+/// 0: what the site gives.
+int cpus_of(const Submission& submission, int gpus) {
+  return submission.cpus_per_task > 0 ? submission.cpus_per_task : gpus > 0 ? default_cpus : 0;
+}
+
+/// Options of sbatch as the script has them, so that a saved script can be submitted again.
+std::string directive_lines(const Words& options) {
+  std::string lines;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const bool value_follows = i + 1 < options.size() && !options[i + 1].starts_with("-");
+    std::string line = "#SBATCH " + base::command_line({options[i]});
+    if (value_follows) line += " " + base::command_line({options[++i]});
+    // What sbatch might read otherwise in a line, it gets as an argument only.
+    if (line.find_first_of("\n\\") == std::string::npos) lines += line + "\n";
+  }
+  return lines;
+}
+
+std::string component_lines(const JobComponent& component, int cpus) {
   std::string lines = fmt::format("#SBATCH --nodes={}\n#SBATCH --ntasks-per-node={}\n", component.nodes,
                                   std::max(component.gpus_per_node, 1));
+  if (cpus > 0) lines += fmt::format("#SBATCH --cpus-per-task={}\n", cpus);
   if (!component.gres.empty())
     lines += "#SBATCH --gres=" + component.gres + "\n";
   else if (component.gpus_per_node > 0)
@@ -35,29 +59,43 @@ std::string component_lines(const JobComponent& component) {
 
 std::string word_of(const std::string& text) { return base::command_line({text}); }
 
-void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
-
 // Where a site passes no environment on, bash knows a PATH and keeps it to itself.
-const std::string begin = "set -u\nexport PATH\n";
+std::string begin(const Submission& submission) {
+  std::string text;
+  for (const std::string& line : submission.setup) text += line + "\n";
+  return text + "set -u\nexport PATH\n";
+}
 
-std::string header(const Submission& submission, const std::string& step) {
-  return fmt::format("#!/bin/bash\n#SBATCH --job-name=xtune-{}-{}\n", step, submission.name);
+/// log: of sbatch, "--output=...".
+std::string header(const Submission& submission, const std::string& step, const std::string& log) {
+  return fmt::format("#!/bin/bash\n#SBATCH --job-name=xtune-{}-{}\n", step, submission.name) + directive_lines({log});
+}
+
+/// Who pays is the same for all steps; --cpu-option says it otherwise.
+Words cpu_job_options(const Submission& submission, const Words& time) {
+  Words options = account_option(submission.sbatch);
+  append(options, time);
+  append(options, submission.compile_sbatch);
+  return options;
 }
 
 // Found on the measuring nodes as on this one: the program by its own path, whatever their PATH.
-std::string compile_script(const Submission& submission) {
-  return header(submission, "compile") + "#SBATCH --ntasks=1\n" + begin +
-         base::command_line(compile_command(submission)) + "\n";
+std::string compile_script(const Submission& submission, const std::string& log, const Words& options) {
+  const int cpus = submission.cpus_per_task > 0 ? submission.cpus_per_task : default_cpus;
+  return header(submission, "compile", log) + fmt::format("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task={}\n", cpus) +
+         directive_lines(options) + begin(submission) + base::command_line(compile_command(submission)) + "\n";
 }
 
-std::string measure_script(const Submission& submission) {
-  std::string text = header(submission, "measure");
+std::string measure_script(const Submission& submission, const std::string& log) {
+  std::string text = header(submission, "measure", log);
   // To the steps alone; the shell below sees their ends. xtune stops by itself before that: this is for jobs that are
   // ended earlier.
   text += "#SBATCH --signal=USR1@60\n#SBATCH --requeue\n#SBATCH --open-mode=append\n";
   for (std::size_t i = 0; i < submission.components.size(); ++i)
-    text += (i > 0 ? "#SBATCH hetjob\n" : "") + component_lines(submission.components[i]);
-  text += begin;
+    text += (i > 0 ? "#SBATCH hetjob\n" : "") +
+            component_lines(submission.components[i], cpus_of(submission, submission.components[i].gpus_per_node)) +
+            directive_lines(submission.sbatch);
+  text += begin(submission);
   text += "attempt=${SLURM_RESTART_COUNT:-0}\n";
   text += "export XTUNE_STUDY=" + word_of(submission.name) + ".r$attempt\n";
   text += "folder=" + word_of(submission.folder.string()) + "\n";
@@ -72,8 +110,13 @@ std::string measure_script(const Submission& submission) {
     Words srun{"srun", "--export=ALL", "--kill-on-bad-exit=0", "--wait=0", "--no-kill"};
     if (heterogeneous) srun.push_back(fmt::format("--het-group={}", i));
     if (submission.components[i].gpus_per_node > 0) srun.push_back("--gpus-per-task=1");
-    text += fmt::format("XTUNE_COMPONENT={} {} {} > \"$folder/answers-{}.r$attempt.json\" &\npids+=($!)\n", i,
-                        base::command_line(srun), base::command_line(run), i);
+    // From Slurm 22.05 on, srun does not take over sbatch's --cpus-per-task.
+    const std::string variable =
+        heterogeneous ? fmt::format("SLURM_CPUS_PER_TASK_HET_GROUP_{}", i) : std::string("SLURM_CPUS_PER_TASK");
+    text += fmt::format(
+        "XTUNE_COMPONENT={0} {1} ${{{2}:+--cpus-per-task=${2}}} {3} > \"$folder/answers-{0}.r$attempt.json\" "
+        "&\npids+=($!)\n",
+        i, base::command_line(srun), variable, base::command_line(run));
   }
   text +=
       "trap 'kill -TERM \"${pids[@]}\" 2>/dev/null; wait; exit 143' TERM\n"
@@ -93,10 +136,10 @@ std::string measure_script(const Submission& submission) {
   return text;
 }
 
-std::string merge_script(const Submission& submission) {
+std::string merge_script(const Submission& submission, const std::string& log, const Words& options) {
   const std::string program = word_of(submission.program.string());
   const std::string store = word_of(submission.store.string()), name = word_of(submission.name);
-  return header(submission, "merge") + "#SBATCH --ntasks=1\n" + begin +
+  return header(submission, "merge", log) + "#SBATCH --ntasks=1\n" + directive_lines(options) + begin(submission) +
          "folder=" + word_of(submission.folder.string()) + "\n" +
          fmt::format("{} store verify --store {} > \"$folder/verify.txt\" 2>&1\n", program, store) +
          fmt::format("{} status {} --store {} --format json > \"$folder/status.json\"\n", program, name, store) +
@@ -119,26 +162,26 @@ Words compile_command(const Submission& submission) {
 
 std::vector<JobStep> job_steps(const Submission& submission) {
   std::vector<JobStep> steps;
-  // Who pays is the same for all steps; --cpu-option says it otherwise.
-  const Words account = account_option(submission.sbatch);
   const auto log = [&](const std::string& step) {
     return "--output=" + log_pattern(submission.folder / (step + "-")) + "%j.log";
   };
   if (submission.compile_job && !compile_command(submission).empty()) {
-    steps.push_back({"compile", compile_script(submission), {"--parsable", log("compile")}});
-    append(steps.back().arguments, account);
-    append(steps.back().arguments, submission.compile_sbatch);
+    // Not longer than what is waited for.
+    const Words options = cpu_job_options(submission, time_option(submission.sbatch));
+    steps.push_back({"compile", compile_script(submission, log("compile"), options), {"--parsable", log("compile")}});
+    append(steps.back().arguments, options);
   }
-  steps.push_back({"measure", measure_script(submission), {"--parsable", log("measure")}});
+  steps.push_back({"measure", measure_script(submission, log("measure")), {"--parsable", log("measure")}});
   append(steps.back().arguments, submission.sbatch);
   // sbatch takes the options of each component by themselves: a limit that is given is meant for all.
   for (std::size_t i = 1; i < submission.components.size(); ++i) {
     steps.back().arguments.emplace_back(":");
     append(steps.back().arguments, submission.sbatch);
   }
-  steps.push_back({"merge", merge_script(submission), {"--parsable", log("merge")}});
-  append(steps.back().arguments, account);
-  append(steps.back().arguments, submission.compile_sbatch);
+  // Many sites refuse a job without a limit.
+  const Words options = cpu_job_options(submission, {"--time=30"});
+  steps.push_back({"merge", merge_script(submission, log("merge"), options), {"--parsable", log("merge")}});
+  append(steps.back().arguments, options);
   return steps;
 }
 

@@ -45,19 +45,33 @@ void check_sbatch_options(const std::vector<std::string>& words, const std::stri
   }
 }
 
-std::vector<std::string> account_option(const std::vector<std::string>& words) {
-  std::vector<std::string> account;
+namespace {
+
+/// The last one of an option's values, as "--name=value".
+std::vector<std::string> option_value(const std::vector<std::string>& words, const std::string& letter,
+                                      const std::string& name) {
+  std::vector<std::string> found;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    const bool next = word == "-A" || word == "--account";
+    const bool next = word == letter || word == name;
     if (next && i + 1 < words.size())
-      account = {"--account=" + words[i + 1]};
-    else if (word.starts_with("--account="))
-      account = {word};
-    else if (!next && word.starts_with("-A"))
-      account = {"--account=" + word.substr(2)};
+      found = {name + "=" + words[i + 1]};
+    else if (word.starts_with(name + "="))
+      found = {word};
+    else if (!next && word.starts_with(letter))
+      found = {name + "=" + word.substr(2)};
   }
-  return account;
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> account_option(const std::vector<std::string>& words) {
+  return option_value(words, "-A", "--account");
+}
+
+std::vector<std::string> time_option(const std::vector<std::string>& words) {
+  return option_value(words, "-t", "--time");
 }
 
 }  // namespace xtune::cluster

@@ -12,4 +12,7 @@ void check_sbatch_options(const std::vector<std::string>& words, const std::stri
 /// -A or --account, in any of its forms, as one word; empty: it is not among them.
 std::vector<std::string> account_option(const std::vector<std::string>& words);
 
+/// The same of -t or --time.
+std::vector<std::string> time_option(const std::vector<std::string>& words);
+
 }  // namespace xtune::cluster

@@ -16,6 +16,8 @@ struct Submission {
   std::vector<std::string> run_arguments;        ///< of `xtune run` and `compile`: -D and its like
   std::vector<JobComponent> components;          ///< at least one
   std::vector<std::string> sbatch;               ///< the user's options, for the measuring job
+  int cpus_per_task = 0;                         ///< 0: default_cpus where there are GPUs, else what the site gives
+  std::vector<std::string> setup;                ///< lines of bash before each program: module load ...
   bool compile_job = false;                      ///< a job of its own compiles first
   std::vector<std::string> compile_sbatch;       ///< its options
   int restarts = 20;                             ///< a job whose time ends is started again so often

@@ -157,12 +157,16 @@ struct ArgumentForm : fields::Nullable<decltype(layout_form)> {
     if (!plan.scratch) Nullable::read(json, plan.buffer);
   }
 };
+constexpr auto type_form = fields::object<measure::ArgumentType>(
+    required("name", &measure::ArgumentType::name), required("dtype", &measure::ArgumentType::dtype, dtype_form),
+    required("is_buffer", &measure::ArgumentType::is_buffer));
 constexpr auto open_job_form = fields::object<OpenJob>(
     fields::Constant{"do", "open"}, required("backend", &OpenJob::backend), required("device", &OpenJob::device),
     required("cache", &OpenJob::cache, fields::path), required("scratch", &OpenJob::scratch, fields::path),
     required("seed", &OpenJob::seed), required("sanitize", &OpenJob::sanitize),
     required("arguments", &OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
     required("constants", &OpenJob::constants, fields::List{layout_form}),
+    required("types", &OpenJob::types, fields::List{type_form}),
     required("reference", &OpenJob::reference, reference_form),
     required("tolerances", &OpenJob::tolerances, fields::List{named_rule_form}),
     required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),

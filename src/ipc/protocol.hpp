@@ -87,6 +87,7 @@ struct OpenJob {
   bool sanitize = false;  ///< buffers end where the argument ends: a guard zone would hide a bad access
   std::vector<ArgumentPlan> arguments;
   std::vector<validate::ArgumentLayout> constants{};  ///< what the variables of each artifact hold, in their order
+  std::vector<measure::ArgumentType> types;  ///< of `arguments`, for the kernel's signature; empty: not compared
   ReferencePlan reference;
   /// Where each validating launch leaves its outputs (expected_files.hpp); empty: nowhere.
   std::filesystem::path outputs;

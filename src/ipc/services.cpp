@@ -49,8 +49,8 @@ double reference_timeout_s(const OpenJob& problem) {
   const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
                          : kernel                    ? ErrorKind::invalid_spec
                                                      : ErrorKind::unavailable;
-  throw Error(kind, fmt::format("{}took its process down: {}{}{}", what, reply.failure->text,
-                                reply.stderr_tail.empty() ? "" : "\n", reply.stderr_tail));
+  throw Error(kind, fmt::format("{}died: {}{}{}", what, reply.failure->text, reply.stderr_tail.empty() ? "" : "\n",
+                                reply.stderr_tail));
 }
 
 Outcome outcome_of(WorkerFailureKind kind) {
@@ -88,6 +88,17 @@ std::string sanitizer_finding(const std::string& log) {
   return found.empty() ? found : found.substr(found.find("AddressSanitizer")) + "\n" + kernel_frame(log);
 }
 
+/// "k.cu:32: void k(int*): Assertion `n == 3' failed.", as the C library and GPUs print it; empty: none failed.
+std::string failed_assertion(const std::string& log) {
+  const std::size_t at = log.find("Assertion `");
+  if (at == std::string::npos) return {};
+  const std::size_t start = log.rfind('\n', at) + 1;
+  std::string line = log.substr(start, std::min(log.find('\n', at), log.size()) - start);
+  // The C library begins with the program's name, which is that of the worker.
+  if (const std::string own = "xtune: "; line.starts_with(own)) line.erase(0, own.size());
+  return base::printable(line, 500);
+}
+
 /// Failures to start, or to speak at all, are xtune's own: no configuration is to blame.
 void throw_if_not_about_the_job(const WorkerReply& reply) {
   if (!reply.failure || reply.failure->kind != WorkerFailureKind::could_not_start) return;
@@ -112,10 +123,12 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   if (reply.failure->from_outside) answer.lack = build::Lack::killed;
   answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
                        ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
-                       : "the kernel took its process down: " + reply.failure->text;
+                       : "the kernel died: " + reply.failure->text;
   answer.log = reply.stderr_tail;
   if (const std::string found = sanitizer_finding(answer.log); !found.empty())
     answer.message = found;
+  else if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
+    answer.message = assertion;
   else
     blame_limits(answer);
   answer.busy_s = answer.outcome == Outcome::timed_out ? timeout_s : 0;
@@ -302,14 +315,26 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt o
                         // Its device is lost and it is about to end: the next configuration must not be sent to it.
                         if (answer.outcome == Outcome::crashed || reply.answer->value(worn_member, false))
                           worker_.interrupt();
-                        if (answer.log.empty() && answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)
-                          answer.log = reply.stderr_tail;
+                        if (answer.log.empty()) answer.log = reply.stderr_tail;
+                        if (answer.outcome == Outcome::crashed)
+                          if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
+                            answer.message += ": " + assertion;
+                        mention_printing(reply.stderr_tail);
                       }
                       callback(std::move(answer));
                     });
   };
   if (worker_.running() && worker_.generation() == opened_generation_) return send();
   open(send, std::move(refused));
+}
+
+void WorkerBenchService::mention_printing(const std::string& text) {
+  // A program may print what it likes.
+  const std::size_t start = text.find_first_not_of(" \t\n");
+  if (mentioned_printing_ || start == std::string::npos || !problem_.warn || problem_.backend == "process") return;
+  mentioned_printing_ = true;
+  problem_.warn(fmt::format("a kernel prints, for example '{}': --log FILE keeps it, and the times include it",
+                            base::printable(text.substr(start, text.find('\n', start) - start), 120)));
 }
 
 void WorkerBenchService::open(std::function<void()> then, Refused refused) {

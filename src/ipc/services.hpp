@@ -97,6 +97,7 @@ class WorkerBenchService final : public BenchService {
   bool doubtful(const WorkerReply& reply) const;
   void open(std::function<void()> then, Refused refused);
   void prepare_reference(std::function<void()> then, Refused refused);
+  void mention_printing(const std::string& text);  ///< the first time
   WorkerProcess worker_;
   Role role_;
   OpenJob problem_;
@@ -105,6 +106,7 @@ class WorkerBenchService final : public BenchService {
   std::function<void()> after_prepare_;    ///< the job that waits for prepare
   bool used_ = false;                      ///< it has run kernels
   bool refuted_ = false;                   ///< one of them did something wrong
+  bool mentioned_printing_ = false;
 };
 
 /// argv and environment of this program's own workers. What is killed leaves its temporary files behind: they go to

@@ -57,11 +57,14 @@ std::vector<FailureGroup> failure_groups(const run::TuneResult& result) {
 
 std::string failures_text(const spec::Spec& spec, const run::TuneResult& result) {
   std::string text;
+  bool has_log = false;
   for (const FailureGroup& group : failure_groups(result)) {
     if (!group.example) continue;
+    has_log = has_log || group.outcome == Outcome::compile_failed || group.outcome == Outcome::crashed;
     text += fmt::format("{} {}, e.g. {}: {}\n", group.count, to_string(group.outcome),
                         config_text(spec, group.example->config), message_line(group.example->message));
   }
+  if (has_log) text += "(run --log FILE keeps all that compilers and kernels print)\n";
   return text;
 }
 

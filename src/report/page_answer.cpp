@@ -40,7 +40,7 @@ std::string finals_sentence(const CaseView& view, const record::Record& best) {
     if (record.finals == best.finals) met.push_back(&record);
   const record::FinalsResult finals(met, criterion);
   return fmt::format("{} in {} rounds{}", counted_text(finals.order().size(), "configuration"), finals.rounds(),
-                     finals.decided() ? "" : ", undecided within the budget");
+                     finals.decided() ? "" : ", no clear winner");
 }
 
 /// Of any record of the answer: those of finals do not compare again.

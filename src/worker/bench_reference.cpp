@@ -121,6 +121,7 @@ void BenchSession::make_kernel_reference() {
   const ipc::ReferencePlan& plan = job_.reference;
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
+    program->check_types(job_.types);
     constants_.fill(*program, plan.constants);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(plan.scratch);
     reset(arguments_, sets_[0]);

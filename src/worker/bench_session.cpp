@@ -132,6 +132,7 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   answer.stage = "load";
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
+    program->check_types(job_.types);
     constants_.fill(*program);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
     answer.stage = "run";

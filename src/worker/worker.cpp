@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -219,6 +220,7 @@ class BenchHandler {
     const base::ThreadStates before = watch_ ? base::thread_states() : base::ThreadStates();
     nlohmann::json answer =
         rounds ? measure_rounds(message, before) : ipc::to_json(session_->bench(ipc::bench_job_from_json(message)));
+    std::fflush(stdout);                             // what the kernel printed belongs to this configuration
     base::kill_children_but(earlier, stray_wait_s);  // a kernel's own, which would disturb the next one
     if (!before.empty() && base::any_rescheduled(before, base::thread_states())) answer[ipc::worn_member] = true;
     const std::uint64_t arguments = session_->host_bytes();
@@ -333,6 +335,7 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
 int bench_worker_main(int in, int out, bool sanitize) {
   if (sanitize) return sanitized_bench_worker(in, out);
   const Channel channel = open_channel(in, out);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a kernel that crashes has printed
   base::adopt_orphans();
   const base::SuspensionWatch watch;
   base::count_continue_signals();

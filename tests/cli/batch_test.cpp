@@ -44,6 +44,21 @@ TEST_CASE("submit --dry-run prints the scripts and leaves nothing behind") {
   CHECK_FALSE(has(text.stdout_text, "hetjob"));
 }
 
+TEST_CASE("submit warns of a store in the home directory") {
+  Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  cli.env.emplace_back("HOME", cli.path("home"));
+  const std::string warning = "is in the home directory, which compute nodes may not see";
+  const CommandResult home = cli.xtune({"submit", spec, "--dry-run", "--store", cli.path("home/.cache/xtune")});
+  CHECK(has(home.stderr_text, warning));
+  CHECK(has(home.stdout_text, "#SBATCH --time=30"));
+  const CommandResult other = cli.xtune({"submit", spec, "--dry-run", "--store", cli.path("work"), "--setup",
+                                         "module load cuda", "--cpus-per-task", "3"});
+  CHECK_FALSE(has(other.stderr_text, warning));
+  CHECK(has(other.stdout_text, "\nmodule load cuda\n"));
+  CHECK(has(other.stdout_text, "#SBATCH --cpus-per-task=3\n"));
+}
+
 TEST_CASE("submit refuses a broken spec and says where there is no Slurm") {
   Cli cli;
   const std::string broken = cli.write("broken.toml", "[kernel]\nnam = 1\n");

@@ -181,3 +181,29 @@ TEST_CASE("--sanitize names the line of a bad access to shared and to global mem
   CHECK(log.find("heap-buffer-overflow") != std::string::npos);
 }
 #endif
+
+TEST_CASE("A kernel's assertion, print and argument types are told to the user") {
+  const Cli cli;
+  const auto spec_of = [&](const std::string& body, const std::string& dtype) {
+    cli.write("k.cu",
+              "#include <cassert>\n#include <cstdio>\nextern \"C\" __global__ void k(const float* x, float* y) { " +
+                  body + " y[threadIdx.x] = x[threadIdx.x]; }\n");
+    return cli.write("k.toml",
+                     "kernel = { name = \"k\", source = \"k.cu\", entry = \"k\" }\nlaunch = { grid = 1, block = "
+                     "64 }\nargs = [{ name = \"x\", dtype = \"" +
+                         dtype +
+                         "\", shape = [64] },\n { name = \"y\", dtype = \"f32\", shape = [64], role = \"out\" }]\n"
+                         "[space.params]\nA = [1]\n");
+  };
+  const std::vector<std::string> logged{"--log", cli.path("log.txt")};
+  const CommandResult failed = cli.run(spec_of("assert(threadIdx.x < 9);", "f32"));
+  CHECK(failed.exit_code == 3);
+  CHECK(has(failed.stdout_text, "Assertion `threadIdx.x < 9' failed."));
+  const CommandResult printed = cli.run(spec_of("if (threadIdx.x == 0) printf(\"hello %d\\n\", 42);", "f32"), logged);
+  CHECK(printed.exit_code == 0);
+  CHECK(has(printed.stderr_text, "a kernel prints, for example 'hello 42': --log FILE keeps it"));
+  CHECK(has(read_file(cli.path("log.txt")), "    hello 42\n"));
+  const CommandResult mistyped = cli.run(spec_of("", "f64"));
+  CHECK(mistyped.exit_code == 3);
+  CHECK(has(mistyped.stdout_text, "the spec's 'x' is f64"));
+}

@@ -39,6 +39,29 @@ TEST_CASE("kbench's YAML becomes specs that tune") {
   CHECK(tuned["best"]["time_ms"] == 1);
 }
 
+TEST_CASE("several YAML files, --param and --cases make one spec that checks") {
+  const Cli cli;
+  cli.write("mm.py", "print(1)\n");
+  const std::string head = "name: mm\nfile: mm.py\n";
+  const std::string tuning = cli.write("tuning.yaml", head +
+                                                          "lora: &lora {stages: [2, 4]}\nparams:\n- <<: *lora\n"
+                                                          "  $M: \"[64, 128]\"\n  N: 32\n");
+  const std::string shapes = cli.write("shapes.yaml", head + "params: {stages: [2, 4], $M: 1, N: [8, 16]}\n");
+  const json specs = parsed(cli.xtune({"import", "kbench", tuning, shapes, "--cases", "$M,N", "--param",
+                                       "$bench-max-iters:[100]", "-o", cli.path("out"), "--format", "json"}));
+  REQUIRE(specs.size() == 1);
+  CHECK(specs[0]["configs"] == 2);
+  const std::string text = read_file(cli.path("out/tuning.toml"));
+  CHECK(text.find("\"--bench-max-iters={bench_max_iters}\"") != std::string::npos);
+  const json check = parsed(cli.xtune({"check", specs[0]["spec"], "--format", "json"}));
+  CHECK(check["valid"] == true);
+  CHECK(check["cases"] == 4);
+  const CommandResult unknown = cli.xtune({"import", "kbench", tuning, "--cases", "MM", "-o", cli.path("none")});
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.stderr_text.find("--cases: no parameter 'MM' (did you mean 'M'?)") != std::string::npos);
+  CHECK_FALSE(fs::exists(cli.path("none")));
+}
+
 TEST_CASE("what is no kbench file is a bad argument, and leaves no spec") {
   const Cli cli;
   const CommandResult bad = cli.xtune({"import", "kbench", cli.write("bad.yaml", "name: [x\n"), "-o", cli.path("out")});

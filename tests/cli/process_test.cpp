@@ -232,7 +232,11 @@ TEST_CASE("--dry-run prints the commands and runs nothing") {
   const std::string spec = cli.spec();
   const CommandResult result = cli.xtune({"run", spec, "--dry-run", "--exec-prefix", "nice -n '5'"});
   CHECK(result.exit_code == 0);
-  CHECK(has(result.stdout_text, "g++ -DSLOW=3 model.cpp -o '{out}'\nnice -n 5 '{out}' 10 1  # SLOW=3 WAY=1\n"));
+  // Lines that can be pasted: one path for what is built and run.
+  const std::size_t out = result.stdout_text.find("g++ -DSLOW=3 model.cpp -o ./out-");
+  REQUIRE(out != std::string::npos);
+  const std::string path = result.stdout_text.substr(result.stdout_text.find("./out-", out), 18);
+  CHECK(has(result.stdout_text, "-o " + path + "\nnice -n 5 " + path + " 10 1  # SLOW=3 WAY=1\n"));
   CHECK(std::count(result.stdout_text.begin(), result.stdout_text.end(), '\n') == 10);
   const json list = parsed(cli.xtune({"run", spec, "--dry-run", "--format", "json"}));
   CHECK(list.size() == 6);
@@ -254,6 +258,7 @@ TEST_CASE("--exec-prefix goes before the run command, and its times are not the 
   const CommandResult bad = cli.xtune({"run", spec, "--exec-prefix", "a | b"});
   CHECK(bad.exit_code == 2);
   CHECK(has(bad.stderr_text, "--exec-prefix: '|' needs a shell"));
+  CHECK(has(bad.stderr_text, "or set shell = true in [process]"));
   const CommandResult missing = cli.xtune({"run", spec, "--exec-prefix", "no-such-wrapper -x"});
   CHECK(missing.exit_code == 4);
   CHECK(has(missing.stderr_text, "--exec-prefix: no-such-wrapper is not in PATH"));
@@ -413,4 +418,18 @@ TEST_CASE("A flipped bit in a stored time makes no winner: best passes over it, 
     CHECK(has(verified.stdout_text, "its checksum does not match"));
   }
   CHECK(cli.tune(spec)["from_store"] == 1);  // what was damaged is measured again
+}
+
+TEST_CASE("A forgotten unit of the time is mentioned, because the wall clock disagrees") {
+  const Cli cli;
+  const auto warnings = [&](const std::string& time) {
+    const std::string spec =
+        cli.write("unit.toml",
+                  "[kernel]\nname = \"unit\"\n[space.params]\nV = [1]\n[process]\nshell = true\nrun = "
+                  "\"sleep 0.1; echo took 0.1\"\ntime = { regex = 'took ([0-9.]+)'" +
+                      time + " }\n[measure]\nwarmup = 0\nrep = 3\nmin_rep = 3\n");
+    return cli.xtune({"run", spec, "--fresh", "--format", "json", "--quiet"}).stderr_text;
+  };
+  CHECK(has(warnings(""), "if its number is in s, set unit = \"s\" in [process] time"));
+  CHECK_FALSE(has(warnings(", unit = \"s\""), "if its number"));
 }

@@ -220,6 +220,18 @@ TEST_CASE("cover needs a store and a share; why answers in both places") {
   CHECK(has(done(cli.xtune({"store", "why", "--help"})), "xtune store why configs/gemm.toml"));
 }
 
+TEST_CASE("cover --stored ignores problems that only kernels built with sanitizers ran") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  const CommandResult sanitized = cli.run(spec, {"--sanitize", "-D", "N=128"});
+  CAPTURE(sanitized.stderr_text);
+  REQUIRE(sanitized.exit_code == 0);
+  const json cover = parsed(
+      cli.xtune({"cover", spec, "--backend", "host", "--stored", "--format", "json", "--store", cli.path("cache")}));
+  CHECK(cover["cases"] == 1);
+}
+
 TEST_CASE("merge behind a link of the store is refused with an exit code") {
   const Cli cli;
   REQUIRE(cli.run(cli.copy_spec()).exit_code == 0);

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "backends/gpu/timing_kernels.hpp"
+#include "base/files.hpp"
 #include "suite.hpp"
 #include "support/text.hpp"
 #include "xtune/error.hpp"
@@ -198,4 +199,13 @@ CONFORMANCE_TEST("the timing kernels compile") {
     same.entry = other;
     CHECK(compile(t, same).entry_symbol == other);
   }
+}
+
+CONFORMANCE_TEST("the kernel of docs/portable-kernels.md compiles") {
+  CompileRequest request = request_for(
+      t, base::read_file(XTUNE_CONFORMANCE_KERNELS "/../../../examples/portable/row_stats.cu"), "row_stats");
+  request.defines = {{"ROWS_PER_BLOCK", "2"}, {"UNROLL", "2"}};
+  CHECK_FALSE(compile(t, request).image.empty());
+  request.entry = "row_stats_simple";
+  CHECK_FALSE(compile(t, request).image.empty());
 }

@@ -248,3 +248,32 @@ extern "C" __global__ void count(const int* x, int* bins, float* total, unsigned
   CHECK(ends[2] == -1);
   CHECK(ends[3] == 2 * n);
 }
+
+CONFORMANCE_TEST("the portable header's lanes are groups of 32") {
+  const auto artifact = compile(t, R"(
+#include <xtune/portable.cuh>
+extern "C" __global__ void XTUNE_LAUNCH_BOUNDS(128, 1) k(int* out) {
+  const int i = threadIdx.x, lane = i % xtune::lane_count;
+  int* const own = out + 6 * i;
+  own[0] = xtune::shuffle(i, 5);
+  own[1] = xtune::shuffle_down(i, 1);
+  own[2] = xtune::shuffle_up(i, 1);
+  own[3] = xtune::shuffle_xor(i, 31);
+  own[4] = static_cast<int>(xtune::ballot(i / 32 == 1 || lane == 3));
+  xtune::sync_lanes();
+  own[5] = xtune::ceil_div(i, 32);
+})",
+                                "k");
+  if (!t.device) return;
+  const auto out = upload(t, std::vector<int>(128 * 6));
+  run(t, artifact, {{1, 1, 1}, {128, 1, 1}}, arguments(out));
+  const auto result = download<int>(*out);
+  int wrong = 0;
+  for (int i = 0; i < 128; ++i) {
+    const int first = i / 32 * 32, lane = i % 32;
+    const int expected[] = {first + 5, lane == 31 ? i : i + 1,    lane == 0 ? i : i - 1,
+                            i ^ 31,    i / 32 == 1 ? -1 : 1 << 3, (i + 31) / 32};
+    for (int j = 0; j < 6; ++j) wrong += result[static_cast<std::size_t>(6 * i + j)] != expected[j];
+  }
+  CHECK(wrong == 0);
+}

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   std::vector<KbenchSpec> specs;
   try {
-    specs = import_kbench(text, folder.path() / "f.yaml", "f", {});
+    specs = import_kbench({{folder.path() / "f.yaml", text}}, "f", {});
   } catch (const Error&) {
     return 0;
   }

@@ -30,6 +30,7 @@ XTUNE_PART_OF_MEMBERS(MeasureSpec,
 
 namespace xtune::measure {
 XTUNE_MEMBERS(ScalarArgument, bytes, size)
+XTUNE_MEMBERS(ArgumentType, name, dtype, is_buffer)
 XTUNE_MEMBERS(Incumbent, median_ms, q3_ms)
 }  // namespace xtune::measure
 
@@ -66,9 +67,9 @@ XTUNE_PART_OF_MEMBERS(ReferencePlan,
                       (kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
                        scalar_arguments, constants, scratch))
 XTUNE_PART_OF_MEMBERS(OpenJob,
-                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, reference, outputs,
+                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
                        check_kernel, job, tolerances, check, check_at, folder, repeats, measure, warn),
-                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, reference, outputs,
+                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
                        check_kernel, tolerances, check, check_at, folder, repeats, measure))
 XTUNE_PART_OF_MEMBERS(BenchJob, (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed),
                       (artifact, launch, scalars, incumbent, scratch, inputs_seed))

@@ -11,6 +11,9 @@
 #include "backends/cuda/precompiled_headers.hpp"
 #include "backends/gpu/library_file.hpp"
 #include "backends/gpu/ptxas_log.hpp"
+#include "backends/runtime_files.hpp"
+#include "base/files.hpp"
+#include "core/build/compile_hint.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/tool_files.hpp"
 #include "core/device/launch_limits.hpp"
@@ -59,6 +62,7 @@ class NvrtcToolchain final : public build::Toolchain {
     const auto* symbol = reinterpret_cast<const void*>(nvrtc.nvrtcVersion);
     build_ = gpu::library_build_id(symbol);
     find_parts(symbol);
+    backend::write_portable_header(portable_.path());
   }
 
   std::string fingerprint() override {
@@ -69,6 +73,11 @@ class NvrtcToolchain final : public build::Toolchain {
   std::string default_arch() override { return "sm_90"; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
+    return build::with_compile_hint(build::KernelCompiler::nvrtc, request, [&] { return compile_kernel(request); });
+  }
+
+ private:
+  build::Artifact compile_kernel(const build::CompileRequest& request) {
     check_arch(real_arch(request.arch));
     build::Artifact artifact;
     artifact.arch = request.arch;
@@ -91,7 +100,6 @@ class NvrtcToolchain final : public build::Toolchain {
     return artifact;
   }
 
- private:
   /// NVRTC opens its builtins when it first compiles, by their name: LD_LIBRARY_PATH comes before its own folder.
   void find_parts(const void* symbol) {
     const std::string library = gpu::library_path(symbol);
@@ -160,6 +168,7 @@ class NvrtcToolchain final : public build::Toolchain {
     for (const std::string& folder : dialect_.include_dirs) options.push_back("-I" + folder);
     const auto own = dialect_.map_options ? dialect_.map_options(request.options) : request.options;
     options.insert(options.end(), own.begin(), own.end());
+    options.push_back("-I" + portable_.path().string());
     return options;
   }
 
@@ -186,6 +195,7 @@ class NvrtcToolchain final : public build::Toolchain {
 
   Dialect dialect_;
   PrecompiledHeaders precompiled_;
+  const base::TemporaryDirectory portable_;  // one for all compiles, as precompiled headers go by their options
   std::string version_, build_;
   build::ToolFiles parts_;
   bool has_cache_ = false;  ///< NVRTC 12.9 and later (NVRTC documentation, "Caching")

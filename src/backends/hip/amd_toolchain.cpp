@@ -13,9 +13,11 @@
 #include "backends/hip/device_query.hpp"
 #include "backends/hip/hip_calls.hpp"
 #include "backends/hip/toolchain.hpp"
+#include "backends/runtime_files.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/files.hpp"
 #include "base/not_installed.hpp"
+#include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/build/system_headers.hpp"
@@ -159,11 +161,18 @@ class HiprtcToolchain final : public build::Toolchain {
   std::string default_arch() override { return "gfx90a"; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
+    return build::with_compile_hint(build::KernelCompiler::hiprtc, request, [&] { return compile_kernel(request); });
+  }
+
+ private:
+  build::Artifact compile_kernel(const build::CompileRequest& request) {
     check_arch(request.arch);
     std::vector<std::string> options{"--offload-arch=" + request.arch};
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
     options.insert(options.end(), request.options.begin(), request.options.end());
     const base::TemporaryDirectory work;
+    backend::write_portable_header(work.path() / "portable");
+    options.push_back("-I" + (work.path() / "portable").string());
     const std::string list = (work.path() / "read").string();
     for (const std::string& word : {std::string("-dependency-file"), list, std::string("-MT"), std::string("code"),
                                     std::string("-sys-header-deps")}) {
@@ -199,7 +208,6 @@ class HiprtcToolchain final : public build::Toolchain {
     return artifact;
   }
 
- private:
   /// hipRTC itself and, behind it, Clang and LLVM with their libraries.
   void find_parts(const void* symbol) {
     if (const std::string library = gpu::library_path(symbol); !library.empty()) {

@@ -67,6 +67,9 @@ class HostProgram final : public measure::Program {
     library_.kernel().bind(&BlockRunner::services());
   }
 
+  void check_types(std::span<const measure::ArgumentType> arguments) const override {
+    check_parameters(arguments, library_.kernel());
+  }
   measure::Sample run(const measure::RunOptions& options) override {
     check(options.arguments);
     for (const auto& arguments : options.more) check(arguments);

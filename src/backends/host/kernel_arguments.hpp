@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/host/runtime/xtune_host_abi.h"
 #include "core/measure/device.hpp"
 
 namespace xtune::host {
@@ -16,6 +17,10 @@ struct ArgumentTypes {
 };
 /// Throws CandidateFailure(launch_failed) naming the first that does not fit.
 void check_arguments(std::span<const measure::KernelArgument> arguments, const ArgumentTypes& types);
+
+/// The same of what a spec says, with the types that both name. Types that a kernel may read the same bytes as, such as
+/// int for packed i8, or unsigned for the bits of f32, are taken.
+void check_parameters(std::span<const measure::ArgumentType> arguments, const XtuneKernel& kernel);
 
 /// A kernel takes the addresses of its arguments; buffers' pointers need a place too.
 class ArgumentAddresses {

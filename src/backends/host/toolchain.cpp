@@ -16,6 +16,7 @@
 #include "backends/host/shared_library.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/system_headers.hpp"
@@ -93,16 +94,23 @@ class HostToolchain final : public build::Toolchain {
   std::string default_arch() override { return own_arch(); }
 
   build::Artifact compile(const build::CompileRequest& request) override {
+    return build::with_compile_hint(build::KernelCompiler::host, request, [&] { return compile_kernel(request); });
+  }
+
+ private:
+  build::Artifact compile_kernel(const build::CompileRequest& request) {
     const Compiler c = compiler();
     Arguments flags = base_flags(request, c);
     check_names(request);
     base::TemporaryDirectory work;
     write_runtime_files(work.path());
+    backend::write_portable_header(work.path() / "portable");
 
     Arguments preprocess = {c.path, "-E", "-x", "c++", "-include", "xtune_host.h"};
     preprocess.push_back("-I" + work.path().string());
     append(preprocess, include_flags(request));
     append(preprocess, flags);
+    preprocess.push_back("-I" + (work.path() / "portable").string());  // behind the user's
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
     // Definitions follow the runtime headers: a parameter named T must not reach into those.
     const base::CommandResult text = run_compiler(preprocess, gpu::with_defines(request), work.path());
@@ -149,7 +157,6 @@ class HostToolchain final : public build::Toolchain {
     return artifact;
   }
 
- private:
   /// Asked again once one of its files is another one, and a script each time.
   Compiler compiler() {
     const std::lock_guard lock(mutex_);

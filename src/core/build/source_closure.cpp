@@ -18,6 +18,7 @@
 #include "core/build/keys.hpp"
 #include "core/build/named_files.hpp"
 #include "core/build/option_files.hpp"
+#include "core/build/portable_header.hpp"
 #include "core/build/system_headers.hpp"
 
 namespace xtune::build {
@@ -124,10 +125,17 @@ class ClosureReader {
       else if (absent_.insert(path.string()).second)
         keyed_.absent.push_back(path.string());
     }
-    if (!found) {
+    if (found) return;
+    if (include.name != portable_header_name) {
       lines_.emplace_back("of the toolchain");
       of_toolchain_ = true;
+      return;
     }
+    // The one that every backend adds.
+    static const SourceScan portable = scan_source(portable_header());
+    lines_.emplace_back("of xtune");
+    if (seen_.emplace(portable_header_name, seen_.size()).second)
+      add(portable, base::sha256(portable_header()), portable_header_name);
   }
 
   std::vector<fs::path> folders_for(const IncludeDirective& include, const fs::path& folder) const {

@@ -16,6 +16,7 @@
 #include "core/device/launch.hpp"
 #include "core/measure/device_state.hpp"
 #include "core/measure/timer_overhead.hpp"
+#include "xtune/dtype.hpp"
 
 namespace xtune::measure {
 
@@ -38,6 +39,13 @@ struct ScalarArgument {
 };
 /// One kernel argument: a device pointer, or a scalar. Buffers are borrowed for the call.
 using KernelArgument = std::variant<Buffer*, ScalarArgument>;
+
+/// What a spec says of an argument.
+struct ArgumentType {
+  std::string name;
+  DType dtype = DType::f32;
+  bool is_buffer = true;
+};
 
 struct RunOptions {
   std::span<const KernelArgument> arguments;  ///< in kernel order
@@ -71,6 +79,9 @@ class Program {
   /// Launches once, or 1 + more.size() times, and waits. Throws CandidateFailure: launch_failed when the driver refuses
   /// it, crashed when the kernel faults (the device is then unusable and the worker must end).
   virtual Sample run(const RunOptions& options) = 0;
+  /// Throws CandidateFailure(launch_failed) that names the first of these, in kernel order, that the kernel's signature
+  /// is known not to take.
+  virtual void check_types(std::span<const ArgumentType>) const {}
   /// Whether each run tells its time itself, so that several within one sample would make it no finer.
   virtual bool times_itself() const noexcept { return false; }
   /// The memory of one of the artifact's variables, by its number; not for use after the program. Throws

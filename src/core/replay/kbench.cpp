@@ -38,11 +38,11 @@ class Writer {
     if (!result.configs.empty())
       text += "configs = " + spec::toml_string(stem + ".configs.csv") + "\n";
     else
-      text += constraints_text(parameters);
+      text += constraints_text(family, parameters);
     text += "\n[space.params]\n";
     for (const space::Parameter& parameter : parameters)
       text += parameter.name + " = " + spec::toml_list(parameter.values) + "\n";
-    result.spec = text + process_text(parameters);
+    result.spec = text + process_text(family, parameters) + cases_text(family.cases);
     return result;
   }
 
@@ -62,16 +62,19 @@ class Writer {
   }
 
   static const std::vector<Value>& own_values(const KbenchGroup& group, const std::string& name) {
-    return std::find_if(group.parameters.begin(), group.parameters.end(),
-                        [&](const space::Parameter& one) { return one.name == name; })
-        ->values;
+    return find_parameter(group, name)->values;
   }
 
-  bool applies(const space::Expression& rule, const std::vector<space::Parameter>& parameters) const {
-    return std::all_of(rule.names().begin(), rule.names().end(), [&](const std::string& name) {
-      return std::any_of(parameters.begin(), parameters.end(),
-                         [&](const space::Parameter& one) { return one.name == name; });
-    });
+  static bool applies(const space::Expression& rule, const std::vector<space::Parameter>& parameters,
+                      const std::vector<space::Parameter>& cases = {}) {
+    const auto holds = [](const std::vector<space::Parameter>& list, const std::string& name) {
+      return std::any_of(list.begin(), list.end(), [&](const space::Parameter& one) { return one.name == name; });
+    };
+    // A rule about cases has chosen them already.
+    return std::any_of(rule.names().begin(), rule.names().end(),
+                       [&](const std::string& name) { return holds(parameters, name); }) &&
+           std::all_of(rule.names().begin(), rule.names().end(),
+                       [&](const std::string& name) { return holds(parameters, name) || holds(cases, name); });
   }
 
   /// Each group's product in turn, without repetitions and what a rule forbids.
@@ -86,7 +89,7 @@ class Writer {
         for (const Value& value : own_values(group, parameter.name)) parameter.values.push_back(as_type_of(one, value));
       }
       std::vector<space::Expression> constraints;
-      for (const space::Expression& rule : file_.rules)
+      for (const space::Expression& rule : group.rules)
         if (applies(rule, own)) constraints.push_back(rule);
       const space::Space space(own, constraints, {});
       if (rows.size() + space.size() > max_listed)
@@ -108,21 +111,36 @@ class Writer {
     return spec::configs_text(space::Space::listed(parameters, std::move(rows)));
   }
 
-  std::string constraints_text(const std::vector<space::Parameter>& parameters) const {
+  static std::string constraints_text(const KbenchFamily& family, const std::vector<space::Parameter>& parameters) {
     std::string list;
-    for (const space::Expression& rule : file_.rules)
-      if (applies(rule, parameters)) list += "  " + spec::toml_string(rule.text()) + ",\n";
+    for (const space::Expression& rule : family.groups.front().rules)
+      if (applies(rule, parameters, family.cases)) list += "  " + spec::toml_string(rule.text()) + ",\n";
     return list.empty() ? "" : "constraints = [\n" + list + "]\n";
   }
 
-  std::string process_text(const std::vector<space::Parameter>& parameters) const {
+  static std::string cases_text(const std::vector<space::Parameter>& cases) {
+    if (cases.empty()) return "";
+    const auto table = [&](std::size_t row) {
+      std::string lines;
+      for (const space::Parameter& parameter : cases)
+        lines += parameter.name + " = " + spec::toml_text(parameter.values[row]) + "\n";
+      return lines;
+    };
+    std::string text = "\n[problem]\n" + table(0);
+    for (std::size_t row = 0; row < cases.front().values.size(); ++row) text += "\n[[cases]]\n" + table(row);
+    return text;
+  }
+
+  std::string process_text(const KbenchFamily& family, std::vector<space::Parameter> parameters) const {
+    parameters.insert(parameters.begin(), family.cases.begin(), family.cases.end());
     const bool python = file_.file.extension() == ".py";
     const std::string file = device::to_call_text(file_.file.string());
     std::vector<Value> build{std::string("mojo"), std::string("build")}, run{std::string("{out}")};
     if (python) run = {std::string("python3"), file};
     for (const std::string& word : options_.build_opts) build.emplace_back(device::to_call_text(word));
     for (const space::Parameter& parameter : parameters) {
-      const std::string both = fmt::format("{0}={{{0}}}", parameter.name);
+      const std::string both =
+          fmt::format("{}={{{}}}", option_of(family.groups.front(), parameter.name), parameter.name);
       if (python || !parameter.compile_time) {
         run.emplace_back("--" + both);
       } else {
@@ -154,13 +172,24 @@ class Writer {
 
 }  // namespace
 
-std::vector<KbenchSpec> import_kbench(const std::string& text, const fs::path& path, const std::string& stem,
+std::vector<KbenchSpec> import_kbench(const std::vector<KbenchText>& texts, const std::string& stem,
                                       const KbenchOptions& options) {
-  const KbenchFile file = read_kbench(text, path);
-  const Writer writer(file, path, options);
+  const fs::path& path = texts.front().path;
+  KbenchFile file = read_kbench(texts.front().text, path);
+  for (std::size_t i = 1; i < texts.size(); ++i) {
+    KbenchFile more = read_kbench(texts[i].text, texts[i].path);
+    if (more.name != file.name || more.file != file.file)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: is of '{}' in {}, but {} is of '{}' in {}: import them one by one",
+                              texts[i].path.string(), base::printable(more.name), more.file.string(), path.string(),
+                              base::printable(file.name), file.file.string()));
+    file.groups.insert(file.groups.end(), more.groups.begin(), more.groups.end());
+  }
+  set_params(file.groups, options.params);
   std::vector<KbenchSpec> specs;
   try {
-    for (const KbenchFamily& family : file.families)
+    const Writer writer(file, path, options);
+    for (const KbenchFamily& family : families_of(file.groups, options.cases))
       specs.push_back(writer.write(family, specs.empty() ? stem : fmt::format("{}-{}", stem, specs.size() + 1)));
   } catch (const space::ConstraintError& error) {
     throw Error(ErrorKind::invalid_argument, path.string() + ": a rule cannot be evaluated: " + error.what());

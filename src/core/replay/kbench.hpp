@@ -10,6 +10,8 @@ namespace xtune::replay {
 struct KbenchOptions {
   std::vector<std::string> build_opts;  ///< words between `mojo build` and the -D of the parameters
   std::string device = "host";          ///< [process] device
+  std::vector<std::string> params;      ///< of --param (kbench_groups.hpp)
+  std::vector<std::string> cases;       ///< names whose values become [[cases]]
 };
 
 /// One spec, of a kernel of that name, and the list of its configurations where they are no plain product
@@ -18,12 +20,18 @@ struct KbenchSpec {
   std::string stem, kernel, spec, configs;
 };
 
-/// text: name, file, params (a mapping, or a list of mappings: each is a product of its values, and they follow each
+struct KbenchText {
+  std::filesystem::path path;  ///< of the YAML file
+  std::string text;
+};
+
+/// texts: name, file, params (a mapping, or a list of mappings: each is a product of its values, and they follow each
 /// other) and rules (Python expressions). A name with a $ is one that the program takes when it runs, and no -D. Groups
-/// of the same names are one spec; others get one each, stem-2 and so on. path: of the YAML file: messages name it, and
-/// the benchmark's file is looked for from its folder, then from the working folder; $VARIABLES in it are those of the
-/// environment. Throws Error(invalid_argument) that opens with path:line:column where the text has one.
-std::vector<KbenchSpec> import_kbench(const std::string& text, const std::filesystem::path& path,
-                                      const std::string& stem, const KbenchOptions& options);
+/// of the same names are one spec; others get one each, stem-2 and so on. Several texts are of one benchmark, and their
+/// groups follow each other. Messages name a text's path, and the benchmark's file is looked for from its directory,
+/// then from the working directory; $VARIABLES in it are those of the environment. Throws Error(invalid_argument) that
+/// opens with path:line:column where the text has one.
+std::vector<KbenchSpec> import_kbench(const std::vector<KbenchText>& texts, const std::string& stem,
+                                      const KbenchOptions& options);
 
 }  // namespace xtune::replay

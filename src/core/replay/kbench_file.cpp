@@ -6,11 +6,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstdlib>
-#include <optional>
 #include <set>
-#include <unordered_set>
 
 #include "base/text.hpp"
 #include "core/spec/command_text.hpp"
@@ -22,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t max_values = 100'000;
+constexpr std::size_t max_values = max_kbench_values;
 constexpr int max_depth = 32;
 
 class KbenchReader {
@@ -34,19 +31,14 @@ class KbenchReader {
     if (documents.size() > 1) fail(documents[1], "a second document, behind ---: a kbench file is one");
     const YAML::Node root = documents.empty() ? YAML::Node() : documents.front();
     if (!root.IsMap()) fail(root, "a kbench file is a mapping with name, file and params");
-    std::set<std::string> keys;
-    for (const auto& entry : root) {
-      const std::string key = key_of(entry.first);
-      if (!keys.insert(key).second) fail(entry.first, "'" + key + "' is there twice");
-      const std::vector<std::string> known{"name", "file", "params", "rules"};
-      if (std::find(known.begin(), known.end(), key) == known.end() && key != "metadata")
-        fail(entry.first, "unknown key '" + base::printable(key, 80) + "'" + base::did_you_mean(key, known));
-    }
+    check_keys(root);
     for (const char* key : {"name", "file"})
       if (!root[key] || !root[key].IsScalar()) fail(root, fmt::format("the key '{}' is missing", key));
-    KbenchFile read{root["name"].as<std::string>(), benchmark_file(root["file"]), {}, {}};
-    if (root["rules"]) read.rules = rules_of(root["rules"]);
-    read.families = families(root);
+    KbenchFile read{root["name"].as<std::string>(), benchmark_file(root["file"]), groups(root)};
+    if (root["rules"]) {
+      const std::vector<space::Expression> rules = rules_of(root["rules"], read.groups);
+      for (KbenchGroup& group : read.groups) group.rules = rules;
+    }
     return read;
   }
 
@@ -58,6 +50,21 @@ class KbenchReader {
   }
 
  private:
+  /// Keys that kbench does not know hold what groups merge (`commons: &commons`).
+  void check_keys(const YAML::Node& root) const {
+    std::set<std::string> keys;
+    for (const auto& entry : root) {
+      const std::string key = key_of(entry.first);
+      if (!keys.insert(key).second) fail(entry.first, "'" + key + "' is there twice");
+    }
+    std::vector<std::string> missing;
+    for (const char* known : {"name", "file", "params"})
+      if (!keys.contains(known)) missing.emplace_back(known);
+    for (const auto& entry : root)
+      if (const std::string key = key_of(entry.first); !base::nearest_word(key, missing).empty())
+        fail(entry.first, "unknown key '" + base::printable(key, 80) + "'" + base::did_you_mean(key, missing));
+  }
+
   /// $NAME and ${NAME} are the environment's.
   fs::path benchmark_file(const YAML::Node& node) const {
     const std::string text = node.as<std::string>();
@@ -84,18 +91,22 @@ class KbenchReader {
     fail(node, fmt::format("file: {} does not exist", base::printable(file)));
   }
 
-  std::vector<space::Expression> rules_of(const YAML::Node& node) const {
+  std::vector<space::Expression> rules_of(const YAML::Node& node, const std::vector<KbenchGroup>& groups) const {
     if (node.IsScalar())
       fail(node, fmt::format("rules is a list: write rules: [\"{}\"]", base::printable(node.as<std::string>(), 200)));
     if (!node.IsSequence() && !node.IsNull()) fail(node, "rules is a list of expressions, each a text");
     std::vector<space::Expression> rules;
-    for (const YAML::Node& rule : list_of(node)) rules.push_back(rule_of(rule));
+    for (const YAML::Node& rule : list_of(node)) rules.push_back(rule_of(rule, groups));
     return rules;
   }
 
-  space::Expression rule_of(const YAML::Node& node) const {
+  space::Expression rule_of(const YAML::Node& node, const std::vector<KbenchGroup>& groups) const {
     if (!node.IsScalar()) fail(node, "rules is a list of expressions, each a text");
     std::string text = node.as<std::string>();
+    for (const KbenchGroup& group : groups)
+      for (const auto& [name, option] : group.options)
+        for (std::size_t at = 0; (at = text.find("$" + option, at)) != std::string::npos; at += name.size())
+          text.replace(at, option.size() + 1, name);
     std::erase(text, '$');
     try {
       return space::Expression::parse(text);
@@ -112,35 +123,18 @@ class KbenchReader {
     for (const YAML::Node& item : list_of(node)) flatten(item, to, depth + 1);
   }
 
-  static std::optional<Value> number_of(const std::string& word) {
-    try {
-      const Value value = space::Expression::parse(word).evaluate([](std::string_view) { return nullptr; });
-      const auto* const floating = std::get_if<double>(&value);
-      if (std::holds_alternative<std::int64_t>(value) || (floating && std::isfinite(*floating))) return value;
-    } catch (const space::ExpressionError&) {
-    }
-    return std::nullopt;
-  }
-
-  /// As kbench takes them: all of them arithmetic, or all of them words. What Python calls True is a word for -D.
+  /// As kbench takes them: all of them Python, or all of them words.
   std::vector<Value> values_of(const YAML::Node& node, const std::string& name) const {
     std::vector<YAML::Node> items;
     flatten(node, items);
-    std::vector<Value> numbers, words;
+    std::vector<std::string> words;
     for (const YAML::Node& item : items) {
       if (!item.IsScalar()) fail(item, fmt::format("{}: a value is a number or a word", name));
-      words.emplace_back(item.as<std::string>());
-      if (!base::is_utf8(item.as<std::string>())) fail(item, fmt::format("{}: a value is not valid UTF-8", name));
-      if (const auto number = number_of(item.as<std::string>())) numbers.push_back(*number);
+      words.push_back(item.as<std::string>());
+      if (!base::is_utf8(words.back())) fail(item, fmt::format("{}: a value is not valid UTF-8", name));
     }
-    if (words.empty()) fail(node, name + " has no values");
-    return alike(numbers.size() == words.size() ? numbers : words);
-  }
-
-  void check_name(const YAML::Node& node, const std::string& name) const {
-    std::string complaint = spec::identifier_complaint(name);
-    if (complaint.empty()) complaint = spec::place_complaint(name);
-    if (!complaint.empty()) fail(node, fmt::format("parameter '{}' {}", base::printable(name, 80), complaint));
+    const auto refused = [&](std::size_t i, const std::string& why) { fail(i < items.size() ? items[i] : node, why); };
+    return written_values(name, words, refused);
   }
 
   std::string key_of(const YAML::Node& node) const {
@@ -184,16 +178,13 @@ class KbenchReader {
 
   KbenchGroup read_group(const YAML::Node& node) const {
     KbenchGroup group;
-    std::set<std::string> names;
     std::size_t left = max_values;
     for (const auto& [key, values] : entries_of(node, left)) {
       const std::string name = key_of(key);
       if (name == "metadata") continue;
-      space::Parameter parameter;
-      parameter.compile_time = !name.starts_with('$');
-      parameter.name = parameter.compile_time ? name : name.substr(1);
-      check_name(key, parameter.name);
-      if (!names.insert(parameter.name).second)
+      space::Parameter parameter = named_parameter(name, group.options);
+      if (const std::string complaint = name_complaint(parameter.name, name); !complaint.empty()) fail(key, complaint);
+      if (find_parameter(group, parameter.name))
         fail(key, "'" + parameter.name + "' is there twice, with $ and without");
       parameter.values = values_of(values, parameter.name);
       group.parameters.push_back(std::move(parameter));
@@ -201,30 +192,15 @@ class KbenchReader {
     return group;
   }
 
-  std::vector<KbenchFamily> families(const YAML::Node& root) const {
+  std::vector<KbenchGroup> groups(const YAML::Node& root) const {
     const YAML::Node params = root["params"];
     if (!params || params.IsNull()) fail(params ? params : root, "the key 'params' is missing: nothing to tune");
-    std::vector<KbenchFamily> families;
-    for (const YAML::Node& node : params.IsSequence() ? list_of(params) : std::vector{params}) {
-      KbenchGroup group = read_group(node);
-      const auto same = std::find_if(families.begin(), families.end(), [&](const KbenchFamily& family) {
-        return names_of(family.groups.front()) == names_of(group);
-      });
-      if (same == families.end())
-        families.push_back({{std::move(group)}});
-      else
-        same->groups.push_back(std::move(group));
-    }
-    if (std::all_of(families.begin(), families.end(),
-                    [](const KbenchFamily& family) { return family.groups.front().parameters.empty(); }))
-      fail(params, "the key 'params' is missing: nothing to tune");
-    return families;
-  }
-
-  static std::set<std::pair<std::string, bool>> names_of(const KbenchGroup& group) {
-    std::set<std::pair<std::string, bool>> names;
-    for (const space::Parameter& parameter : group.parameters) names.emplace(parameter.name, parameter.compile_time);
-    return names;
+    std::vector<KbenchGroup> groups;
+    for (const YAML::Node& node : params.IsSequence() ? list_of(params) : std::vector{params})
+      groups.push_back(read_group(node));
+    if (std::all_of(groups.begin(), groups.end(), [](const KbenchGroup& group) { return group.parameters.empty(); }))
+      fail(params, "the key 'params' holds no parameters: nothing to tune");
+    return groups;
   }
 
   const fs::path& path_;
@@ -232,29 +208,12 @@ class KbenchReader {
 
 }  // namespace
 
-Value as_type_of(const Value& other, const Value& value) {
-  if (std::holds_alternative<std::string>(other)) return to_text(value);
-  const auto* const integer = std::get_if<std::int64_t>(&value);
-  return integer && std::holds_alternative<double>(other) ? Value(static_cast<double>(*integer)) : value;
-}
-
-std::vector<Value> alike(const std::vector<Value>& values) {
-  // In the order of the alternatives of Value: what is to the right can say all that is to the left.
-  const Value widest = *std::max_element(values.begin(), values.end(),
-                                         [](const Value& a, const Value& b) { return a.index() < b.index(); });
-  std::vector<Value> result;
-  std::unordered_set<Value> seen;
-  for (const Value& value : values)
-    if (Value same = as_type_of(widest, value); seen.insert(same).second) result.push_back(std::move(same));
-  return result;
-}
-
 KbenchFile read_kbench(const std::string& text, const fs::path& path) {
   const KbenchReader reader(path);
   try {
     return reader.read(text);
   } catch (const YAML::Exception& error) {
-    reader.fail(error.mark, error.msg);
+    reader.fail(error.mark, "not valid YAML: " + error.msg);
   }
 }
 

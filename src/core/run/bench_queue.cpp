@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/run/time_unit.hpp"
+
 namespace xtune::run {
 namespace {
 
@@ -78,6 +80,10 @@ void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const ipc::Be
     ready_.push_front(trial);
     return devices_.exclude(device, answer.message);
   }
+  // The first is like all others.
+  if (run_.spec.process && answer.outcome == Outcome::ok && !std::exchange(compared_time_unit_, true))
+    if (const std::string warning = time_unit_warning(*run_.spec.process, answer); !warning.empty())
+      run_.observer.on_warning(warning);
   fill_record(trial->record, *trial, device.device, answer);
   trial->lack = answer.lack;
   incumbent_.count_race(answer.busy_s);

@@ -67,6 +67,7 @@ class BenchQueue {
   const Listeners listeners_;
   std::deque<TrialPtr> ready_;
   bool devices_turn_ = false;  ///< alternating: until ready_ is empty
+  bool compared_time_unit_ = false;
   bool cut_ = false;
 };
 

@@ -65,13 +65,15 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
   job.sanitize = run_.options.sanitize;
   std::vector<validate::ArgumentLayout> layouts = run_.resolver.layouts();
   std::size_t next = 0;
-  for (const spec::ArgSpec& argument : run_.spec.args)
+  for (const spec::ArgSpec& argument : run_.spec.args) {
+    if (argument.kind == spec::ArgKind::constant) continue;
+    const bool is_buffer = argument.kind != spec::ArgKind::scalar;
     if (argument.role == spec::ArgRole::scratch)
       job.arguments.push_back({{}, true});
-    else if (argument.kind == spec::ArgKind::scalar)
-      job.arguments.emplace_back();
-    else if (argument.kind != spec::ArgKind::constant)
-      job.arguments.push_back({layouts.at(next++)});
+    else
+      job.arguments.push_back(is_buffer ? ipc::ArgumentPlan{layouts.at(next++)} : ipc::ArgumentPlan{});
+    job.types.push_back({argument.name, dtype_of(argument, run_.problem), is_buffer});
+  }
   job.constants = run_.resolver.constants();
   job.reference = std::move(reference);
   std::tie(job.check_kernel, job.check_kernel_job) = std::move(check_kernel);

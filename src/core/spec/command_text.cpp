@@ -56,7 +56,9 @@ class Splitter {
       at_ += 2;
     } else if (std::string_view("|&;<>()$`*?~#").find(c) != std::string_view::npos) {
       fail(command_, at_,
-           std::string("'") + c + "' needs a shell, and none is used: put it in quotes to pass it literally");
+           std::string("'") + c +
+               "' needs a shell, and none is used: put it in quotes to pass it literally, or set shell = true in "
+               "[process]");
     } else {
       word += c;
       ++at_;

@@ -10,6 +10,8 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/build/include_scan.hpp"
+#include "core/build/portable_header.hpp"
+#include "core/build/source_closure.hpp"
 #include "support/file_tree.hpp"
 
 using namespace xtune::base;
@@ -184,4 +186,20 @@ TEST_CASE("differences of keys") {
   CHECK(key_difference(a, a).empty());
   CHECK(key_difference(a, b) ==
         std::vector<std::string>{"options: [\"-O2\"] -> [\"-O3\"]", "old: 1 -> (none)", "new: (none) -> 2"});
+}
+
+TEST_CASE("the portable header counts by its contents where nothing else has its name") {
+  DigestedSource sources;
+  const std::string source = "#include <xtune/portable.cuh>\n";
+  const std::string provided = sources.digest(source);
+  CHECK(provided != sources.digest("#include <xtune/other.cuh>\n"));
+  CompileRequest request;
+  request.source = source;
+  const SourceClosure closure = source_closure(request);
+  CHECK_FALSE(closure.of_toolchain);
+  REQUIRE(closure.files.size() == 2);
+  CHECK(closure.files[1].words.contains("shuffle_down"));
+  CHECK(closure.canonical_text.find(sha256(portable_header())) != std::string::npos);
+  sources.write("inc/xtune/portable.cuh", "int x;\n");
+  CHECK(sources.digest(source) != provided);
 }

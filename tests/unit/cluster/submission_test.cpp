@@ -82,6 +82,8 @@ TEST_CASE("Scripts are good shell, with each foreign word one word") {
   CHECK(has(steps[0].script, "--arch sm_90a,gfx942"));
   CHECK(has(steps[1].script, "#SBATCH hetjob\n#SBATCH --nodes=1\n"));
   CHECK(has(steps[1].script, "--gres=gpu:h100:4"));
+  CHECK(has(steps[1].script, "#SBATCH --time="));
+  CHECK(has(steps[1].script, "${SLURM_CPUS_PER_TASK_HET_GROUP_1:+--cpus-per-task=$SLURM_CPUS_PER_TASK_HET_GROUP_1} "));
   CHECK(has(steps[1].script,
             "srun --export=ALL --kill-on-bad-exit=0 --wait=0 --no-kill --het-group=1 --gpus-per-task=1"));
   CHECK(steps[1].arguments.size() == 2 + 3 + 1 + 3);
@@ -100,6 +102,34 @@ TEST_CASE("One component is no heterogeneous job; without an architecture nothin
   CHECK_FALSE(has(steps[0].script, "het"));
   CHECK_FALSE(has(steps[0].script, "gpu"));
   CHECK(compile_command(submission).empty());
+}
+
+TEST_CASE("Cores, setup lines and limits are in the scripts") {
+  Submission submission = evil("/tmp");
+  submission.components = {JobComponent{"sm_90", 4, 2, "", "", ""}};
+  submission.sbatch = {"-t", "2:00:00", "-A", "a project", "--comment=two\nlines"};
+  submission.compile_sbatch = {"--partition=cpu"};
+  submission.setup = {"module load cuda", "export A=1"};
+  std::vector<JobStep> steps = job_steps(submission);
+  REQUIRE(steps.size() == 3);
+  for (const JobStep& step : steps) {
+    CHECK(has(step.script, "module load cuda\nexport A=1\nset -u\n"));
+    CHECK_FALSE(has(step.script, "two"));
+  }
+  CHECK(has(steps[0].script,
+            "#SBATCH --cpus-per-task=4\n#SBATCH '--account=a project'\n#SBATCH --time=2:00:00\n"
+            "#SBATCH --partition=cpu\n"));
+  CHECK(has(steps[1].script, "#SBATCH --cpus-per-task=4\n"));
+  CHECK(has(steps[1].script, "#SBATCH -t 2:00:00\n#SBATCH -A 'a project'\n"));
+  CHECK(has(steps[1].script, " ${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} "));
+  CHECK(has(steps[2].script, "#SBATCH --time=30\n#SBATCH --partition=cpu\n"));
+  submission.cpus_per_task = 7;
+  steps = job_steps(submission);
+  CHECK(has(steps[0].script, "--cpus-per-task=7\n"));
+  CHECK(has(steps[1].script, "--cpus-per-task=7\n"));
+  submission.cpus_per_task = 0;
+  submission.components[0].gpus_per_node = 0;
+  CHECK_FALSE(has(job_steps(submission)[1].script, "#SBATCH --cpus-per-task"));
 }
 
 TEST_CASE("Options of sbatch are options; the account is that of all steps") {

@@ -300,6 +300,32 @@ TEST_CASE("Kernels that crash, hang or fault cost their own configuration") {
   CHECK(bench(workers, service, "wrong").log.find("on stderr") != std::string::npos);
 }
 
+TEST_CASE("What a kernel prints is in its log, is mentioned once, and a failed assertion is the message") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  OpenJob problem;
+  std::vector<std::string> warnings;
+  problem.warn = [&](const std::string& text) { warnings.push_back(text); };
+  service.set_problem(problem);
+  CHECK(bench(workers, service, "ok").log.empty());
+  CHECK(warnings.empty());
+  CHECK(bench(workers, service, "prints").log == "\nhello 64\nhello 65\n");
+  CHECK(bench(workers, service, "prints").outcome == Outcome::ok);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] == "a kernel prints, for example 'hello 64': --log FILE keeps it, and the times include it");
+  const BenchAnswer failed = bench(workers, service, "assertion");
+  CHECK(failed.outcome == Outcome::crashed);
+  CHECK(failed.message == "k.cu:32: void k(int*): Assertion `n == 3' failed.");
+  const BenchAnswer on_gpu = bench(workers, service, "device assertion");
+  CHECK(on_gpu.message ==
+        "device-side assert: k.cu:5: void k(): block: [0,0,0], thread: [0,0,0] Assertion `x` failed.");
+  // A program prints what it likes.
+  problem.backend = "process";
+  service.set_problem(problem);
+  bench(workers, service, "prints");
+  CHECK(warnings.size() == 1);
+}
+
 TEST_CASE("What a kernel did to its worker's memory is not blamed on the next one") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);
@@ -310,6 +336,32 @@ TEST_CASE("What a kernel did to its worker's memory is not blamed on the next on
     CHECK(bench(workers, service, "ok", 0.5).outcome == Outcome::ok);
     CHECK(workers.times_opened() == ++opened);
   }
+}
+
+TEST_CASE("What a kernel prints is in its log, is mentioned once, and a failed assertion is the message") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  OpenJob problem;
+  std::vector<std::string> warnings;
+  problem.warn = [&](const std::string& text) { warnings.push_back(text); };
+  service.set_problem(problem);
+  CHECK(bench(workers, service, "ok").log.empty());
+  CHECK(warnings.empty());
+  CHECK(bench(workers, service, "prints").log == "\nhello 64\nhello 65\n");
+  CHECK(bench(workers, service, "prints").outcome == Outcome::ok);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] == "a kernel prints, for example 'hello 64': --log FILE keeps it, and the times include it");
+  const BenchAnswer failed = bench(workers, service, "assertion");
+  CHECK(failed.outcome == Outcome::crashed);
+  CHECK(failed.message == "k.cu:32: void k(int*): Assertion `n == 3' failed.");
+  const BenchAnswer on_gpu = bench(workers, service, "device assertion");
+  CHECK(on_gpu.message ==
+        "device-side assert: k.cu:5: void k(): block: [0,0,0], thread: [0,0,0] Assertion `x` failed.");
+  // A program prints what it likes.
+  problem.backend = "process";
+  service.set_problem(problem);
+  bench(workers, service, "prints");
+  CHECK(warnings.size() == 1);
 }
 
 TEST_CASE("What a kernel did to its worker's memory does not end the next problem") {
@@ -476,8 +528,7 @@ TEST_CASE("A reference that hangs or crashes is named at its place; its time fol
   CHECK(slow.second.starts_with("k.toml:9:1: the reference 'hang' took longer than 100 ms"));
   const auto crashed = failure(ReferenceSpec::Kind::kernel, "crash");
   CHECK(crashed.first == ErrorKind::invalid_spec);
-  CHECK(crashed.second.starts_with(
-      "k.toml:9:1: the reference kernel 'crash' took its process down: killed by signal 11"));
+  CHECK(crashed.second.starts_with("k.toml:9:1: the reference kernel 'crash' died: killed by signal 11"));
   CHECK(crashed.second.find("dying words") != std::string::npos);
   CHECK(failure(ReferenceSpec::Kind::kernel, "error").second == "k.toml:9:1: out of bounds");
   const std::size_t before = workers.times_opened();

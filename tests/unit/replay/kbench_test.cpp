@@ -17,6 +17,8 @@ using namespace xtune::spec;
 
 using namespace xtune;
 
+namespace fs = std::filesystem;
+
 namespace {
 
 struct Import {
@@ -27,7 +29,7 @@ struct Import {
     write_file_atomically(folder.path() / "bench.py", "print(1)\n");
   }
   std::vector<KbenchSpec> specs(const std::string& text) const {
-    return import_kbench(text, folder.path() / "x.yaml", "x", options);
+    return import_kbench({{folder.path() / "x.yaml", text}}, "x", options);
   }
   /// The spec, parsed, with its list of configurations beside it.
   Spec parsed(const KbenchSpec& spec) const {
@@ -141,7 +143,7 @@ TEST_CASE("a Python benchmark is run without a build") {
 
 TEST_CASE("the file's variables are the environment's; options go into the build") {
   Import import;
-  import.options = {{"-O3", "a {b}"}, "cuda"};
+  import.options = {{"-O3", "a {b}"}, "cuda", {}, {}};
   ::setenv("XTUNE_TEST_ROOT", import.folder.path().c_str(), 1);
   for (const char* file : {"$XTUNE_TEST_ROOT/a b.mojo", "${XTUNE_TEST_ROOT}/a b.mojo"}) {
     const Spec spec = import.parsed(import.specs("name: g/h\nfile: " + std::string(file) + "\nparams: {M: 1}\n")[0]);
@@ -165,8 +167,7 @@ TEST_CASE("a name that no spec can have is told where the file has it") {
   }
   for (const char* name : {"device", "and", "\"true\"", "time_ms"}) {
     CAPTURE(name);
-    CHECK(import.failure(head + name + ": [1, 2]\n").find("has its own meaning in expressions") !=
-          std::string::npos);
+    CHECK(import.failure(head + name + ": [1, 2]\n").find("has its own meaning in expressions") != std::string::npos);
   }
 }
 
@@ -203,6 +204,117 @@ TEST_CASE("keys that are there twice, and further documents, are told where they
   CHECK(import.failure("---\n" + head + "...\n") == "no failure");
 }
 
+TEST_CASE("keys beside params hold what groups merge") {
+  const Import import;
+  const auto specs = import.specs(
+      "name: g\nfile: a b.mojo\nsizes: &sizes\n  $M: [1, 2]\ncommons: &c {K: 3, <<: *sizes}\nparams:\n- <<: *c\n"
+      "  N: 4\n  metadata:\n    MODEL: [a/b, c]\n");
+  REQUIRE(specs.size() == 1);
+  CHECK(size_of(import.parsed(specs[0])) == 2);
+}
+
+TEST_CASE("an option that is no identifier keeps its spelling in the command") {
+  const Import import;
+  const auto specs = import.specs(
+      "name: g\nfile: a b.mojo\nrules: [$max-iters > 1 and a.b < 3]\n"
+      "params: {block: [1, 2], $max-iters: [1, 7], a.b: 2}\n");
+  const Spec spec = import.parsed(specs[0]);
+  CHECK(spec.parameters[1].name == "max_iters");
+  CHECK(words(spec.process->run)[1] == "--max-iters=1");
+  CHECK(words(spec.process->build)[5] == "a.b=1");
+  CHECK(import.failure("name: g\nfile: a b.mojo\nparams: {$a-b: 1, $a_b: 2}\n").find("is there twice") !=
+        std::string::npos);
+}
+
+TEST_CASE("values that are Python literals are evaluated, and other Python is refused at its place") {
+  const Import import;
+  const std::string head = "name: g\nfile: a b.mojo\nparams:\n  A: ";
+  const auto integers = [](std::vector<std::int64_t> list) { return std::vector<Value>(list.begin(), list.end()); };
+  const std::pair<const char*, std::vector<Value>> good[] = {
+      {"\"[i for i in range(4)]\"", integers({0, 1, 2, 3})},
+      {"\"[2048, 4096]\"", integers({2048, 4096})},
+      {"[\"[1, 2]\", \"(3, [4, 5])\", 6]", integers({1, 2, 3, 4, 5, 6})},
+      {"\"'[2,2,2,2]'\"", {std::string("[2,2,2,2]")}},
+      {"\"range(8, 2, -3)\"", integers({8, 5})},
+      {"\"list(range(2)) \"", integers({0, 1})},
+      {"\"[2**i * j for i in range(3) if i != 1 for j in (1, 10)]\"", integers({1, 10, 4, 40})},
+      {"\"['a, b', \\\"c\\\"]\"", {std::string("a, b"), std::string("c")}},
+      {"\"[x in [1, 2] for x in [1, 3]]\"", {std::string("True"), std::string("False")}},
+      {"64x64", {std::string("64x64")}},
+      {"[DType.float16, \"[1, 2]\"]", {std::string("DType.float16"), std::string("[1, 2]")}}};
+  for (const auto& [text, values] : good) {
+    CAPTURE(text);
+    CHECK(import.parsed(import.specs(head + text + "\n")[0]).parameters[0].values == values);
+  }
+  const std::pair<const char*, const char*> bad[] = {
+      {"len(x)", ":4:6: A: the Python value len(x) cannot be evaluated: "},
+      {"[1, \"[f(i) for i in range(3)]\"]", ":4:10: A: the Python value [f(i) for i in range(3)] cannot be"},
+      {"\"{1, 2}\"", "Write the values as a list, or a word in quotes within quotes"},
+      {"\"[1, 2\"", "']' is missing at the end"},
+      {"\"[i for i in range(9) for j in range(99999)]\"", "more than 100000 values"},
+      {"\"range(1, 2, 0)\"", "the step of range is zero"},
+      {"\"range(0.5)\"", "range takes integers"},
+      {"\"[i for i, j in [1]]\"", "only one name can follow 'for'"}};
+  for (const auto& [text, message] : bad) {
+    CAPTURE(text);
+    const std::string found = import.failure(head + text + "\n");
+    CAPTURE(found);
+    CHECK(found.find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("--param replaces a name's values in every group, or adds the name") {
+  Import import;
+  import.options.params = {"M:[1, 2]", "$dtype:[bf16, f32]", "x-y:7", "M:\"[i for i in range(3, 5)]\"", "K:2**3"};
+  import.options.params[3] = "M:[i for i in range(3, 5)]";
+  const auto specs = import.specs("name: g\nfile: a b.mojo\nparams:\n- {$M: 9, N: 1}\n- {$M: 8, N: 2}\n");
+  REQUIRE(specs.size() == 1);
+  const Spec spec = import.parsed(specs[0]);
+  CHECK(spec.parameters[0].values ==
+        std::vector<Value>{std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{4}});
+  CHECK(size_of(spec) == 16);
+  CHECK(words(spec.process->build)[5] == "x-y=1");
+  import.options.params = {"M"};
+  CHECK_THROWS_WITH(import.specs("name: g\nfile: a b.mojo\nparams: {M: 1}\n"),
+                    "--param 'M': write NAME:VALUE or NAME:[VALUE, VALUE]");
+  import.options.params = {"M:len(x)"};
+  CHECK_THROWS_AS(import.specs("name: g\nfile: a b.mojo\nparams: {M: 1}\n"), Error);
+}
+
+TEST_CASE("--cases turns sizes into cases of one space") {
+  Import import;
+  import.options.cases = {"M", "N"};
+  const std::string head = "name: g\nfile: a b.mojo\nrules: [M < 9, M >= T]\nparams:\n";
+  const auto one = import.specs(head + "- {$M: [4, 8, 16], N: 1, T: [1, 5]}\n- {$M: [8, 2], N: [1, 2], T: [1, 5]}\n");
+  REQUIRE(one.size() == 1);
+  const Spec spec = import.parsed(one[0]);
+  // (4, 1), (8, 1), (8, 2), (2, 1), (2, 2): the rule leaves no 16, and (8, 1) comes once.
+  CHECK(spec.cases.size() == 5);
+  CHECK(spec.parameters.size() == 1);
+  CHECK(make_space(spec, spec.cases[0], {}).size() == 1);
+  CHECK(make_space(spec, spec.cases[1], {}).size() == 2);
+  CHECK(words(spec.process->run)[1] == "--M=1");
+  const auto two = import.specs(head + "- {$M: 4, N: 1, T: [1, 5]}\n- {$M: 2, N: 2, T: 1}\n");
+  REQUIRE(two.size() == 2);
+  CHECK(import.parsed(two[1]).cases.size() == 1);
+  import.options.cases = {"MM"};
+  CHECK_THROWS_WITH(import.specs(head + "- {$M: 4, N: 1}\n"), "--cases: no parameter 'MM' (did you mean 'M'?)");
+  import.options.cases = {"M", "N", "T"};
+  CHECK(import.parsed(import.specs(head + "- {$M: [4, 5], N: 1, T: 1}\n")[0]).cases.size() == 2);
+}
+
+TEST_CASE("several files are groups of one benchmark") {
+  const Import import;
+  const fs::path folder = import.folder.path();
+  const std::string head = "name: g\nfile: a b.mojo\n";
+  const KbenchText one{folder / "1.yaml", head + "params: {M: [1, 2]}\nrules: [M > 1]\n"};
+  const auto specs = import_kbench({one, {folder / "2.yaml", head + "params: {M: [1, 3]}\n"}}, "x", {});
+  REQUIRE(specs.size() == 1);
+  CHECK(size_of(import.parsed(specs[0])) == 3);
+  CHECK_THROWS_AS(import_kbench({one, {folder / "2.yaml", "name: h\nfile: a b.mojo\nparams: {M: 1}\n"}}, "x", {}),
+                  Error);
+}
+
 TEST_CASE("what is no kbench file says where and why") {
   const Import import;
   const std::string head = "name: g\nfile: a b.mojo\n";
@@ -211,7 +323,7 @@ TEST_CASE("what is no kbench file says where and why") {
   CHECK(import.failure("name: g\nparams: {M: 1}\n").find("the key 'file' is missing") != std::string::npos);
   CHECK(import.failure(head).find("there are no params") != std::string::npos);
   CHECK(import.failure(head + "param: {M: 1}\n") == ":3:1: unknown key 'param' (did you mean 'params'?)");
-  CHECK(import.failure(head + "params: {a-b: 1}\n").find("parameter 'a-b' is not a C identifier") != std::string::npos);
+  CHECK(import.failure(head + "params: {a b: 1}\n").find("parameter 'a b' is not a C identifier") != std::string::npos);
   CHECK(import.failure(head + "params: {M: []}\n").find("M has no values") != std::string::npos);
   CHECK(import.failure(head + "params: {M: {a: 1}}\n").find("a value is a number or a word") != std::string::npos);
   CHECK(import.failure(head + "params: {M: 1}\nrules: [\"M >\"]\n").find(":4:9: the rule 'M >'") != std::string::npos);

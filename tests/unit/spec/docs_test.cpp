@@ -27,6 +27,13 @@ TEST_CASE("README's kernel and spec are those of examples/row_sum, and are valid
   CHECK(make_space(parsed, parsed.cases.front(), {}).size() == 24);
 }
 
+TEST_CASE("the kernel in docs/portable-kernels.md is that of examples/portable, whose spec is valid") {
+  const std::string folder = XTUNE_DOCS "/../examples/portable";
+  CHECK(block_of("portable-kernels.md", "c++") == read_file(folder + "/row_stats.cu"));
+  const Spec parsed = parse_spec(read_file(folder + "/row_stats.toml"), "row_stats.toml", folder, {{}, "host"});
+  CHECK(make_space(parsed, parsed.cases.front(), {}).size() == 15);
+}
+
 TEST_CASE("the documentation's example is valid") {
   const std::string example = block_of("spec-format.md", "toml");
   const TemporaryDirectory directory;

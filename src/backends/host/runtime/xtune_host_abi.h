@@ -2,8 +2,8 @@
 #pragma once
 
 /// Raised when anything below changes; the number is part of the marker that every kernel library carries.
-#define XTUNE_HOST_ABI 1
-#define XTUNE_HOST_MARKER "xtune host kernel, abi 1, sanitized "
+#define XTUNE_HOST_ABI 2
+#define XTUNE_HOST_MARKER "xtune host kernel, abi 2, sanitized "
 
 struct XtuneUint3 {
   unsigned x, y, z;
@@ -36,12 +36,22 @@ struct XtuneVariable {
   unsigned long long bytes;
 };
 
+/// The C++ type of a parameter, or of what it points to.
+struct XtuneParameter {
+  const char* text;  ///< a compiler's text that ends in "T = const float*]"
+  /// f: float or double, i: signed, u: unsigned integer, b: bool, c: a type of one byte, h: half, B: bfloat16, o:
+  /// other.
+  char kind;
+  unsigned bytes;  ///< 0 for a pointer to void
+};
+
 /// What a kernel library exports under the name xtune_kernel.
 struct XtuneKernel {
   const char* marker;  ///< XTUNE_HOST_MARKER and 0 or 1
   int argument_count;
   const unsigned* argument_bytes;
   const bool* argument_is_pointer;
+  const struct XtuneParameter* parameters;
   bool uses_fibers;  ///< it waits for other threads of its block: run_thread on fibers; otherwise run_block
   /// Once after loading.
   void (*bind)(const struct XtuneServices* services);

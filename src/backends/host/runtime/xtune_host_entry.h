@@ -22,6 +22,59 @@ struct XtuneIsPointer<T*> {
   static constexpr bool value = true;
 };
 
+/// As XtuneParameter says.
+template <class T>
+struct XtuneElement {
+  static constexpr char kind = 'o';
+  static constexpr unsigned bytes = sizeof(T);
+};
+template <class T>
+struct XtuneElement<const T> : XtuneElement<T> {};
+template <class T>
+struct XtuneElement<volatile T> : XtuneElement<T> {};
+template <class T>
+struct XtuneElement<const volatile T> : XtuneElement<T> {};
+template <>
+struct XtuneElement<void> {
+  static constexpr char kind = 'o';
+  static constexpr unsigned bytes = 0;
+};
+#define XTUNE_ELEMENT(T, K)                      \
+  template <>                                    \
+  struct XtuneElement<T> {                       \
+    static constexpr char kind = K;              \
+    static constexpr unsigned bytes = sizeof(T); \
+  };
+XTUNE_ELEMENT(float, 'f')
+XTUNE_ELEMENT(double, 'f')
+XTUNE_ELEMENT(short, 'i')
+XTUNE_ELEMENT(int, 'i')
+XTUNE_ELEMENT(long, 'i')
+XTUNE_ELEMENT(long long, 'i')
+XTUNE_ELEMENT(unsigned short, 'u')
+XTUNE_ELEMENT(unsigned, 'u')
+XTUNE_ELEMENT(unsigned long, 'u')
+XTUNE_ELEMENT(unsigned long long, 'u')
+XTUNE_ELEMENT(bool, 'b')
+XTUNE_ELEMENT(char, 'c')
+XTUNE_ELEMENT(signed char, 'c')
+XTUNE_ELEMENT(unsigned char, 'c')
+template <class T>
+struct XtunePointee {
+  using type = T;
+};
+template <class T>
+struct XtunePointee<T*> {
+  using type = T;
+};
+// A function type is no element.
+template <class R, class... A>
+struct XtuneElement<R(A...)> : XtuneElement<void> {};
+template <class T>
+constexpr const char* xtune_text_of() {
+  return __PRETTY_FUNCTION__;
+}
+
 static void xtune_bind(const XtuneServices* services) { xtune_services = services; }
 static void xtune_begin_launch(XtuneUint3 grid, XtuneUint3 block, void* dynamic_shared) {
   gridDim = dim3(grid.x, grid.y, grid.z);
@@ -59,6 +112,10 @@ struct XtuneArguments {
   static constexpr int count = sizeof...(A);
   static constexpr unsigned bytes[count + 1] = {sizeof(A)..., 0};
   static constexpr bool is_pointer[count + 1] = {XtuneIsPointer<A>::value..., false};
+  static constexpr XtuneParameter parameters[count + 1] = {
+      {xtune_text_of<A>(), XtuneElement<typename XtunePointee<A>::type>::kind,
+       XtuneElement<typename XtunePointee<A>::type>::bytes}...,
+      {nullptr, 'o', 0}};
 
   /// What the process calls to run `entry`; one of the two ways only, so that it is compiled once. Everything is
   /// inlined into it, as the compilers of GPUs do: arrays of a thread then stay in registers.
@@ -97,9 +154,12 @@ struct XtuneArguments {
     }
 
     static constexpr XtuneKernel describe(const char* marker) {
-      XtuneKernel kernel = {
-          marker, count, bytes, is_pointer, uses_fibers, xtune_bind, xtune_begin_launch, nullptr, xtune_begin_block,
-          nullptr};
+      XtuneKernel kernel = {marker,     count,
+                            bytes,      is_pointer,
+                            parameters, uses_fibers,
+                            xtune_bind, xtune_begin_launch,
+                            nullptr,    xtune_begin_block,
+                            nullptr};
       choose(kernel, XtuneChoice<uses_fibers>());
       return kernel;
     }
@@ -111,6 +171,8 @@ template <class... A>
 constexpr unsigned XtuneArguments<A...>::bytes[];
 template <class... A>
 constexpr bool XtuneArguments<A...>::is_pointer[];
+template <class... A>
+constexpr XtuneParameter XtuneArguments<A...>::parameters[];
 
 template <class... A>
 XtuneArguments<A...> xtune_arguments_of(void (*)(A...));

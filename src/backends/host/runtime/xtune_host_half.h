@@ -56,6 +56,8 @@ XTUNE_DEVICE unsigned short xtune_float_to_bfloat16(float f) {
 #define XTUNE_FLOAT_TO_SHORT xtune_float_to_bfloat16
 #include "xtune_host_short_float.h"
 
+XTUNE_ELEMENT(__half, 'h')
+XTUNE_ELEMENT(__nv_bfloat16, 'B')
 using half = __half;
 using half2 = __half2;
 using nv_bfloat16 = __nv_bfloat16;

@@ -170,6 +170,19 @@ TEST_CASE("nothing is left in the temporary folder") {
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
+TEST_CASE("a header of the user's with the portable one's name comes first") {
+  const TemporaryDirectory folder;
+  const auto toolchain = host::make_toolchain();
+  CompileRequest r =
+      request("#include <xtune/portable.cuh>\nstatic_assert(xtune::lane_count == 32);\n" + std::string(fill));
+  const auto before = toolchain->compile(r).files_read;
+  REQUIRE(before);
+  CHECK(before->empty());
+  r.include_dirs = {folder.path().string()};
+  write_file_atomically(folder.path() / "xtune/portable.cuh", "#error mine\n");
+  CHECK_THROWS_WITH_AS(toolchain->compile(r), doctest::Contains("#error mine"), CandidateFailure);
+}
+
 TEST_CASE("clang++ compiles the same kernels") {
   std::string clang;
   {

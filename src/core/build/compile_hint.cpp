@@ -1,0 +1,182 @@
+// The differences between CUDA C++ with NVRTC, HIP C++ with hipRTC, and C++ on the host, as far as people meet them.
+// Sources: docs/host-backend.md and docs/portable-kernels.md, whose tables are tested.
+#include "core/build/compile_hint.hpp"
+
+#include <fmt/core.h>
+
+#include <iterator>
+#include <vector>
+
+#include "core/build/shortage.hpp"
+
+namespace xtune::build {
+namespace {
+
+constexpr const char* page = "docs/portable-kernels.md";
+
+/// Words of an error, and what they mean.
+struct Known {
+  std::vector<std::string_view> words;
+  std::string_view what;
+};
+
+bool has_any_word(std::string_view line, const std::vector<std::string_view>& words) {
+  for (const std::string_view word : words)
+    if (line.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
+bool states_an_error(std::string_view line) {
+  return has_any_word(line, {"error:", "error :", "Error:", "catastrophic error"});
+}
+
+const std::vector<Known>& missing_on_host() {
+  static const std::vector<Known> known{
+      {{"cooperative_groups"}, "cooperative_groups"},
+      {{"cub/", "'cub'"}, "CUB"},
+      {{"thrust/"}, "Thrust"},
+      {{"mma.h", "nvcuda"}, "warp matrix functions (mma.h)"},
+      {{"rocwmma"}, "rocWMMA"},
+      {{"curand"}, "cuRAND"},
+      {{"cuda/std/", "cuda/barrier", "cuda/pipeline", "cuda/atomic", "cuda/ptx"}, "libcu++ (<cuda/...>)"},
+      {{"cuda_fp8.h"}, "cuda_fp8.h"},
+      {{"must specify a single register", "invalid 'asm'", "impossible constraint", "no such instruction",
+        "invalid instruction mnemonic", "invalid output constraint", "bad register name", "junk `"},
+       "inline PTX"},
+      {{"cudaTextureObject_t", "hipTextureObject_t", "tex1D", "tex2D", "tex3D", "texture_types"}, "textures"},
+      {{"cudaSurfaceObject_t", "surf1D", "surf2D", "surf3D"}, "surfaces"}};
+  return known;
+}
+
+std::string host_hint(std::string_view line) {
+  for (const Known& one : missing_on_host())
+    if (has_any_word(line, one.words))
+      return fmt::format("the host backend has no {}; run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
+                         one.what);
+  return {};
+}
+
+/// The name in quotes of "cannot open source file "cstdint"", "'cstdint' file not found".
+std::string_view quoted_name(std::string_view line) {
+  const std::size_t begin = line.find_first_of("\"'");
+  if (begin == std::string_view::npos) return {};
+  const std::size_t end = line.find(line[begin], begin + 1);
+  return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
+}
+
+std::string nvrtc_hint(std::string_view line) {
+  if (line.find("cannot open source file") == std::string_view::npos) return {};
+  const std::string_view name = quoted_name(line);
+  // What libcu++ has under the same name.
+  constexpr std::string_view standard[] = {
+      "algorithm", "array",   "atomic",  "cassert",     "cfloat",  "chrono",          "climits", "cmath",
+      "complex",   "cstddef", "cstdint", "cstdlib",     "cstring", "functional",      "limits",  "numeric",
+      "optional",  "tuple",   "utility", "type_traits", "variant", "initializer_list"};
+  for (const std::string_view header : standard)
+    if (name == header)
+      return fmt::format("NVRTC has no standard headers; include <cuda/std/{}> and write cuda::std:: (see {})", header,
+                         page);
+  if (name == "stdint.h" || name == "stddef.h" || name == "limits.h" || name == "float.h" || name == "math.h")
+    return fmt::format("NVRTC has no standard headers; guard it with #ifndef __CUDACC_RTC__ (see {})", page);
+  for (const std::string_view header : {"cstdio", "stdio.h", "assert.h", "cstdlib", "stdlib.h", "string.h"})
+    if (name == header)
+      return fmt::format("NVRTC has printf, assert and memcpy without a header; guard {} with #ifndef __CUDACC_RTC__",
+                         header);
+  for (const std::string_view header : {"iostream", "vector", "string", "fstream", "map", "memory", "random"})
+    if (name == header)
+      return fmt::format(
+          "{} is for the CPU: a kernel's file holds only device code; guard the rest with "
+          "#ifndef __CUDACC_RTC__",
+          header);
+  return {};
+}
+
+std::string hiprtc_hint(std::string_view line) {
+  if (has_any_word(line, {"_sync'", "'__syncwarp'", "'__activemask'"}))
+    return fmt::format(
+        "HIP before 6.2 has no __*_sync functions; <xtune/portable.cuh> has shuffles and ballots for "
+        "CUDA, HIP and the CPU (see {})",
+        page);
+  if (line.find("file not found") != std::string_view::npos) {
+    if (has_any_word(line, {"'cuda_runtime", "'device_launch_parameters.h'", "'vector_types.h'"}))
+      return fmt::format(
+          "HIP kernels need no such header; include it under #ifdef XTUNE_CUDA, or use "
+          "<xtune/portable.cuh> (see {})",
+          page);
+    if (has_any_word(line, {"'cuda_fp16.h'"}))
+      return fmt::format("hipRTC has __half without a header; include it under #ifndef XTUNE_HIP (see {})", page);
+    if (has_any_word(line, {"'cooperative_groups"}))
+      return fmt::format(
+          "hipRTC has no cooperative_groups; <xtune/portable.cuh> has shuffles and ballots for CUDA, HIP "
+          "and the CPU (see {})",
+          page);
+    if (has_any_word(line, {"'cub/", "'thrust/", "'mma.h'", "'cuda/", "'cuda_"}))
+      return fmt::format("'{}' is NVIDIA's; include it under #ifdef XTUNE_CUDA (see {})", quoted_name(line), page);
+    if (line.find("/include/") != std::string_view::npos)
+      return fmt::format("hipRTC has no standard headers; guard them with #ifndef XTUNE_HIP (see {})", page);
+  }
+  if (has_any_word(line, {"typedef redefinition"}))
+    return fmt::format("hipRTC defines the integer types itself; guard <cstdint> with #ifndef XTUNE_HIP (see {})",
+                       page);
+  if (has_any_word(line, {"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"}))
+    return fmt::format("textures have other names in HIP; choose with #ifdef XTUNE_HIP (see {})", page);
+  if (has_any_word(line, {"couldn't allocate output register", "invalid instruction", "couldn't allocate input reg"}))
+    return "inline PTX is NVIDIA's; guard it with #ifdef XTUNE_CUDA";
+  return {};
+}
+
+/// The source without comments, roughly: enough to find words in code.
+bool is_whole_program(std::string_view source) {
+  const auto has_code = [&](std::string_view word) {
+    for (std::size_t at = source.find(word); at != std::string_view::npos; at = source.find(word, at + 1)) {
+      const std::size_t newline = source.rfind('\n', at);
+      const std::size_t start = newline == std::string_view::npos ? 0 : newline + 1;
+      if (source.substr(start, at - start).find("//") == std::string_view::npos) return true;
+    }
+    return false;
+  };
+  return has_code("<<<") || has_code("int main(");
+}
+
+std::string whole_program_hint(KernelCompiler compiler) {
+  const char* const guard = compiler == KernelCompiler::host    ? "#ifndef XTUNE_HOST"
+                            : compiler == KernelCompiler::nvrtc ? "#ifndef __CUDACC_RTC__"
+                                                                : "#ifndef __HIPCC_RTC__";
+  return fmt::format(
+      "the file holds a whole program, and xtune compiles only device code: put main(), <<<>>> and the "
+      "headers that they need between {} and #endif, or into another file",
+      guard);
+}
+
+}  // namespace
+
+std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log) {
+  for (std::string_view rest = log; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (!states_an_error(line)) continue;
+    if (is_whole_program(source)) return whole_program_hint(compiler);
+    std::string hint = compiler == KernelCompiler::host    ? host_hint(line)
+                       : compiler == KernelCompiler::nvrtc ? nvrtc_hint(line)
+                                                           : hiprtc_hint(line);
+    if (!hint.empty()) return hint;
+  }
+  return {};
+}
+
+Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request,
+                           const std::function<Artifact()>& compile) {
+  try {
+    return compile();
+  } catch (const CandidateFailure& failure) {
+    if (failure.outcome() != Outcome::compile_failed) throw;
+    const std::string hint = compile_hint(compiler, request.source, failure.log());
+    if (hint.empty()) throw;
+    const std::string message = fmt::format("{} (hint: {})", failure.what(), hint);
+    if (const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure))
+      throw ShortageFailure(shortage->lack(), failure.outcome(), message, failure.log());
+    throw CandidateFailure(failure.outcome(), message, failure.log());
+  }
+}
+
+}  // namespace xtune::build

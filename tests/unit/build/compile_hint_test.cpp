@@ -1,0 +1,76 @@
+// What a refused kernel's author is told, by lines that compilers really print.
+#include "core/build/compile_hint.hpp"
+
+#include <doctest/doctest.h>
+
+#include "core/build/shortage.hpp"
+
+using namespace xtune::build;
+
+namespace {
+
+std::string hint(KernelCompiler compiler, const std::string& log) { return compile_hint(compiler, "", log); }
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("NVRTC's missing headers have a name in libcu++, or are not needed") {
+  const auto cannot_open = [](const std::string& name) {
+    return hint(KernelCompiler::nvrtc, "k.cu(1): catastrophic error: cannot open source file \"" + name + "\"\n");
+  };
+  CHECK(cannot_open("cstdint").starts_with("NVRTC has no standard headers; include <cuda/std/cstdint>"));
+  CHECK(contains(cannot_open("limits"), "<cuda/std/limits>"));
+  CHECK(contains(cannot_open("cstdio"), "printf, assert and memcpy without a header"));
+  CHECK(contains(cannot_open("stdint.h"), "guard it with #ifndef __CUDACC_RTC__"));
+  CHECK(contains(cannot_open("vector"), "only device code"));
+  CHECK(cannot_open("mine.cuh").empty());
+  CHECK(hint(KernelCompiler::host, "k.cu:1:9: error: cannot open source file \"cstdint\"\n").empty());
+}
+
+TEST_CASE("HIP's first error of code that is CUDA's names the portable way") {
+  const auto says = [](const std::string& line) { return hint(KernelCompiler::hiprtc, line); };
+  CHECK(contains(says("k.cu:5:16: error: use of undeclared identifier '__shfl_down_sync'\n"), "<xtune/portable.cuh>"));
+  CHECK(contains(says("k.cu:5:16: error: use of undeclared identifier '__ballot_sync'; did you mean '__ballot'?\n"),
+                 "docs/portable-kernels.md"));
+  for (const char* header : {"cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cooperative_groups.h", "mma.h",
+                             "cub/block/block_reduce.cuh"}) {
+    CAPTURE(header);
+    CHECK_FALSE(says("k.cu:1:10: fatal error: '" + std::string(header) + "' file not found\n").empty());
+  }
+  CHECK(contains(says("/usr/include/stdlib.h:32:10: fatal error: 'stddef.h' file not found\n"), "no standard headers"));
+  CHECK(says("k.cu:1:10: fatal error: 'mine.cuh' file not found\n").empty());
+  // Code that an error quotes is not the error.
+  CHECK(says("k.cu:5:16: error: expected ';'\n  y = __shfl_down_sync(m, v, 1)\n").empty());
+}
+
+TEST_CASE("a file with main or a launch is a whole program; comments are not") {
+  const std::string log = "k.cu:6:28: error: 'cudaMalloc' was not declared in this scope\n";
+  for (const char* source : {"int main() { }\n", "void f() { k<<<1, 64>>>(x); }\n"}) {
+    CHECK(contains(compile_hint(KernelCompiler::host, source, log), "the file holds a whole program"));
+    CHECK(contains(compile_hint(KernelCompiler::nvrtc, source, "k.cu(1): error: x\n"), "#ifndef __CUDACC_RTC__"));
+  }
+  CHECK(compile_hint(KernelCompiler::host, "// k<<<1, 64>>>(x) in int main()\n", log).empty());
+  CHECK(compile_hint(KernelCompiler::host, "int main() { }\n", "k.cu:1: warning: x\n").empty());
+}
+
+TEST_CASE("a hint follows the message, and a failure keeps its kind") {
+  const CompileRequest request;
+  const std::string log = "k.cu:1:10: fatal error: mma.h: No such file or directory\n";
+  const auto failing = [&](const auto& failure) {
+    try {
+      with_compile_hint(KernelCompiler::host, request, [&]() -> Artifact { throw failure; });
+    } catch (const CandidateFailure& thrown) {
+      CHECK(thrown.log() == log);
+      return std::string(xtune::to_string(thrown.outcome())) + " " + to_string(lack_of(thrown)) + " " + thrown.what();
+    }
+    return std::string();
+  };
+  const std::string hint =
+      " (hint: the host backend has no warp matrix functions (mma.h); run with --backend cuda, or "
+      "guard it with #ifndef XTUNE_HOST)";
+  CHECK(failing(CandidateFailure(xtune::Outcome::compile_failed, "m", log)) == "compile_failed none m" + hint);
+  CHECK(failing(ShortageFailure(Lack::unclear, xtune::Outcome::compile_failed, "m", log)) ==
+        "compile_failed unclear m" + hint);
+  CHECK(failing(CandidateFailure(xtune::Outcome::crashed, "m", log)) == "crashed none m");
+}
