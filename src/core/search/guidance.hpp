@@ -19,7 +19,7 @@ class Guide {
 
   /// A source with only a few times is not usable.
   bool usable() const noexcept { return !order_.empty(); }
-  /// SoftLogarithm of the time there, centred on the median.
+  /// SoftLogarithm of the source's time, centred on the median.
   double score(std::uint64_t index) const;
   /// Configurations that the source measured, fastest first.
   const std::vector<std::uint64_t>& order() const noexcept { return order_; }

@@ -10,8 +10,7 @@ namespace xtune::search {
 namespace {
 
 constexpr std::size_t min_times = 8;
-constexpr std::size_t max_training_points = 1200;  // training set of the forest: a third are the best, the rest are
-                                                   // random
+constexpr std::size_t max_training_points = 1200;  // training set of the forest: one third the best, the rest random
 
 }  // namespace
 
