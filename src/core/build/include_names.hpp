@@ -21,8 +21,7 @@ class MacroDefinitions {
   struct Names {
     std::vector<IncludeDirective> names;  ///< each once, in a fixed order
     bool complete = true;                 ///< false: there may be others (too many, or macros of the compiler itself)
-    std::set<std::string> used;           ///< the names whose definitions, or missing definitions, determined the
-                                          ///< result
+    std::set<std::string> used;           ///< names whose definitions, or missing definitions, were used
   };
   /// text: the rest of the line after #include.
   Names names_of(const std::string& text) const;

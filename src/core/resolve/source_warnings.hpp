@@ -1,4 +1,4 @@
-// What a kernel's source does with the spec's parameters that its author can hardly want.
+// Warnings about the use of the spec's parameters in a kernel's source.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace xtune::resolve {
 
-/// A line for each parameter that nothing but constraints and metrics name, and for each whose value a #define of the
-/// source replaces: all its values compile the same kernel. "k.cu:3: ...". A #define within #if or #ifndef is taken to
-/// be a default. Empty for programs. Throws Error(io) for a source that cannot be read.
+/// A line for each parameter that only constraints and metrics use, and for each whose value a #define of the source
+/// replaces, since all its values compile the same kernel: "k.cu:3: ...". A #define within #if or #ifndef is assumed to
+/// be a default. Empty for programs. Throws Error(io) if a source cannot be read.
 std::vector<std::string> source_warnings(const spec::Spec& spec);
 
 }  // namespace xtune::resolve
