@@ -1,4 +1,4 @@
-// kbench's YAML, the form in which Mojo benchmarks list their parameters, as specs with [process].
+// kbench's YAML, in which Mojo benchmarks list their parameters, as specs with [process].
 #pragma once
 
 #include <filesystem>
@@ -12,17 +12,17 @@ struct KbenchOptions {
   std::string device = "host";          ///< [process] device
 };
 
-/// One spec, of a kernel of that name, and the list of its configurations where they are no plain product
+/// One spec, for a kernel of that name, and the list of its configurations if they are not a plain product
 /// (`stem`.configs.csv); else empty.
 struct KbenchSpec {
   std::string stem, kernel, spec, configs;
 };
 
-/// text: name, file, params (a mapping, or a list of mappings: each is a product of its values, and they follow each
-/// other) and rules (Python expressions). A name with a $ is one that the program takes when it runs, and no -D. Groups
-/// of the same names are one spec; others get one each, stem-2 and so on. path: of the YAML file: messages name it, and
-/// the benchmark's file is looked for from its folder, then from the working folder; $VARIABLES in it are those of the
-/// environment. Throws Error(invalid_argument) that opens with path:line:column where the text has one.
+/// text: name, file, params (a mapping, or a list of mappings: each is a product of its values, one after another) and
+/// rules (Python expressions). A name with a $ is passed to the program when it runs, and is not a -D. Groups with the
+/// same names are one spec; others get one each, stem-2 and so on. path: of the YAML file, for messages; the
+/// benchmark's file is searched in its directory, then in the working directory, and $VARIABLES in it are expanded from
+/// the environment. Throws Error(invalid_argument) that opens with path:line:column if the text has one.
 std::vector<KbenchSpec> import_kbench(const std::string& text, const std::filesystem::path& path,
                                       const std::string& stem, const KbenchOptions& options);
 

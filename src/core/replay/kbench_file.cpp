@@ -150,8 +150,8 @@ class KbenchReader {
 
   using Entries = std::vector<std::pair<YAML::Node, YAML::Node>>;
 
-  /// As YAML 1.1 merges: what `<<` brings in comes first, and has what it names itself instead. left: how many more
-  /// entries are looked at.
+  /// Merges as in YAML 1.1: entries of `<<` come first, and are replaced by entries with the same name. left: how many
+  /// more entries may be visited.
   Entries entries_of(const YAML::Node& node, std::size_t& left, int depth = 0) const {
     if (!node.IsMap())
       fail(node, depth > 0 ? "<< merges a mapping, or a list of them" : "params: a group maps names to values");
@@ -239,7 +239,7 @@ Value as_type_of(const Value& other, const Value& value) {
 }
 
 std::vector<Value> alike(const std::vector<Value>& values) {
-  // In the order of the alternatives of Value: what is to the right can say all that is to the left.
+  // In the order of the alternatives of Value: each type can represent the values of those before it.
   const Value widest = *std::max_element(values.begin(), values.end(),
                                          [](const Value& a, const Value& b) { return a.index() < b.index(); });
   std::vector<Value> result;

@@ -1,4 +1,4 @@
-// kbench's YAML file, read.
+// Reads kbench's YAML file.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 namespace xtune::replay {
 
-/// The product of its values.
+/// A product of the parameters' values.
 struct KbenchGroup {
-  std::vector<space::Parameter> parameters;  ///< compile_time: a -D
+  std::vector<space::Parameter> parameters;  ///< compile_time: as a -D
 };
 
-/// Groups of the same names, in the order of the first.
+/// Groups with the same names, in the order of the first.
 struct KbenchFamily {
   std::vector<KbenchGroup> groups;
 };
@@ -27,12 +27,13 @@ struct KbenchFile {
   std::vector<KbenchFamily> families;
 };
 
-/// All of one type, each once: words where one is a word, else floats where one is a float. values: not empty.
+/// Converts values to one type, without duplicates: to words if one is a word, else to floats if one is a float. values
+/// must not be empty.
 std::vector<Value> alike(const std::vector<Value>& values);
-/// The value, as alike makes it beside one of the other's type.
+/// Converts the value as alike() does for a list of both values.
 Value as_type_of(const Value& other, const Value& value);
 
-/// As import_kbench (kbench.hpp) says.
+/// See import_kbench (kbench.hpp).
 KbenchFile read_kbench(const std::string& text, const std::filesystem::path& path);
 
 }  // namespace xtune::replay
