@@ -13,9 +13,9 @@ struct RuntimeFile {
   const char* text;
 };
 
-/// Without making sure that it is on the disk: the folder lives as long as one compile. Throws Error(io).
+/// Does not sync the file to disk: the directory exists only for one compile. Throws Error(io).
 void write_scratch_file(const std::filesystem::path& path, std::string_view text);
-/// Changes whenever a file does: 12 hex digits.
+/// 12 hex digits that change with the contents of a file.
 std::string digest_of(std::span<const RuntimeFile> files);
 
 }  // namespace xtune::backend

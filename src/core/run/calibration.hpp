@@ -34,7 +34,7 @@ class Calibration {
   std::optional<Wanted> take_wanted();
   /// Its artifact is ready; or it did not compile: then the next configuration that passes is used.
   void compiled(TrialPtr trial, bool ok);
-  /// What the device is to measure now; null: nothing.
+  /// The trial that the device must measure now; null: none.
   TrialPtr wanted_of(const PooledDevice& device) const;
   /// The result of the trial there: a record as fill_record makes it.
   void take(PooledDevice& device, const TrialPtr& trial, const record::Record& record);

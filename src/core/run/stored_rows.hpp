@@ -14,7 +14,7 @@ namespace xtune::run {
 bool ranks_before(const store::GrowingRecords::Row& a, const store::GrowingRecords::Row& b);
 /// The lower end of its time's interval, or its time if that is less.
 double interval_begin(const store::GrowingRecords::Row& row);
-/// What can be said of a row without reading its record: key, problem, configuration, outcome and times.
+/// The facts of a row that need not be read from its record: key, problem, configuration, outcome and times.
 record::Record shown_of(const store::GrowingRecords::Row& row);
 
 /// Of a million stored results nearly all stay rows of about 200 bytes. Records are read for those that may be among
