@@ -1,4 +1,5 @@
-// Writes the scripts of a submission. Values reach the shell as quoted words, and sbatch as arguments of its own.
+// Writes the scripts of a submission. Values are passed to the shell as quoted words, and to sbatch as separate
+// arguments.
 #include "cluster/job_scripts.hpp"
 
 #include <fmt/core.h>
@@ -37,14 +38,14 @@ std::string word_of(const std::string& text) { return base::command_line({text})
 
 void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-// Where a site passes no environment on, bash knows a PATH and keeps it to itself.
+// If a site passes no environment on, bash sets a PATH but does not export it.
 const std::string begin = "set -u\nexport PATH\n";
 
 std::string header(const Submission& submission, const std::string& step) {
   return fmt::format("#!/bin/bash\n#SBATCH --job-name=xtune-{}-{}\n", step, submission.name);
 }
 
-// Found on the measuring nodes as on this one: the program by its own path, whatever their PATH.
+// The measuring nodes must find the same program as this one: its path is absolute, regardless of their PATH.
 std::string compile_script(const Submission& submission) {
   return header(submission, "compile") + "#SBATCH --ntasks=1\n" + begin +
          base::command_line(compile_command(submission)) + "\n";
@@ -52,8 +53,8 @@ std::string compile_script(const Submission& submission) {
 
 std::string measure_script(const Submission& submission) {
   std::string text = header(submission, "measure");
-  // To the steps alone; the shell below sees their ends. xtune stops by itself before that: this is for jobs that are
-  // ended earlier.
+  // Only to the steps; the shell below waits for their ends. xtune stops by itself before that: this is for jobs that
+  // are ended earlier.
   text += "#SBATCH --signal=USR1@60\n#SBATCH --requeue\n#SBATCH --open-mode=append\n";
   for (std::size_t i = 0; i < submission.components.size(); ++i)
     text += (i > 0 ? "#SBATCH hetjob\n" : "") + component_lines(submission.components[i]);
@@ -119,7 +120,7 @@ Words compile_command(const Submission& submission) {
 
 std::vector<JobStep> job_steps(const Submission& submission) {
   std::vector<JobStep> steps;
-  // Who pays is the same for all steps; --cpu-option says it otherwise.
+  // All steps use the same account; --cpu-option can set another one.
   const Words account = account_option(submission.sbatch);
   const auto log = [&](const std::string& step) {
     return "--output=" + log_pattern(submission.folder / (step + "-")) + "%j.log";
