@@ -1,4 +1,4 @@
-// Contents of arguments and what is expected of them, as files that a worker reads.
+// Contents of arguments and expected outputs, as files that a worker reads.
 #include "api/attachments.hpp"
 
 #include <fmt/core.h>
@@ -26,7 +26,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Shapes are over problem and device alone, so any one configuration serves.
+/// Shapes use only problem and device, so any configuration will do.
 std::vector<validate::ArgumentLayout> layouts_of(const spec::Spec& spec, const Bindings& problem,
                                                  const target::Target& target) {
   const space::Space space =

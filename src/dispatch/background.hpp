@@ -16,7 +16,7 @@ class Background {
  public:
   /// The thread starts with the first task. Tasks must not throw.
   void add(std::function<void()> task) { worker_.get().add(std::move(task)); }
-  /// Until no task is left. Not from a task.
+  /// Waits until no task remains. Do not call it from a task.
   void wait() { worker_.get().wait(); }
   /// Drops tasks that have not started and waits for the running one. Do not call it from a task.
   void end() { worker_.get().end(); }

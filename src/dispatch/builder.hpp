@@ -24,7 +24,7 @@ struct Build {
   std::vector<measure::ScalarArgument> scalars;  ///< all scalars of the spec, in kernel order
 };
 
-/// The store has no such artifact, and nothing may or can compile it.
+/// The store has no such artifact, and it may not or cannot be compiled.
 struct NotStored : Error {
   using Error::Error;
 };
