@@ -12,8 +12,8 @@ namespace xtune {
 /// Throws Error(invalid_argument) for an unreasonable number of compilers.
 void check_jobs(std::size_t jobs);
 
-/// The spec's only case with these values instead of its own. Throws Error(invalid_argument) for a name that the
-/// problem does not have, a value of another type, and if several cases match.
+/// The spec's only case, with its values replaced by these. Throws Error(invalid_argument) for a name that the problem
+/// does not have, a value of another type, and if several cases match.
 Bindings choose_problem(const spec::Spec& spec, const Bindings& given);
 
 /// The same for every case; cases that become equal are merged.

@@ -12,7 +12,7 @@
 
 namespace xtune::backend {
 
-/// The devices that a backend finds. If there are none, the reason tells a user what to do.
+/// The devices that a backend finds. If there are none, the reason shows a user what to do.
 struct DeviceList {
   std::vector<device::DeviceInfo> devices;
   std::string reason;  ///< "libcuda.so.1 not found: no NVIDIA driver on this node"

@@ -37,7 +37,7 @@ class ReceiveChildSignal {
   sigset_t before_;
 };
 
-/// libuv ends the program if it gets the number of a standard stream for one of its own files.
+/// libuv ends the program if it gets the number of a standard stream for a file that it opens.
 void fill_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) {

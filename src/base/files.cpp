@@ -123,8 +123,8 @@ std::string read_file_part(const fs::path& path, std::uint64_t offset, std::uint
 
 namespace {
 
-// The temporary file has an unpredictable name and must be new: if other users can create names in the directory, a
-// file of theirs is never opened. rights: permissions before the umask.
+// The temporary file has an unpredictable name and must be new: if other users can create names in the directory, their
+// files are never opened. rights: permissions before the umask.
 void write_atomically(const fs::path& path, std::string_view bytes, mode_t rights) {
   if (path.filename().empty()) fail("write", path, "it names no file");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");

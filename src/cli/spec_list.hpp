@@ -33,7 +33,7 @@ CommonOptions options_for(const SpecList::Item& item, const CommonOptions& optio
 /// Does not look for devices and compilers.
 void read_all(SpecList& list, const CommonOptions& options);
 
-/// The exit code of several runs: the worst of theirs.
+/// The exit code of several runs: the worst one.
 int worse_code(int a, int b);
 /// The answer for a spec that failed: {"spec", "error": {"kind", "message", "file", "line", "column"}}.
 nlohmann::ordered_json failure_json(const std::string& path, const std::string& kind, const std::string& message);

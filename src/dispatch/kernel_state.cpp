@@ -58,7 +58,7 @@ void KernelState::say(const std::string& message) {
   if (settings_.on_message) {
     try {
       settings_.on_message(message);
-    } catch (...) {  // it must not throw, but a message is no reason to fail a call
+    } catch (...) {  // it must not throw, but a message must not make a call fail
     }
     return;
   }

@@ -37,7 +37,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// Kokkos_ROOT, or empty. CMake would resolve a relative path in the directory of its own project.
+/// Kokkos_ROOT, or empty. CMake would resolve a relative path in the directory of the generated project.
 std::string root() {
   const std::string given = variable("Kokkos_ROOT");
   return given.empty() ? given : fs::absolute(given).string();

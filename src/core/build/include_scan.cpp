@@ -1,4 +1,4 @@
-// One pass over the source, with only as much lexing as needed to recognise code.
+// Scans the source once, with only as much lexing as needed to recognise code.
 #include "core/build/include_scan.hpp"
 
 #include <algorithm>

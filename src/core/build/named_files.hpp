@@ -23,8 +23,8 @@ bool is_readable_file(const std::filesystem::path& path);
 /// The files that a command started in `folder` may read, as far as its words show, in their order:
 /// - a word that is a file, including the program itself if it is given as a path;
 /// - "@file" and the words in it, also if these are "@file" again, the text after a "=" (--config=file), a piece
-/// between commas of -W and -X options (-Wl,-T,file), and the rest of a short option that looks like a file
-/// (-fMakefile.gcc);
+///   between commas of -W and -X options (-Wl,-T,file), and the rest of a short option that looks like a file
+///   (-fMakefile.gcc);
 /// - the words in the text of a shell ("sh -c TEXT"), with variables and patterns expanded (base/shell_words.hpp);
 ///   the shell itself does not count;
 /// - files that build tools read by default (implicit_files.hpp).

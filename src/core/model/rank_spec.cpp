@@ -1,4 +1,4 @@
-// The parts of a spec for a ranking: checks, options, and the spec of a template alone.
+// The parts of a spec for a ranking: checks, options, and the spec of a template without a spec file.
 #include <algorithm>
 #include <set>
 

@@ -66,7 +66,7 @@ struct CandidateTemplate {
   /// The work of a configuration. Invalid sizes (zero, negative) give work that never fits.
   Work (*work)(FieldValues values, const device::DeviceModel& device, DType type);
   CarverView (*carver)(FieldValues values, const device::DeviceModel& device, DType type);
-  /// The space of the template alone, for use without a spec.
+  /// The default space of the template, for use without a spec.
   std::vector<DefaultParameter> (*space)(const device::DeviceModel& device, DType type);
 };
 

@@ -1,6 +1,6 @@
 // Beliefs about a device, one for each source, and the expected improvement under all of them.
 //
-// A guided search has records of other devices or problem sizes (sources) and few results of its own. It is unknown
+// A guided search has records of other devices or problem sizes (sources) and few own results. It is unknown
 // which source is similar, so each possibility is a hypothesis: each belief is a Gaussian process around one source's
 // scores, and one belief is that no source is similar. The results weight the beliefs (Bayesian model averaging, see
 // the header); the expected improvement under the mixture selects the next place. One method thus handles a perfect

@@ -11,7 +11,7 @@ namespace xtune::store {
 
 struct GcOptions {
   std::optional<std::int64_t> older_than_ms;  ///< remove artifacts whose files have not changed for this long
-  std::optional<std::uint64_t> max_bytes;     ///< remove the oldest artifacts until the rest is no larger than this
+  std::optional<std::uint64_t> max_bytes;     ///< remove the oldest artifacts until the rest is at most this large
   bool records = false;  ///< also remove record files that have not changed for older_than_ms, which must be set
   bool dry_run = false;  ///< only report
 };
