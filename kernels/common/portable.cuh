@@ -1,7 +1,7 @@
 // What CUDA C++, HIP C++ and the host backend spell differently, so that a kernel is written once for the three.
 #pragma once
 
-// HIP's NVIDIA side compiles with NVRTC or nvcc too: there CUDA's spelling holds, whatever backend drives it.
+// HIP's NVIDIA side compiles with NVRTC or nvcc too: CUDA's spelling is then used with any backend.
 #if defined(XTUNE_HOST)
 #define ON_NVIDIA 0
 #define ON_AMD 0
