@@ -72,7 +72,7 @@ def main():
         full = run(arguments, full_spec, store, None)
         busy, same, answers = [], 0, {}
         for _ in range(arguments.runs):
-            # One seed, so that all measure the same configurations; what differs is the noise, and who is first.
+            # One seed, so that all measure the same configurations; the noise and the winner may differ.
             raced = run(arguments, spec, store, None)
             busy.append(raced["seconds"]["device_busy"])
             same += configs_of(raced)[0] in configs_of(full) or configs_of(full)[0] in configs_of(raced)

@@ -67,7 +67,7 @@ def main():
 
     rows, compile_wall = [], {}
     with tempfile.TemporaryDirectory() as folder:
-        # What the machine offers is remembered here, so that no run pays for the first look.
+        # The inventory of the machine is cached here, so that no run pays for the first probe.
         os.environ["XTUNE_CACHE_DIR"] = str(pathlib.Path(folder) / "cache")
         subprocess.run([arguments.xtune, "devices", "--backend", arguments.backend], stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)

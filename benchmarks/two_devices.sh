@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a second GPU saves: the same configurations of gemm measured on one device and on two, in fresh stores.
+# The gain of a second GPU: the same configurations of gemm measured on one device and on two, in fresh stores.
 #
 #   benchmarks/two_devices.sh [XTUNE] [EVALS] [SIZE] [RUNS]     default: build/release/src/cli/xtune 120 8192 3
 #

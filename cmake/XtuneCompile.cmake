@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How xtune's own code is compiled, and the two functions that every folder uses.
+# Compiler settings for xtune's code, and the two functions that every directory uses.
 if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
@@ -45,25 +45,25 @@ if(XTUNE_STATIC)
 endif()
 
 # A whole build takes half the time where several sources are one for the compiler. XTUNE_UNITY=OFF suits work on single
-# files, and shows what a source forgets to include.
+# files, and shows missing includes of a source.
 if(XTUNE_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
-  # What it warns of, classes whose members have types of an anonymous namespace, is a mistake in headers only.
+  # Its warning about classes whose members have types of an anonymous namespace concerns only headers.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(xtune_options INTERFACE -Wno-subobject-linkage)
   endif()
 endif()
 
-# xtune_module(NAME LIB...): the static library xtune_NAME from every .cpp of the calling folder.
+# xtune_module(NAME LIB...): the static library xtune_NAME from every .cpp of the calling directory.
 function(xtune_module name)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   add_library(xtune_${name} STATIC ${sources})
   target_link_libraries(xtune_${name} PUBLIC xtune_options ${ARGN})
 endfunction()
 
-# xtune_test(NAME LIB...): the test program test_NAME from every .cpp of the calling folder, as one CTest test, which gets the
-# words of XTUNE_TEST_OPTIONS.
+# xtune_test(NAME LIB...): the test program test_NAME from every .cpp of the calling directory, as one CTest test, which
+# gets the words of XTUNE_TEST_OPTIONS.
 function(xtune_test name)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   add_executable(test_${name} ${sources})

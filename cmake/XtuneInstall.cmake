@@ -10,7 +10,7 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/xtune.lua" DESTINATION ${CMAKE_INSTAL
 
 # An application that has xtune as a subdirectory installs its own documentation.
 if(PROJECT_IS_TOP_LEVEL)
-  # The folders keep their names, so that the links between the documents work.
+  # The directories keep their names, so that the links between the documents work.
   install(FILES README.md CHANGELOG.md LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(FILES packaging/debian/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(FILES packaging/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/packaging)
@@ -18,12 +18,12 @@ if(PROJECT_IS_TOP_LEVEL)
           PATTERN "*.svg")
   install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-  # What the program writes of itself when it is built (src/cli/help_command.cpp).
+  # Files that the program writes about itself when it is built (src/cli/help_command.cpp).
   get_target_property(written xtune BINARY_DIR)
   string(APPEND written "/share")
   install(DIRECTORY "${written}/man/" DESTINATION ${CMAKE_INSTALL_MANDIR})
   install(DIRECTORY "${written}/bash-completion" "${written}/fish" DESTINATION ${CMAKE_INSTALL_DATADIR})
-  # Debian's zsh finds functions of packages elsewhere than those of a local installation.
+  # Debian's zsh searches the functions of packages in another directory than those of a local installation.
   set(XTUNE_ZSH_DIR "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" CACHE STRING "Where zsh's completion is installed")
   mark_as_advanced(XTUNE_ZSH_DIR)
   install(DIRECTORY "${written}/zsh/site-functions/" DESTINATION ${XTUNE_ZSH_DIR})
@@ -39,7 +39,7 @@ if(XTUNE_STATIC)
       install(FILES ${versioned} DESTINATION ${CMAKE_INSTALL_LIBDIR})
     endforeach()
   endif()
-  # The licences of what is linked into the program.
+  # The licences of libraries that are linked into the program.
   foreach(package libuv1-dev libcrypto++-dev zlib1g-dev libyaml-cpp-dev libfmt-dev libtomlplusplus-dev libcli11-dev
                   nlohmann-json3-dev libeigen3-dev libnanoflann-dev libboost-context-dev)
     if(EXISTS "/usr/share/doc/${package}/copyright")

@@ -30,7 +30,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 # The host backend compiles kernels with g++ or clang++. Nothing else is needed without a GPU.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++ | clang")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libamdhip64-5, libhiprtc-builtins5, libtrilinos-kokkos-dev")
-# Debian's policy: directories 0755, whatever the umask of the build.
+# Debian's policy: directories 0755, regardless of the umask of the build.
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
                                                 WORLD_READ WORLD_EXECUTE)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -25,8 +25,8 @@ function(xtune_archive_fits_shared result archive)
   set(${result} ${${cached}} PARENT_SCOPE)
 endfunction()
 
-# xtune_library_for_shared(RESULT ARCHIVE NAME...): what libxtune.so links where programs link the archive: the archive too
-# where that is possible, else the shared library. Where there is none either, XTUNE_SHARED_LACKS tells.
+# xtune_library_for_shared(RESULT ARCHIVE NAME...): the library that libxtune.so links where programs link the archive:
+# the archive itself if that is possible, else the shared library. If there is none, XTUNE_SHARED_LACKS lists it.
 function(xtune_library_for_shared result archive)
   xtune_archive_fits_shared(fits "${archive}")
   set(${result} "${archive}" PARENT_SCOPE)

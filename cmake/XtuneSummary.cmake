@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the build contains, and how to get the rest; printed at the end of configure.
+# The contents of the build, and how to get the rest; printed at the end of configure.
 message(STATUS "")
 message(STATUS "xtune ${PROJECT_VERSION} (${CMAKE_BUILD_TYPE})")
 get_property(lines GLOBAL PROPERTY XTUNE_SUMMARY)

@@ -81,7 +81,7 @@ def main():
         order = sorted(times.values())
         rows = {}
         for rank in ("model", "carver"):
-            # Parameters that the spec leaves out have one value in the recording.
+            # Parameters that are missing from the spec have one value in the recording.
             fixed = {(name, values[0]) for name, values in recording["tune_params"].items() if len(values) == 1}
             rows[rank] = []
             for count in COUNTS:  # each its own list: a longer one is spread wider, not only longer

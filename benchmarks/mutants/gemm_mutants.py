@@ -3,7 +3,7 @@
 GEMM, VECTOR = "gemm.cu", "vector_units.cuh"
 
 MUTANTS = [
-    # Bounds of what is copied.
+    # Bounds of copies.
     (GEMM, "wrong bound: rows left in the matrix", "rows_left_ = rows - row - tile_row_;", "rows_left_ = rows - row;"),
     (GEMM, "wrong bound: columns left in the matrix", "columns_left_ = columns - column - tile_column_;",
      "columns_left_ = columns - column;"),

@@ -14,8 +14,8 @@ struct Quality {
   std::vector<double> found;  ///< after each of evals: optimum / best found, mean over recordings and seeds
 };
 
-/// The strategy as ranks follow it together: with as many proposals in flight as Tuning allows so many ranks; one rank
-/// waits for each outcome. All have the same evaluations between them.
+/// The strategy shared by several ranks, with as many proposals in flight as Tuning allows for their number; a single
+/// rank waits for each outcome. The evaluations are divided among all ranks.
 Quality search_together(const std::vector<replay::Recording>& recordings, const std::string& strategy,
                         std::size_t ranks, const std::vector<std::uint64_t>& evals, std::size_t seeds);
 

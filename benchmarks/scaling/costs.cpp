@@ -34,7 +34,7 @@ DriverCosts measure_costs(std::size_t evals) {
   const std::size_t taken = run.run().from_store;
   const double again_s = each_s();
   if (read != evals || taken != evals) throw std::logic_error("the store does not hold what was measured");
-  // What is taken from the store is read first, in the same way.
+  // Results from the store are also read first, in the same way.
   costs.walk_s = std::max(again_s - costs.read_s, 0.0);
   return costs;
 }

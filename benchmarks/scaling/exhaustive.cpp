@@ -89,7 +89,7 @@ class Simulation {
   }
 
  private:
-  /// What the driver does at that time; when it goes on, infinite at its end.
+  /// Performs the driver's action at that time; returns when it continues, infinity at its end.
   double turn(Rank& rank, double now_s) {
     double cost_s = 0;
     while (!rank.queue.empty() && rank.queue.front().first <= now_s) {

@@ -18,13 +18,13 @@ struct Job {
 };
 
 struct Timing {
-  double seconds = 0;  ///< until the last rank knows all
+  double seconds = 0;  ///< until the last rank has all results
   std::uint64_t claims = 0;
 };
 
-/// Each rank is a device with a queue of configurations and a driver's thread that feeds it, reads what others
-/// have stored and takes their records to their places. BlockWalk says who does what, as in a run. Without race,
-/// finals and what follows them. Throws std::logic_error where a configuration was evaluated twice or never.
+/// Each rank is a device with a queue of configurations and a driver's thread that feeds it, reads the records of other
+/// ranks and puts them in their places. BlockWalk distributes the work, as in a run. Without race, finals and what
+/// follows them. Throws std::logic_error if a configuration was evaluated twice or never.
 Timing simulate(const Job& job);
 
 }  // namespace xtune::scaling

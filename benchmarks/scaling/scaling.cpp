@@ -1,7 +1,7 @@
-// What ranks of one job gain: exhaustive search of a large space on a simulated clock, and the quality of a search that
-// learns. Prints two tables.
+// The gain from several ranks of one job: exhaustive search of a large space on a simulated clock, and the quality of a
+// search that learns. Prints two tables.
 //
-//   bench_scaling                                          # exhaustive alone, with evaluations of 40 and 150 ms
+//   bench_scaling                                          # only exhaustive, with evaluations of 40 and 150 ms
 //   bench_scaling convolution-A100.json.gz gemm.json.gz    # with times and outcomes of recordings, too
 #include <fmt/core.h>
 

@@ -2,8 +2,9 @@
 //
 //   bench_records SPEC STORE
 //
-// STORE holds one record or more of that spec, as `xtune run SPEC --evals 1` leaves them: device, compiler and all that
-// is not drawn here are taken from there. Keys are those that the spec makes, so that the records answer for it.
+// STORE must have at least one record of that spec, as after `xtune run SPEC --evals 1`: device, compiler and
+// everything that is not random here are taken from there. Keys are those of the spec, so that the records answer for
+// it.
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>

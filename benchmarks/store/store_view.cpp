@@ -3,9 +3,9 @@
 //   cmake -B build/bench -DCMAKE_BUILD_TYPE=Release && cmake --build build/bench --target bench_store
 //   build/bench/benchmarks/bench_store
 //
-// Loads are reported in ms with the limit's share (limit: 300 ms), lookups in ns (limit: 1,000 ns). A problem's first
-// lookup ranks its configurations, which is timed apart. The store is made anew in the temporary folder; its records
-// are as large as those of a run on a GPU, some 2.5 KB. Configure with -DCMAKE_BUILD_TYPE=Release: these are the
+// Loads are reported in ms with the share of the limit (300 ms), lookups in ns (limit: 1,000 ns). A problem's first
+// lookup ranks its configurations, which is timed separately. The store is created in the temporary directory for each
+// run; its records are as large as those of a run on a GPU, about 2.5 KB. Configure with -DCMAKE_BUILD_TYPE=Release:
 // figures of benchmarks/RESULTS.md.
 #include "core/store/store_view.hpp"
 
@@ -51,7 +51,7 @@ Bindings problem_of(std::int64_t i) {
   return {{"M", 64 + i % 61 * 64}, {"N", 64 + i / 61 % 59 * 128}, {"K", 64 + i / 3599 * 32}};
 }
 
-/// What all records have in common, and a place for what they have not.
+/// The common members of all records, with placeholders for the others.
 nlohmann::json common_part(const std::string& arch, Random& random) {
   Record record;
   record.kernel = "gemm";
@@ -168,7 +168,7 @@ void find(benchmark::State& state, std::int64_t aside, const StoreViewOptions& o
 BENCHMARK_CAPTURE(find, exact, 0, {})->ArgName("problems")->Arg(1)->Arg(100)->Arg(10'000)->Arg(100'000);
 BENCHMARK_CAPTURE(find, nearest, 3, {})->ArgName("problems")->Arg(1)->Arg(100)->Arg(10'000)->Arg(100'000);
 
-// Of problems that nobody asked for yet: their configurations are ranked. Time is that of each lookup.
+// For problems without an earlier lookup: their configurations are ranked. The time is that of each lookup.
 void first_find(benchmark::State& state) {
   const std::int64_t problems = state.range(0);
   const DeviceInfo device = device_of("sm_90");

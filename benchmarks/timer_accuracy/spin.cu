@@ -1,13 +1,13 @@
 // Kernels of known length: one thread counts cycles of its compute unit's clock.
 
-// Nothing but the count: what a store costs depends on where its memory lies.
+// Only counts: the cost of a store would depend on the location of its memory.
 extern "C" __global__ void spin(unsigned long long cycles) {
   const long long begin = clock64();
   while ((unsigned long long)(clock64() - begin) < cycles) {
   }
 }
 
-// out: what it counted, and how many nanoseconds passed meanwhile by the device's timer (NVIDIA alone; else 0).
+// out: the count, and the nanoseconds that passed meanwhile by the device's timer (only on NVIDIA; else 0).
 #if defined(__CUDA_ARCH__) && !defined(XTUNE_HIP)
 __device__ unsigned long long timer_ns() {
   unsigned long long ns;

@@ -40,7 +40,7 @@ Source inverted(const Recording& recording) {
   return source;
 }
 
-// Positions of what is ok, fastest first.
+// Positions of ok configurations, fastest first.
 std::vector<std::size_t> ranked(const std::vector<Observation>& observations) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < observations.size(); ++i)

@@ -22,7 +22,7 @@ std::vector<Scenario> device_scenarios(const std::vector<replay::Recording>& rec
 /// Sources made from the target's own times: alike, inverted, shuffled, mirrored, misleading at the top, scarce.
 std::vector<Scenario> made_scenarios(const replay::Recording& target);
 
-/// Sources of synthetic devices, alike from 0.95 to -0.5, alone and together.
+/// Sources of synthetic devices, with similarities from 0.95 to -0.5, individually and together.
 std::vector<Scenario> synthetic_scenarios(const replay::Recording& target, Surface surface, std::uint64_t seed);
 
 }  // namespace xtune::transfer

@@ -8,7 +8,7 @@
 
 namespace xtune::transfer {
 
-/// What a device's times are made of. Both have switches, interactions and noise.
+/// The components of a device's times. Both have switches, interactions and noise.
 enum class Surface {
   bowl,    ///< a quadratic bowl whose place and axes are the device's own
   cliffs,  ///< several basins, and steps where a resource allows one block fewer

@@ -1,8 +1,8 @@
 // What guidance gains and costs: guided search less cold search, by the score (optimum / best found) at each budget,
 // paired by seed, over recorded and synthetic targets.
 //
-//   bench_transfer FOLDER                      # its recordings, each device left out, and synthetic ones
-//   bench_transfer FOLDER --only convolution   # targets whose name holds it
+//   bench_transfer DIRECTORY                      # its recordings, each device in turn excluded, and synthetic ones
+//   bench_transfer DIRECTORY --only convolution   # targets whose name contains it
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// Tunes one matrix product for several shapes and shows that each has a configuration of its own.
+// Tunes one matrix product for several shapes and shows that each has a different configuration.
 //   gemm_by_shape [backend [size]]
 #include <cstdio>
 #include <cstdlib>

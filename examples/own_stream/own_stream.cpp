@@ -1,4 +1,4 @@
-// An application with a stream of its own calls a tuned kernel on it, and has it tuned meanwhile.
+// An application calls a tuned kernel on its own stream, and lets xtune tune it in the meantime.
 //   own_stream axpy.toml [lookup | once | background]
 // XTUNE_CAPTURE=axpy makes it write its launches as specs for `xtune run` into ./xtune-capture.
 #include <cstdio>
@@ -54,7 +54,7 @@ int main(int argc, char** argv) try {
     tell(axpy, n);
   }
   axpy.wait();
-  // What was tuned meanwhile has taken over.
+  // The configuration that was tuned meanwhile is now in use.
   for (const std::int32_t n : {1000, 1024, 65536}) {
     right = run(axpy, stream, n) && right;
     tell(axpy, n);

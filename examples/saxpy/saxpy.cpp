@@ -1,5 +1,5 @@
 // Tunes y = a * x + y from code: the kernel as text, data in host vectors, the reference as a lambda.
-//   saxpy [backend [folder for the result]]
+//   saxpy [backend [directory for the result]]
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +29,7 @@ xtune::Tunable saxpy(const std::vector<float>& x, const std::vector<float>& y, f
       .param("BLOCK", {64, 128, 256})
       .param("UNROLL", {1, 2, 4})
       .constraint("BLOCK * UNROLL <= 512")
-      // The same in C++, for what no expression says.
+      // The same in C++, for conditions that an expression cannot describe.
       .constraint({"BLOCK", "UNROLL"}, [](int block, int unroll) { return block * unroll >= 128; })
       .grid({"ceildiv(N, BLOCK * UNROLL)"})
       .block({"BLOCK"})
@@ -48,7 +48,7 @@ xtune::Tunable saxpy(const std::vector<float>& x, const std::vector<float>& y, f
   return tunable;
 }
 
-/// Calls the winner where this example has memory of its own, which is on the CPU; own_stream does so on GPUs.
+/// Calls the winner with this example's memory, which works only on the CPU; own_stream shows calls on GPUs.
 bool call_winner(const xtune::Result& result, const std::vector<float>& x, std::vector<float> y, float a) {
   if (result.device.backend != "host") return true;
   const std::vector<float> before = y;

@@ -15,7 +15,7 @@ namespace xtune {
 struct BenchmarkSettings {
   std::size_t samples = 30;    ///< maximum number of samples; at least 1
   double min_sample_ms = 1.0;  ///< a sample is a batch of launches that takes about this long at least, milliseconds
-  double max_seconds = 10.0;   ///< no sample begins after this many seconds; at least one is taken
+  double max_seconds = 10.0;   ///< no sample begins after this many seconds; at least one is always taken
 };
 
 namespace detail {
@@ -24,17 +24,18 @@ Timing time_launches(const Kernel& kernel, Stream stream, const BenchmarkSetting
                      const std::function<void()>& launch);
 }  // namespace detail
 
-/// Calls the kernel with these arguments until its time is known, and waits for the stream. Times are milliseconds for
-/// one launch: the wall clock of a batch of launches, divided by their number. So a launch that is shorter than the
-/// driver takes to queue one is as long as that, caches are warm, and other work in the stream counts. What the kernel
-/// writes changes with every launch. tune() measures single launches with events, cold caches and restored contents:
-/// use it to compare configurations, and this to see what an application gets. Throws Error: invalid_argument for
-/// settings without a sample, and as a call of the kernel.
+/// Times a kernel with these arguments. Calls it until its time is known, then waits for the stream. The result is in
+/// milliseconds for one launch: the wall-clock time of a batch of launches, divided by their number. A launch that is
+/// shorter than the time the driver needs to queue it therefore measures as that time. Caches are warm, other work in
+/// the stream is included, and whatever the kernel writes changes with every launch. tune() measures single launches
+/// with events, cold caches and restored contents: use tune() to compare configurations, and this function to measure
+/// what an application gets. Throws Error: invalid_argument for settings without a sample, and the errors of a call of
+/// the kernel.
 template <class... Arguments>
 Timing benchmark(const Kernel& kernel, const BenchmarkSettings& settings, Stream stream, Arguments... arguments) {
   return detail::time_launches(kernel, stream, settings, [&] { kernel(stream, arguments...); });
 }
-/// The same of a typed kernel.
+/// The same for a typed kernel.
 template <class... Parameters>
 Timing benchmark(const TypedKernel<void(Parameters...)>& kernel, const BenchmarkSettings& settings, Stream stream,
                  std::type_identity_t<Parameters>... arguments) {

@@ -1,4 +1,4 @@
-// Contents of a kernel's buffers: given by the application before a launch, and read by it afterwards.
+// The contents of a kernel's buffers: given by the application before a launch, and read by it afterwards.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@
 
 namespace xtune {
 
-/// The contents of an input. Copies are cheap: they share what is held.
+/// The contents of an input. Copies are cheap: they share the elements.
 class Data {
  public:
-  /// Makes the bytes for one problem: elements one after another in C order.
+  /// Returns the bytes for one problem: elements one after another in C order.
   using Generator = std::function<std::vector<std::byte>(const Bindings& problem)>;
 
   /// Filled by Fill::automatic: small random numbers that suit the type.
@@ -40,16 +40,17 @@ class Data {
   Data(std::span<T> values)  // NOLINT(google-explicit-constructor)
       : Data(bytes(dtype_of<std::remove_const_t<T>>(), std::as_bytes(values))) {}
 
-  /// A copy of elements of any type, f16 and bf16 too. Throws Error(invalid_argument) for a size that is not a multiple
-  /// of the element's.
+  /// A copy of elements of any type, including f16 and bf16. Throws Error(invalid_argument) if the size in bytes is not
+  /// a multiple of the element size.
   static Data bytes(DType dtype, std::span<const std::byte> elements);
   /// A NumPy .npy file of the argument's shape and type.
   static Data file(const std::filesystem::path& npy);
-  /// Memory of the device that is tuned for: a cuda or hip device pointer in the context that is current when tune() is
-  /// called, on the host backend an address of this process. tune() reads `bytes` bytes once, and checks the pointer
-  /// then. Throws Error(invalid_argument) for a null pointer.
+  /// Memory of the tuned device: a CUDA or HIP device pointer in the context that is current when tune() is called, or
+  /// on the host backend an address in this process. tune() checks the pointer and reads `bytes` bytes once. The
+  /// application keeps ownership. Throws Error(invalid_argument) for a null pointer.
   static Data device(const void* pointer, std::size_t bytes);
-  /// Called once for each problem that is tuned. Throws Error(invalid_argument) for an empty function.
+  /// Contents made by a function, which is called once for each problem. Throws Error(invalid_argument) for an empty
+  /// function.
   static Data generate(Generator generator);
 
   /// Where the contents come from.
@@ -62,12 +63,12 @@ class Data {
   };
   Kind kind() const noexcept { return kind_; }                           ///< where the contents come from
   Fill fill() const noexcept { return fill_; }                           ///< fill: the rule
-  std::optional<DType> dtype() const noexcept { return dtype_; }         ///< host: of the elements
+  std::optional<DType> dtype() const noexcept { return dtype_; }         ///< host: type of the elements
   std::span<const std::byte> host() const noexcept;                      ///< host: the elements
-  const std::filesystem::path& path() const noexcept { return path_; }   ///< file
-  const void* pointer() const noexcept { return pointer_; }              ///< device
-  std::size_t pointer_bytes() const noexcept { return pointer_bytes_; }  ///< device
-  const Generator& generator() const noexcept { return generator_; }     ///< generator
+  const std::filesystem::path& path() const noexcept { return path_; }   ///< file: its path
+  const void* pointer() const noexcept { return pointer_; }              ///< device: the pointer
+  std::size_t pointer_bytes() const noexcept { return pointer_bytes_; }  ///< device: size in bytes
+  const Generator& generator() const noexcept { return generator_; }     ///< generator: the function
 
  private:
   template <class T>
@@ -92,10 +93,10 @@ class Data {
 
 /// A buffer as callbacks see it: host memory, valid during the call.
 struct HostArray {
-  std::string name;                  ///< of the argument
-  DType dtype = DType::f32;          ///< of its elements
-  std::vector<std::uint64_t> shape;  ///< in elements, C order
-  std::span<const std::byte> bytes;  ///< of all elements
+  std::string name;                  ///< name of the argument
+  DType dtype = DType::f32;          ///< type of the elements
+  std::vector<std::uint64_t> shape;  ///< extents in elements, C order
+  std::span<const std::byte> bytes;  ///< all elements
 
   /// The elements. Throws Error(invalid_argument) if T is not the buffer's type.
   template <class T>
@@ -108,21 +109,22 @@ struct HostArray {
   void check_dtype(DType wanted) const;
 };
 
-/// What a reference or an output check receives: the problem, the inputs and, for a check, a configuration and its
-/// outputs.
+/// The arguments of a reference or an output check: the problem and the inputs and, for a check, the configuration and
+/// its outputs.
 class Arguments {
  public:
-  Bindings problem;                ///< the names of the spec's problem
-  Bindings config;                 ///< of a check: the configuration that ran
-  std::vector<HostArray> inputs;   ///< before the launch, arguments that are read, inout ones too
-  std::vector<HostArray> outputs;  ///< of a check: after the launch, arguments that are written, inout ones too
+  Bindings problem;                ///< problem sizes by name
+  Bindings config;                 ///< only for a check: the configuration that ran
+  std::vector<HostArray> inputs;   ///< arguments that are read (input and inout), before the launch
+  std::vector<HostArray> outputs;  ///< only for a check: arguments that are written (output and inout), after the
+                                   ///< launch
 
-  /// By name. Throws Error(invalid_argument) that lists the names there are.
+  /// An input by name. Throws Error(invalid_argument) with the list of inputs if there is none of that name.
   const HostArray& input(std::string_view name) const;
-  /// By name. Throws Error(invalid_argument) that lists the names there are.
+  /// An output by name. Throws Error(invalid_argument) with the list of outputs if there is none of that name.
   const HostArray& output(std::string_view name) const;
-  /// An integer of the problem or the configuration. Throws Error(invalid_argument) for an unknown name and for a value
-  /// that is not an integer.
+  /// An integer of the problem or the configuration, by name. Throws Error(invalid_argument) if the name is unknown or
+  /// the value is not an integer.
   std::int64_t size(std::string_view name) const;
 };
 
@@ -130,12 +132,12 @@ class Arguments {
 class Expected {
  public:
   Expected() = default;
-  /// Of the only output.
+  /// The elements of a kernel's only output.
   template <class T>
   Expected(const std::vector<T>& values) {  // NOLINT(google-explicit-constructor)
     set("", values);
   }
-  /// Of one output by name; those that are not set are not compared.
+  /// Sets the elements of one output by name. Outputs that are not set are not compared.
   template <class T>
   Expected& set(const std::string& output, const std::vector<T>& values) {
     outputs_[output] = Data(values);
@@ -146,7 +148,7 @@ class Expected {
     outputs_[output] = Data::bytes(dtype, elements);
     return *this;
   }
-  /// By name; "" is the only output.
+  /// The outputs by name; "" stands for the only output.
   const std::map<std::string, Data>& outputs() const noexcept { return outputs_; }
 
  private:

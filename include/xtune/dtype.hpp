@@ -11,8 +11,9 @@
 
 namespace xtune {
 
-/// f8e4m3 is OCP's "fn" form: largest finite value 448, NaN 0x7F and 0xFF, no infinity. f8e5m2 has IEEE's infinities
-/// and NaNs. c64 and c128 are complex: two f32 or two f64, the real part first (NumPy's complex64 and complex128).
+/// The type of an element. f8e4m3 is OCP's "fn" form: largest finite value 448, NaN 0x7F and 0xFF, no infinity. f8e5m2
+/// has IEEE's infinities and NaNs. c64 and c128 are complex: two f32 or two f64, the real part first (NumPy's complex64
+/// and complex128).
 enum class DType {
   f8e4m3,   ///< 8-bit float, 4 bits of exponent
   f8e5m2,   ///< 8-bit float, 5 bits of exponent
@@ -37,7 +38,7 @@ const char* to_string(DType type) noexcept;                              ///< as
 std::optional<DType> dtype_from_string(std::string_view name) noexcept;  ///< the inverse of to_string
 std::size_t size_of(DType type) noexcept;                                ///< bytes of one element
 
-/// The DType of a C++ type; f16, bf16 and the 8-bit floats have none, so they are always named.
+/// The DType of a C++ type. f16, bf16 and the 8-bit floats have no C++ type here, so pass their DType by name.
 template <class T>
 constexpr DType dtype_of() {
   using Plain = std::remove_cv_t<T>;

@@ -1,9 +1,10 @@
-// How an input is filled that is given no data.
+// How an input without given data is filled.
 #pragma once
 
 namespace xtune {
 
-/// A rule that fills an input, the same for every run with one seed. docs/validation.md has the values for each type.
+/// A rule that fills an input, the same for every run with the same seed. docs/validation.md lists the values for each
+/// type.
 enum class Fill {
   automatic,  ///< small random numbers that suit the type ("auto" in a spec)
   integer,    ///< small random integers, also in floating-point types

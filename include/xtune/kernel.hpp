@@ -18,66 +18,67 @@
 
 namespace xtune {
 
-/// What the first call on a new problem does when the store has no measurement of it (nor of its bucket).
+/// What the first call on a new problem does if the store has no measurement of the problem or of its bucket.
 enum class Policy {
-  /// Runs the nearest problem's configuration, else the default one. Configurations that are known to fail are skipped;
-  /// if none is left, the call is Error(nothing_valid).
+  /// Runs the nearest problem's configuration, or the default one if there is none. Configurations that are known to
+  /// fail are skipped; if none remains, the call throws Error(nothing_valid).
   lookup,
   /// Tunes the problem within the call, then runs the winner. If every configuration that was tried fails, and the
-  /// default too, this call and later ones are Error(nothing_valid).
+  /// default too, this call and later ones throw Error(nothing_valid).
   tune_once,
-  tune_in_background,  ///< runs what lookup would run and tunes in a thread; later calls are those of tune_once
+  tune_in_background,  ///< runs what lookup would run, and tunes in a thread; later calls behave as with tune_once
 };
 
 /// Where a kernel's configurations come from, and what happens if none is stored.
 struct LoadSettings {
-  /// cuda, hip, host, or auto: the first of them that has a device.
+  /// cuda, hip, host, or auto: the first of these that has a device.
   std::string backend = "auto";
   std::filesystem::path store;  ///< records and artifacts; empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
-  /// A file that `xtune store bundle` wrote: its records and compiled kernels are used in addition to the store's. It
-  /// may hold several kernels; the spec's name selects one, and if there is no kernel of that name the error lists
-  /// those there are. The file is only read. Empty: none.
+  /// A file written by `xtune store bundle`: its records and compiled kernels are used in addition to the store's. If
+  /// it holds several kernels, the spec's name selects one; if none has that name, the error lists the kernels. The
+  /// file is never written. Empty: no bundle.
   std::filesystem::path bundle;
   Policy policy = Policy::lookup;  ///< what the first call on a new problem does
-  /// Every call checks its arguments: number, type and size of each, and that pointers have enough device memory behind
-  /// them.
+  /// Check the arguments of every call: their number, the type and size of each, and that pointers have enough device
+  /// memory behind them.
   bool checked = true;
-  /// false: only compiled kernels of the store run; no compiler is started.
+  /// false: run only compiled kernels from the store; no compiler is started.
   bool compile = true;
   /// If this architecture has no measurement at all, use the best configurations of other architectures, compiled for
   /// this one.
   bool other_architectures = false;
-  std::string arch;         ///< to compile for, "sm_90a"; empty: the device's own
+  std::string arch;         ///< the architecture to compile for, "sm_90a"; empty: the device's own
   Bindings default_config;  ///< if nothing is stored; empty: the best by the spec's [candidates], else the first
-  Bindings defines;         ///< as -D NAME=value does; of specs in files
-  /// How to tune if the policy says so. Its problem, backend, devices, store and stop are ignored: the kernel's own are
-  /// used. An exception of the tuner becomes a message, and the call goes on. A winner that the store cannot keep is
-  /// used as long as the kernel lives, with a message.
+  Bindings defines;         ///< macros for specs in files, like -D NAME=value
+  /// How to tune if the policy asks for it. The problem, backend, devices, store and stop in it are ignored: the
+  /// kernel's own are used. An exception of the tuner becomes a message, and the call continues. If the store cannot
+  /// keep a winner, the winner is used until the kernel is destroyed, and a message reports this.
   TuneSettings tuning;
-  /// Receives warnings, a line each, on any thread; empty: they go to standard error. Its exceptions are ignored.
+  /// Receives warnings, one line each, on any thread. Empty: they go to standard error. Exceptions that it throws are
+  /// ignored.
   std::function<void(const std::string&)> on_message;
 };
 
-/// Which configuration answers for a problem, and why.
+/// Which configuration is used for a problem, and why.
 struct Choice {
-  /// How good a fit it is, best first.
+  /// How well the measurement fits the problem, best first.
   enum class Kind {
     exact,    ///< measured for this problem on this kind of device
-    bucket,   ///< for another problem with the same [dispatch] key
-    nearest,  ///< for the nearest problem by shape
-    none,     ///< nothing measured may answer: the default configuration
+    bucket,   ///< measured for another problem with the same [dispatch] key
+    nearest,  ///< measured for the nearest problem by shape
+    none,     ///< no usable measurement: the default configuration
   };
-  Kind kind = Kind::none;  ///< how good a fit it is
+  Kind kind = Kind::none;  ///< how well the measurement fits
   Bindings config;         ///< parameter name -> value
-  Bindings measured_for;   ///< the problem of the measurement; empty: none
-  double time_ms = 0;      ///< as measured there
-  double distance = 0;     ///< of the two problems: the sum over dimensions of |log2(a / b)|
-  /// Not empty: the measurement was taken with another driver than the device has now, and this names both. The
-  /// configuration is valid, but its time, and that it is the best, may be out of date.
+  Bindings measured_for;   ///< the problem of the measurement; empty: no measurement
+  double time_ms = 0;      ///< the measured time of that problem, milliseconds
+  double distance = 0;     ///< between the two problems: the sum over dimensions of |log2(a / b)|
+  /// Not empty: the measurement was taken with another driver than the device has now; the text names both. The
+  /// configuration is valid, but its time may be out of date, and another one may be faster now.
   std::string stale;
   /// Bytes of each scratch buffer with this configuration: what a call passes must be at least as large.
   std::map<std::string, std::uint64_t> scratch;
-  std::vector<std::string> reasons;  ///< what was considered and why it was taken or not, a line each
+  std::vector<std::string> reasons;  ///< the records that were considered, and why each was used or not, one line each
 };
 const char* to_string(Choice::Kind kind) noexcept;  ///< "exact", "bucket", "nearest", "default"
 
@@ -87,22 +88,23 @@ struct Binding;
 
 }  // namespace detail
 
-/// A kernel that runs in the current context of the calling thread, on the stream it is given. Copies share everything;
-/// any number of threads may call all members at once. Contexts and streams belong to the application: the library
-/// creates none and waits for none, except for a capture (XTUNE_CAPTURE, docs/dispatch.md). On the host backend a call
-/// runs the kernel and returns when it has ended, whatever the stream.
+/// A kernel that runs in the current context of the calling thread, on the stream it is given. Copies share everything.
+/// Any number of threads may call all members at once. Contexts and streams belong to the application: the library does
+/// not create any and does not wait for any, except for a capture (XTUNE_CAPTURE, docs/dispatch.md). On the host
+/// backend a call ignores the stream, runs the kernel and returns when it has ended.
 class Kernel {
  public:
   /// Queues one launch. `stream` is a cudaStream_t, CUstream, hipStream_t or nullptr. The arguments are the kernel's
-  /// own, in its order. Scalars whose value in the spec names a tuning parameter are left out: xtune passes them. A
-  /// scalar whose value in the spec is the name of a problem size ("N") gives that size; for_problem gives sizes that
-  /// no scalar gives.
+  /// own, in its order, except for scalars whose value in the spec names a tuning parameter: xtune passes these. A
+  /// scalar whose value in the spec is the name of a problem size ("N") sets that size; for_problem sets sizes that no
+  /// scalar sets.
   ///
-  /// A problem seen before costs a lookup without locks. A new one is prepared first: its configuration is chosen and
-  /// loaded from the store, and compiled only if the store does not have it.
+  /// For a problem seen before, choosing the configuration is a lookup without locks. A new problem is prepared first:
+  /// its configuration is chosen and loaded from the store, and compiled only if the store has no binary.
   ///
-  /// Throws Error: invalid_argument for arguments that do not fit the spec (their number always, the rest when
-  /// checked), unavailable if there is no context or the launch fails, nothing_valid if no configuration runs here.
+  /// Throws Error: invalid_argument for arguments that do not fit the spec (their number is always checked, the rest
+  /// only with LoadSettings::checked), unavailable if there is no context or the launch fails, nothing_valid if no
+  /// configuration runs here.
   template <class... Arguments>
   void operator()(Stream stream, Arguments... arguments) const {
     const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
@@ -111,15 +113,16 @@ class Kernel {
 
   /// The same kernel for problems with these sizes, which are then not taken from scalars. Throws
   /// Error(invalid_argument) for a name that is not a problem size of the spec, and for a value of another type than
-  /// the size has there (an integer converts to a float). It costs more than a call, so keep the result.
+  /// the size has there (an integer converts to a float). This costs more than a call, so keep the result.
   Kernel for_problem(const Bindings& sizes) const;
 
-  /// What a call would run for this problem on the calling thread's device; loads nothing. Sizes given to for_problem
-  /// can be left out, and all sizes of a kernel of Result::kernel() or CompiledConfig::kernel(). Throws as a call.
+  /// The configuration that a call would run for this problem on the calling thread's device. Loads nothing. `problem`
+  /// need not repeat sizes given to for_problem; for a kernel from Result::kernel() or CompiledConfig::kernel() it may
+  /// be empty. Throws the errors of a call.
   Choice choice(const Bindings& problem = {}) const;
 
-  /// Does now what the first call on this problem would do, but launches nothing: before a timed part, or before a
-  /// stream is captured into a graph, during which a driver may refuse to load anything.
+  /// Prepares this problem as the first call on it would, but launches nothing. Use it before a timed section, or
+  /// before a stream is captured into a graph: a driver may refuse to load a kernel during the capture.
   void prepare(const Bindings& problem = {}) const;
 
   /// Gives a constant of the spec (kind = "constant") its contents for all later calls of this kernel and its copies:
@@ -129,14 +132,13 @@ class Kernel {
   /// Error(invalid_argument) for a name that is no constant and for data that does not fit.
   void set_constant(const std::string& constant, const Data& data) const;
 
-  /// Waits until nothing is left to tune in the background. Throws Error(invalid_argument) in a callback of that
-  /// tuning.
+  /// Waits until no tuning in the background remains. Throws Error(invalid_argument) in a callback of that tuning.
   void wait() const;
 
-  const std::string& name() const noexcept;  ///< of the kernel
+  const std::string& name() const noexcept;  ///< name of the kernel
 
-  Kernel(const Kernel&) = default;             ///< shares everything; a move does the same, and leaves the other fit
-  Kernel& operator=(const Kernel&) = default;  ///< shares everything; a move does the same, and leaves the other fit
+  Kernel(const Kernel&) = default;             ///< shares everything; a move does the same, and the other stays usable
+  Kernel& operator=(const Kernel&) = default;  ///< shares everything; a move does the same, and the other stays usable
 
  private:
   friend struct Access;
@@ -150,26 +152,26 @@ class Kernel {
   std::shared_ptr<const detail::Binding> binding_;
 };
 
-/// A kernel whose call is that of a C++ function: load<void(const float* x, float* y, int n)>(...). The compiler checks
-/// number, types and constness of the arguments at each call, and converts them as for any function. The type is
+/// A kernel that is called like a C++ function: load<void(const float* x, float* y, int n)>(...). The compiler checks
+/// the number, types and constness of the arguments at each call, and converts them as for any function. The type is
 /// compared with the spec once, when the kernel is made.
 template <class Type>
 class TypedKernel {
   static_assert(!std::is_same_v<Type, Type>, "TypedKernel: the type of a kernel is void(Arguments...)");
 };
 
-/// A kernel whose call is that of a C++ function.
+/// A kernel that is called like a C++ function with these parameters.
 template <class... Arguments>
 class TypedKernel<void(Arguments...)> {
  public:
-  /// Throws Error(invalid_argument) that names the argument where the spec takes another number of arguments, another
-  /// type, or writes through a pointer to const.
+  /// Throws Error(invalid_argument) with the argument's name if the spec has another number of arguments, another type,
+  /// or an output where this type has a pointer to const.
   explicit TypedKernel(Kernel kernel) : TypedKernel(std::move(kernel), Checked{}) {
     kernel_.check_signature(detail::TypesOf<Arguments...>::checked_signature);
   }
 
-  /// As Kernel's call. Which memory pointers lead to is checked as LoadSettings::checked says, types are not checked
-  /// again.
+  /// Queues one launch like Kernel's call. The memory behind pointers is checked if LoadSettings::checked is set; types
+  /// are not checked again.
   void operator()(Stream stream, Arguments... arguments) const {
     const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
     kernel_.call(stream.handle(), values, detail::TypesOf<Arguments...>::checked_signature);
@@ -192,31 +194,31 @@ class TypedKernel<void(Arguments...)> {
 };
 
 /// The kernel of a spec file. Creates no context. Throws Error: invalid_spec, io, invalid_argument for an unknown
-/// backend, unavailable if the backend has no driver, unsupported for what no call can launch: a spec of a whole
-/// program or of a Kokkos unit (`xtune run` tunes these), a kernel that takes more than 64 arguments or a tensor map.
+/// backend, unavailable if the backend has no driver, unsupported for kernels that cannot be called: a spec of a whole
+/// program or of a Kokkos unit (`xtune run` tunes these), a kernel with more than 64 arguments or a tensor map.
 Kernel load(const std::filesystem::path& spec, const LoadSettings& settings = {});
-/// The kernel of a spec built in code, which is copied. settings.defines are ignored.
+/// The kernel of a spec built in code, which is copied. settings.defines is ignored.
 Kernel load(const Tunable& tunable, const LoadSettings& settings = {});
 
-/// A kernel of a bundle that carries its spec (`xtune store bundle --spec`): no other file is needed, and no store. The
-/// bundle may be read-only. The spec and its sources are in a private temporary directory until the last copy of the
-/// kernel is destroyed. kernel: its name; may be empty if the bundle has only one spec. settings.bundle is ignored.
-/// Throws Error as load, and Error(invalid_argument) that lists the bundle's kernels if it has none of that name.
+/// A kernel of a bundle that carries its spec (`xtune store bundle --spec`). No other file and no store is needed, and
+/// the bundle may be read-only. The spec and its sources are in a private temporary directory until the last copy of
+/// the kernel is destroyed. kernel: its name; may be empty if the bundle has only one spec. settings.bundle is ignored.
+/// Throws the errors of load, and Error(invalid_argument) with the list of kernels if the bundle has none of that name.
 Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "", LoadSettings settings = {});
 
-/// load as a typed kernel: load<void(const float* x, float* y, int n)>("axpy.toml"). Throws Error as load, and
-/// Error(invalid_argument) where the type does not fit the spec.
+/// The kernel of a spec file as a typed kernel: load<void(const float* x, float* y, int n)>("axpy.toml"). Throws the
+/// errors of load, and Error(invalid_argument) if the type does not fit the spec.
 template <class Type>
 TypedKernel<Type> load(const std::filesystem::path& spec, const LoadSettings& settings = {}) {
   return TypedKernel<Type>(load(spec, settings));
 }
-/// The same of a spec built in code.
+/// The same for a spec built in code.
 template <class Type>
 TypedKernel<Type> load(const Tunable& tunable, const LoadSettings& settings = {}) {
   return TypedKernel<Type>(load(tunable, settings));
 }
-/// load_bundle as a typed kernel. Throws Error as load_bundle, and Error(invalid_argument) where the type does not fit
-/// the spec.
+/// A kernel of a bundle as a typed kernel. Throws the errors of load_bundle, and Error(invalid_argument) if the type
+/// does not fit the spec.
 template <class Type>
 TypedKernel<Type> load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "",
                               LoadSettings settings = {}) {

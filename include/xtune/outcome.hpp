@@ -6,16 +6,18 @@
 
 namespace xtune {
 
-/// A failed configuration is data: it is recorded with its outcome and the search goes on.
+/// How a configuration ended. A failed configuration is data: it is recorded with its outcome, and the search
+/// continues.
 enum class Outcome {
   ok,              ///< measured and validated
-  rejected,        ///< a constraint or resource limit forbids it; the message names which
-  compile_failed,  ///< the compiler refused it; the log says why
+  rejected,        ///< a constraint or resource limit forbids it; the message names the limit
+  compile_failed,  ///< the compiler refused it; the log has the reason
   launch_failed,   ///< the driver refused to load or launch it
   wrong_result,    ///< it ran, and its outputs differ from the reference
   timed_out,       ///< compiling or running exceeded its time limit
-  crashed,         ///< the compiler or the kernel took its worker process down
-  pruned,          ///< beaten in the race: its time is a lower bound, not a failure
+  crashed,         ///< the compiler or the kernel crashed its worker process
+  pruned,          ///< dropped from the race as slower than another: its time is a lower bound, and this is not a
+                   ///< failure
 };
 
 const char* to_string(Outcome outcome) noexcept;

@@ -1,4 +1,4 @@
-// A stream of CUDA or HIP, without their headers.
+// A CUDA or HIP stream, without their headers.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@ struct ihipStream_t;
 
 namespace xtune {
 
-/// The stream that a kernel is launched on: a cudaStream_t or CUstream, a hipStream_t, or nullptr, which is the default
-/// stream and what the host backend takes. No other pointer converts, so that a call that forgets its stream does not
-/// compile. Does not own the stream.
+/// The stream that a kernel is launched on: a cudaStream_t or CUstream, a hipStream_t, or nullptr for the default
+/// stream (always nullptr for the host backend). Other pointers do not convert, so a call that forgets the stream does
+/// not compile. Does not own the stream.
 class Stream {
  public:
   /// The default stream.
@@ -20,7 +20,7 @@ class Stream {
   /// A hipStream_t.
   Stream(ihipStream_t* stream) noexcept : handle_(stream) {}  // NOLINT(google-explicit-constructor)
 
-  /// As the driver takes it; nullptr: the default stream.
+  /// The driver's handle; nullptr: the default stream.
   void* handle() const noexcept { return handle_; }
 
  private:

@@ -1,4 +1,4 @@
-// A kernel to tune with everything about it: read from a spec file, or built in code.
+// A kernel to tune, with everything about it: read from a spec file, or built in code.
 #pragma once
 
 #include <concepts>
@@ -27,22 +27,22 @@ struct TunableState;
 /// A number, or the text of an expression over problem, device and parameters: 256, "ceildiv(N, BLOCK)".
 class Formula {
  public:
-  Formula() = default;  ///< none
-  /// An expression; null is none.
+  Formula() = default;  ///< empty
+  /// An expression; a null pointer gives an empty formula.
   Formula(const char* text) : text_(text ? text : "") {}  // NOLINT(google-explicit-constructor)
   /// An expression.
   Formula(std::string text) : text_(std::move(text)) {}  // NOLINT(google-explicit-constructor)
   /// A number.
   template <Arithmetic T>
   Formula(T number) : text_(to_text(Value(number))) {}        // NOLINT(google-explicit-constructor)
-  const std::string& text() const noexcept { return text_; }  ///< as the spec has it
+  const std::string& text() const noexcept { return text_; }  ///< the text, as written in a spec
 
  private:
   std::string text_;
 };
 
-/// The extents of a buffer in elements, C order, each a number or an expression over problem and device:
-/// {"M", "N"}, "N", 1024. An expression follows the problem, so that several cases have buffers of their own sizes.
+/// The extents of a buffer in elements, C order, each a number or an expression over problem and device: {"M", "N"},
+/// "N", 1024. Expressions are evaluated for each problem, so each case has buffers of its size.
 class Shape {
  public:
   /// One to eight extents.
@@ -54,7 +54,7 @@ class Shape {
   requires(std::convertible_to<Extent, Formula> && !std::same_as<std::remove_cvref_t<Extent>, Shape>)
       Shape(Extent&& extent)  // NOLINT(google-explicit-constructor)
       : extents_{Formula(std::forward<Extent>(extent))} {}
-  const std::vector<Formula>& extents() const noexcept { return extents_; }  ///< as the spec has them
+  const std::vector<Formula>& extents() const noexcept { return extents_; }  ///< the formulas, in C order
 
  private:
   std::vector<Formula> extents_;
@@ -62,32 +62,32 @@ class Shape {
 
 /// How a parameter reaches the kernel.
 enum class ParamKind {
-  compile_time,  ///< as -D NAME=value
+  compile_time,  ///< as a macro: -D NAME=value
   launch_only,   ///< only through launch and arguments: no recompilation
 };
 
-/// A reference kernel's own source and launch, where they are not the tuned kernel's.
+/// A reference kernel's own source and launch, where they differ from those of the tuned kernel.
 struct ReferenceKernel {
-  std::filesystem::path source_file = {};  ///< empty: see source
-  std::string source = {};                 ///< text; empty: the tuned kernel's own source
+  std::filesystem::path source_file = {};  ///< file; empty: see source
+  std::string source = {};                 ///< text; empty: the tuned kernel's source
   std::vector<std::string> options = {};   ///< instead of the tuned kernel's options
-  std::vector<Formula> grid = {};          ///< with block: its own launch
-  std::vector<Formula> block = {};         ///< with grid: its own launch
+  std::vector<Formula> grid = {};          ///< in blocks; set it together with block
+  std::vector<Formula> block = {};         ///< in threads; set it together with grid
   Formula shared = {};                     ///< dynamic shared memory, bytes
 };
 
-/// A spec (docs/spec-format.md) with data, predicates and callbacks beside it. A value: copies are independent. Calls
-/// that build it say at once only what is wrong with their own arguments; the spec as a whole is checked by
-/// check_spec() and by whatever uses it, with messages that show the line of toml() they are about. Not for use from
-/// several threads while it is being changed.
+/// A spec (docs/spec-format.md) together with data, predicates and callbacks. A value type: copies are independent.
+/// Functions that build it check only their own arguments. check_spec() and all functions that use the spec check it as
+/// a whole; their messages show the line of toml() that is wrong. Several threads may not use it while one of them
+/// changes it.
 class Tunable {
  public:
-  /// name: the kernel's identity in the store, and its entry point unless entry() names one.
+  /// name: the kernel's name in the store, and its entry point unless entry() sets one.
   explicit Tunable(std::string name);
-  /// Reads a spec file; problem and space cannot be changed in code then, but data, predicates and callbacks be added.
-  /// defines: as -D NAME=value does. Throws Error(io) or Error(invalid_spec).
+  /// Reads a spec file. Its problem and space cannot be changed in code; data, predicates and callbacks can be added.
+  /// defines: like -D NAME=value. Throws Error(io) or Error(invalid_spec).
   static Tunable from_file(const std::filesystem::path& path, const Bindings& defines = {});
-  /// The same from text; relative paths in it start at base_dir.
+  /// The same for the text of a spec; relative paths in it start at base_dir.
   static Tunable from_text(const std::string& toml, const std::filesystem::path& base_dir = ".",
                            const Bindings& defines = {});
   Tunable(const Tunable& other);                 ///< independent of the other
@@ -96,14 +96,15 @@ class Tunable {
   Tunable& operator=(Tunable&& other) noexcept;  ///< the other can only be assigned to or destroyed
   ~Tunable();
 
-  const std::string& name() const noexcept;  ///< of the kernel
+  const std::string& name() const noexcept;  ///< name of the kernel
   /// The text of the spec, without the data and callbacks that are attached.
   std::string toml() const;
-  /// Checks the spec as far as that is possible without a device. Throws Error(invalid_spec) with the line of toml()
-  /// that is wrong.
+  /// Checks everything in the spec that needs no device. Throws Error(invalid_spec) with the line of toml() that is
+  /// wrong.
   void check_spec() const;
 
-  /// The kernel's source: the common subset of CUDA C++ and HIP C++. Relative paths start at the working directory.
+  /// The file of the kernel's source: the common subset of CUDA C++ and HIP C++. Relative paths start at the working
+  /// directory.
   Tunable& source_file(const std::filesystem::path& path);
   /// The same as text, which becomes part of toml(). Its quoted includes start at the working directory.
   Tunable& source(const std::string& text);
@@ -111,12 +112,14 @@ class Tunable {
   Tunable& option(const std::string& option);  ///< a compiler option, for every backend
   Tunable& option(const std::string& backend, const std::string& option);  ///< only for cuda, hip or host
   Tunable& define(const std::string& name, const Formula& value);          ///< a macro for the kernel's source
-  Tunable& include_dir(const std::filesystem::path& path);                 ///< searched after the source's own folder
-  Tunable& compile_timeout_s(double seconds);                              ///< of one configuration; 120 by default
+  Tunable& include_dir(const std::filesystem::path& path);                 ///< searched after the source's own
+                                                                           ///< directory
+  Tunable& compile_timeout_s(double seconds);                              ///< time limit for one configuration,
+                                                                           ///< seconds; default 120
 
-  /// A size that expressions know by name, and its default.
+  /// A problem size that expressions use by name, and its default.
   Tunable& problem(const std::string& name, const Value& value);
-  /// One of several problems that are tuned in one run; names that are left out have their defaults.
+  /// One of several problems that are tuned in one run; names that are missing keep their defaults.
   Tunable& add_case(const Bindings& problem);
 
   /// A parameter and its values: param("BLOCK", {64, 128, 256}).
@@ -124,34 +127,35 @@ class Tunable {
   Tunable& param(const std::string& name, std::initializer_list<T> values, ParamKind kind = ParamKind::compile_time) {
     return param(name, std::vector<T>(values), kind);
   }
-  /// The same from a vector.
+  /// The same with the values of a vector.
   template <class T>
   Tunable& param(const std::string& name, const std::vector<T>& values, ParamKind kind = ParamKind::compile_time) {
     std::vector<Value> list;
     for (const auto& value : values) list.push_back(Value(static_cast<const T&>(value)));
     return add_param(name, list, kind);
   }
-  /// min, min + step, ... up to max.
+  /// A parameter with the values min, min + step, ... up to max.
   Tunable& param_range(const std::string& name, std::int64_t min, std::int64_t max, std::int64_t step = 1,
                        ParamKind kind = ParamKind::compile_time);
-  /// The powers of two from min to max.
+  /// A parameter with the powers of two from min to max.
   Tunable& param_pow2(const std::string& name, std::int64_t min, std::int64_t max,
                       ParamKind kind = ParamKind::compile_time);
-  /// A condition on every configuration: "BLOCK * UNROLL <= 1024".
+  /// A condition that every configuration must satisfy: "BLOCK * UNROLL <= 1024".
   Tunable& constraint(const std::string& expression);
-  /// The same as code: called with the named parameters, and with names of the problem, once for each combination of
-  /// their values. What it throws comes out of tune().
+  /// The same as code: called with the named parameters and problem sizes, once for each combination of their values.
+  /// An exception that it throws leaves tune().
   Tunable& constraint(const std::vector<std::string>& names, std::function<bool(const Bindings& values)> predicate);
-  /// The same with the values as arguments, in the order of the names, which may be names of the problem too:
+  /// The same with the values as arguments, in the order of the names, which may also be names of the problem:
   /// constraint({"BLOCK", "UNROLL"}, [](int block, int unroll) { return block * unroll <= 512; }). Arguments are
-  /// numbers, bool or std::string; a value that is none of its argument's type is Error(invalid_argument) out of
-  /// tune().
+  /// numbers, bool or std::string; if a value has another type than its argument, tune() throws
+  /// Error(invalid_argument).
   template <class Predicate>
   requires(!std::invocable<Predicate&, const Bindings&>) Tunable& constraint(const std::vector<std::string>& names,
                                                                              Predicate predicate) {
     return typed_constraint(names, std::function(std::move(predicate)));
   }
-  /// Starts from what the hardware suggests: a template ("matmul"), and what it calls the spec's names.
+  /// Starts the search at configurations that a cost model suggests: the name of a template ("matmul"), and the spec's
+  /// formula for each name of the template.
   Tunable& candidates(const std::string& model, const std::vector<std::pair<std::string, Formula>>& map = {},
                       int top_k = 20);
 
@@ -160,34 +164,34 @@ class Tunable {
   Tunable& cluster(const std::vector<Formula>& extents);  ///< 1 to 3 extents, in blocks
   Tunable& shared(const Formula& bytes);                  ///< dynamic shared memory, bytes
 
-  /// Arguments come in the kernel's order. An input that the kernel must not write. Data of another size or type than
-  /// the shape and type have for a problem is Error(invalid_argument) out of tune(), with the argument's name.
+  /// Arguments are declared in the kernel's order. An input that the kernel must not write. If the data's size or type
+  /// differs from the shape and type for a problem, tune() throws Error(invalid_argument) with the argument's name.
   Tunable& input(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});
-  /// The same with the type of T: input<float>("x", "N").
+  /// The same with the DType of T: input<float>("x", "N").
   template <class T>
   Tunable& input(const std::string& name, const Shape& shape, const Data& data = {}) {
     return input(name, dtype_of<T>(), shape, data);
   }
-  /// A copy of the vector's elements, of their type: input("x", x, "N").
+  /// The same with a copy of the vector's elements and their type: input("x", x, "N").
   template <class T>
   Tunable& input(const std::string& name, const std::vector<T>& values, const Shape& shape) {
     return input(name, dtype_of<T>(), shape, Data(values));
   }
-  /// Written, never read.
+  /// An argument that the kernel writes and never reads.
   Tunable& output(const std::string& name, DType dtype, const Shape& shape);
-  /// The same with the type of T: output<float>("y", "N").
+  /// The same with the DType of T: output<float>("y", "N").
   template <class T>
   Tunable& output(const std::string& name, const Shape& shape) {
     return output(name, dtype_of<T>(), shape);
   }
-  /// Read and written; every launch starts from the same contents. Data as of input.
+  /// An argument that the kernel reads and writes; every launch starts with the same contents. Data as for input.
   Tunable& inout(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});
-  /// The same with the type of T: inout<float>("y", "N").
+  /// The same with the DType of T: inout<float>("y", "N").
   template <class T>
   Tunable& inout(const std::string& name, const Shape& shape, const Data& data = {}) {
     return inout(name, dtype_of<T>(), shape, data);
   }
-  /// A copy of the vector's elements, of their type: inout("y", y, "N").
+  /// The same with a copy of the vector's elements and their type: inout("y", y, "N").
   template <class T>
   Tunable& inout(const std::string& name, const std::vector<T>& values, const Shape& shape) {
     return inout(name, dtype_of<T>(), shape, Data(values));
@@ -196,7 +200,7 @@ class Tunable {
   /// every launch.
   Tunable& scratch(const std::string& name, DType dtype, const Shape& shape, bool zero = false);
   Tunable& scalar(const std::string& name, DType dtype, const Formula& value);  ///< passed by value
-  /// A scalar of the number's own type.
+  /// A scalar with the type of the number.
   template <Arithmetic T>
   Tunable& scalar(const std::string& name, T value) {
     return scalar(name, dtype_of<T>(), Formula(value));
@@ -214,26 +218,26 @@ class Tunable {
   Tunable& constant(const std::string& name, const std::vector<T>& values, const Shape& shape) {
     return constant(name, dtype_of<T>(), shape, Data(values));
   }
-  /// The contents of an argument that is declared already, say in a spec file.
+  /// Sets the contents of an argument that is already declared, for example in a spec file.
   Tunable& data(const std::string& argument, const Data& data);
 
-  /// A kernel that computes the same in a simpler way. Of several references the last one counts.
+  /// Sets a kernel that computes the same in a simpler way. If several references are set, the last one is used.
   Tunable& reference_kernel(const std::string& entry, const ReferenceKernel& details = {});
   /// The kernel itself at one configuration: reference_config({{"BLOCK", 16}}). Parameters that are not named have
   /// their first value. It cannot find an error that all configurations share.
   Tunable& reference_config(const Bindings& values);
-  /// One of xtune's own: reference_builtin("gemm", {{"a", "A"}, {"b", "B"}}).
+  /// Sets a reference that xtune provides: reference_builtin("gemm", {{"a", "A"}, {"b", "B"}}).
   Tunable& reference_builtin(const std::string& builtin, const std::vector<std::pair<std::string, Formula>>& roles,
                              const std::string& output = {});
   Tunable& reference_file(const std::filesystem::path& npy, const std::string& output = {});  ///< expected contents
-  Tunable& reference_command(const std::vector<std::string>& words);  ///< a program that makes them
-  /// Code that computes the expected outputs from the inputs, once for each problem. What it throws is
-  /// Error(invalid_argument) out of tune().
+  Tunable& reference_command(const std::vector<std::string>& words);  ///< a program that writes the expected contents
+  /// Sets code that computes the expected outputs from the inputs, once for each problem. If it throws, tune() throws
+  /// Error(invalid_argument).
   Tunable& reference(std::function<Expected(const Arguments&)> reference);
-  /// Code that checks the outputs of every configuration that runs: false or an exception makes it a wrong result, with
-  /// the exception's text as the message. With a reference, it runs after the comparison. A check that returns nothing
-  /// reports by exceptions only. Code has no identity: stored results answer as long as the label stays the same, so
-  /// change the label with the check.
+  /// Sets code that checks the outputs of every configuration that runs. If it returns false or throws, the result is
+  /// wrong, with the exception's text as the message; a check that returns nothing reports only by exceptions. With a
+  /// reference, it runs after the comparison. xtune cannot detect that the code changed: stored results stay valid
+  /// until the label changes, so change the label with the check.
   template <std::invocable<const Arguments&> Check>
   Tunable& output_check(Check check, const std::string& label = "1") {
     if constexpr (std::is_void_v<std::invoke_result_t<Check&, const Arguments&>>) {
@@ -249,20 +253,21 @@ class Tunable {
   }
   /// Accepts every result: removes the reference and the output check.
   Tunable& skip_validation();
-  Tunable& tolerance(double rtol, double atol);  ///< instead of those that suit type and reduction
+  Tunable& tolerance(double rtol, double atol);  ///< instead of the default for the type and reduction
 
-  /// A key of the spec's [validate] (docs/validation.md): validation("repeat", 2).
+  /// Sets a key of the spec's [validate] (docs/validation.md): validation("repeat", 2).
   Tunable& validation(const std::string& key, const Value& value) { return set("validate", key, value); }
-  /// A key of the spec's [measure] (docs/measuring.md): measure("flush", "none").
+  /// Sets a key of the spec's [measure] (docs/measuring.md): measure("flush", "none").
   Tunable& measure(const std::string& key, const Value& value) { return set("measure", key, value); }
-  /// A key of the spec's [search] (docs/search.md): search("evals", 100). Throws Error(invalid_argument) for a strategy
-  /// that does not exist.
+  /// Sets a key of the spec's [search] (docs/search.md): search("evals", 100). Throws Error(invalid_argument) for a
+  /// strategy that does not exist.
   Tunable& search(const std::string& key, const Value& value);
-  /// Shown with results: metric("GB_per_s", "12 * N / time_s / 1e9").
+  /// A value that is shown with results: metric("GB_per_s", "12 * N / time_s / 1e9").
   Tunable& metric(const std::string& name, const Formula& expression);
-  Tunable& minimize(const std::vector<Formula>& goals);    ///< instead of the time; at most two goals
-  Tunable& maximize(const std::vector<Formula>& goals);    ///< instead of the time; at most two goals
-  Tunable& across(AcrossRule rule);                        ///< of tune_cases: also one configuration for all cases
+  Tunable& minimize(const std::vector<Formula>& goals);    ///< goals instead of the time; one or two
+  Tunable& maximize(const std::vector<Formula>& goals);    ///< goals instead of the time; one or two
+  Tunable& across(AcrossRule rule);                        ///< for tune_cases: also find one configuration for all
+                                                           ///< cases
   Tunable& dispatch_key(const std::vector<Formula>& key);  ///< buckets problems: {"pow2(M)", "N"}
 
  private:
@@ -288,8 +293,8 @@ class Tunable {
     }
   }
   explicit Tunable(std::unique_ptr<detail::TunableState> state);
-  const detail::TunableState& state() const;  // throws for what was moved from
-  detail::TunableState& built();              // throws where the spec is a text already
+  const detail::TunableState& state() const;  // throws for a moved-from object
+  detail::TunableState& built();              // throws if the spec came from a text
   detail::TunableState& attached();
   Tunable& add_param(const std::string& name, const std::vector<Value>& values, ParamKind kind);
   Tunable& set_reference(const std::string& toml);

@@ -18,13 +18,13 @@
 
 namespace xtune {
 
-/// Any number, and bool.
+/// A numeric type or bool.
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
-/// A boolean, a 64-bit signed integer, a double or text: the types of specs and of the expression language. Any
-/// arithmetic type and any text converts. It is a std::variant of the four types: std::get, std::get_if,
-/// std::holds_alternative and std::visit read it, and so does value_as.
+/// A boolean, a 64-bit signed integer, a double or text: the types of specs and of the expression language. Arithmetic
+/// types and text convert to it. It is a std::variant of the four types: read it with std::get, std::get_if,
+/// std::holds_alternative, std::visit or value_as.
 class Value : public std::variant<bool, std::int64_t, double, std::string> {
  public:
   Value() = default;  ///< false
@@ -32,15 +32,15 @@ class Value : public std::variant<bool, std::int64_t, double, std::string> {
   /// integer above the maximum of std::int64_t.
   template <Arithmetic T>
   Value(T number) : variant(stored(number)) {}  // NOLINT(google-explicit-constructor)
-  /// Text; a null pointer is the empty text.
+  /// Text; a null pointer gives the empty text.
   Value(const char* text) : variant(std::string(text ? text : "")) {}  // NOLINT(google-explicit-constructor)
   Value(std::string text) noexcept : variant(std::move(text)) {}       // NOLINT(google-explicit-constructor)
   Value(std::string_view text) : variant(std::string(text)) {}         // NOLINT(google-explicit-constructor)
-  Value(std::nullptr_t) = delete;                                      ///< not a text
+  Value(std::nullptr_t) = delete;                                      ///< not text
 
   /// The same type and the same value: Value(1) is not Value(1.0).
   friend bool operator==(const Value& a, const Value& b) { return a.base() == b.base(); }
-  /// By type first (boolean, integer, double, text), then by value.
+  /// Orders by type (boolean, integer, double, text), then by value.
   friend std::partial_ordering operator<=>(const Value& a, const Value& b) { return a.base() <=> b.base(); }
 
  private:
@@ -68,7 +68,8 @@ class Value : public std::variant<bool, std::int64_t, double, std::string> {
 /// Names bound to values: a problem ("M" = 4096), a configuration ("BLOCK" = 128).
 using Bindings = std::map<std::string, Value, std::less<>>;
 
-/// "true", "64", "0.5" (shortest text that reads back the same double, never mistaken for an integer), "row".
+/// "true", "64", "0.5", "row". A double is the shortest text that reads back the same and cannot be mistaken for an
+/// integer.
 std::string to_text(const Value& value);
 
 /// The value as a number, bool or std::string; an integer converts to a floating-point type. Throws

@@ -15,7 +15,7 @@ namespace xtune {
 /// The version of these headers.
 inline constexpr const char* version = XTUNE_VERSION;
 
-/// The version of the loaded library. Where it differs from `version`, the program was compiled for another one.
+/// The version of the loaded library. If it differs from `version`, the program was compiled for another version.
 const char* library_version() noexcept;
 
 }  // namespace xtune

@@ -45,7 +45,7 @@ __device__ inline void async_copy_commit() {
 #endif
 }
 
-/// Waits until at most PENDING of this thread's groups are unfinished.
+/// Waits until no more than PENDING of this thread's groups are unfinished.
 template <int PENDING>
 __device__ inline void async_copy_wait() {
 #if defined(XTUNE_HOST)

@@ -3,7 +3,7 @@
 
 #include "portable.cuh"
 
-/// COUNT consecutive elements. In memory it must be aligned to its own size, to 16 bytes at most: the compilers then
+/// COUNT consecutive elements. In memory it must be aligned to its own size, up to 16 bytes: the compilers then
 /// move it in words of that size.
 template <typename T, int COUNT>
 struct alignas(min_of(static_cast<int>(sizeof(T)) * COUNT, 16)) Pack {

@@ -2,8 +2,8 @@
 //
 // A block computes a BLOCK_M x BLOCK_N tile of C. Along K it moves tiles of A and B through a ring of STAGES buffers in
 // shared memory. 32 consecutive threads form a 4 x 8 grid; each holds THREAD_M x THREAD_N results in registers, or,
-// with TENSOR_CORES, the 32 hold (4 THREAD_M) x (8 THREAD_N) together. The parameters arrive as -D; README.md tells
-// what each does.
+// with TENSOR_CORES, the 32 hold (4 THREAD_M) x (8 THREAD_N) together. The parameters are macros from -D; README.md
+// describes each.
 #include "../common/async_copy.cuh"
 #include "../common/pack.cuh"
 
@@ -67,7 +67,7 @@ class TileCopy {
     columns_left_ = columns - column - tile_column_;
   }
 
-  /// The tile to copy next lies so many rows and columns further.
+  /// Moves on to the next tile to copy, by this many rows and columns.
   __device__ void advance(int rows, int columns) {
     next_ += static_cast<long long>(rows) * columns_ + columns;
     rows_left_ -= rows;
@@ -175,7 +175,7 @@ struct Place {
 
 /// Grid: one dimension, ceil(M / BLOCK_M) * ceil(N / BLOCK_N). Block: thread_count. Dynamic shared memory: STAGES
 /// buffers of stage_elements, and with tensor cores at least 1 KiB a warp. raster > 0: blocks that run at the same time
-/// cover `raster` rows of tiles, so that they share what they read of B in L2; 0: row after row.
+/// cover `raster` rows of tiles, so that they share the parts of B that they read in L2; 0: row after row.
 extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
     gemm(const Input* a, const Input* b, float* c, int m, int n, int k, int raster) {
   extern __shared__ float4 shared[];

@@ -1,4 +1,4 @@
-// C = A * B as the definition says it, one thread an element: what gemm.cu is checked against.
+// C = A * B by its definition, one thread per element: the reference for gemm.cu.
 #include "../common/portable.cuh"
 
 #if INPUT_F16 && ON_NVIDIA

@@ -14,7 +14,7 @@ using Matrix = xtune::kokkos::View<float**>;
 using Input = xtune::kokkos::View<const float**>;
 using Policy = Kokkos::TeamPolicy<xtune::kokkos::ExecutionSpace>;
 
-/// The results from row i and column j on; those beyond the matrix are left out.
+/// The results from row i and column j on; those beyond the matrix are omitted.
 struct Patch {
   Input a, b;
   Matrix c;

@@ -26,7 +26,7 @@ struct Stencil {
   }
   KOKKOS_INLINE_FUNCTION void operator()(int i, int group) const {
     const int first = group * STENCIL_COLUMNS;
-    // Away from the grid's edges no neighbour has to be asked for.
+    // Away from the grid's edges the neighbours need no check.
     if (i > 0 && i + 1 < rows && first > 0 && first + STENCIL_COLUMNS < columns) {
       for (int j = first; j < first + STENCIL_COLUMNS; ++j)
         y(i, j) = c0 * x(i, j) + c1 * (x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1));

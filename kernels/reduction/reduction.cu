@@ -1,5 +1,5 @@
 // The sum of n f32 values, in one launch: each block sums its share, and the block that finishes last adds up the
-// blocks' sums. The parameters arrive as -D; README.md tells what each does.
+// blocks' sums. The parameters are macros from -D; README.md describes each.
 #include "../common/pack.cuh"
 
 namespace finish {
@@ -87,7 +87,7 @@ extern "C" __global__ void LAUNCH_BOUNDS(BLOCK, 1)
     } else {
       partial_sums[blockIdx.x] = mine;
     }
-    __threadfence();  // whoever sees the ticket sees the sum too
+    __threadfence();  // a block that sees the ticket also sees the sum
     is_last = atomicAdd(ticket, 1u) == gridDim.x - 1;
   }
   __syncthreads();

@@ -1,8 +1,8 @@
 // The sum of n f32 values by one block: what reduction.cu can be checked against.
 #include "../common/portable.cuh"
 
-/// Takes reduction's arguments and leaves the middle three alone. Grid: 1. Block: a power of two of threads, 1024 at
-/// most.
+/// Takes reduction's arguments and ignores the middle three. Grid: 1. Block: a power of two of threads, up to
+/// 1024.
 extern "C" __global__ void reduction_naive(const float* x, float* sum, float*, float*, unsigned int*, long long n) {
   __shared__ float scratch[1024];
   float mine = 0.0f;

@@ -1,5 +1,5 @@
-// y[j][i] = x[i][j] for a row-major f32 matrix of any size, by way of square tiles in shared memory: both the reading
-// and the writing then go along rows. The parameters arrive as -D; README.md tells what each does.
+// y[j][i] = x[i][j] for a row-major f32 matrix of any size, with square tiles in shared memory: both reads and
+// writes then go along rows. The parameters are macros from -D; README.md describes each.
 #include "../common/pack.cuh"
 
 constexpr int threads_x = TILE / VECTOR;

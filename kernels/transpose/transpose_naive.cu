@@ -1,4 +1,4 @@
-// y[j][i] = x[i][j] as the definition says it, one thread an element: what transpose.cu can be checked against.
+// y[j][i] = x[i][j] by its definition, one thread per element: a reference for transpose.cu.
 
 /// Takes transpose's arguments. Threads: x along the columns of x, y along its rows, at least as many as x has
 /// elements.

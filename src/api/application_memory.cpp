@@ -1,4 +1,4 @@
-// The backend's runtime does it; the words are those of tuning.
+// Uses the backend's runtime, with the error messages of tuning.
 #include "api/application_memory.hpp"
 
 #include "backends/backend.hpp"

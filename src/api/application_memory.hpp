@@ -1,4 +1,4 @@
-// The application's own device memory and context, which the library reads, uses and leaves as they were.
+// The application's own device memory and context, which the library only reads and uses.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace xtune {
 
-/// A copy of device memory (host backend: of this process's memory), once what is queued in its context has ended.
-/// Throws Error(invalid_argument) that names the argument for a pointer that is none of the backend's and for one with
-/// fewer bytes behind it; Error(unavailable) where the driver is not there.
+/// A copy of device memory (host backend: of this process's memory), after all work that is queued in its context has
+/// ended. Throws Error(invalid_argument) with the argument for a pointer that does not belong to the backend and for
+/// one with fewer bytes behind it; Error(unavailable) if the driver is missing.
 std::vector<std::byte> read_application_memory(const std::string& backend, const std::string& argument,
                                                const void* pointer, std::size_t bytes);
 
-/// The device that is current on this thread; nullopt: none is, or the backend's driver is not there.
+/// The current device of this thread; nullopt: none, or the backend's driver is missing.
 std::optional<int> current_device(const std::string& backend);
 
-/// Makes current again on destruction what was current on this thread before.
+/// Restores this thread's current context on destruction.
 class CurrentContext {
  public:
   explicit CurrentContext(const std::string& backend);

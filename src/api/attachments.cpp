@@ -1,4 +1,4 @@
-// Contents of arguments and what is expected of them, as files that a worker reads.
+// Contents of arguments and expected outputs, as files that a worker reads.
 #include "api/attachments.hpp"
 
 #include <fmt/core.h>

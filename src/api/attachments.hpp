@@ -1,4 +1,4 @@
-// Data and callbacks of a Tunable, made ready for one problem.
+// Data and callbacks of a Tunable, prepared for one problem.
 #pragma once
 
 #include <filesystem>
@@ -12,15 +12,15 @@
 
 namespace xtune {
 
-/// The limit on what is copied from behind device pointers, and how the message speaks of it.
+/// The limit for copies from device pointers, and its name for the message.
 struct CopyLimit {
   std::uint64_t bytes = ~std::uint64_t{0};
 };
 
-/// Writes the data that is attached to arguments as .npy files into the run's scratch folder and names them in the
-/// spec; runs the reference in code and leaves what it expects there; and returns what a check in code needs (empty
+/// Writes the data that is attached to arguments as .npy files into the run's scratch directory and names them in the
+/// spec; runs the reference in code and stores its outputs there; and returns the data for a check in code (empty
 /// without one). Throws Error(invalid_argument) for data of another size or type than its argument, for a pointer that
-/// cannot be read, and for a reference that throws or does not describe the outputs.
+/// cannot be read, and for a reference that throws or does not match the outputs.
 OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const Bindings& problem,
                                 const target::Target& target, const std::filesystem::path& scratch, CopyLimit limit);
 

@@ -1,4 +1,4 @@
-// A check in code, asked of every configuration that passed all others.
+// A check in code, called for every configuration that passed all other checks.
 #pragma once
 
 #include <filesystem>
@@ -11,28 +11,28 @@
 
 namespace xtune {
 
-/// A buffer argument of one problem; contents where it is an input.
+/// A buffer argument of one problem, with contents if it is an input.
 struct PreparedBuffer {
   validate::ArgumentLayout layout;
   std::vector<std::byte> contents;
 };
 
-/// What callbacks see of these buffers, which outlive it.
+/// The arguments for callbacks from these buffers, which must outlive them.
 Arguments inputs_of(const std::vector<PreparedBuffer>& buffers, const Bindings& problem);
 
-/// What the outputs are checked by.
+/// The data for checking outputs.
 struct OutputCheck {
   std::function<bool(const Arguments&)> holds;
   std::vector<PreparedBuffer> buffers;  ///< in kernel order
   Bindings problem;
 };
 
-/// Another service, whose answers are ok or pruned only where the check holds too: false, or an exception (its text is
-/// the message), is a wrong result: of the first launch, of the one after the measured launches, and of the one after
-/// rounds. Outputs come through files in `folder`, which no other service uses.
+/// Another service, whose answers stay ok or pruned only if the check passes too: false, or an exception (its text is
+/// the message), means a wrong result. It checks the first launch, the one after the measured launches, and the one
+/// after rounds. Outputs are exchanged through files in `folder`, which must not be used by another service.
 class CheckedBenchService final : public ipc::BenchService {
  public:
-  /// config_of: which configuration a job is of.
+  /// config_of: returns the configuration of a job.
   CheckedBenchService(ipc::BenchService& service, const OutputCheck& check, std::filesystem::path folder);
   void set_problem(ipc::OpenJob job) override;
   void prepare() override { service_.prepare(); }
@@ -41,7 +41,7 @@ class CheckedBenchService final : public ipc::BenchService {
   void cancel_all() override { service_.cancel_all(); }
 
  private:
-  /// What is wrong with what that launch left; empty: nothing.
+  /// What is wrong with the outputs of that launch; empty: nothing.
   std::string complaint(const ipc::BenchJob& job, const std::string& launch) const;
   std::string late_complaint(const ipc::BenchJob& job, const std::string& launch) const;
   ipc::BenchService& service_;

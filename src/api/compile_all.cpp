@@ -122,7 +122,7 @@ std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vecto
                 fmt::format("settings: jobs is {}; at most 4096 compilers run at once", settings.jobs));
   const RunTurn turn(settings.stop);
   const Setting setting = prepare(tunable, settings);
-  // For what it refuses; what is merely not valid is a row of its own.
+  // Only for its errors; configurations that are merely not valid get their own rows.
   choose_configs(setting.space, configs, [](const std::string&) {});
   return compile(setting, settings, settings.jobs > 0 ? settings.jobs : ipc::default_jobs(), configs);
 } catch (const Error& error) {

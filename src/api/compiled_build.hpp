@@ -1,4 +1,4 @@
-// What makes a compiled configuration callable.
+// The data that makes a compiled configuration callable.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct CompiledBuild {
   std::shared_ptr<const spec::Spec> spec;  ///< with the problem as its only case
   std::string backend;
   std::filesystem::path store;  ///< has the artifact
-  dispatch::Build build;        ///< of the artifact the key alone
+  dispatch::Build build;        ///< contains only the key of the artifact
 };
 
 }  // namespace xtune::detail

@@ -1,4 +1,4 @@
-// Counts in the order of the outcomes, and the first failure that has something to say.
+// Counts in the order of the outcomes, and the first failure with a message.
 #include "api/failures.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// A run without a winner, in words.
+// A description of a run without a winner.
 #pragma once
 
 #include <string>

@@ -10,9 +10,9 @@
 
 namespace xtune {
 
-/// A BenchService without a worker: each job is done whole within a turn of the loop. Nothing can be stopped, so no
-/// timeout holds. Once a kernel has faulted the context is lost, and every later job is Error(unavailable) out of the
-/// loop.
+/// A BenchService without a worker: each job is done completely within one turn of the loop. Nothing can be stopped, so
+/// there are no timeouts. Once a kernel has faulted the context is lost, and every later job throws Error(unavailable)
+/// out of the loop.
 class InProcessBenchService final : public ipc::BenchService {
  public:
   using OpenDevice = std::function<std::unique_ptr<measure::Device>(int index)>;
@@ -31,7 +31,7 @@ class InProcessBenchService final : public ipc::BenchService {
   ipc::OpenJob problem_;
   std::unique_ptr<measure::Device> device_;
   std::unique_ptr<worker::BenchSession> session_;
-  std::shared_ptr<bool> wanted_;  ///< false: what was asked for is not any more
+  std::shared_ptr<bool> wanted_;  ///< false: the pending job was cancelled
   bool lost_ = false;
 };
 

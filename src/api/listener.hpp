@@ -1,4 +1,4 @@
-// Passes on to the application what the tuner tells.
+// Passes the tuner's events on to the application.
 #pragma once
 
 #include <set>
@@ -13,7 +13,7 @@
 
 namespace xtune {
 
-/// Keeps the warnings as well. All that it is made of outlives it.
+/// Keeps the warnings as well. All arguments must outlive it.
 class Listener final : public run::TuneObserver {
  public:
   /// attempts: the ids of this call's runs, whose records did not come from the store.
@@ -38,7 +38,7 @@ class Listener final : public run::TuneObserver {
   void on_note(const std::string& text) override {
     if (settings_.on_log) settings_.on_log(text);
   }
-  /// Each cause is told once; warnings() has the counts.
+  /// Passes each cause on once; warnings() has the counts.
   void on_warning(const std::string& text) override {
     if (causes_.add(text) && settings_.on_log) settings_.on_log("warning: " + text);
   }

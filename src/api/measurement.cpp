@@ -136,7 +136,7 @@ std::optional<build::Artifact> compiled_again(const spec::Spec& spec, const reso
 std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const target::Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch) {
   if (!result.winner) return std::nullopt;
-  // The launch is a matter of the winner's values alone: a space of any one configuration will do.
+  // The launch depends only on the winner's values, so a space with any one configuration will do.
   const space::Space space =
       space::Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
   const resolve::CandidateResolver resolver(spec, space, result.problem, target.device, target.arch,

@@ -1,4 +1,4 @@
-// Records as the library hands them out.
+// Records in the form of the public API.
 #pragma once
 
 #include <set>
@@ -14,16 +14,16 @@ namespace xtune {
 Measurement measurement_of(const spec::Spec& spec, const record::Record& record, const std::set<std::string>& attempts);
 Resources resources_of(const build::ResourceUsage& usage, std::int64_t dynamic_shared_bytes);
 
-/// Everything but the binary.
+/// Everything except the binary.
 Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const target::Target& target,
                  const std::set<std::string>& attempts);
 
-/// From the store, else from what this run alone kept in its scratch folder, as it does where the store cannot be
-/// written; nullopt where neither has it undamaged.
+/// From the store, or from the run's scratch directory, which is used if the store cannot be written; nullopt if
+/// neither has it undamaged.
 std::optional<build::Artifact> artifact_of(const std::string& key, const std::filesystem::path& store,
                                            const std::filesystem::path& scratch);
 
-/// The winner's binary and source; nothing where there is no such artifact.
+/// The winner's binary and source; nullopt if there is no such artifact.
 std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const target::Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch);
 

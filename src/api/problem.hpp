@@ -1,4 +1,4 @@
-// Which problem of a spec a caller means.
+// The problem of a spec that a caller selects.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace xtune {
 
-/// Throws Error(invalid_argument) for more compilers at once than make sense.
+/// Throws Error(invalid_argument) for an unreasonable number of compilers.
 void check_jobs(std::size_t jobs);
 
-/// The spec's only case with these values instead of its own. Throws Error(invalid_argument): for a name the problem
-/// does not have, a value of another type, and where several cases leave open what is meant.
+/// The spec's only case, with its values replaced by these. Throws Error(invalid_argument) for a name that the problem
+/// does not have, a value of another type, and if several cases match.
 Bindings choose_problem(const spec::Spec& spec, const Bindings& given);
 
-/// The same for every case; those that are alike then are one.
+/// The same for every case; cases that become equal are merged.
 std::vector<Bindings> choose_problems(const spec::Spec& spec, const Bindings& given);
 
-/// These configurations by their number in the space, each once. Invalid ones are told to `passed_over`. Throws
-/// Error(invalid_argument) for one that names other parameters than the space has.
+/// These configurations by their number in the space, each once. Invalid ones are passed to `passed_over`. Throws
+/// Error(invalid_argument) for one that has other parameters than the space.
 std::vector<Bindings> choose_configs(const space::Space& space, const std::vector<Bindings>& configs,
                                      const std::function<void(const std::string&)>& passed_over);
 

@@ -1,4 +1,4 @@
-// Looks for the xtune program where a library's user may have it.
+// Searches for the xtune program in the places where a user of the library may have it.
 #include "api/program_finder.hpp"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ bool is_program(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
 }
 
-/// The folder of the shared library (or program) that holds this code.
+/// The directory of the shared library (or program) that contains this code.
 std::filesystem::path own_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&find_worker_program), &info) == 0 || !info.dli_fname) return {};

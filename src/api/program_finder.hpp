@@ -1,10 +1,10 @@
-// Where the xtune program is, whose worker processes the library starts.
+// Finds the xtune program, whose worker processes the library starts.
 #pragma once
 
 namespace xtune {
 
-/// Sets worker_program(): XTUNE_PROGRAM; else what was installed or built with this library; else the first in PATH.
-/// Throws Error(unavailable) that lists where it was looked for.
+/// Sets worker_program(): XTUNE_PROGRAM; else the one installed or built with this library; else the first in PATH.
+/// Throws Error(unavailable) with the places that were searched.
 void find_worker_program();
 
 }  // namespace xtune

@@ -1,4 +1,4 @@
-// A result's questions, and its folder.
+// Functions of a result, and its directory.
 #include "xtune/result.hpp"
 
 #include <functional>
@@ -22,7 +22,7 @@ std::string dump(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-/// Takes in one of the files; whatever is wrong with it is said with its path.
+/// Reads one of the files; errors are reported with its path.
 void take_in(const std::filesystem::path& path, const std::string& text,
              const std::function<void(const nlohmann::json&)>& take) {
   try {
@@ -34,14 +34,14 @@ void take_in(const std::filesystem::path& path, const std::string& text,
   }
 }
 
-/// "" is the working folder to the file system, and an oversight of the caller's.
+/// The file system takes "" for the working directory, but it is probably a mistake of the caller.
 void require_folder(const std::filesystem::path& folder, const char* who) {
   if (folder.empty())
     throw Error(ErrorKind::invalid_argument,
                 std::string(who) + ": the directory has no name; \".\" is the working directory");
 }
 
-/// Of a file that a foreign folder names: never outside it.
+/// For a file that a directory from elsewhere names: never a path outside of it.
 std::filesystem::path binary_path(const std::filesystem::path& folder, const std::string& format) {
   const bool plain = !format.empty() && format.size() <= 16 &&
                      format.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
@@ -92,7 +92,7 @@ Result Result::load(const std::filesystem::path& folder) {
     return contents;
   };
   result.binary->binary = read_saved(binary_path(folder, result.binary->format), saved.sha256, "binary");
-  // Whoever ships the folder may leave the source out; one from an earlier result is none of this one's.
+  // The directory may have been copied without the source; a source of an earlier result must not remain.
   std::error_code ignored;
   if (saved.source_sha256 != base::sha256("") && std::filesystem::exists(folder / source_file, ignored))
     result.binary->source = read_saved(folder / source_file, saved.source_sha256, "source");

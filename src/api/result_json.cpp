@@ -1,4 +1,4 @@
-// A result's plain data to JSON and back; members that are unset are left out.
+// Converts a result's plain data to JSON and back; unset members are omitted.
 #include "api/result_json.hpp"
 
 #include <fmt/core.h>

@@ -89,7 +89,7 @@ dispatch::Build build_of(const Result& result) {
 }  // namespace
 
 Kernel Result::kernel(bool checked) const {
-  best();  // throws where there is none
+  best();  // throws if there is none
   if (!binary || binary->binary.empty())
     throw Error(
         ErrorKind::unavailable,

@@ -8,7 +8,7 @@
 namespace xtune {
 
 /// Holds the process's turn to tune or compile, and keeps the signals of failed writes from its thread. Throws
-/// Error(invalid_argument) on a thread that has it already, from a callback; Error(interrupted) where the token is set
+/// Error(invalid_argument) on a thread that already has it, from a callback; Error(interrupted) if the token is set
 /// before the turn comes.
 class RunTurn {
  public:

@@ -12,8 +12,8 @@
 
 namespace xtune {
 
-/// A loop and a flag that a stop token sets, from any thread; the loop turns once when that happens. The token alone
-/// keeps no loop running.
+/// A loop, and a flag that a stop token sets from any thread; the loop then turns once. The token does not keep the
+/// loop running.
 class StoppableLoop {
  public:
   explicit StoppableLoop(const std::stop_token& token);
@@ -24,9 +24,9 @@ class StoppableLoop {
 
  private:
   std::atomic<bool> stop_{false};
-  uv_async_t wake_;  // closed with the loop, so it outlives it
+  uv_async_t wake_;  // closed together with the loop, so it outlives it
   base::EventLoop loop_;
-  std::optional<std::stop_callback<std::function<void()>>> callback_;  // gone before the loop is
+  std::optional<std::stop_callback<std::function<void()>>> callback_;  // destroyed before the loop
 };
 
 }  // namespace xtune

@@ -5,8 +5,8 @@
 
 namespace xtune {
 
-/// Throws Error(invalid_argument) for a strategy that does not exist, with the names of those that do. where: what the
-/// message starts with, "TuneSettings::strategy".
+/// Throws Error(invalid_argument) for a strategy that does not exist, with the names of all strategies. where: start of
+/// the message, "TuneSettings::strategy".
 void require_strategy(const std::string& where, const std::string& name);
 
 }  // namespace xtune

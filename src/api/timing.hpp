@@ -1,4 +1,4 @@
-// A summary of samples as the library hands it out: one list of its members for copies and for JSON.
+// A summary of samples in the form of the public API: one list of its members for copies and for JSON.
 #pragma once
 
 #include "core/measure/statistics.hpp"
@@ -6,7 +6,7 @@
 
 namespace xtune {
 
-/// visit(name in JSON, member of Summary, member of Timing), but for the count of samples.
+/// Calls visit(name in JSON, member of Summary, member of Timing) for all except the count of samples.
 template <class Visit>
 void each_time(Visit visit) {
   visit("min_ms", &measure::Summary::min, &Timing::min_ms);

@@ -1,4 +1,4 @@
-// From a Tunable to the spec that the rest of xtune knows.
+// From a Tunable to the spec that the rest of xtune uses.
 #include "api/tunable_access.hpp"
 
 #include <algorithm>

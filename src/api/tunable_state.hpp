@@ -1,4 +1,4 @@
-// What a Tunable holds: the pieces of a spec's text, and what no text can carry.
+// The state of a Tunable: the parts of a spec's text, and data that text cannot represent.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 namespace xtune {
 
 struct detail::TunableState {
-  /// Keys and values as TOML writes them.
+  /// Keys and values in TOML syntax.
   using Entries = std::vector<std::pair<std::string, std::string>>;
   struct Section {
     std::string name;
@@ -28,11 +28,11 @@ struct detail::TunableState {
 
   std::string name;
   std::filesystem::path base_dir;
-  std::string text;  ///< of the whole spec; empty: built from what follows
+  std::string text;  ///< the whole spec; empty: built from the members below
   std::string text_name;
-  std::vector<std::pair<std::string, std::string>> defines;  ///< of a text
+  std::vector<std::pair<std::string, std::string>> defines;  ///< for a spec from text
 
-  std::vector<Section> sections;  ///< in the order of their first mention
+  std::vector<Section> sections;  ///< in the order of their first use
   std::vector<Entries> cases, args;
   std::vector<std::string> constraints;
   std::vector<std::pair<std::string, std::vector<std::string>>> lists;  ///< "kernel.options", quoted items
@@ -42,11 +42,11 @@ struct detail::TunableState {
   std::function<Expected(const Arguments&)> reference;
   std::function<bool(const Arguments&)> check;
   std::string check_label;
-  /// Sources given as text lie here.
+  /// Directories of sources given as text.
   std::vector<std::shared_ptr<const base::TemporaryDirectory>> sources;
 
   Section& section(const std::string& wanted);
-  void set(const std::string& wanted, const std::string& key, const std::string& value);  ///< the last one counts
+  void set(const std::string& wanted, const std::string& key, const std::string& value);  ///< the last value counts
   void unset(const std::string& wanted, const std::string& key);
   std::vector<std::string>& list(const std::string& key);
   std::filesystem::path keep_source(const std::string& source_text, const std::string& stem);

@@ -1,4 +1,4 @@
-// The spec file that says what was built in code, so that there is one reader and one set of messages for both.
+// The spec file that is equivalent to a spec built in code, so that both have the same reader and messages.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -41,7 +41,8 @@ void check(const TuneSettings& settings) {
   if (!settings.configs.empty() && settings.configs_of) refuse("configs and configs_of exclude each other");
 }
 
-/// What the runs of a call share. The store is the one of now, wherever callbacks change to.
+/// State that the runs of a call share. The store's path is made absolute now, since callbacks may change the working
+/// directory.
 run::TuningJob job_of(const TuneSettings& settings) {
   run::TuneOptions options;
   options.store = base::chosen_store(settings.store);
@@ -165,7 +166,7 @@ std::string TuneCall::reason_not_kept(const Case& one, const record::Record& win
   return about == warnings.rend() ? warnings.back() : *about;
 }
 
-/// What is in force for all cases is only known once each has been tuned: their data stay until then.
+/// The configuration for all cases is known only after each has been tuned: their data are kept until then.
 std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& cases,
                                           std::vector<run::TuneResult>& tuned) {
   if (!stopped())

@@ -14,30 +14,30 @@
 
 namespace xtune {
 
-/// Used on one thread, which holds the turn. Tunable and settings outlive it.
+/// Used on one thread, which holds the turn. Tunable and settings must outlive it.
 class TuneCall {
  public:
-  /// Throws Error for settings that make no sense, and where there is no device, compiler or xtune program.
+  /// Throws Error for invalid settings, and if there is no device, compiler or xtune program.
   TuneCall(const Tunable& tunable, const TuneSettings& settings);
   ~TuneCall();
 
   const spec::Spec& spec() const noexcept { return base_; }
-  /// A result for each; fewer where the stop token ends it. Of several that [objective] across concerns each one names
-  /// what serves all.
+  /// A result for each problem; fewer if the stop token ends it. With [objective] across and several problems, each
+  /// result contains the configuration for all.
   std::vector<Result> tune(const std::vector<Bindings>& problems);
   /// One problem, for calls of the winner.
   dispatch::Tuned tune_for_calls(const Bindings& problem);
 
  private:
-  /// One problem, with what is attached to it made ready.
+  /// One problem, with its attachments prepared.
   struct Case;
 
-  /// An empty result where the stop token ends it.
+  /// An empty result if the stop token ends it.
   run::TuneResult unless_stopped(const Case& one, const std::function<run::TuneResult()>& body) const;
   void prepare(Case& one);
   std::vector<Bindings> listed_configs(Case& one);
   run::TuneResult run(Case& one, std::vector<Bindings> only);
-  /// Why the store does not have the record and its artifact; empty: it does.
+  /// Why the store does not have the record and its artifact; empty: it has them.
   std::string reason_not_kept(const Case& one, const record::Record& winner) const;
   Result result_of(Case& one, const run::TuneResult& tuned);
   std::vector<Result> tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<run::TuneResult>& tuned);

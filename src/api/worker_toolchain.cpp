@@ -1,4 +1,4 @@
-// One job in a pool of one worker, whose artifact comes back through a cache of its own.
+// One job in a pool of one worker, whose artifact is returned through a separate cache.
 #include "api/worker_toolchain.hpp"
 
 #include <optional>

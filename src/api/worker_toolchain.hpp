@@ -1,4 +1,4 @@
-// A compiler behind a worker process: for programs that a crash of the vendor's compiler must not end.
+// A compiler in a worker process, for programs that a crash of the vendor's compiler must not end.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace xtune {
 
-/// Starts a worker for each compilation; needs find_worker_program. timeout_s: of one compilation. Throws
-/// Error(unavailable) when the backend has no compiler.
+/// Starts a worker for each compilation; requires find_worker_program. timeout_s: for one compilation. Throws
+/// Error(unavailable) if the backend has no compiler.
 std::unique_ptr<build::Toolchain> make_worker_toolchain(const std::string& backend, double timeout_s);
 
 }  // namespace xtune

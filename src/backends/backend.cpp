@@ -20,7 +20,7 @@ struct Entry {
   Factory factory;
 };
 
-// The factory of a backend that is left out of this build does not exist.
+// There is no factory for a backend that is not part of this build.
 const Entry entries[] = {
 #define XTUNE_FACTORY_1(name) xtune::name::make_backend
 #define XTUNE_FACTORY_0(name) nullptr

@@ -1,4 +1,4 @@
-// A backend: one way to compile and run kernels, with the list of those built in.
+// A backend: one way to compile and run kernels, and the list of built-in ones.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace xtune::backend {
 
-/// The devices a backend finds. Empty devices come with a reason a person can act on.
+/// The devices that a backend finds. If there are none, the reason shows a user what to do.
 struct DeviceList {
   std::vector<device::DeviceInfo> devices;
   std::string reason;  ///< "libcuda.so.1 not found: no NVIDIA driver on this node"
-  /// A driver is here and a call to it failed, or its library could not be loaded: the next answer may be another.
+  /// There is a driver and a call to it failed, or its library could not be loaded: the next result may differ.
   bool failed = false;
 };
 
@@ -24,17 +24,17 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* name() const noexcept = 0;  ///< "cuda"
-  /// Never throws for an absent driver or device. May initialise the driver, so it runs in a worker process only.
+  /// Never throws for an absent driver or device. May initialise the driver, so it is called only in a worker process.
   virtual DeviceList list_devices() = 0;
-  /// Throws Error(unavailable) when the compiler is not on this machine.
+  /// Throws Error(unavailable) if the compiler is not on this machine.
   virtual std::unique_ptr<build::Toolchain> open_toolchain() = 0;
   /// Throws Error(unavailable).
   virtual std::unique_ptr<measure::Device> open_device(int index) = 0;
-  /// For launches in this process' own contexts; the same one each time. Throws Error(unavailable).
+  /// For launches in this process's own contexts; always returns the same one. Throws Error(unavailable).
   virtual std::shared_ptr<Runtime> open_runtime() = 0;
 };
 
-/// Throws Error(invalid_argument) for a name that no backend has, Error(unsupported) for one left out of this build.
+/// Throws Error(invalid_argument) for an unknown name, Error(unsupported) for a backend that is not part of this build.
 std::unique_ptr<Backend> make_backend(std::string_view name);
 
 }  // namespace xtune::backend

@@ -1,4 +1,4 @@
-// Writes scratch files, and tells one version of the texts from the next.
+// Writes scratch files, and computes a digest that identifies a version of the texts.
 #include "backends/runtime_files.hpp"
 
 #include <fstream>

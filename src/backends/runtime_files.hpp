@@ -13,11 +13,11 @@ struct RuntimeFile {
   const char* text;
 };
 
-/// Without making sure that it is on the disk: the folder lives as long as one compile. Throws Error(io).
+/// Does not sync the file to disk: the directory exists only for one compile. Throws Error(io).
 void write_scratch_file(const std::filesystem::path& path, std::string_view text);
 /// Writes <xtune/portable.cuh> below the directory, which a compiler is to search after all others. Throws Error(io).
 void write_portable_header(const std::filesystem::path& directory);
-/// Changes whenever a file does: 12 hex digits.
+/// 12 hex digits that change with the contents of a file.
 std::string digest_of(std::span<const RuntimeFile> files);
 
 }  // namespace xtune::backend

@@ -1,4 +1,4 @@
-// Paths that start at the working folder, which may be gone.
+// Paths relative to the working directory, which may have been removed.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace xtune::base {
 
-/// Throws Error(io) for a relative path where the working folder has been removed or cannot be read.
+/// Throws Error(io) for a relative path if the working directory has been removed or cannot be read.
 inline std::filesystem::path absolute_path(const std::filesystem::path& path) {
   std::error_code failed;
   std::filesystem::path whole = std::filesystem::absolute(path, failed);

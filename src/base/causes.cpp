@@ -1,4 +1,4 @@
-// A warning's words, those that say where put out of it.
+// Reduces a warning to its cause: replaces the words that name a place.
 #include "base/causes.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace xtune::base {
 namespace {
 
-constexpr std::size_t hash_digits = 32;  // of an artifact's key 64, of a folder's name fewer
+constexpr std::size_t hash_digits = 32;  // an artifact's key has 64, a directory's name has fewer
 
 bool says_where(std::string_view word) {
   const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };

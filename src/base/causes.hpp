@@ -1,4 +1,4 @@
-// Warnings with one cause, told once with their count.
+// Warnings that share a cause, reported once with their count.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +8,23 @@
 
 namespace xtune::base {
 
-/// What is wrong, whatever it befell: words with a slash, record files, hashes and numbers are alike.
+/// The cause of a warning, without the object it is about: words with a slash, record files, hashes and numbers are
+/// replaced.
 std::string cause_of(std::string_view warning);
 
 struct Cause {
   std::string cause;
-  std::string first;      ///< the first warning of it, as it is
-  std::size_t count = 1;  ///< of warnings
+  std::string first;      ///< the first warning with this cause, unchanged
+  std::size_t count = 1;  ///< number of warnings
 
   /// "a.jsonl:12: skipped: no JSON (41 times)"
   std::string text() const;
 };
 
-/// In the order of the first of each.
+/// Causes in the order of their first warnings.
 class Causes {
  public:
-  /// Whether it is the first warning of its cause.
+  /// Returns whether this is the first warning with its cause.
   bool add(const std::string& warning);
   const std::vector<Cause>& all() const noexcept { return causes_; }
 

@@ -1,4 +1,4 @@
-// Which store is meant.
+// The directory of the store that a command uses.
 #pragma once
 
 #include <filesystem>
@@ -6,15 +6,15 @@
 
 namespace xtune::base {
 
-/// The store that was given, else the default one; absolute. Throws Error(io) as absolute_path does, and where it is
-/// there and others than trusted users can change it (trust.hpp). Where HOME is not set the default store is made,
-/// so that no other user can make it first.
+/// The given store, else the default one; absolute. Throws Error(io) as absolute_path does, and if the store exists and
+/// users who are not trusted can change it (trust.hpp). If HOME is not set, the default store is created, so that no
+/// other user can create it first.
 std::filesystem::path chosen_store(const std::filesystem::path& given);
-/// `inside` of the default store, for what is remembered of this machine; nullopt: there is no such store that can be
-/// trusted, and a command that needs one says why.
+/// The path `inside` in the default store, for facts that are remembered about this machine. nullopt: there is no
+/// default store that can be trusted; a command that needs one reports why.
 std::optional<std::filesystem::path> place_in_default_store(const std::filesystem::path& inside);
 
-/// XTUNE_DISABLE_CACHE. Throws Error(invalid_argument) for a value that is neither yes nor no.
+/// Reads XTUNE_DISABLE_CACHE. Throws Error(invalid_argument) for a value that is neither yes nor no.
 bool cache_disabled();
 
 }  // namespace xtune::base

@@ -1,4 +1,4 @@
-// The clock as an argument: whoever needs the time is handed one of these.
+// A clock that is passed as an argument to code that needs the time.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Clock {
   virtual std::int64_t unix_time_ms() = 0;
 };
 
-/// The machine's. Lives to the end of the process.
+/// The clock of the machine. Never destroyed.
 Clock& system_clock();
 
 /// CPU time that the calling thread has used.

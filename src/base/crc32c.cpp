@@ -29,7 +29,7 @@ std::uint32_t plain_crc32c(std::string_view bytes) {
 constexpr std::size_t stream_bytes = 168, words = stream_bytes / 8;
 using Shift = std::array<std::array<std::uint32_t, 256>, 4>;
 
-/// What a CRC becomes by so many zero bytes, by each of its bytes.
+/// How a number of zero bytes changes a CRC, for each value of each of its bytes.
 constexpr Shift shift_by(std::size_t zeros) {
   constexpr std::uint32_t polynomial = 0x82f63b78;  // reflected
   std::array<std::uint32_t, 32> bits{};

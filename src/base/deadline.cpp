@@ -22,7 +22,7 @@
 namespace xtune::base {
 namespace {
 
-// A suspension costs one step of the limit at most.
+// A suspension counts for at most one step of the limit.
 constexpr std::uint64_t steps = 8, longest_step_ms = 1000;
 constexpr std::uint64_t min_longest_stop_ms = 60'000;
 constexpr double longest_limit_s = 1e12;

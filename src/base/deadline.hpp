@@ -1,4 +1,4 @@
-// Time limits that count only time in which something could happen.
+// Time limits that count only time in which the waiting process could have seen an answer.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace xtune::base {
 
 class EventLoop;
 
-/// How much of a time limit is used up. Counts waits by the length that was asked for, whatever the clock says: when
-/// the waiting process did not run for an hour (suspended, frozen), it could not see an answer either, and one wait has
-/// passed. Pure.
+/// How much of a time limit is used up. Each wait counts with the length that was requested, not with the clock's: a
+/// process that did not run for an hour (suspended, frozen) could not see an answer during that hour, so only one wait
+/// has passed. Pure.
 class TimeAllowance {
  public:
   explicit TimeAllowance(double limit_s) noexcept;
   std::uint64_t next_wait_ms() const noexcept;  ///< how long to wait before the next call of waited(); at least 1
-  /// A wait of next_wait_ms() is over. stopped: the process that is to answer was found stopped, or got no CPU. Such
-  /// waits do not count, up to as much time again as the limit, but at least a minute.
+  /// Records that a wait of next_wait_ms() is over. stopped: the process that should answer was stopped, or got no CPU.
+  /// Such waits do not count, up to the length of the limit, but at least a minute.
   void waited(bool stopped) noexcept;
   bool is_over() const noexcept { return used_ms_ >= limit_ms_ || was_stopped_too_long(); }
-  /// The process that is to answer has been stopped for longer than a run can wait.
+  /// Whether the process that should answer has been stopped for longer than a run can wait.
   bool was_stopped_too_long() const noexcept { return stopped_ms_ >= longest_stop_ms_; }
 
  private:
@@ -30,33 +30,33 @@ class TimeAllowance {
 };
 
 /// Whether a process or one that it started (and that still has its parents) is stopped by a signal or a debugger.
-/// False where /proc does not tell.
+/// False if /proc does not report it.
 bool is_stopped(int pid);
 
-/// What a thread had of the CPUs so far.
+/// The CPU time of a thread so far.
 struct CpuTime {
-  std::uint64_t run_ns = 0, wait_ns = 0;  ///< on a CPU; ready to run, and waiting for one
+  std::uint64_t run_ns = 0, wait_ns = 0;  ///< time on a CPU; time ready to run, but waiting for a CPU
 };
 using CpuTimes = std::map<int, CpuTime>;  ///< by thread id
-/// Of all threads of a process and of those that it started (and that still have their parents), by /proc. Empty where
-/// that does not tell.
+/// The CPU times of all threads of a process and of processes that it started (and that still have their parents), from
+/// /proc. Empty if /proc does not report them.
 CpuTimes cpu_times(int pid);
 
-/// Whether a process waited for CPUs nearly all the time between two looks, which are passed_ns apart: a thread of it
-/// waited for more than this share of the time, and all its threads together got less than the rest of what they could
-/// use. More threads than CPUs wait for each other, which is their own doing: cpus is how many the process may use.
-/// Pure.
+/// Whether a process waited for CPUs nearly all the time between two readings, which are passed_ns apart: one of its
+/// threads waited for more than this share of the time, and all its threads together got less than the remaining share
+/// of what they could use. If a process has more threads than CPUs, its threads wait for each other, which does not
+/// count: cpus is the number that the process may use. Pure.
 bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus, double share);
 
-/// Calls back once, on the loop's thread, when a TimeAllowance is used up, and what had come by then was read.
-/// Destruction and cancel() call it off, also from inside of callbacks.
+/// Calls back once, on the loop's thread, when a TimeAllowance is used up and all data that arrived before has been
+/// read. Destruction and cancel() prevent the call, also from inside callbacks.
 class Deadline {
  public:
-  /// stopped: the process was stopped, or got no CPU, for too long, rather than too slow.
+  /// stopped: the process was stopped for too long, or got no CPU; false if it was only too slow.
   using Expired = std::function<void(bool stopped)>;
 
-  Deadline();  ///< none
-  /// pid: the process that is to answer; 0: there is none to look at. limit_s: infinite or not a number: never.
+  Deadline();  ///< no time limit
+  /// pid: the process that should answer; 0: no process to watch. limit_s: infinity and NaN mean no limit.
   Deadline(EventLoop& loop, double limit_s, int pid, Expired expired);
   ~Deadline();
   Deadline(Deadline&&) noexcept;

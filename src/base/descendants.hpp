@@ -1,4 +1,4 @@
-// The processes that a process has started, directly or not: found, and killed to the last.
+// The processes that a process has started, directly or indirectly: how to find and kill all of them.
 #pragma once
 
 #include <limits>
@@ -6,24 +6,24 @@
 
 namespace xtune::base {
 
-/// From now on a descendant of this process whose parent ends becomes this process' child, and cannot get away from it:
-/// neither by a session of its own nor by forking twice. Children do not inherit this.
+/// From now on, a descendant of this process whose parent ends becomes a child of this process. It cannot escape this,
+/// neither with a new session nor by forking twice. Children do not inherit this.
 void adopt_orphans() noexcept;
 
-/// By /proc; empty where it does not tell.
+/// The children of a process, from /proc; empty if /proc does not report them.
 std::vector<int> children_of(int pid);
 
-/// Kills (SIGKILL) all children of this process but those in `spared`, with all that these have started, until none is
-/// left; reaps them. adopt_orphans() comes first. A process that outlives its kill, because it is in a call of a
-/// driver, is waited for as long as wait_s. Returns how many there were.
+/// Kills (SIGKILL) all children of this process except those in `spared`, and all their descendants, until none is
+/// left; reaps them. Call adopt_orphans() first. Waits up to wait_s for a process that survives its kill because it is
+/// in a call of a driver. Returns the number of processes.
 int kill_children_but(const std::vector<int>& spared, double wait_s = std::numeric_limits<double>::infinity());
 
-/// Kills what the process has started, and the process; its parent reaps it.
+/// Kills the process and everything that it has started; its parent reaps it.
 void kill_tree(int pid);
 
-/// Adopts orphans. On destruction it kills what this process has started since, with all that these have started, and
-/// waits up to 5 seconds for their ends. It reaps none of them: event loops reap their own, and orphans go with this
-/// process. Not for a process in which others start children, too.
+/// Adopts orphans. On destruction it kills all processes that this process has started since, with their descendants,
+/// and waits up to 5 seconds for them to end. It does not reap them: event loops reap their own children, and orphans
+/// end with this process. Do not use it in a process where other code starts children, too.
 class Descendants {
  public:
   Descendants();

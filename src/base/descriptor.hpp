@@ -19,7 +19,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const noexcept { return fd_; }
-  /// Closes what it held and takes this one over.
+  /// Closes the current file and takes ownership of this one.
   void reset(int fd) noexcept {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
@@ -30,8 +30,8 @@ class Descriptor {
   int fd_;
 };
 
-/// All of an open file. `path` is for messages. Throws Error(io) where it is a directory, larger than the limit, or
-/// cannot be read.
+/// Reads all of an open file. `path` is for messages. Throws Error(io) if it is a directory, is larger than the limit,
+/// or cannot be read.
 std::string read_all(const Descriptor& file, const std::filesystem::path& path, std::uint64_t limit_bytes);
 
 }  // namespace xtune::base

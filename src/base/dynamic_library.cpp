@@ -30,7 +30,8 @@ DynamicLibrary DynamicLibrary::open(const std::vector<std::string>& names) {
       return library;
     }
     reason = loader_words();
-    // The loader's only word on why; it says so of a library that needs an absent one, too, which is as lasting.
+    // The loader reports the reason only as text. It has the same text for a missing dependency, which is just as
+    // permanent.
     absent = absent && reason.find("No such file or directory") != std::string::npos;
   }
   const std::string message =

@@ -10,13 +10,13 @@ namespace xtune::base {
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
-  /// Opens the first that loads. Throws Error(unavailable) with the loader's words for the last tried.
+  /// Opens the first library that loads. Throws Error(unavailable) with the loader's message for the last one tried.
   static DynamicLibrary open(const std::vector<std::string>& names);
   ~DynamicLibrary();
   DynamicLibrary(DynamicLibrary&& other) noexcept;
   DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;
 
-  /// nullptr when absent.
+  /// nullptr if the library does not have the symbol.
   void* find(const char* symbol) const noexcept;
   /// Throws Error(unavailable) naming the symbol and the library.
   void* get(const char* symbol) const;
@@ -25,7 +25,7 @@ class DynamicLibrary {
     function = reinterpret_cast<Function>(get(symbol));
   }
   const std::string& name() const noexcept { return name_; }
-  /// Vendor drivers do not survive being unloaded: keep it open to the end of the process.
+  /// Keeps the library open until the end of the process, because vendor drivers do not survive being unloaded.
   void keep_resident() noexcept { resident_ = true; }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 

@@ -8,7 +8,7 @@
 
 namespace xtune::base {
 
-/// In the order of the enumerators, which count from 0.
+/// Words in the order of the enumerators, which count from 0.
 template <class Enum, std::size_t count>
 struct EnumWords {
   std::array<const char*, count> words;

@@ -37,7 +37,7 @@ class ReceiveChildSignal {
   sigset_t before_;
 };
 
-/// libuv ends the program where it gets a standard stream's number for one of its own files.
+/// libuv ends the program if it gets the number of a standard stream for a file that it opens.
 void fill_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) {
@@ -78,7 +78,7 @@ struct EventLoop::Watch::State {
   }
 
   void fire() noexcept {
-    // The callback may cancel or destroy its own Watch: what is called must not live in it.
+    // The callback may cancel or destroy its own Watch, so the function that is called must not live in it.
     const std::shared_ptr<State> keep = self;
     if (once) close();
     std::function<void()> call = once ? std::exchange(callback, nullptr) : callback;
@@ -104,8 +104,8 @@ bool EventLoop::Watch::active() const noexcept { return state_ && state_->self &
 
 namespace {
 
-/// libuv hears of children by a handler of its own for SIGCHLD. Once no loop is left it leaves the signal to the
-/// default: here the handler that the program had is put back.
+/// libuv gets notice of children by its own handler for SIGCHLD. When the last loop is gone, it sets the signal's
+/// default action: this class restores the handler that the program had before.
 class ChildSignal {
  public:
   void first_use() {
@@ -168,7 +168,7 @@ EventLoop::~EventLoop() {
       deadline, [](uv_timer_t*) {}, 1000, 0);
   const ReceiveChildSignal children;
   while (waits_for_children(loop) && uv_is_active(reinterpret_cast<uv_handle_t*>(deadline))) uv_run(loop, UV_RUN_ONCE);
-  // Close callbacks of what was destroyed on the loop free its memory.
+  // Close callbacks of destroyed objects on the loop free their memory.
   const auto close = [](uv_handle_t* handle, void*) {
     if (!uv_is_closing(handle)) uv_close(handle, nullptr);
   };
@@ -214,8 +214,8 @@ EventLoop::Watch EventLoop::call_after(std::uint64_t ms, std::function<void()> c
   uv_timer_init(&state_->loop, &state->timer);
   state->timer.data = state.get();
   state->self = state;
-  // The loop's own time is that of the start of this turn; a callback that computed for a second would shorten the
-  // wait.
+  // The loop's time is that of the start of this turn. If a callback has computed for a second since, the wait would be
+  // that much too short.
   uv_update_time(&state_->loop);
   uv_timer_start(
       &state->timer, [](uv_timer_t* timer) { static_cast<Watch::State*>(timer->data)->fire(); }, ms, 0);

@@ -1,4 +1,4 @@
-// One thread's event loop over libuv: timers, signals, posted calls; subprocesses live on it.
+// One thread's event loop over libuv: timers, signals and posted calls. Subprocesses run on it.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ struct uv_loop_s;
 
 namespace xtune::base {
 
-/// Single-threaded: everything on a loop, callbacks included, happens on the thread that runs it. An exception that
-/// leaves a callback stops the loop and comes out of the run() that was on the stack. Callbacks are called under
-/// WriteSignals. SIGCHLD is the loops' own as long as there are any; then the program's handler is back. Everything
-/// that lives on a loop is destroyed before it.
+/// Single-threaded: everything on a loop, including callbacks, happens on the thread that runs it. An exception that
+/// leaves a callback stops the loop and leaves the active run(). Callbacks are called under WriteSignals. While any
+/// loop exists, SIGCHLD belongs to the loops; afterwards the program's handler is restored. Destroy everything that
+/// uses a loop before the loop.
 class EventLoop {
  public:
-  /// Keeps a timer or a signal watched; destruction cancels, also from inside its own callback.
+  /// Keeps a timer or a signal watched; destruction cancels, also from inside the callback.
   class [[nodiscard]] Watch {
    public:
     Watch() = default;
@@ -38,30 +38,31 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// Waits for at least one event and handles what is there. False when nothing is left to wait for.
+  /// Waits for at least one event and handles all pending ones. False if nothing remains to wait for.
   bool run_once();
-  /// Handles what is there now, without waiting. False when nothing is left to wait for.
+  /// Handles pending events without waiting. False if nothing remains to wait for.
   bool run_ready();
-  /// Until stop(), or until nothing is left to wait for (signals alone keep no loop running).
+  /// Runs until stop(), or until nothing remains to wait for (watched signals do not keep the loop running).
   void run();
-  /// Until done() holds, asked after every event. Returns done(): false means that nothing is left to wait for.
+  /// Runs until done(), which is called after every event, returns true. Returns done(): false means that nothing
+  /// remains to wait for.
   bool run_until(const std::function<bool()>& done);
-  /// Makes the run() or run_until() on the stack return after the current callbacks. Without one it does nothing.
+  /// Makes the active run() or run_until() return after the current callbacks. Does nothing if there is none.
   void stop() noexcept;
 
-  /// Once, in `ms` milliseconds from now (0: at the next turn).
+  /// Calls back once, `ms` milliseconds from now (0: at the next turn).
   Watch call_after(std::uint64_t ms, std::function<void()> callback);
-  /// The same for what only accompanies the work: no loop runs, or waits, for this alone.
+  /// The same for events that only accompany the work: they do not keep the loop running or waiting.
   Watch call_aside(std::uint64_t ms, std::function<void()> callback);
-  /// At every arrival of `signum`, on the loop's thread, in ordinary code. Throws Error(invalid_argument) for SIGKILL
+  /// Calls back for every `signum`, on the loop's thread, in ordinary code. Throws Error(invalid_argument) for SIGKILL
   /// and the like.
   Watch on_signal(int signum, std::function<void()> callback);
-  /// At the next turn of the loop, in order of posting. From the loop's thread only.
+  /// Calls back at the next turn of the loop, in order of posting. Call it only on the loop's thread.
   void post(std::function<void()> callback);
 
-  std::int64_t now_ms() const noexcept;  ///< the loop's monotonic clock, read afresh
+  std::int64_t now_ms() const noexcept;  ///< the loop's monotonic clock, updated by the call
   uv_loop_s* raw() noexcept;
-  /// For code that receives libuv callbacks itself: runs `body`; what it throws comes out of run().
+  /// For code that receives libuv callbacks itself: runs `body`; an exception from it leaves run().
   void guarded(const std::function<void()>& body) noexcept;
 
  private:

@@ -123,8 +123,8 @@ std::string read_file_part(const fs::path& path, std::uint64_t offset, std::uint
 
 namespace {
 
-// Names that nobody can foresee, of files that were not there: where others may make names in the directory, none of
-// theirs is ever opened. rights: less the umask's.
+// The temporary file has an unpredictable name and must be new: if other users can create names in the directory, their
+// files are never opened. rights: permissions before the umask.
 void write_atomically(const fs::path& path, std::string_view bytes, mode_t rights) {
   if (path.filename().empty()) fail("write", path, "it names no file");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -143,8 +143,8 @@ void write_atomically(const fs::path& path, std::string_view bytes, mode_t right
     ::unlink(temporary.c_str());
     fail("write", path, std::strerror(reason));
   }
-  // The rename itself survives a power cut only once the folder is on disk; where folders cannot be synced it is left
-  // to the system.
+  // The rename survives a power failure only after the directory is on disk. If directories cannot be synced, this is
+  // left to the system.
   Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
 }

@@ -1,4 +1,4 @@
-// Files: whole reads with a size limit, writes that appear at once or not at all, temporary folders.
+// Files: whole reads with a size limit, atomic writes, temporary directories.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +8,28 @@
 
 namespace xtune::base {
 
-/// Throws Error(io) naming the path and the reason (missing, a folder, no permission, larger than limit).
+/// Reads a file. Throws Error(io) with the path and the reason (missing, a directory, no permission, larger than
+/// limit).
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 30);
 
-/// The same, but an empty text where it would throw Error: of files that may be absent, such as those of /proc.
+/// The same, but an empty text instead of an Error: for files that may be absent, such as those of /proc.
 std::string read_if_there(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 20);
-/// These bytes of a file, all of them. Throws Error(io), also where the file ends before.
+/// Reads these bytes of a file, all of them. Throws Error(io), also if the file ends before.
 std::string read_file_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t bytes);
 
-/// Writes a temporary file in the same folder, flushes it and renames it over path; makes missing folders. On failure
-/// (full disk) the temporary file is removed, path is untouched, and Error(io) says why.
+/// Writes a temporary file in the same directory, flushes it and renames it to path; creates missing directories. On
+/// failure (full disk) the temporary file is removed, path is untouched, and Error(io) has the reason.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-/// The same for a place that a user names: a link is followed, the permissions of a file that is there stay, and what
-/// is no plain file (a pipe, /dev/stdout) is written into as it is. Throws Error(io).
+/// The same for a path from the user: links are followed, an existing file keeps its permissions, and anything other
+/// than a regular file (a pipe, /dev/stdout) is written directly. Throws Error(io).
 void write_output_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// XTUNE_TMP_DIR, else TMPDIR, else SLURM_TMPDIR, else /tmp.
 std::filesystem::path temporary_folder();
 
-/// A fresh private folder in temporary_folder(), removed with its contents on destruction (never throws). Its name
-/// tells the process that owns it.
+/// A new private directory in temporary_folder(), removed with its contents on destruction (never throws). Its name
+/// identifies the process that owns it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -41,13 +42,13 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-/// Removes the TemporaryDirectories of this user's processes that have ended without doing so themselves. Those of
-/// another machine, boot or container, where process ids mean others, are left alone.
+/// Removes the TemporaryDirectories of this user's processes that have ended without removing them. Directories of
+/// another machine, boot or container are not touched, because process ids have another meaning there.
 void remove_abandoned_temporaries() noexcept;
 
-/// XTUNE_CACHE_DIR, else XDG_CACHE_HOME/xtune, else ~/.cache/xtune, else a folder in the temporary directory.
+/// XTUNE_CACHE_DIR, else XDG_CACHE_HOME/xtune, else ~/.cache/xtune, else a directory in the temporary directory.
 std::filesystem::path default_store();
-/// The running program's own file.
+/// The file of the running program.
 std::filesystem::path own_executable();
 
 }  // namespace xtune::base

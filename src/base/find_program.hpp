@@ -1,4 +1,4 @@
-// Where a program lies.
+// The path of a program.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace xtune::base {
 
-/// The absolute path of a program by name, as execvp finds it: in PATH, or from `folder` where the name has a slash.
-/// Empty: there is none that may be executed.
+/// The absolute path of a program by name, as execvp finds it: in PATH, or relative to `folder` if the name has a
+/// slash. Empty: no such program can be executed.
 std::string find_program(const std::string& name, const std::filesystem::path& folder = {});
 
 }  // namespace xtune::base

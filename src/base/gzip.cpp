@@ -46,7 +46,7 @@ std::string read_file_gunzipped(const std::filesystem::path& path, std::uint64_t
     text.append(chunk, 0, chunk.size() - stream.avail_out);
     if (text.size() > limit_bytes) fail("more than " + human_bytes(limit_bytes) + " once decompressed");
     if (state == Z_STREAM_END) {
-      // What follows the last member and is no gzip is padding, as gzip(1) takes it.
+      // Bytes after the last member that are not gzip are padding, as for gzip(1).
       if (left < 2 || stream.next_in[0] != 0x1f || stream.next_in[1] != 0x8b) return text;
       inflateReset(&stream);
     } else if (state != Z_OK && state != Z_BUF_ERROR) {

@@ -1,4 +1,4 @@
-// Through Crypto++, which uses the processor's own instructions where it has them.
+// Uses Crypto++, which uses the processor's special instructions if it has them.
 #include "base/hash.hpp"
 
 #include <cryptopp/sha.h>

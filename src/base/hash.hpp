@@ -11,13 +11,13 @@
 
 namespace xtune::base {
 
-/// Lower-case hex, 64 characters, as sha256sum prints it.
+/// SHA-256 as lower-case hex, 64 characters, as sha256sum prints it.
 std::string sha256(std::string_view bytes);
 
 using Sha256 = std::array<unsigned char, 32>;
-/// As bytes.
+/// SHA-256 as bytes.
 Sha256 sha256_bytes(std::string_view bytes);
-/// Of a file's contents, which are read in pieces. Throws Error(io) that names the file.
+/// SHA-256 of a file's contents, which are read in pieces. Throws Error(io) with the file's name.
 std::string sha256_of_file(const std::filesystem::path& path);
 
 /// CRC-32C (Castagnoli), which finds every error of up to 32 neighbouring bits.

@@ -5,8 +5,8 @@
 
 namespace xtune::base {
 
-/// As gethostname(2) tells it; "unknown" where it tells none. What is written by one process and compared by another
-/// takes it from here.
+/// The name from gethostname(2); "unknown" if it has none. Processes that write the name and processes that compare it
+/// use this function.
 std::string host_name();
 
 }  // namespace xtune::base

@@ -1,4 +1,4 @@
-// What is wrong with JSON, in words for people instead of the library's.
+// Errors of the JSON library, in words for people.
 #pragma once
 
 #include <nlohmann/json.hpp>

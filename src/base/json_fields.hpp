@@ -1,4 +1,4 @@
-// Lists of fields: one list for each structure writes it as JSON and reads it back.
+// Lists of fields: one list for each structure, used to write it as JSON and to read it.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace xtune::base {
 
-/// A number, or "nan", "inf", "-inf", which JSON lacks.
+/// A number; "nan", "inf" and "-inf" as texts, which JSON has no numbers for.
 nlohmann::json number_to_json(double number);
 double number_from_json(const nlohmann::json& json);
 
@@ -27,7 +27,7 @@ double number_from_json(const nlohmann::json& json);
 /// value or throws nlohmann's exception or Error(io).
 namespace xtune::base::fields {
 
-/// What nlohmann-json makes of the value; of an enumerator its number.
+/// The value as nlohmann-json converts it; an enumerator as its number.
 struct Plain {
   template <class Json, class T>
   static void write(Json& json, const T& value) {
@@ -42,7 +42,7 @@ struct Plain {
 inline std::string printable_text(const std::string& text) { return printable(text); }
 inline std::string exact_utf8_text(const std::string& text) { return utf8_text(text); }
 
-/// Text, or lists and pairs of texts, written as `stored` makes it.
+/// Text, or lists and pairs of texts, converted by `stored` before it is written.
 template <std::string (*stored)(const std::string&)>
 struct TextForm : Plain {
   template <class Json>
@@ -59,10 +59,10 @@ struct TextForm : Plain {
     for (const T& each : list) write(json.emplace_back(), each);
   }
 };
-/// Made printable.
+/// Text that is made printable.
 using Text = TextForm<printable_text>;
 inline constexpr Text text;
-/// As it is, but for bytes that are not UTF-8, which JSON cannot hold.
+/// Text as it is, except for bytes that are not UTF-8, which JSON cannot hold.
 inline constexpr TextForm<exact_utf8_text> exact_text;
 
 /// Two functions: json = to(value), value = from(json).
@@ -88,7 +88,7 @@ inline constexpr Through number{&number_to_json, &number_from_json};
 inline constexpr Through path{[](const std::filesystem::path& value) { return value.string(); },
                               [](const auto& json) { return json.template get<std::string>(); }};
 
-/// An enumerator by its word. from(word) is nullopt for an unknown one, and unknown(word) then the error's message.
+/// An enumerator as a word. from(word) is nullopt for an unknown word; unknown(word) is then the error's message.
 template <class From, class Unknown>
 constexpr auto word(From from, Unknown unknown) {
   return Through{[](const auto& value) { return to_string(value); },
@@ -118,7 +118,7 @@ struct List {
 template <class Form>
 List(Form) -> List<Form>;
 
-/// A std::optional or a std::shared_ptr to const, of which null stands for one that is unset.
+/// A std::optional or a std::shared_ptr to const; null if it is unset.
 template <class Form>
 struct Nullable {
   Form form;
@@ -142,10 +142,10 @@ template <class Form>
 Nullable(Form) -> Nullable<Form>;
 
 enum class Presence {
-  required,     ///< always written; reading throws where it is absent
-  always,       ///< always written; absent, of an earlier version: the value stays
-  optional,     ///< omitted at the default of the structure, or where a std::optional is unset
-  unless_empty  ///< omitted where its JSON is empty
+  required,     ///< always written; reading throws if it is absent
+  always,       ///< always written; if it is absent, as in an earlier version, the value is kept
+  optional,     ///< omitted if it has the structure's default, or if a std::optional is unset
+  unless_empty  ///< omitted if its JSON is empty
 };
 
 template <class T>
@@ -207,7 +207,7 @@ constexpr Field<Presence::unless_empty, Access, Form> unless_empty(const char* k
   return {key, access, form};
 }
 
-/// Always written with one value, which reading ignores.
+/// A field that is always written with one value and ignored when it is read.
 template <class Value>
 struct Constant {
   static constexpr bool is_required = false;
@@ -244,7 +244,7 @@ struct Object {
     json = Json::object();
     add_to(json, object);
   }
-  /// Adds the fields to those that json has.
+  /// Adds the fields to `json`, which keeps its other fields.
   template <class Json>
   void add_to(Json& json, const T& object) const {
     std::apply([&](const auto&... field) { (field.write(json, object), ...); }, fields);
@@ -252,7 +252,7 @@ struct Object {
   /// around(field, read) calls read(), for each field in their order.
   template <class Json, class Around>
   void read(const Json& json, T& object, const Around& around) const {
-    json.template get_ref<const typename Json::object_t&>();  // throws for others, in which find() only finds nothing
+    json.template get_ref<const typename Json::object_t&>();  // throws unless it is an object
     std::apply([&](const auto&... field) { (around(field, [&] { field.read(json, object); }), ...); }, fields);
   }
   template <class Json>

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t min_free_bytes = std::uint64_t{1} << 20;
 
-/// A file of its own in a directory, removed on destruction.
+/// A new file in a directory, removed on destruction.
 class ProbeFile {
  public:
   explicit ProbeFile(const fs::path& directory) : path_((directory / ".xtune-probe-XXXXXX").string()) {

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t unlimited = (std::uint64_t{1} << 63) - 1;
 
-/// nullopt: no number, as "max" is none.
+/// nullopt: not a number, such as "max".
 std::optional<std::uint64_t> number_at(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t number = 0;
@@ -34,7 +34,7 @@ std::optional<std::uint64_t> field(std::string_view text, std::string_view name)
   return std::nullopt;
 }
 
-/// What one limit leaves; nullopt: there is none.
+/// The memory that one limit leaves; nullopt: there is no limit.
 std::optional<std::uint64_t> left_in(int version, const fs::path& folder) {
   const auto limit = number_at(read_if_there(folder / (version == 2 ? "memory.max" : "memory.limit_in_bytes")));
   const auto usage = number_at(read_if_there(folder / (version == 2 ? "memory.current" : "memory.usage_in_bytes")));

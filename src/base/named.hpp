@@ -1,4 +1,4 @@
-// Finding one of a list of things by its name.
+// Finding an element of a list by its name.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace xtune::base {
 
-/// The first element with this `name`; nullptr: there is none.
+/// The first element with this `name`; nullptr if there is none.
 template <class List>
 auto find_named(List& list, std::string_view name) noexcept -> decltype(std::data(list)) {
   const auto found =

@@ -10,8 +10,8 @@
 
 namespace xtune::base {
 
-/// Calls work(i) for each i below count, in whatever order, and returns when all is done. threads = 0: as many as the
-/// machine has, 8 at most. work throws nothing.
+/// Calls work(i) for each i below count, in any order, and returns when all calls are done. threads = 0: as many as the
+/// machine has, up to 8. `work` must not throw.
 template <class Work>
 void for_each_index(std::size_t count, unsigned threads, const Work& work) {
   if (threads == 0) threads = std::min(8u, std::max(1u, std::thread::hardware_concurrency()));
@@ -22,12 +22,12 @@ void for_each_index(std::size_t count, unsigned threads, const Work& work) {
   std::vector<std::jthread> others;
   try {
     for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); ++i) others.emplace_back(loop);
-  } catch (const std::system_error&) {  // no more threads for this process: those that there are do it
+  } catch (const std::system_error&) {  // no more threads for this process: those that exist do the work
   }
   loop();
 }
 
-/// std::sort, of parts in several threads where there is enough to sort; threads as above. Comparing throws nothing.
+/// std::sort; large inputs are sorted in parts in several threads. threads: as above. The comparison must not throw.
 template <class T>
 void sort_in_threads(std::vector<T>& items, unsigned threads) {
   constexpr std::size_t parts = 8, worth_it = 10'000;

@@ -1,4 +1,4 @@
-// What has threads or locks, and must not be used by the child of a fork, in which those threads are not.
+// Objects with threads or locks, which the child of a fork must not use, because their threads do not exist there.
 #pragma once
 
 #include <unistd.h>
@@ -9,8 +9,8 @@
 
 namespace xtune::base {
 
-/// A T of the process's own: the child of a fork gets a fresh one when it first asks, and leaves its parent's as it was
-/// copied, for that can neither be used nor destroyed there. Any number of threads may ask.
+/// A T for each process: the child of a fork gets a new one when it first asks. The parent's copy is left as it is,
+/// because the child can neither use nor destroy it. Any number of threads may ask.
 template <class T>
 class PerProcess {
  public:
@@ -34,7 +34,7 @@ class PerProcess {
   struct Held {
     explicit Held(const Held* before = nullptr) : of_parent(before) {}
     const pid_t owner = ::getpid();
-    const Held* const of_parent;  // within reach of a leak checker, for it is not lost but somebody else's
+    const Held* const of_parent;  // keeps the parent's object reachable for leak checkers
     T value;
   };
   std::atomic<Held*> held_;

@@ -1,4 +1,4 @@
-// A signal that is none, and proc(5).
+// Uses signal 0 and proc(5).
 #include "base/process_gone.hpp"
 
 #include <cerrno>

@@ -1,16 +1,16 @@
-// Whether a process is still there.
+// Whether a process still exists.
 #pragma once
 
 #include <string>
 
 namespace xtune::base {
 
-/// Where process ids mean the same: 8 hex digits of this boot of this machine and this PID namespace (a container may
-/// have the machine's host name and ids of its own). Empty where the system does not say (no /proc).
+/// The scope in which process ids are unique: 8 hex digits for this boot of this machine and this PID namespace (a
+/// container may have the machine's host name and its own ids). Empty if the system does not report it (no /proc).
 std::string pid_scope();
 
-/// Whether no process here has this number, or one that has ended and that its parent has not asked about yet, which
-/// some containers' first process never does. For numbers above zero; what cannot be told counts as there.
+/// Whether no process here has this id, or the process has ended and its parent has not reaped it (the first process of
+/// some containers never does). Only for ids above zero. Returns false if this cannot be determined.
 bool process_is_gone(int pid) noexcept;
 
 }  // namespace xtune::base

@@ -5,7 +5,7 @@ namespace xtune::base {
 
 std::uint64_t Random::below(std::uint64_t bound) noexcept {
   // Lemire (2019), "Fast random integer generation in an interval": the high half of a 128-bit product is the value;
-  // the low half tells the few draws that would favour some values.
+  // the low half identifies the few draws that would make some values more likely.
   __extension__ using Wide = unsigned __int128;
   if (bound == 0) return 0;
   Wide product = static_cast<Wide>(next()) * bound;

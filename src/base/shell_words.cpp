@@ -46,11 +46,11 @@ bool reads_no_files(std::string_view command) {
 
 struct ShellWord {
   std::string text = {};
-  std::string pattern = {};    ///< the text with a backslash before what is quoted
-  bool written = false;        ///< it follows ">"
-  bool first = false;          ///< it begins a command
-  bool has_pattern = false;    ///< "*", "?" or "[" stands outside of quotes
-  bool has_variables = false;  ///< some were replaced
+  std::string pattern = {};    ///< the text, with a backslash before each quoted character
+  bool written = false;        ///< the word follows ">"
+  bool first = false;          ///< the word begins a command
+  bool has_pattern = false;    ///< "*", "?" or "[" occurs outside of quotes
+  bool has_variables = false;  ///< some variables were replaced
 };
 
 enum class Expansion { none, variables };
@@ -106,7 +106,7 @@ class LineCutter {
     if (c == ')' && !quotes_.empty()) leave();
   }
 
-  /// What a command within the line prints is unknown; its own words are words.
+  /// The output of a command within the line is unknown; its own words count as words.
   void enter() {
     quotes_.push_back(std::exchange(quote_, '\0'));
     words_.push_back({.first = true});

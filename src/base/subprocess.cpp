@@ -39,8 +39,8 @@ struct Subprocess::State : std::enable_shared_from_this<Subprocess::State> {
   bool own_group = true, exited = false, detached = false;
   int exit_code = 0, signal = 0;
   std::int64_t started_ns = 0, ended_ns = 0;
-  int open_handles = 0;  // what libuv still holds
-  int calls_inside = 0;  // callbacks on the stack: what they captured must outlive them
+  int open_handles = 0;  // handles that libuv still uses
+  int calls_inside = 0;  // callbacks on the stack: their captures must outlive them
   std::shared_ptr<State> self;
 
   void start(const SubprocessOptions& options);
@@ -158,7 +158,7 @@ void Subprocess::State::finish_if_all_read() noexcept {
 
 void Subprocess::State::send_signal(int signum) const noexcept {
   if (exited) return;
-  // First, while its children are still known by it: one that has made a session of its own is in another group.
+  // First, while its children can still be found: a child that has made a session is in another group.
   if (own_group && signum == SIGKILL) loop->guarded([this] { kill_tree(process.pid); });
   ::kill(own_group ? -process.pid : process.pid, signum);
 }
@@ -177,7 +177,7 @@ void Subprocess::State::write(std::string bytes) {
   part.len = request->bytes.size();
   const auto written = [](uv_write_t* done, int) { delete static_cast<Request*>(done->data); };
   const WriteSignals quiet;
-  // A child that has closed its stdin (EPIPE) says so by its exit or its silence; nothing more can be told here.
+  // A child that has closed its stdin (EPIPE) shows this by its exit or its silence; there is nothing to report here.
   if (uv_write(&request->write, reinterpret_cast<uv_stream_t*>(&in), &part, 1, written) != 0) delete request;
 }
 
@@ -245,8 +245,9 @@ void Subprocess::read_pending_stderr() {
   uv_os_fd_t fd = -1;
   const std::shared_ptr<State> state = state_;
   if (!state || uv_fileno(reinterpret_cast<uv_handle_t*>(&state->err), &fd) != 0) return;
-  // The loop finds the end of the stream itself. A buffer of its own: the shared one may hold what on_stdout is looking
-  // at. No more than the largest pipe holds: a child that floods it must not keep this busy.
+  // The loop finds the end of the stream itself. This needs a separate buffer, because on_stdout may be reading the
+  // shared one. It reads at most the size of the largest pipe, so that a child that writes without end cannot keep this
+  // busy.
   std::array<char, 4096> bytes;
   for (std::size_t taken = 0; !state->detached && taken < (std::size_t{1} << 20);) {
     const ssize_t n = ::read(fd, bytes.data(), bytes.size());

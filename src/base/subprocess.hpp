@@ -16,7 +16,7 @@ namespace xtune::base {
 
 class EventLoop;
 
-/// A program could not be started.
+/// Thrown if a program could not be started.
 class CannotStart : public Error {
  public:
   CannotStart(int reason, const std::string& message) : Error(ErrorKind::unavailable, message), reason_(reason) {}
@@ -27,50 +27,51 @@ class CannotStart : public Error {
 };
 
 using Environment =
-    std::vector<std::pair<std::string, std::string>>;  ///< name, value; added to or replacing the parent's
+    std::vector<std::pair<std::string, std::string>>;  ///< name, value; added to the parent's or replacing it
 
 struct SubprocessOptions {
-  std::vector<std::string> argv;  ///< argv[0] is looked up in PATH when it has no slash
+  std::vector<std::string> argv;  ///< argv[0] is looked up in PATH if it has no slash
   Environment env;
-  std::string cwd;  ///< empty: the parent's
-  bool own_group =
-      true;  ///< a session and process group of its own: kill_group() reaches grandchildren, Ctrl-C does not
+  std::string cwd;        ///< empty: the parent's
+  bool own_group = true;  ///< a separate session and process group: kill_group() reaches grandchildren, Ctrl-C does not
   std::function<void(std::string_view bytes)> on_stdout;
   std::function<void(std::string_view bytes)> on_stderr;
-  /// Once, after the process ended and its output was read to the end (or 1 s after its end, when a stray process that
-  /// left the group holds the pipes open). `signal` is 0 unless a signal ended it.
+  /// Called once, after the process ended and its output was read to the end (or 1 s after its end, if a stray process
+  /// that left the group holds the pipes open). `signal` is 0 unless a signal ended it.
   std::function<void(int exit_code, int signal)> on_exit;
 };
 
-/// A running child with pipes on stdin, stdout and stderr; no other descriptor is inherited. With own_group the group
-/// never outlives its leader: what is left of it is killed as the leader ends. Callbacks run on the loop's thread.
+/// A running child with pipes on stdin, stdout and stderr; it inherits no other descriptor. With own_group, the group
+/// never outlives its leader: the remaining processes are killed when the leader ends. Callbacks run on the loop's
+/// thread.
 class Subprocess {
  public:
   Subprocess() = default;
-  /// Throws CannotStart when the program cannot be started (missing, not executable, no such cwd, too many processes),
-  /// naming it and the reason.
+  /// Throws CannotStart with the program and the reason if it cannot be started (missing, not executable, no such cwd,
+  /// too many processes).
   Subprocess(EventLoop& loop, SubprocessOptions options);
-  /// Kills (the group, or without own_group the child); no callback is called any more. Safe inside a callback of this
+  /// Kills the group, or without own_group the child. No callback is called any more. Safe inside a callback of this
   /// object.
   ~Subprocess();
   Subprocess(Subprocess&& other) noexcept;
   Subprocess& operator=(Subprocess&& other) noexcept;
 
-  /// Queues for stdin and returns at once, whatever the child does; after the child's end the bytes are dropped.
+  /// Queues bytes for stdin and returns at once; after the child's end the bytes are dropped.
   void write(std::string bytes);
   std::size_t unwritten_bytes() const noexcept;
-  /// After what is queued has been written.
+  /// Closes stdin after the queued bytes have been written.
   void close_stdin();
-  /// Calls on_stderr with what lies in the pipe now, without waiting for the loop: what the child wrote to stderr
-  /// before bytes that on_stdout has seen is there.
+  /// Calls on_stderr with the bytes that are in the pipe now, without waiting for the loop. This includes everything
+  /// that the child wrote to stderr before bytes that on_stdout has received.
   void read_pending_stderr();
-  /// `signum` to the process group (without own_group: to the child). Nothing when it has ended.
+  /// Sends `signum` to the process group (without own_group: to the child). Does nothing if it has ended.
   void kill_group(int signum) noexcept;
-  int pid() const noexcept;       ///< 0 when empty
+  int pid() const noexcept;       ///< 0 if empty
   bool running() const noexcept;  ///< asks the system: false from its end on, also before on_exit
-  /// When it was started, by system_clock().now_ns().
+  /// When the process was started, by system_clock().now_ns().
   std::int64_t started_ns() const noexcept;
-  /// When the system told of its end, by system_clock().now_ns(): on_exit may come later. 0: it has not.
+  /// When the system reported the end of the process, by system_clock().now_ns(); on_exit may come later. 0: still
+  /// running.
   std::int64_t ended_ns() const noexcept;
 
  private:
@@ -78,37 +79,39 @@ class Subprocess {
   std::shared_ptr<State> state_;
 };
 
-/// A Subprocess, also where the system is short of processes, descriptors or memory for a moment, or the program's file
-/// is still being written: tries for about a second, blocking. Throws CannotStart.
+/// Starts a Subprocess, even if the system is short of processes, descriptors or memory for a moment, or the program's
+/// file is still being written: tries for about a second, blocking. Throws CannotStart.
 Subprocess start_patiently(EventLoop& loop, const SubprocessOptions& options);
 
 struct CommandOptions {
   Environment env;
   std::string cwd;
   std::string stdin_text;
-  /// 0: none; then the group is killed (without own_group: the child alone). Counted as a Deadline counts.
+  /// 0: no limit. After this time the group is killed (without own_group: only the child). Counted like a Deadline.
   std::uint64_t timeout_ms = 0;
-  /// Of stdout and of stderr each; what comes after is dropped.
+  /// Limit for stdout and for stderr; later output is dropped.
   std::uint64_t output_limit_bytes = std::uint64_t{64} << 20;
-  std::uint64_t stderr_limit_bytes = 0;  ///< of stderr, instead; 0: output_limit_bytes
-  bool own_group = true;  ///< false: stays in the caller's group, so that killing the caller's kills it too
+  std::uint64_t stderr_limit_bytes = 0;  ///< limit for stderr only; 0: output_limit_bytes
+  bool own_group = true;  ///< false: the child stays in the caller's group, so killing the caller's group kills the
+                          ///< child too
 };
 
 struct CommandResult {
-  int exit_code = 0;  ///< -1 when a signal ended it
+  int exit_code = 0;  ///< -1 if a signal ended it
   int signal = 0;
   bool timed_out = false;
-  bool output_truncated = false;  ///< at output_limit_bytes
+  bool output_truncated = false;  ///< output was longer than output_limit_bytes
   std::string stdout_text;
   std::string stderr_text;
   double wall_s = 0;
-  /// User and system, of the child and what it waited for; too much when children of other threads end meanwhile.
+  /// User and system time of the child and of the children it waited for; too high if children of other threads end
+  /// meanwhile.
   double cpu_s = 0;
   bool ok() const noexcept { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
-/// Runs to the end on a loop of its own; blocks the calling thread. A failing command is a result; throws
-/// CannotStart only, when it could not be started.
+/// Runs a command to its end on a separate event loop; blocks the calling thread. A command that fails is a result.
+/// Throws only CannotStart, if it could not be started.
 CommandResult run_command(const std::vector<std::string>& argv, const CommandOptions& options = {});
 
 /// "exit code 2", "killed by signal 11 (segmentation fault)".
@@ -117,8 +120,9 @@ std::string describe_exit(int exit_code, int signal);
 /// The signal that ended a process, or the child of a shell, which reports it as the exit code 128 + number; 0: none.
 int ending_signal(int exit_code, int signal) noexcept;
 
-/// Whether a signal that ended a process comes from others (SIGKILL, SIGTERM, SIGHUP, ...: a batch system, the system
-/// for lack of memory, a person). False for 0 and for those that a process' own faults raise (SIGSEGV, SIGABRT, ...).
+/// Whether a signal that ended a process was sent by others (SIGKILL, SIGTERM, SIGHUP, ...: a batch system, the system
+/// for lack of memory, a person). False for 0 and for signals that a fault of the process itself raises (SIGSEGV,
+/// SIGABRT, ...).
 bool comes_from_others(int signal) noexcept;
 
 /// How shells, make and compilers name the signals of comes_from_others: "Killed", "Terminated".

@@ -1,4 +1,4 @@
-// The thread, the signal, and the clock that leaves out what they saw.
+// The thread, the signal handler, and the clock that stops during suspensions.
 #include "base/suspension.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace xtune::base {
 namespace {
 
 constexpr std::chrono::milliseconds beat{200};
-// A busy machine makes a thread late by tens of milliseconds. Counted from this on, so that awake time never goes back.
+// A busy machine delays a thread by tens of milliseconds. Delays count from this length on, so that awake time never
+// goes back.
 constexpr std::int64_t late_ns = 1'200'000'000;
 
 std::atomic<std::uint64_t> continued{0};
@@ -22,7 +23,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "a signal handler
 
 void on_continue(int) noexcept { continued.fetch_add(1, std::memory_order_relaxed); }
 
-/// What the beats have told so far.
+/// The results of the beats so far.
 class Beats {
  public:
   void take() noexcept {
@@ -52,7 +53,7 @@ class Beats {
     return last_ns_ == 0 ? 0 : std::max<std::int64_t>(now_ns - last_ns_ - late_ns, 0);
   }
   std::mutex mutex_;
-  std::int64_t last_ns_ = 0;  // 0: nobody watches
+  std::int64_t last_ns_ = 0;  // 0: no watch exists
   std::int64_t suspended_ns_ = 0;
   std::uint64_t count_ = 0;
 };

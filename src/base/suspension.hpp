@@ -1,4 +1,4 @@
-// Whether this process was kept from running: stopped by a signal, frozen with its control group or its machine.
+// Whether this process was kept from running: stopped by a signal, or frozen with its control group or its machine.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace xtune::base {
 
-/// Notices suspensions of this process by a thread that wakes five times a second, while at least one of these lives:
-/// only where the whole process does not run is that thread late by a second. All of them share one thread.
+/// Notices suspensions of this process while at least one SuspensionWatch exists. A shared thread wakes five times a
+/// second: it is late by a second only if the whole process does not run.
 class SuspensionWatch {
  public:
   SuspensionWatch();
@@ -22,14 +22,15 @@ class SuspensionWatch {
   std::shared_ptr<Thread> thread_;
 };
 
-/// Counts SIGCONT as the end of a suspension, however short. For programs of our own: it takes the signal's handler.
+/// Counts SIGCONT as the end of a suspension, however short. Only for our own programs: it replaces the signal's
+/// handler.
 void count_continue_signals() noexcept;
 
-/// Differs between two calls when this process was suspended in between. Also true of a suspension that the thread of
-/// the watch has yet to see.
+/// A count that differs between two calls if this process was suspended in between. Includes a suspension that the
+/// thread of the watch has not noticed yet.
 std::uint64_t suspensions() noexcept;
 
-/// system_clock() that stands still while this process is suspended, as far as a SuspensionWatch notices (after the
+/// system_clock(), but it stands still while this process is suspended, as far as a SuspensionWatch notices (after the
 /// first second). Never goes back.
 Clock& awake_clock();
 

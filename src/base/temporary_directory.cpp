@@ -1,4 +1,4 @@
-// Temporary folders whose names tell their owner, so that what a killed process left behind can be removed.
+// Temporary directories whose names identify their owner, so that those of a killed process can be removed.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,7 +94,7 @@ TemporaryDirectory::TemporaryDirectory() {
                                    std::strerror(errno) + " (XTUNE_TMP_DIR names another place)");
   }
   path_ = name;
-  ::chmod(name.c_str(), S_IRWXU);  // whatever the umask has taken away
+  ::chmod(name.c_str(), S_IRWXU);  // independent of the umask
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
@@ -105,14 +105,14 @@ TemporaryDirectory::~TemporaryDirectory() {
 TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
 
 void remove_abandoned_temporaries() noexcept try {
-  if (start_time(std::to_string(::getpid())).empty()) return;  // no /proc: nobody's end can be told
+  if (start_time(std::to_string(::getpid())).empty()) return;  // no /proc: owners cannot be checked
   const std::string here = machine();
   std::vector<fs::path> abandoned;
   std::error_code failed;
   for (fs::directory_iterator entry(temporary_folder(), failed), end; !failed && entry != end; entry.increment(failed))
     if (is_abandoned(entry->path(), here)) abandoned.push_back(entry->path());
   for (const fs::path& folder : abandoned) fs::remove_all(folder, failed);
-} catch (...) {  // tidying up must not cost anybody a run
+} catch (...) {  // a failed cleanup must not end a run
 }
 
 }  // namespace xtune::base

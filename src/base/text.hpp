@@ -1,4 +1,4 @@
-// Small text tools: numbers a person reads, and the nearest word for a misspelt one.
+// Small text tools: numbers for people to read, and the nearest word for a misspelt one.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::string lower_case(std::string_view text);
 /// Replaces control characters and invalid UTF-8, so that the text can be printed and stored as JSON.
 std::string printable(std::string_view text, std::size_t limit = std::size_t(-1));
-/// The same of a text of several lines, which stay lines.
+/// The same for a text of several lines, whose line ends are kept.
 std::string printable_lines(std::string_view text, std::size_t limit = std::size_t(-1));
 /// printable on one line: line ends and tabs are escaped too.
 std::string one_line(std::string_view text);
@@ -27,11 +27,11 @@ bool is_utf8(std::string_view text) noexcept;
 std::string utf8_text(std::string_view text);
 /// JSON for a terminal: the control characters that JSON allows in strings (DEL, U+0080 to U+009F) are escaped.
 std::string printable_json(std::string json);
-/// The last lines of a text, whole ones where that is possible, of so many bytes at most.
+/// The end of a text, at most `bytes` long, as whole lines if possible.
 std::string end_of(std::string_view text, std::size_t bytes);
 /// The parts between the separators; one more than there are separators.
 std::vector<std::string> split(std::string_view text, char separator);
-/// Appends what the list does not hold yet.
+/// Appends the item if the list does not contain it.
 void add_once(std::vector<std::string>& list, const std::string& item);
 std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"
 std::string human_seconds(double seconds);     ///< "850 ms", "12.3 s", "4 min 10 s"

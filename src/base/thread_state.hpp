@@ -8,16 +8,16 @@ namespace xtune::base {
 
 struct ThreadState {
   int nice = 0, policy = 0;
-  std::vector<unsigned char> cpus;  ///< the bits of its affinity
+  std::vector<unsigned char> cpus;  ///< the bits of the affinity mask
   bool operator==(const ThreadState&) const = default;
 };
 /// By thread id.
 using ThreadStates = std::map<int, ThreadState>;
 
-/// Of all threads that this process has now, as far as the system tells.
+/// The states of all threads that this process has now, as far as the system reports them.
 ThreadStates thread_states();
 
-/// Whether any thread of `before` that is still there is scheduled in another way.
+/// Whether any thread of `before` that still exists is scheduled in another way.
 bool any_rescheduled(const ThreadStates& before, const ThreadStates& now);
 
 }  // namespace xtune::base

@@ -1,4 +1,5 @@
-// Owners and modes are taken from an open file where its bytes are used, so that what was checked is what is read.
+// Owners and modes are read from the open file whose bytes are used, so that the file that was checked is the one that
+// is read.
 #include "base/trust.hpp"
 
 #include <fcntl.h>
@@ -203,8 +204,9 @@ std::string what_to_do(const fs::path& path, const struct stat& info) {
                      group_mark, group_text(info.st_gid));
 }
 
-/// Who else may write by an access control list, in words; empty: nobody, or there is no list. The format is that of
-/// Linux' attribute system.posix_acl_access (linux/posix_acl_xattr.h): a version, then entries in this order.
+/// The users and groups that may also write by an access control list, in words; empty: none, or there is no list. The
+/// format is that of Linux' attribute system.posix_acl_access (linux/posix_acl_xattr.h): a version, then entries in
+/// this order.
 std::string acl_writer(const fs::path& path) {
   struct Entry {
     std::uint16_t tag, permissions;

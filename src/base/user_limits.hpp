@@ -1,4 +1,4 @@
-// Resource limits of this process that may make fail what would succeed without them (ulimit, setrlimit).
+// Resource limits of this process that may cause failures (ulimit, setrlimit).
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,12 @@
 
 namespace xtune::base {
 
-/// "a limit on CPU time (ulimit -t)", several with "and": the finite ones of CPU time, file size, data and address
-/// space, and of the stack one below 8 MiB. Children inherit them. Empty: none. The limit of limit_address_space does
-/// not count.
+/// The finite limits on CPU time, file size, data and address space, and one on the stack below 8 MiB: "a limit on CPU
+/// time (ulimit -t)", several joined by "and". Children inherit them. Empty: no limits. The limit of
+/// limit_address_space does not count.
 std::string user_limits();
 
-/// Limits this process' address space to so many bytes. A lower limit that cannot be raised stays, and counts as the
-/// user's.
+/// Limits this process's address space to `bytes`. A lower limit that cannot be raised stays, and counts as the user's.
 void limit_address_space(std::uint64_t bytes);
 
 }  // namespace xtune::base

@@ -1,14 +1,14 @@
-// Writes that fail: an error code to who writes, and no signal that ends the process.
+// Writes that fail with an error code, without a signal that ends the process.
 #pragma once
 
 #include <csignal>
 
 namespace xtune::base {
 
-/// While it lives, a write of this thread to a pipe that nobody reads (EPIPE), or past the limit on a file's size
-/// (EFBIG), fails without SIGPIPE or SIGXFSZ: both go to the thread that writes, where they are blocked, and what came
-/// is taken away at the end. What the process does on these signals is the program's own and stays as it is; one that
-/// ignores them needs none of this. Nests. Ends on the thread that made it.
+/// While an object of this class exists, a write of this thread to a pipe without a reader (EPIPE), or past the limit
+/// on a file's size (EFBIG), fails without SIGPIPE or SIGXFSZ. Both signals go to the writing thread, where they are
+/// blocked, and pending ones are removed at the end. The process's actions for these signals do not change; a process
+/// that ignores them does not need this class. Nests. Must be destroyed on the thread that created it.
 class WriteSignals {
  public:
   WriteSignals() noexcept;
@@ -18,7 +18,7 @@ class WriteSignals {
 
  private:
   sigset_t before_;    ///< the thread's mask
-  sigset_t expected_;  ///< what may come from now on: those that did not wait already
+  sigset_t expected_;  ///< signals that may arrive from now on: those that were not pending before
 };
 
 }  // namespace xtune::base

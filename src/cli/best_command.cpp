@@ -65,7 +65,7 @@ class AcrossAnswer {
     for (const Bindings& problem : spec.cases)
       fits.push_back(
           std::make_unique<record::SpecFit>(spec, problem, target.device, target.arch, target.backend.toolchain));
-    // What this spec would measure today goes first; where that is nothing, what it once was, and how it differs.
+    // First the key that this spec has today; if nothing is stored for it, earlier keys, and how they differ.
     for (const record::KeyFit worst : {record::KeyFit::holds, record::KeyFit::stale, record::KeyFit::differs}) {
       std::vector<record::CaseRecords> cases;
       for (std::size_t i = 0; i < fits.size(); ++i)

@@ -18,7 +18,7 @@ namespace {
 struct CandidatesOptions {
   CommonOptions common;
   std::string path, template_name, dtype, product, rank;
-  int top = 0;  ///< 0: as the spec says
+  int top = 0;  ///< 0: as in the spec
   std::uint64_t seed = 1;
 };
 

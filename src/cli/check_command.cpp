@@ -1,4 +1,4 @@
-// xtune check: everything that can be told of a spec without compiling.
+// xtune check: checks everything in a spec that needs no compiler.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -58,8 +58,8 @@ std::optional<target::Target> target_of(const spec::Spec& spec, const CommonOpti
   return target;
 }
 
-/// What a run refuses of buffers before it compiles anything. Shapes may ask for a device's facts; where none is known,
-/// any GPU's do. How much memory there is is a matter of the machine that runs it.
+/// The checks of buffers that a run makes before it compiles anything. Shapes may use a device's facts; if no device is
+/// known, any GPU's are used. The available memory depends on the machine and is not checked.
 void check_arguments(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                      const std::optional<target::Target>& target) {
   constexpr std::uint64_t any_machine_bytes = std::uint64_t{1} << 62;
@@ -69,7 +69,7 @@ void check_arguments(const spec::Spec& spec, const space::Space& space, const Bi
   run::check_reference_file(spec, resolver.layouts(any_machine_bytes));
 }
 
-/// Every space that can be constructed here; throws what is wrong with one, as a run would.
+/// Constructs every space that can be constructed here; throws the errors that a run would.
 std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, spec::Spec>>& specs,
                                        const CommonOptions& options) {
   std::vector<CheckedSpace> spaces;
@@ -87,13 +87,13 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
       any_by_device = true;
       facts = device::device_facts(target->device);
     } else if (spec.backend.empty()) {
-      // Without an overlay of its own a backend has the same space as the next.
+      // Backends without an overlay have the same space.
       if (plain_done) continue;
       plain_done = true;
     }
     for (const Bindings& problem : spec.cases) {
       const space::Space space = spec::make_space(spec, problem, facts);
-      // Fields may speak of a device too; for what is checked of them any GPU will do.
+      // Fields may use device facts too; any GPU is good enough for these checks.
       const auto unranked = model::check_fields(
           spec, space, problem, facts.empty() ? device::device_facts(device::known_device("sm_80").value()) : facts);
       if (unranked)
@@ -127,7 +127,7 @@ void print_text(const std::string& path, const spec::Spec& spec, const std::vect
 }
 
 int check_one(const std::string& path, const CommonOptions& options, std::vector<nlohmann::ordered_json>& answers) {
-  // Every backend's overlay must be sound, not only that of the device at hand.
+  // Every backend's overlay must be valid, not only that of the current device.
   std::vector<std::string> backends = device::backends_of(device::SourceKind::cuda_cpp);
   if (options.backend != "auto") backends = {options.backend};
   std::vector<std::pair<std::string, spec::Spec>> specs;

@@ -1,4 +1,4 @@
-// NO_COLOR (no-color.org) goes before CLICOLOR_FORCE.
+// NO_COLOR (no-color.org) takes precedence over CLICOLOR_FORCE.
 #include "cli/colours.hpp"
 
 #include <unistd.h>

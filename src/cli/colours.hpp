@@ -1,4 +1,4 @@
-// Whether texts are coloured.
+// Whether output is coloured.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,12 +8,12 @@
 
 namespace xtune::cli {
 
-/// Reads --color from the words of the command line: before they are parsed, since a complaint about them is coloured,
-/// too. Without it the terminal decides, and NO_COLOR and CLICOLOR_FORCE.
+/// Reads --color from the words of the command line, before they are parsed, because error messages about them are
+/// coloured, too. Without it, NO_COLOR, CLICOLOR_FORCE and the kind of the terminal decide.
 void choose_colours(const std::vector<std::string>& words);
 bool has_colours(std::FILE* stream);
 
-/// The option in the help of a command and all commands below it, which checks its value.
+/// Adds the option to the help of a command and all its subcommands, and checks its value.
 void add_color_option(CLI::App& command);
 
 }  // namespace xtune::cli

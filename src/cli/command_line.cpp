@@ -1,4 +1,4 @@
-// CLI11 says that a command is missing where one is misspelt: it does not name the word.
+// For a misspelt command, CLI11 reports that a command is missing, without the word.
 #include "cli/command_line.hpp"
 
 #include <fmt/core.h>
@@ -67,7 +67,7 @@ std::string unknown_command(const CLI::App& app, const Words& words) {
 
 std::string parse_error_text(const CLI::App& app, const Words& words, const CLI::ParseError& error) {
   const CLI::App& command = chosen_command(app, words);
-  // What was not understood comes before what is missing: the one is often the other, misspelt.
+  // Unknown words are reported before missing ones: often the missing word is the unknown one, misspelt.
   for (const std::string& word : app.remaining(true)) {
     const std::string name = word.substr(0, word.find('='));
     if (name.starts_with('-') && name != "-")

@@ -1,4 +1,4 @@
-// What the parser knows of a command, as data: help, manual pages and shell completion are made of it.
+// The parser's description of a command, as data for help, manual pages and shell completion.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,17 +19,16 @@ inline constexpr const char* store = "Store";
 inline constexpr const char* other = "Options";  ///< CLI11's name for options without a group
 }  // namespace option_group
 
-/// What a value is, by the option's type name: shells complete paths.
+/// The kind of a value, by the option's type name: shells complete paths.
 enum class ValueKind { none, text, file, directory };
 
 struct OptionText {
   std::vector<std::string> names;  ///< "--output", "-o"; empty for a positional argument
-  std::string value;               ///< as help shows it: "N", "FILE", "text|json"; of an argument "SPEC..."
+  std::string value;               ///< as in the help: "N", "FILE", "text|json"; for an argument "SPEC..."
   ValueKind kind = ValueKind::none;
-  std::vector<std::string> words;  ///< all values there are, of a closed set
+  std::vector<std::string> words;  ///< all valid values of a closed set
   std::string summary;
-  std::string
-      remark;  ///< behind the summary: words that have no room in value, the default, whether it may be repeated
+  std::string remark;  ///< after the summary: words that do not fit into value, the default, whether it may be repeated
   bool required = false;
   bool repeated = false;
 };

@@ -216,7 +216,7 @@ target::Target target_for(const std::string& path, const CommonOptions& options,
 
 target::Target target_for(const std::string& path, const CommonOptions& options,
                           const target::TargetOptions& target_options) {
-  // A backend that there is not is told before what else may be wrong.
+  // An unknown backend is reported before other errors.
   if (target_options.backend != "auto") device::require_backend(target_options.backend);
   const spec::Spec spec = read_spec(path, options, "");
   target::Target target = target::choose_target(spec, for_kernel(spec, target_options));
@@ -273,7 +273,7 @@ void warn_of(const replay::Recording& recording) {
 
 namespace {
 
-/// A message's first word says what kind it is.
+/// Adds a label for the kind of a message, by its first word.
 std::string with_label(const std::string& text) {
   for (const auto& [label, style] : {std::pair("xtune:", base::Style::error), {"warning:", base::Style::warning}})
     if (text.starts_with(std::string(label) + " "))

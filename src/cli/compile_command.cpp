@@ -71,7 +71,7 @@ class CompileRun {
     if (base::cache_disabled()) scratch_.emplace();
   }
 
-  /// Throws Error where this architecture cannot be compiled for; what was compiled for others stays.
+  /// Throws Error if it cannot compile for this architecture; artifacts for others are kept.
   void compile_for(const target::Target& target, ArchSummary& summary) {
     const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
     if (spec.space_only())

@@ -127,7 +127,7 @@ complete -F _xtune xtune
 
 // zsh
 
-/// For a place between single quotes that zsh evaluates once more: everything but plain characters is escaped.
+/// For text between single quotes that zsh evaluates once more: everything except plain characters is escaped.
 std::string zsh_escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

@@ -8,11 +8,11 @@
 
 namespace xtune::cli {
 
-/// The shells that there are scripts for.
+/// The supported shells.
 const std::vector<std::string>& completion_shells();
 
-/// The script of one of completion_shells() for all commands below `xtune`. It does not run xtune, so that completion
-/// is instant.
+/// The script of one of completion_shells() for all commands below `xtune`. It does not run xtune, so completion is
+/// instant.
 std::string completion_script(const CommandText& xtune, const std::string& shell);
 
 }  // namespace xtune::cli

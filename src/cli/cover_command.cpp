@@ -33,8 +33,9 @@ struct CoverOptions {
 
 /// The measured configurations of each case, and how their times compare with the case's best.
 struct Matrix {
-  std::vector<Bindings> problems, without;       ///< with measurements of their own, and without
-  std::vector<const store::StoredConfig*> rows;  ///< the configurations, or in `configs`: there may be millions
+  std::vector<Bindings> problems, without;       ///< with and without measurements
+  std::vector<const store::StoredConfig*> rows;  ///< the configurations; alternatively in `configs`: there may be
+                                                 ///< millions
   std::vector<Bindings> configs;
   std::vector<std::vector<double>> ratios;
   Bindings config(std::size_t number) const {
@@ -58,8 +59,8 @@ struct Scores {
   std::optional<device::DeviceInfo> stale;          ///< as in Matrix
 };
 
-/// Takes out what was measured with another driver than the device has now, where the rest is not empty; else returns
-/// the device that it was measured on.
+/// Removes measurements with another driver than the device has now, unless nothing would remain; else returns the
+/// device that they were measured on.
 template <class Item, class DeviceOf>
 std::optional<device::DeviceInfo> keep_current(std::vector<Item>& own, const device::DeviceInfo& now,
                                                const DeviceOf& device_of) {
@@ -98,8 +99,8 @@ Scores<const store::StoredConfig*> scores_of(const Bindings& problem, const stor
   return scores;
 }
 
-/// Numbers configurations by what is equal of equal ones. A row's values are kept as their text, and the few texts of
-/// names by their places.
+/// Numbers configurations, with equal numbers for equal ones. A row's values are stored as text, and the few texts of
+/// names by index.
 class Numbers {
  public:
   std::size_t of(const record::Record* record) { return number(record->config, by_config_); }
@@ -261,7 +262,7 @@ void print_text(const spec::Spec& spec, const Matrix& matrix, const dispatch::Co
 
 int show(const CoverOptions& options) {
   const double limit = 1 + share_of("--within", options.within);
-  // Before the device is asked for: that may make the folder of the default store.
+  // Before the device is opened, since that may create the directory of the default store.
   store::require_store(options.common.store_path());
   const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);

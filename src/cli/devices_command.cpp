@@ -1,4 +1,4 @@
-// xtune devices: what is usable on this machine, and why the rest is not.
+// xtune devices: the usable devices and compilers of this machine, and why others are not usable.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ namespace {
 std::vector<target::BackendState> states_of(const std::string& backend) {
   std::vector<target::BackendState> states;
   if (backend != "auto") device::require_backend(backend);  // refuses an unknown name
-  // A program has no device of its own.
+  // Programs use the devices of other backends.
   for (const device::BackendFacts& facts : device::all_backends())
     if (facts.source != device::SourceKind::program && (backend == "auto" || backend == facts.name))
       states.push_back(target::find_backend(facts.name, true));

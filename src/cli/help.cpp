@@ -1,4 +1,4 @@
-// Wraps and indents; what it says comes from describe().
+// Wraps and indents; the texts come from describe().
 #include "cli/help.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ constexpr std::size_t indent = 2, gap = 2, max_left = 24;
 
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
 
-/// Left of the gap the names, right of it what they do; below each other where there is no room for both.
+/// Adds the names on the left and their description on the right, or below if there is not enough room.
 void add_entry(std::string& text, const std::string& left, const std::string& summary, std::size_t left_width,
                std::size_t width) {
   const std::size_t hang = indent + left_width + gap;

@@ -1,4 +1,4 @@
-// xtune help, version and completion: what the command line says of itself.
+// xtune help, version and completion: documentation of the command line.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 namespace xtune::cli {
 namespace {
 
-/// Below `folder` as in an installed tree's share.
+/// Writes below `folder` with the layout of an installed tree's share directory.
 void write_documents(const CommandText& xtune, const std::filesystem::path& folder) {
   for (const auto& [name, text] : manual_pages(xtune)) base::write_file_atomically(folder / "man/man1" / name, text);
   const std::pair<const char*, const char*> places[] = {{"bash", "bash-completion/completions/xtune"},

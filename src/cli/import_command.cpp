@@ -26,8 +26,8 @@ std::string stem_of(const ImportOptions& options) {
   return file_stem(options.name.empty() ? replay::recording_name(options.path) : options.name);
 }
 
-/// Where the store keeps records of this kernel and architecture; the same for a cache that is imported again, of which
-/// the newer import then stands for both.
+/// The store's file for records of this kernel and architecture. A cache that is imported again gets the same file, so
+/// the newer import replaces the older one.
 std::filesystem::path stored_file(const std::filesystem::path& store, const replay::Recording& recording,
                                   const std::string& stem) {
   const std::string kernel = replay::kernel_name_of(recording, stem);

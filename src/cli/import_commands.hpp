@@ -1,11 +1,11 @@
-// What the subcommands of xtune import share.
+// Functions that the subcommands of xtune import share.
 #pragma once
 
 #include "cli/commands.hpp"
 
 namespace xtune::cli {
 
-/// A file name without surprises for shells and TOML.
+/// A file name without special characters for shells and TOML.
 std::string file_stem(std::string name);
 
 void add_import_kbench(CLI::App& import, Context& context);

@@ -31,8 +31,8 @@ replay::KbenchOptions options_of(const KbenchCommand& command) {
   return options;
 }
 
-/// How many configurations the spec has, whose list of them lies in the folder. A spec that is written is one that
-/// works.
+/// The number of configurations of the spec, whose list is in the directory. This also checks that the written spec is
+/// valid.
 std::uint64_t counted_configs(const KbenchCommand& command, const replay::KbenchSpec& each, const fs::path& folder) {
   try {
     if (!each.configs.empty()) base::write_file_atomically(folder / (each.stem + ".configs.csv"), each.configs);

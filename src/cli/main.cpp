@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = run_program(argc, argv);
-    // What was flushed earlier, and failed, shows in the stream's state alone.
+    // A failure of an earlier flush is visible only in the stream's state.
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
       cli::tell("xtune: standard output cannot be written\n");
       return xtune::cli::own_failure;

@@ -1,4 +1,4 @@
-// Writes man(7); what the pages say comes from describe().
+// Writes man(7); the texts of the pages come from describe().
 #include "cli/manual.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace xtune::cli {
 namespace {
 
-/// Text in which no character means anything to roff. Hyphens are those that users type.
+/// Escapes characters with a meaning in roff. Hyphens stay ASCII hyphens, which users can copy.
 std::string roff(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

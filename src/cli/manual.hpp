@@ -9,9 +9,9 @@
 
 namespace xtune::cli {
 
-/// The page of a command in man(7)'s language. root: xtune itself.
+/// The page of a command in the man(7) language. root: xtune itself.
 std::string manual_page(const CommandText& command, const CommandText& root);
-/// The pages of a command and all below it, with their file names: "xtune-store-ls.1".
+/// The pages of a command and all its subcommands, with their file names: "xtune-store-ls.1".
 std::vector<std::pair<std::string, std::string>> manual_pages(const CommandText& root);
 
 }  // namespace xtune::cli

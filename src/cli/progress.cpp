@@ -21,7 +21,7 @@ namespace {
 constexpr double terminal_interval_s = 0.1, plain_interval_s = 5;
 constexpr std::uint64_t tick_ms = 250;
 
-/// What a run is at as long as it has no result: "compiling 10, 2 s".
+/// The state of a run without a result: "compiling 10, 2 s".
 std::string waiting_text(const run::Progress& progress) {
   const std::string what = progress.compiling > 0 ? fmt::format("compiling {}", progress.compiling)
                            : progress.waiting > 0 ? fmt::format("measuring the first of {}", progress.waiting + 1)

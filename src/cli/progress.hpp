@@ -1,4 +1,4 @@
-// Progress of a run on standard error: one line rewritten in place on a terminal, plain lines now and then elsewhere.
+// Progress of a run on standard error: one line that is rewritten on a terminal, occasional plain lines elsewhere.
 #pragma once
 
 #include <cstdio>
@@ -14,10 +14,10 @@ namespace xtune::cli {
 /// Prints progress and warnings; keeps the --log file with each configuration's outcome, times and compiler output.
 class ProgressPrinter final : public run::TuneObserver {
  public:
-  /// log_path: empty for none. Throws Error(invalid_argument) when the log cannot be opened; one that cannot be written
-  /// costs a warning.
+  /// log_path: empty for none. Throws Error(invalid_argument) if the log cannot be opened; if it cannot be written
+  /// later, there is a warning.
   enum class Verbosity { all, quiet, warnings };  ///< quiet: no progress
-  /// The loop outlives it: on a terminal the line is drawn now and then, also while nothing ends.
+  /// The loop must outlive it: on a terminal the line is redrawn regularly, even while no configuration ends.
   ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity, base::EventLoop& loop);
   ~ProgressPrinter() override;
   ProgressPrinter(const ProgressPrinter&) = delete;
@@ -25,16 +25,16 @@ class ProgressPrinter final : public run::TuneObserver {
 
   void on_record(const record::Record& record, const std::string& log, bool from_store) override;
   bool wants_stored() const override { return log_ != nullptr; }
-  /// From now on `progress` says where the run stands, until end().
+  /// From now until end(), `progress` returns the run's progress.
   void begin(std::function<run::Progress()> progress);
   void end();
   void on_progress(const run::Progress& progress) override;
   void on_note(const std::string& text) override;
   void on_warning(const std::string& text) override;
-  /// To be printed as a warning once something is measured: a run that the store answers does not ask how busy the
-  /// machine is.
+  /// Prints a warning once something is measured: for a run that is answered from the store, the load of the machine
+  /// does not matter.
   void warn_when_measured(std::string text) { when_measured_ = std::move(text); }
-  /// Ends the line, so that what follows starts on its own.
+  /// Ends the line, so that the next output starts on a new one.
   void finish();
 
  private:
@@ -53,7 +53,7 @@ class ProgressPrinter final : public run::TuneObserver {
   std::string when_measured_;
   base::EventLoop& loop_;
   base::EventLoop::Watch next_tick_;
-  std::function<run::Progress()> progress_;  ///< empty: nothing runs
+  std::function<run::Progress()> progress_;  ///< empty: no run
 };
 
 }  // namespace xtune::cli

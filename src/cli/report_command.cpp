@@ -1,4 +1,4 @@
-// xtune report: one HTML file of what a store holds.
+// xtune report: writes the contents of a store as one HTML file.
 #include <fmt/format.h>
 
 #include <map>
@@ -112,7 +112,7 @@ std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
   return cases;
 }
 
-/// What measures what the report is of.
+/// The command that would measure the report's contents again.
 std::vector<std::string> run_words(const ReportOptions& options) {
   std::vector<std::string> words{"xtune", "run", options.source};
   const auto add = [&](const char* name, const std::string& value) {

@@ -1,4 +1,4 @@
-// Collects what every report says of itself.
+// Collects the facts that every report has about itself.
 #include "cli/report_file.hpp"
 
 #include "base/clock.hpp"

@@ -14,9 +14,9 @@ namespace xtune::cli {
 /// The cases of one spec while it runs.
 class ReportedCases {
  public:
-  /// What a case found; a later result takes the place of an earlier one. The spec is copied with the first.
+  /// Keeps the result of a case; a later result replaces an earlier one. The spec is copied with the first.
   void keep(std::size_t number, const spec::Spec& spec, const run::TuneResult& result);
-  /// In the order of the cases.
+  /// Appends the cases in their order.
   void append_to(std::vector<report::ReportCase>& cases) const;
 
  private:
@@ -29,13 +29,13 @@ struct ReportFile {
   std::size_t answered = 0;  ///< problems with a configuration that passed
 };
 
-/// run_command: what measures again, empty where it is unknown. Throws Error(io).
+/// run_command: for measuring again, empty if it is unknown. Throws Error(io).
 ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases,
                              const std::vector<std::string>& run_command);
 /// "report.html: 1 problem, 412 records, 210 KiB".
 std::string report_line(const std::string& path, std::size_t problems, const ReportFile& file);
 
-/// The words of the command line, for the report to show; set once, before the command begins.
+/// The words of the command line, for the report; set once, before the command begins.
 std::vector<std::string>& command_words();
 
 }  // namespace xtune::cli

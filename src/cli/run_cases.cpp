@@ -21,7 +21,7 @@
 
 namespace xtune::cli {
 
-/// Finds out whether this is one of several processes of a job, and who of those on one architecture prints.
+/// Finds out whether this is one of several processes of a job, and which of those on one architecture prints.
 void RunCommand::join(const std::string& arch) {
   if (!session_.rank) return;
   const int size = session_.rank->size;
@@ -93,8 +93,8 @@ run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneSe
   return result;
 }
 
-/// Processes begin at different cases: the fewer work on one at a time, the sooner each learns what its search needs,
-/// and nobody waits for the last configuration of a case as long as there is another case.
+/// Processes begin at different cases: the fewer processes work on one at a time, the sooner each gets the results that
+/// its search needs, and none waits for the last configuration of a case while there is another case.
 std::vector<std::size_t> RunCommand::case_order() const {
   std::vector<std::size_t> order(spec_.cases.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = (session_.first_case + i) % order.size();
@@ -113,7 +113,7 @@ void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohman
   if (!record::best_of(result.all(), record::Objective(spec_).criterion(result.problem, result.device)))
     code_ = nothing_valid;
   const std::vector<report::FailureGroup> failures = report::failure_groups(result);
-  // Who asks for the sanitizers asks whether they find something.
+  // A user who requests the sanitizers wants to know whether they found something.
   if (options_.tuning.sanitize &&
       std::any_of(failures.begin(), failures.end(), [](const report::FailureGroup& group) { return group.sanitizer; }))
     code_ = nothing_valid;

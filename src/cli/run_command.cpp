@@ -25,7 +25,7 @@ std::string device_line(const target::Target& target) {
   const std::string count = target.further.empty() ? "" : fmt::format("{} x ", target.further.size() + 1);
   std::string line = fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name,
                                  target.arch, device::compiler_name(target.backend.toolchain));
-  // Who expects the GPU must not take the CPU's times for its own.
+  // A user who expects a GPU must notice that the times are the CPU's.
   for (const std::string& failure : target.failed) line += "; not used: " + base::printable(failure, 300);
   return line;
 }

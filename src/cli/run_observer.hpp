@@ -1,4 +1,4 @@
-// What a run tells while it goes on: the user, `xtune status`, and the rule that stops before the job's end.
+// Distributes the events of a run: to the user, to `xtune status`, and to the rule that stops before the job's end.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace xtune::cli {
 
-/// Passes everything on. file and rule: null for none; they and the printer outlive it.
+/// file and rule may be null; they and the printer must outlive it.
 class RunObserver final : public run::TuneObserver {
  public:
   RunObserver(ProgressPrinter& printer, cluster::ProgressFile* file, cluster::StopRule* rule, const spec::Spec& spec,
               const std::string& path, const Bindings& problem, const device::DeviceInfo& device);
-  /// A search that ends by an exception has failed.
+  /// A search that ends with an exception has failed.
   ~RunObserver() override;
   RunObserver(const RunObserver&) = delete;
   RunObserver& operator=(const RunObserver&) = delete;

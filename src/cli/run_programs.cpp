@@ -1,4 +1,4 @@
-// xtune run of a spec with [process]: what is put before its command, and its commands without a run.
+// xtune run for a spec with [process]: the prefix of its command, and its commands without a run.
 #include <fmt/core.h>
 
 #include <charconv>

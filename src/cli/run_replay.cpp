@@ -13,7 +13,8 @@
 namespace xtune::cli {
 namespace {
 
-/// Compilers of a replay, unless XTUNE_JOBS tells another count: the same on every machine, so that a run is.
+/// Number of compilers in a replay, unless XTUNE_JOBS sets it: the same on every machine, so that replays are
+/// reproducible.
 std::size_t replay_jobs() {
   const char* given = std::getenv("XTUNE_JOBS");
   return given && *given ? ipc::default_jobs() : 8;

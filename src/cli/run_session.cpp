@@ -1,4 +1,4 @@
-// What the specs of one command share: signals, the end of the job's time, and the word to `xtune status`.
+// State that the specs of one command share: signals, the end of the job's time, and the progress for `xtune status`.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ void set_limit(RunSession& session, const cluster::Walltime& walltime) {
   const double remaining_s = std::clamp(walltime.remaining_s, -century_s, century_s);
   session.end_ns = now_ns() + static_cast<std::int64_t>(remaining_s * 1e9);
   session.rule->limit(remaining_s);
-  constexpr double month_s = 30 * 86400;  // what jobs without a limit have is no news
+  constexpr double month_s = 30 * 86400;  // the default of jobs without a limit is not worth a message
   if (session.tells && remaining_s < month_s)
     tell("{} left in the job ({}); the run will stop in time\n", base::human_seconds(std::max(0.0, remaining_s)),
          walltime.source);
@@ -49,7 +49,7 @@ void listen(RunSession& session) {
   if (heard->walltime) set_limit(session, *heard->walltime);
 }
 
-/// Asks again and again: what has been measured meanwhile moves the end of the search.
+/// Called repeatedly, since new measurements change when the search must stop.
 void look_at_clock(RunSession& session) {
   if (session.listens) listen(session);
   const cluster::StopRule::Step step = session.rule->at(left_s(session));
@@ -92,7 +92,7 @@ cluster::Claims& RunSession::claims_on_answers(const std::filesystem::path& fold
 }
 
 bool SharedAnswer::is_left_to_this(RunSession& session) {
-  // Of a process that is gone the second look says so: it reads in between what that one has done.
+  // For a process that is gone, the second check reports it: between the two its results are read.
   constexpr int min_polls = 2;
   constexpr std::uint64_t look_again_ms = 100;
   for (int looks = 0; !own_; ++looks) {
@@ -100,7 +100,7 @@ bool SharedAnswer::is_left_to_this(RunSession& session) {
     try {
       claims_->about_to_read();
       own_ = claims_->take(name_);
-    } catch (const Error&) {  // a store that is gone: nobody can tell, so each prints
+    } catch (const Error&) {  // the store is gone, so it is unknown and each process prints
       own_ = true;
     }
     if (own_) break;
@@ -136,7 +136,7 @@ RunSession::RunSession(const RunOptions& options) : rank(cluster::find_rank()), 
 
 void RunSession::join_study(const std::filesystem::path& store) {
   if (!rank || std::exchange(seated, true)) return;
-  // Components of a heterogeneous job are steps of their own, each with ranks from zero.
+  // Components of a heterogeneous job are separate steps, each with ranks from zero.
   const auto component = cluster::environment_variable("XTUNE_COMPONENT");
   rank->study = xtune::cluster::join_study(
       store, rank->study, fmt::format("{}{}-of-{}", component ? *component + "." : "", rank->rank, rank->size));

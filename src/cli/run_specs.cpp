@@ -1,4 +1,4 @@
-// xtune run of one spec or several: what they share, in which order they are run, and the answer.
+// xtune run for one spec or several: their common state, their order, and the answer.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -18,7 +18,8 @@ using Answers = std::vector<std::vector<nlohmann::ordered_json>>;
 
 namespace {
 
-/// Slurm ends all processes of the job at once: they keep what they have measured as at any SIGTERM. One asks.
+/// Slurm ends all processes of the job at once; they keep their measurements as after any SIGTERM. One process requests
+/// it.
 void requeue(const RunSession& session) {
   const auto job = cluster::environment_variable("SLURM_JOB_ID");
   if (!session.tells) return;
@@ -47,8 +48,8 @@ std::vector<std::size_t> begin_elsewhere(const SpecList& list, RunSession& sessi
   return order;
 }
 
-/// The answers of all specs as JSON: one process prints those of several specs, of the processes that saw the same
-/// architectures; those of one spec the process that speaks of it.
+/// Prints the answers of all specs as JSON: for several specs one of the processes with the same architectures prints;
+/// for one spec the process that prints its answer.
 class JsonPrinter {
  public:
   void add(RunCommand& run) {

@@ -71,7 +71,7 @@ replay::ScoreOptions score_options(const ScoreCommand& command) {
   std::set<std::string> seen;
   for (std::string& name : split(command.strategies, "--strategy"))
     if (seen.insert(name).second) options.strategies.push_back(std::move(name));
-  // Before any file is read: a misspelt name is told at once.
+  // Before any file is read, so that a misspelt name is reported at once.
   const space::Space one = space::Space::listed({{"x", {std::int64_t{0}}, true}}, {{0}});
   for (const std::string& name : options.strategies) search::make_strategy(name, one, 1, 1);
   options.evals = read_evals(command.evals);

@@ -1,4 +1,4 @@
-// xtune space: how large the search space is, how long it takes to construct, and what is in it.
+// xtune space: the size of the search space, the time to construct it, and its configurations.
 #include <fmt/core.h>
 
 #include <algorithm>

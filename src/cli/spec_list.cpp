@@ -70,7 +70,7 @@ void read_all(SpecList& list, const CommonOptions& options) {
 }
 
 int worse_code(int a, int b) {
-  // From what nobody can help to what is an answer.
+  // From problems that a user cannot fix to complete answers.
   constexpr int order[] = {interrupted, own_failure, bad_arguments, unavailable, nothing_valid, done};
   for (const int code : order)
     if (a == code || b == code) return code;

@@ -1,4 +1,4 @@
-// xtune status: how far a job is, from the files that it leaves and from what Slurm says.
+// xtune status: the progress of a job, from its files and from Slurm.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ struct StatusOptions {
   double every_s = 5;
 };
 
-/// What is looked at: a submission with its attempts, or one study.
+/// A submission with its attempts, or one study.
 struct Subject {
   std::string name;
   std::optional<cluster::Submitted> submission;
@@ -75,7 +75,7 @@ Subject find_subject(const std::filesystem::path& store, const std::string& what
                                          where, base::printable(what, 80), base::did_you_mean(what, names)));
 }
 
-/// "RUNNING", by job; of what the queue has forgotten the accounting knows, if there is one.
+/// States such as "RUNNING", by job; for jobs that have left the queue they come from the accounting, if there is one.
 std::map<std::string, std::string> job_states(const std::vector<std::string>& jobs) {
   std::map<std::string, std::string> states;
   std::string list;

@@ -8,7 +8,7 @@
 namespace xtune::cli {
 namespace {
 
-// The number at the start of a text, times what its last character stands for.
+// The number at the start of a text, multiplied by the unit of its last character.
 std::uint64_t scaled(const std::string& option, const std::string& text, const std::string& units,
                      const std::vector<std::uint64_t>& factors, const std::string& expected) {
   std::uint64_t number = 0;

@@ -1,4 +1,4 @@
-// The subcommands of `xtune store`, a file each for those that read and those that write.
+// The subcommands of `xtune store`: one file for those that read and one for those that write.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace xtune::cli {
 
-/// What every subcommand of `store` understands.
+/// Options of all subcommands of `store`.
 struct StoreOptions {
   std::string store, format = "text";
   bool json() const { return format == "json"; }

@@ -1,4 +1,4 @@
-// xtune store ls, verify, gc: what is there, whether it is sound, and what can go.
+// xtune store ls, verify, gc: the contents of a store, whether they are valid, and what can be removed.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -106,7 +106,7 @@ struct GcFlags {
   bool records = false, dry_run = false;
 };
 
-// Whether artifacts stay beyond --max-size; also tells of records, which that does not count.
+// Returns whether artifacts remain above --max-size; also prints the size of records, which that does not count.
 bool tell_missed_size(const store::GcOptions& options, const store::GcReport& report) {
   if (!options.max_bytes) return false;
   if (report.excess_bytes > 0)

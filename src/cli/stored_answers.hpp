@@ -1,4 +1,4 @@
-// What a store holds for a spec, as the commands that only look things up ask for it.
+// The records of a store for a spec, for commands that only look things up.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@
 
 namespace xtune::cli {
 
-/// Says on stderr that the store does not exist, where it does not.
+/// Prints to stderr that the store does not exist, if it does not.
 void tell_missing_store(const CommonOptions& options);
 
-/// The records of the spec's kernel on the target's architecture. Where nothing but a statistic of the time ranks,
-/// they are rows of a StoreView, some 200 bytes each; else whole records, of which there should not be a million.
+/// The records of the spec's kernel on the target's architecture. If only a statistic of the time ranks, they are rows
+/// of a StoreView, about 200 bytes each; else whole records, of which there should not be a million.
 class StoredAnswers {
  public:
-  /// Tells on standard error what is damaged, and of a missing store. spec and target outlive it. whole: the command
-  /// needs whole records whatever ranks.
+  /// Prints damage and a missing store to standard error. spec and target must outlive it. whole: read whole records in
+  /// any case.
   StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target, bool whole = false);
 
   record::LookupResult look_up(const Bindings& problem, record::SpecFit& fit) const;
   bool empty() const;
 
-  const store::StoreView* view() const { return view_ ? &*view_ : nullptr; }  ///< null: records() has them
+  const store::StoreView* view() const { return view_ ? &*view_ : nullptr; }  ///< null: see records()
   const std::vector<record::Record>& records() const { return records_; }
 
  private:

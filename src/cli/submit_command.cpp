@@ -70,7 +70,7 @@ cluster::Submission submission_of(const SubmitOptions& options) {
   return submission;
 }
 
-/// What is wrong with options or a spec shall be known now, not when the job starts.
+/// Errors in options or a spec must be reported now, not when the job starts.
 void check(const SubmitOptions& options, const CLI::App& command) {
   for (const char* option : {"--nodes", "--gpus-per-node", "--arch"})
     if (!options.components.empty() && command.count(option) > 0)
@@ -127,7 +127,7 @@ std::string submit_step(const Words& command) {
     throw Error(ErrorKind::unavailable,
                 fmt::format("{}; --dry-run prints the scripts for another machine", error.what()));
   }
-  // "123" or "123;cluster"; what a site's plugin has to say comes before.
+  // "123" or "123;cluster"; messages of a site's plugin come before it.
   std::string answer = result.stdout_text.substr(0, result.stdout_text.find_last_not_of(" \n") + 1);
   answer = answer.substr(answer.rfind('\n') + 1);
   answer = answer.substr(0, answer.find(';'));
@@ -174,7 +174,7 @@ int submit(const SubmitOptions& options, const CLI::App& command) {
       tell("note: no architecture is named (--arch, --arch-component ARCH:...): the job compiles as it goes\n");
     else if (::isatty(STDERR_FILENO))
       tell("compiling: {}\n", base::printable(base::command_line(compile), 300));
-    // What does not compile here, for want of a compiler say, does so in the job.
+    // What cannot be compiled here, for example without a compiler, is compiled in the job.
     if (!compile.empty()) {
       const base::CommandResult result = base::run_command(compile);
       if (!result.ok())
@@ -195,7 +195,7 @@ int submit(const SubmitOptions& options, const CLI::App& command) {
       throw Error(error.kind(), error.what() + queued_text(submitted));
     }
     submitted.push_back({step.name, after});
-    // After each: where the next is refused, what is queued can still be found.
+    // After each: if the next one is refused, the queued ones can still be found.
     cluster::write_submission(submission, submitted);
     json["steps"].push_back({{"step", step.name}, {"job", after}});
     if (!options.common.json()) print_out("{}: job {}\n", step.name, after);

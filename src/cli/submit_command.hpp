@@ -1,4 +1,4 @@
-// What follows `--` on the command line of submit.
+// The words after `--` on the command line of submit.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace xtune::cli {
 
-/// The options of sbatch: main() puts them here, as the parser would take them for its own.
+/// The options of sbatch: main() stores them here, because the parser would take them for xtune's.
 std::vector<std::string>& sbatch_options();
 
 }  // namespace xtune::cli

@@ -1,12 +1,12 @@
-// What the terminal can show.
+// Properties of the terminal.
 #pragma once
 
 #include <cstddef>
 
 namespace xtune::cli {
 
-/// Columns of the terminal behind a file descriptor: COLUMNS where it is set, as users do in scripts, else what the
-/// terminal says; 80 where there is none.
+/// The width of the terminal behind a file descriptor: COLUMNS if it is set, which scripts do, else the terminal's own;
+/// 80 if there is none.
 std::size_t terminal_width(int descriptor);
 
 }  // namespace xtune::cli

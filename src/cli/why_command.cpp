@@ -16,7 +16,7 @@
 namespace xtune::cli {
 namespace {
 
-// Telling apart more configurations than this, of all cases together, helps nobody and takes seconds.
+// Maximum number of configurations of all cases together: comparing more takes seconds and does not help.
 constexpr std::uint64_t max_configs = 20'000;
 constexpr std::uint64_t min_configs = 20;  ///< of a case, however many cases there are
 
@@ -27,7 +27,7 @@ struct Verdicts {
   std::string example_config;
 };
 
-/// Finds what is stored of a configuration, whatever it was measured for.
+/// Finds the stored records of a configuration, for any problem.
 class MeasuredConfigs {
  public:
   explicit MeasuredConfigs(const StoredAnswers& stored) : view_(stored.view()) {
@@ -48,8 +48,8 @@ class MeasuredConfigs {
     std::vector<std::string> differences;  ///< stored -> today, a line each; empty: none
     std::string artifact_key;              ///< of the record
   };
-  /// The stored record of the configuration whose key differs in the fewest parts. Of many records the newest few are
-  /// looked at, those of this problem and device before others.
+  /// The stored record of the configuration whose key differs in the fewest parts. Of many records only the newest few
+  /// are compared, those of this problem and device before others.
   Nearest nearest(const Bindings& config, const build::KeyParts& parts, const Bindings& problem,
                   const device::DeviceInfo& device) const {
     const std::string key = build::key_of(parts);
@@ -96,11 +96,11 @@ class MeasuredConfigs {
   }
 
   const store::StoreView* const view_;
-  std::map<Bindings, std::vector<const record::Record*>> records_;  ///< where there is no view
+  std::map<Bindings, std::vector<const record::Record*>> records_;  ///< if there is no view
   std::vector<Row> rows_;                                           ///< by the hash of the configuration's text
 };
 
-/// The keys of what is stored for this problem on this kind of device; empty where whole records were read.
+/// The keys of the stored records for this problem on this kind of device; empty if whole records were read.
 std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys_of(const StoredAnswers& stored, const Bindings& problem,
                                                                    const device::DeviceInfo& device) {
   std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys;
@@ -218,7 +218,7 @@ int show(const std::string& path, const CommonOptions& options) {
 
 }  // namespace
 
-// Also a subcommand of `store`, where who looks after one looks for it.
+// Also a subcommand of `store`, where a user who inspects a store looks for it.
 void add_why_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("why", "Explain why the store answers, or what differs");
   const std::string prefix = app.get_name() == "store" ? "xtune store why" : "xtune why";

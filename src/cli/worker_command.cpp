@@ -7,7 +7,7 @@
 namespace xtune::cli {
 namespace {
 
-/// Frames are no sight for a person, and whoever types answers to them waits for ever.
+/// Binary messages are not readable, and a user who starts a worker by hand would wait forever.
 void require_driver(const std::string& name) {
   if (isatty(STDIN_FILENO) == 1 || isatty(STDOUT_FILENO) == 1)
     throw Error(ErrorKind::invalid_argument,

@@ -1,4 +1,4 @@
-// One word for all processes: the first one's.
+// A text on which all processes agree: that of the first one.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,9 @@
 
 namespace xtune::cluster {
 
-/// What the file says once all have asked: the text of the first process, which every other gets too. As with claims
-/// one process alone succeeds in linking it; where there are no hard links two that begin at once may disagree. Makes
-/// the folder. Throws Error(io).
+/// The contents of the file after the first call: the text of the first process, which all others get too. As with
+/// claims, exactly one process succeeds in linking it; without hard links two that start at once may disagree. Creates
+/// the directory. Throws Error(io).
 std::string agree_on(const std::filesystem::path& file, const std::string& text);
 
 }  // namespace xtune::cluster

@@ -6,13 +6,13 @@
 // the owner's state without a second file. Where hard links are refused, O_EXCL creates the claim instead.
 //
 // A claim is never deleted, since deletion races with new claims. If its owner dies, the next process takes generation
-// n + 1 of the same name; the largest generation counts. An owner is dead if it said so, if its process is gone from
-// this host, or if its heartbeat has not changed for lease_s by the reader's own clock: clocks of nodes differ, so no
-// time stamp is ever compared between hosts.
+// n + 1 of the same name; the largest generation counts. An owner is dead if it reported its end, if its process no
+// longer exists on this host, or if its heartbeat has not changed for lease_s by the reader's own clock: clocks of
+// nodes differ, so time stamps are never compared between hosts.
 //
-// What a dead owner claimed it may have finished and stored. Its claims are given away only once its records have been
-// read, as many as its last heartbeat reported, or after patience_s: an NFS client may show new directory entries up to
-// 60 s late (acdirmax in nfs(5)), hence 90.
+// A dead owner may have finished and stored the work that it claimed. Its claims are given away only once its records
+// have been read, as many as its last heartbeat reported, or after patience_s: an NFS client may show new directory
+// entries up to 60 s late (acdirmax in nfs(5)), hence 90.
 #include "cluster/claims.hpp"
 
 #include <fcntl.h>
@@ -109,7 +109,7 @@ void Claims::end() noexcept {
 
 std::string Claims::line() const { return heartbeat(fmt::format("{:012}", beats_)); }
 
-/// beat: 12 characters at most.
+/// beat: up to 12 characters.
 std::string Claims::heartbeat(const std::string& beat) const {
   return fmt::format("{} {} {} {:12} {:012}\n", owner_, host_component(), getpid(), beat, stored_);
 }
@@ -169,12 +169,12 @@ bool Claims::take(const std::string& name) {
       known.owner = first_word(base::read_if_there(claim));
       if (known.owner == owner_) return true;
     }
-    // Where there are no hard links it may be made and not written yet; one that stays empty is nobody's.
+    // Without hard links it may have been created and not written yet; one that stays empty has no owner.
     if (!has_left(known.owner.empty() ? "?" + stem : known.owner)) return false;
   }
 }
 
-/// It is dead, and what it stored has been read since that was seen.
+/// Whether it is dead, and its records have been read since that was found out.
 bool Claims::has_left(const std::string& owner) {
   const std::int64_t now = clock_.now_ns();
   const auto [found, is_new] = sights_.try_emplace(owner, Sight{"", now, now});
@@ -187,7 +187,7 @@ bool Claims::has_left(const std::string& owner) {
   }
   if (!is_new && static_cast<double>(now - sight.looked_ns) < options_.look_s * 1e9) return false;
   sight.looked_ns = now;
-  // Opened anew each time: so NFS asks its server (close-to-open consistency).
+  // Opened again each time, so that NFS asks its server (close-to-open consistency).
   const std::string text = base::read_if_there(folder_ / "ranks" / record::path_component(owner));
   if (text != sight.text) {
     sight.text = text;

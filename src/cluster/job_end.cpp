@@ -25,7 +25,7 @@ void JobEnd::tell(const std::optional<Walltime>& walltime, std::int64_t unix_tim
   base::write_file_atomically(
       file_,
       walltime ? fmt::format("{}\n", unix_time_ms + static_cast<std::int64_t>(walltime->remaining_s * 1e3)) : no_limit);
-} catch (...) {  // told where records are written
+} catch (...) {  // reported where records are written
 }
 
 std::optional<JobEnd::Heard> JobEnd::heard(std::int64_t unix_time_ms) const noexcept try {

@@ -1,4 +1,4 @@
-// When a job ends: one of its processes asks Slurm, the others learn it in the store.
+// When a job ends: one of its processes asks Slurm, the others read the answer from the store.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace xtune::cluster {
 
-/// <store>/studies/<study>/ends/<job>-r<restart>: the study may be named by hand and outlive a job. A thousand
-/// processes that ask the one controller of a cluster at once keep it from its work.
+/// <store>/studies/<study>/ends/<job>-r<restart>, because a study may be named by the user and outlive a job. A
+/// thousand processes that ask a cluster's only controller at once would overload it.
 class JobEnd {
  public:
-  /// SLURM_JOB_ID and SLURM_RESTART_COUNT name the job.
+  /// SLURM_JOB_ID and SLURM_RESTART_COUNT identify the job.
   JobEnd(const std::filesystem::path& store, const std::string& study, const ReadVariable& get = environment_variable);
-  /// nullopt: it has no limit. A store that cannot be written costs the others a question of their own.
+  /// nullopt: it has no limit. If the store cannot be written, each of the others asks Slurm itself.
   void tell(const std::optional<Walltime>& walltime, std::int64_t unix_time_ms) const noexcept;
   struct Heard {
     std::optional<Walltime> walltime;  ///< nullopt: the job has no limit
   };
-  /// nullopt: nobody has told yet, or what is there is damaged.
+  /// nullopt: no process has written it yet, or it is damaged.
   std::optional<Heard> heard(std::int64_t unix_time_ms) const noexcept;
-  /// Seconds that a process waits for the word of the first one, which may have ended or never begun, before it asks
-  /// itself; the later ones longer, so that one asks first and the rest hear of it.
+  /// Seconds that a process waits for the answer of the first one, which may have ended or never started, before it
+  /// asks itself. Later processes wait longer, so that one asks first and the others read its answer.
   static double patience_s(int rank) noexcept { return 15 + 0.05 * rank; }
 
  private:

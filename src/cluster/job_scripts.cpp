@@ -1,4 +1,5 @@
-// Writes the scripts of a submission. Values reach the shell as quoted words, and sbatch as arguments of its own.
+// Writes the scripts of a submission. Values are passed to the shell as quoted words, and to sbatch as separate
+// arguments.
 #include "cluster/job_scripts.hpp"
 
 #include <fmt/core.h>
@@ -59,7 +60,7 @@ std::string component_lines(const JobComponent& component, int cpus) {
 
 std::string word_of(const std::string& text) { return base::command_line({text}); }
 
-// Where a site passes no environment on, bash knows a PATH and keeps it to itself.
+// If a site passes no environment on, bash sets a PATH but does not export it.
 std::string begin(const Submission& submission) {
   std::string text;
   for (const std::string& line : submission.setup) text += line + "\n";
@@ -79,7 +80,7 @@ Words cpu_job_options(const Submission& submission, const Words& time) {
   return options;
 }
 
-// Found on the measuring nodes as on this one: the program by its own path, whatever their PATH.
+// The measuring nodes must find the same program as this one: its path is absolute, regardless of their PATH.
 std::string compile_script(const Submission& submission, const std::string& log, const Words& options) {
   const int cpus = submission.cpus_per_task > 0 ? submission.cpus_per_task : default_cpus;
   return header(submission, "compile", log) + fmt::format("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task={}\n", cpus) +
@@ -88,8 +89,8 @@ std::string compile_script(const Submission& submission, const std::string& log,
 
 std::string measure_script(const Submission& submission, const std::string& log) {
   std::string text = header(submission, "measure", log);
-  // To the steps alone; the shell below sees their ends. xtune stops by itself before that: this is for jobs that are
-  // ended earlier.
+  // Only to the steps; the shell below waits for their ends. xtune stops by itself before that: this is for jobs that
+  // are ended earlier.
   text += "#SBATCH --signal=USR1@60\n#SBATCH --requeue\n#SBATCH --open-mode=append\n";
   for (std::size_t i = 0; i < submission.components.size(); ++i)
     text += (i > 0 ? "#SBATCH hetjob\n" : "") +

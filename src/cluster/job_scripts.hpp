@@ -1,4 +1,4 @@
-// The steps of a submission as Slurm runs them: scripts and sbatch's arguments.
+// The steps of a submission for Slurm: scripts and sbatch's arguments.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace xtune::cluster {
 struct JobStep {
   std::string name;                    ///< compile | measure | merge
   std::string script;                  ///< text
-  std::vector<std::string> arguments;  ///< of sbatch, in front of the script; the dependency is not among them
+  std::vector<std::string> arguments;  ///< for sbatch, before the script; without the dependency
 };
 
-/// compile where it was asked for, measure, merge; the later ones wait for those before, however these end.
+/// compile if requested, measure, merge; each waits for the previous ones, whether they succeed or not.
 std::vector<JobStep> job_steps(const Submission& submission);
-/// `xtune compile` of everything, as the compile step runs it; empty: no architecture is named.
+/// `xtune compile` of everything, for the compile step; empty: no architecture is named.
 std::vector<std::string> compile_command(const Submission& submission);
 
 }  // namespace xtune::cluster

@@ -1,4 +1,4 @@
-// Files that one process alone succeeds in making.
+// Files that exactly one process succeeds in creating.
 #include "cluster/join_study.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// A process' place among those of its job, and the name of what they share.
+// A process's place among those of its job, and the name of their shared study.
 #pragma once
 
 #include <filesystem>
@@ -6,13 +6,13 @@
 
 namespace xtune::cluster {
 
-/// The study that a process joins: the one of that name or, where somebody has sat in this place before, the first one
-/// after it that has the place free, "name+2", "name+3" ...: a name that is used again is another run, which measures
-/// what is asked of it and gives its own answer. place: which process of the run this is, the same for no other.
-/// Makes <store>/studies/<study>/seats/<place>. Throws Error(io).
+/// The study that a process joins: the one of that name or, if another process has taken this place before, the first
+/// free one of "name+2", "name+3" ...: a name that is used again belongs to another run, which measures again and gives
+/// its own answer. place: identifies this process in the run. Creates <store>/studies/<study>/seats/<place>. Throws
+/// Error(io).
 std::string join_study(const std::filesystem::path& store, const std::string& study, const std::string& place);
 
-/// Whether a study is of that name, in whichever run.
+/// Whether a study has that name, in any run.
 bool is_run_of(const std::string& study, const std::string& name);
 
 }  // namespace xtune::cluster

@@ -27,7 +27,7 @@ constexpr std::array launchers = {
     LauncherVariables{"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_JOBID"},
     LauncherVariables{"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "", "FLUX_JOB_ID"},
     LauncherVariables{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "", "SLURM_JOB_ID"},
-    LauncherVariables{"PMIx", "PMIX_RANK", "", "", "PMIX_NAMESPACE"},  // which tells no size
+    LauncherVariables{"PMIx", "PMIX_RANK", "", "", "PMIX_NAMESPACE"},  // has no size
 };
 
 int number_of(const ReadVariable& get, const char* name, int least) {
@@ -53,15 +53,14 @@ int size_of(const ReadVariable& get, const LauncherVariables& launcher, int rank
   return number_of(get, launcher.size, 1);
 }
 
-/// srun --mpi=pmi2 leaves PMI's variables beside Slurm's own, which tell more. MPICH's mpirun starts one task of srun
-/// a node, and several processes of it.
+/// srun --mpi=pmi2 sets PMI's variables in addition to Slurm's own, which contain more. MPICH's mpirun starts one task
+/// of srun on each node, and several processes in it.
 bool is_of_srun(const ReadVariable& get, const LauncherVariables& launcher) {
   return std::string_view(launcher.name) == "PMI" && get("SLURM_STEP_ID") && get("SLURM_NTASKS") &&
          get(launcher.rank) == get("SLURM_PROCID") && get(launcher.size) == get("SLURM_NTASKS");
 }
 
-/// Of "4(x2),3" the number of this node's tasks: all nodes' are the same as far as anybody needs to know, so the
-/// largest.
+/// The number of this node's tasks from "4(x2),3": it is enough to treat all nodes alike, so the maximum is used.
 int largest_of(std::string_view counts) {
   int largest = 1;
   for (std::size_t at = 0; at < counts.size();) {

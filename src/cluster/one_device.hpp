@@ -1,4 +1,4 @@
-// Processes of one component of a job have devices of one type.
+// Checks that processes of one component of a job have devices of one type.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace xtune::cluster {
 
-/// The first process of a component says which device it has (`name` of `arch`), the others compare. Throws
-/// Error(unavailable) where another type is at work already, Error(io) where the store cannot be written.
+/// The first process of a component writes its device (`name` of `arch`), the others compare. Throws Error(unavailable)
+/// if another type is already in use, Error(io) if the store cannot be written.
 void require_one_device(const std::filesystem::path& store, const std::string& study, const std::string& component,
                         const std::string& name, const std::string& arch);
 

@@ -74,7 +74,7 @@ void ProgressFile::write(bool now) noexcept try {
   if (!now && time_ms - written_ms_ < every_ms) return;
   written_ms_ = process_.unix_time_ms = time_ms;
   base::write_file_atomically(path_, to_json(process_).dump() + "\n");
-} catch (...) {  // a full disk, say: it is told where records are written
+} catch (...) {  // such as a full disk: reported where records are written
 }
 
 void ProgressFile::end(const std::string& state) noexcept {

@@ -1,4 +1,4 @@
-// What one process of a job tells others of its work: a small file that it rewrites, for `xtune status`.
+// The progress of one process of a job: a small file that it rewrites, for `xtune status`.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace xtune::cluster {
 
-/// One problem of one kernel, as this process sees it.
+/// One problem of one kernel, from the view of this process.
 struct WorkProgress {
   std::string spec, kernel, arch, device;
   Bindings problem;
@@ -22,32 +22,32 @@ struct WorkProgress {
   std::uint64_t done = 0, total = 0;  ///< configurations
   std::optional<double> best_ms;
   Bindings best;
-  /// When its search ended with this best, finals included; 0: best so far, of single measurements.
+  /// When its search, including finals, ended with this best; 0: best so far, from single measurements.
   std::int64_t answered_unix_ms = 0;
 };
 
 /// A process of a job.
 struct ProcessProgress {
-  std::string host, attempt, job;  ///< job: of Slurm, where there is one
-  std::string pid_scope;           ///< where its pid means something (base/process_gone.hpp); empty: not known
+  std::string host, attempt, job;  ///< job: of Slurm, if there is one
+  std::string pid_scope;           ///< the scope of its pid (base/process_gone.hpp); empty: unknown
   int pid = 0, rank = 0, size = 1, restart = 0;
   std::string state = "running";  ///< running | done | interrupted | failed
   std::int64_t unix_time_ms = 0;  ///< when the file was written
   std::vector<WorkProgress> work;
 };
 
-/// <store>/studies/<study>/progress/<host>-<pid>-<attempt>.json, by rename. What cannot be written is lost, and nothing
-/// else is.
+/// Writes <store>/studies/<study>/progress/<host>-<pid>-<attempt>.json, by rename. Errors are ignored: only the file is
+/// lost.
 class ProgressFile {
  public:
   static constexpr std::int64_t every_ms = 5000;
   ProgressFile(const std::filesystem::path& store, const std::string& study, ProcessProgress process,
                base::Clock& clock);
-  /// The entry of this spec and problem, new or known.
+  /// The entry of this spec and problem, created if necessary.
   WorkProgress& work(const std::string& spec, const Bindings& problem);
-  /// To be called often: writes at most every five seconds, and at once with `now`.
+  /// Call it often: writes at most once in five seconds, and at once with `now`.
   void write(bool now = false) noexcept;
-  /// done, interrupted or failed.
+  /// state: done, interrupted or failed.
   void end(const std::string& state) noexcept;
 
  private:
@@ -58,7 +58,7 @@ class ProgressFile {
 };
 
 nlohmann::json to_json(const ProcessProgress& process);
-/// Throws nlohmann::json::exception for what is none.
+/// Throws nlohmann::json::exception for other JSON.
 ProcessProgress process_progress_from_json(const nlohmann::json& json);
 
 }  // namespace xtune::cluster

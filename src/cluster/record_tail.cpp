@@ -15,7 +15,7 @@ RecordTail::RecordTail(std::filesystem::path store, std::string arch, std::strin
 
 std::vector<record::Record> RecordTail::read(const std::set<std::string>& attempts) {
   std::vector<record::Record> records;
-  std::vector<std::string> warnings;  // of the whole folder: the next run's to tell
+  std::vector<std::string> warnings;  // about the whole directory: the next run reports them
   for (const std::filesystem::path& path : record::record_files(store_, arch_, kernel_, warnings)) {
     // <host>-<pid>-<attempt>, and ".2" where that was taken.
     const std::string stem = path.stem().string();

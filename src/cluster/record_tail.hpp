@@ -1,4 +1,4 @@
-// What other processes append to a store, read as it comes.
+// Reads records while other processes append them to a store.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 
 namespace xtune::cluster {
 
-/// The record files of one kernel on one architecture, by the attempts that write them. A line counts once it is whole.
+/// The record files of one kernel on one architecture, by the attempts that write them. A line counts once it is
+/// complete.
 class RecordTail {
  public:
   RecordTail(std::filesystem::path store, std::string arch, std::string kernel);
-  /// The whole lines that these attempts have appended since the last call; damaged lines, and files of a newer xtune
-  /// from their header on, are passed over. Throws Error(io) where a file that is there cannot be read.
+  /// The complete lines that these attempts have appended since the last call; damaged lines are skipped, and files of
+  /// a newer xtune from their header on. Throws Error(io) if an existing file cannot be read.
   std::vector<record::Record> read(const std::set<std::string>& attempts);
-  /// Whole lines of each attempt so far, headers left out, damaged ones too.
+  /// Number of complete lines of each attempt so far, without headers, but with damaged ones.
   const std::map<std::string, std::uint64_t>& lines() const noexcept { return lines_; }
 
  private:

@@ -1,4 +1,4 @@
-// Reads options as getopt_long(3) does, as far as that goes without knowing them all.
+// Reads options like getopt_long(3), as far as possible without a list of all options.
 #include "cluster/sbatch_options.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// What a user says to sbatch: which words may stand there, and what concerns all jobs of a submission.
+// Checks the user's words for sbatch, and finds options that concern all jobs of a submission.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace xtune::cluster {
 
-/// Throws Error(invalid_argument) for a word that is neither an option nor an option's value: sbatch would take it for
-/// the script; and for a job array. source: where they are from, for the message.
+/// Throws Error(invalid_argument) for a word that is neither an option nor an option's value, which sbatch would take
+/// for the script, and for a job array. source: their origin, for the message.
 void check_sbatch_options(const std::vector<std::string>& words, const std::string& source);
-/// -A or --account, in any of its forms, as one word; empty: it is not among them.
+/// -A or --account, in any of its forms, as one word; empty if it is not among them.
 std::vector<std::string> account_option(const std::vector<std::string>& words);
 
 /// The same of -t or --time.

@@ -1,4 +1,4 @@
-// The processes of one job as peers: claims and records in the store that they share.
+// The processes of one job as peers, with claims and records in their common store.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +14,11 @@
 
 namespace xtune::cluster {
 
-/// How often each of so many processes asks for news: all of them list the same folder and read as many files, which
-/// may take some 0.3 ms each.
+/// The interval at which each process looks for news: all of them list the same directory and read as many files as
+/// there are processes, which may take about 0.3 ms each.
 std::uint64_t look_interval_ms(std::size_t processes) noexcept;
 
-/// Below <store>/studies/<study>/<arch>/<kernel>/<problem>. Its heart beats on the loop, which outlives it.
+/// Uses <store>/studies/<study>/<arch>/<kernel>/<problem>. Its heartbeat runs on the loop, which must outlive it.
 class SharedStudy final : public run::Peers {
  public:
   struct Place {
@@ -26,7 +26,7 @@ class SharedStudy final : public run::Peers {
     std::string arch, kernel;
     Bindings problem;
   };
-  /// attempt: of the records that this process writes there. Throws Error(io).
+  /// attempt: that of the records that this process writes. Throws Error(io).
   SharedStudy(base::EventLoop& loop, base::Clock& clock, const Place& place, const Rank& rank, std::string attempt);
   bool take(const std::string& name) override { return claims_.take(name); }
   void leave() noexcept override { claims_.end(); }
@@ -49,7 +49,7 @@ class SharedStudy final : public run::Peers {
   base::EventLoop::Watch heart_;
 };
 
-/// The folder of a study, below which its claims are.
+/// The directory of a study, which contains its claims.
 std::filesystem::path study_folder(const std::filesystem::path& store, const std::string& study);
 
 }  // namespace xtune::cluster

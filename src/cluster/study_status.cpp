@@ -26,8 +26,8 @@ bool is_gone(const ProcessProgress& process) {
 void add(WorkProgress& to, const WorkProgress& from) {
   to.done = std::max(to.done, from.done);
   to.total = std::max(to.total, from.total);
-  // The answer of a search that has ended goes before the best so far of others, the last one before earlier ones: its
-  // process had seen the most, and finals may choose what was slower in its single measurement.
+  // The answer of a search that has ended comes before the best so far of others, a later answer before earlier ones:
+  // its process had seen the most, and finals may choose a configuration that was slower in its single measurement.
   const auto rank = [](const WorkProgress& each) {
     return std::tuple(-each.answered_unix_ms, each.best_ms.value_or(HUGE_VAL));
   };
@@ -95,7 +95,7 @@ std::vector<std::string> studies_in(const fs::path& store) {
   for (fs::directory_iterator entry(store / "studies", error), end; !error && entry != end; entry.increment(error)) {
     const auto name = record::name_of_component(entry->path().filename().string());
     std::error_code missing;
-    // Each rewrite of a file in it changes the folder.
+    // Each rewrite of a file in it changes the directory's time.
     const fs::file_time_type time = fs::last_write_time(entry->path() / "progress", missing);
     if (name && !missing) dated.emplace_back(time, *name);
   }

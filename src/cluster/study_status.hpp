@@ -1,4 +1,4 @@
-// What became of a job so far, read from the files that its processes leave in the store.
+// The state of a job, from the files that its processes write to the store.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@ namespace xtune::cluster {
 
 struct ProcessStatus {
   ProcessProgress progress;
-  double age_s = 0;    ///< of its last sign of life
-  bool alive = false;  ///< running, by its own word, and not silent for too long or gone from this machine
+  double age_s = 0;    ///< since it last wrote its file
+  bool alive = false;  ///< its state is running, its file is recent, and it still exists if it is on this machine
 };
 
 struct StudyStatus {
   std::vector<ProcessStatus> processes;  ///< by restart, then rank
-  /// Of each architecture, spec and problem what its processes know together, in the order of the specs' first turn.
-  /// state: done, running, stopped (nobody is at it), failed.
+  /// For each architecture, spec and problem, the combined state of its processes, in the order in which the specs
+  /// started. state: done, running, stopped (no process works on it), failed.
   std::vector<WorkProgress> work;
   std::vector<std::string> warnings;
 };
 
 constexpr double silent_after_s = 30;
 
-/// Of the studies `<store>/studies/<study>` with these names; those that are not there have no processes. Throws
-/// nothing for damaged files: they are warnings.
+/// The status of the studies `<store>/studies/<study>` with these names; missing ones have no processes. Damaged files
+/// are warnings, not exceptions.
 StudyStatus read_study(const std::filesystem::path& store, const std::vector<std::string>& studies,
                        std::int64_t unix_time_ms);
-/// The names of the studies in a store that have progress to show, the one with the latest sign of life last.
+/// The names of the studies in a store that have progress files, ordered by their last change.
 std::vector<std::string> studies_in(const std::filesystem::path& store);
 
 }  // namespace xtune::cluster

@@ -1,4 +1,4 @@
-// What is kept of submissions.
+// Stored facts about submissions.
 #include "cluster/submission.hpp"
 
 #include <fmt/core.h>
@@ -40,7 +40,7 @@ std::vector<Submitted> read_submissions(const fs::path& store) {
       Submitted submitted{json.at("name"), entry->path(), json.at("specs"), {}, json.at("restarts")};
       for (const nlohmann::json& step : json.at("steps")) submitted.steps.push_back({step.at("step"), step.at("job")});
       dated.emplace_back(fs::last_write_time(file), std::move(submitted));
-    } catch (const std::exception&) {  // not submitted to the end, or damaged: nothing can be told of it
+    } catch (const std::exception&) {  // not submitted completely, or damaged: it cannot be listed
     }
   }
   std::sort(dated.begin(), dated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

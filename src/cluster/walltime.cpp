@@ -14,7 +14,7 @@
 namespace xtune::cluster {
 namespace {
 
-// A twentieth of the job is for its end: workers are told to stop, records are flushed, other processes are waited for.
+// A twentieth of the job is reserved for its end: stopping workers, flushing records, and waiting for other processes.
 constexpr double margin_share = 0.05, min_margin_s = 2, max_margin_s = 60;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -24,7 +24,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-/// SLURM_JOB_END_TIME, in Unix seconds; Slurm's 0 is no time.
+/// SLURM_JOB_END_TIME, in Unix seconds; 0 means unknown.
 std::optional<std::int64_t> told_end(const ReadVariable& get) {
   const auto unix_s = whole_number(get("SLURM_JOB_END_TIME").value_or(""));
   return unix_s == 0 ? std::nullopt : unix_s;

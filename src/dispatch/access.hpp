@@ -1,4 +1,4 @@
-// The library's own way to what its public classes keep private.
+// The library's access to private parts of its public classes.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct Access {
     return {std::move(state), std::move(binding)};
   }
   static detail::KernelState& state(const Kernel& kernel) noexcept { return *kernel.state_; }
-  /// Throws Error(invalid_argument) for a Tunable that was moved from.
+  /// Throws Error(invalid_argument) for a moved-from Tunable.
   static const detail::TunableState& state(const Tunable& tunable) { return tunable.state(); }
   static std::shared_ptr<const detail::CompiledBuild>& build(CompiledConfig& compiled) noexcept {
     return compiled.build_;

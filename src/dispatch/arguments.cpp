@@ -40,7 +40,8 @@ const char* words_of(ArgumentType::Class number) {
   return "a value";
 }
 
-/// Whether a C++ number may stand for a dtype of the same size. Narrow integers are how C++ keeps f16, bf16 and f8.
+/// Whether a C++ number may be passed for a dtype of the same size. C++ code stores f16, bf16 and f8 in narrow
+/// integers.
 bool fits(ArgumentType::Class number, DType dtype) {
   const bool has_cxx_float = dtype == DType::f32 || dtype == DType::f64;
   if (number == ArgumentType::Class::floating) return has_cxx_float;
@@ -294,7 +295,7 @@ void ArgumentPlan::check_memory(std::size_t index, const void* address, std::uin
                                 std::optional<std::size_t> accessible) const {
   if (needed == 0) return;
   const DType dtype = passed_[index]->dtype;
-  // A complex number is as aligned as its parts.
+  // A complex number has the alignment of its parts.
   const std::size_t alignment = spec::is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
   if (const auto off = reinterpret_cast<std::uintptr_t>(address) % alignment; off != 0)
     throw Error(

@@ -1,4 +1,4 @@
-// Which arguments of a kernel its caller passes, which are filled in, and which tell the problem.
+// Which arguments of a kernel its caller passes, which are filled in, and which determine the problem.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ namespace detail {
 /// A problem size that is read from a scalar of the call.
 struct SizeSource {
   std::string name;
-  std::uint16_t passed = 0;  ///< which of the passed arguments
+  std::uint16_t passed = 0;  ///< index among the passed arguments
   DType dtype = DType::i32;
   std::uint8_t bytes = 4;
 };
 
-/// A kernel's view of the problem: what is fixed, and where the rest is read from.
+/// A kernel's view of the problem: fixed sizes, and the sources of the others.
 struct Binding {
-  std::uint64_t id = 0;  ///< of what is fixed
+  std::uint64_t id = 0;  ///< identifies the fixed sizes
   Bindings fixed;
   std::vector<SizeSource> sources;   ///< of the other names, sorted
-  std::vector<std::string> missing;  ///< that neither tells
-  bool told_twice = false;           ///< some size is: what tells it must agree
+  std::vector<std::string> missing;  ///< names without a value or a source
+  bool told_twice = false;           ///< some size has several sources, which must agree
 };
 
 }  // namespace detail
@@ -38,46 +38,47 @@ namespace dispatch {
 inline constexpr std::size_t max_arguments = 64;
 inline constexpr std::size_t max_sizes = 16;
 
-/// A problem size as one of the type of the spec's `own`: itself, or the float of an integer; nullopt: it is of another
-/// type.
+/// A problem size converted to the type of the spec's `own`: unchanged, or an integer as a float; nullopt: it has
+/// another type.
 std::optional<Value> size_like(const Value& value, const Value& own);
 
 /// Whether xtune fills it in: a scalar whose value depends on a tuning parameter.
 bool is_filled(const spec::Spec& spec, const spec::ArgSpec& argument);
 
-/// Throws Error(unsupported) that says what to do instead where the spec describes something that no call can launch: a
-/// program, a Kokkos unit, recordings, a space alone.
+/// Throws Error(unsupported), with advice, if the spec describes something that cannot be launched by a call: a
+/// program, a Kokkos unit, recordings, only a space.
 void require_kernel(const spec::Spec& spec);
 
-/// Immutable, shared by all threads. spec outlives it.
+/// Immutable, shared by all threads. spec must outlive it.
 class ArgumentPlan {
  public:
-  /// Throws Error(unsupported) for what no call can pass.
+  /// Throws Error(unsupported) for an argument that cannot be passed by a call.
   explicit ArgumentPlan(const spec::Spec& spec);
 
   std::size_t passed_count() const noexcept { return passed_.size(); }
-  /// What each kernel argument is: a passed one, by its number, or else ~number of a filled one.
+  /// For each kernel argument: the number of a passed one, or else ~number of a filled one.
   const std::vector<int>& routes() const noexcept { return routes_; }
-  /// In the order of the spec: the scalars whose values depend on the configuration, by their number among all scalars.
+  /// The scalars whose values depend on the configuration, in the order of the spec, by their number among all scalars.
   const std::vector<std::size_t>& filled_scalars() const noexcept { return filled_; }
   const spec::ArgSpec& passed(std::size_t index) const { return *passed_[index]; }
   std::vector<std::size_t> sizes() const;  ///< bytes of each argument, in kernel order
 
-  /// Throws Error(invalid_argument) for a name that is no problem size and for a value of another type than the spec's.
+  /// Throws Error(invalid_argument) for a name that is not a problem size and for a value of another type than the
+  /// spec's.
   detail::Binding bind(const Bindings& fixed) const;
-  /// The problem of a call. Throws Error(invalid_argument) where names are missing or a value is none.
+  /// The problem of a call. Throws Error(invalid_argument) if names are missing or a value is invalid.
   Bindings problem(const detail::Binding& binding, const void* const* values) const;
 
-  /// Throws Error(invalid_argument) that names the argument, what it takes and what it got.
+  /// Throws Error(invalid_argument) with the argument, and what was expected and found.
   void check_count(std::size_t count) const;
   void check_types(const detail::Signature& signature) const;
-  /// Scalars that tell the same size must agree, with each other and with what is fixed.
+  /// Scalars that give the same size must agree, with each other and with the fixed size.
   void check_sizes(const detail::Binding& binding, const void* const* values) const;
   /// What each passed buffer holds at least; 0 for scalars. scratch_bytes: of the configuration's scratch buffers;
   /// empty: not known. Throws Error(invalid_argument) for a shape that is none.
   std::vector<std::uint64_t> buffer_bytes(const Bindings& problem, const device::DeviceInfo& device,
                                           const std::vector<std::uint64_t>& scratch_bytes) const;
-  /// accessible: what the runtime says of the address.
+  /// accessible: the runtime's answer for the address.
   void check_memory(std::size_t index, const void* address, std::uint64_t needed,
                     std::optional<std::size_t> accessible) const;
 
@@ -92,10 +93,10 @@ class ArgumentPlan {
   std::vector<const spec::ArgSpec*> passed_;
   std::vector<int> routes_;
   std::vector<std::size_t> filled_;
-  std::vector<detail::SizeSource> sources_;  ///< all scalars that are a size alone, in the order of the call
+  std::vector<detail::SizeSource> sources_;  ///< all scalars that are exactly a size, in the order of the call
 };
 
-/// The bits of a scalar as a key has them; two values are the same when these are.
+/// The bits of a scalar for a key; equal values have equal bits.
 inline std::uint64_t word_of(const void* value, std::uint8_t bytes) noexcept {
   switch (bytes) {
     case 4: {

@@ -1,4 +1,4 @@
-// One thread that does tasks one after the other, and gives up what is left when it ends.
+// One thread that does tasks one after the other, and drops the remaining ones when it ends.
 #pragma once
 
 #include <condition_variable>
@@ -16,11 +16,11 @@ class Background {
  public:
   /// The thread starts with the first task. Tasks must not throw.
   void add(std::function<void()> task) { worker_.get().add(std::move(task)); }
-  /// Until no task is left. Not from a task.
+  /// Waits until no task remains. Do not call it from a task.
   void wait() { worker_.get().wait(); }
-  /// Drops what has not begun and waits for what has. Not from a task.
+  /// Drops tasks that have not started and waits for the running one. Do not call it from a task.
   void end() { worker_.get().end(); }
-  /// Whether it is a task that asks.
+  /// Whether the caller is a task.
   bool is_here() { return worker_.get().is_here(); }
 
  private:

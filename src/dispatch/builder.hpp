@@ -1,4 +1,4 @@
-// Compiled kernels for configurations: from the store, and from a compiler only where the store has none.
+// Compiled kernels for configurations: from the store, or from a compiler if the store has none.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace xtune::dispatch {
 struct Build {
   build::Artifact artifact;
   device::Launch launch;
-  std::vector<measure::ScalarArgument> scalars;  ///< all of the spec's, in kernel order
+  std::vector<measure::ScalarArgument> scalars;  ///< all scalars of the spec, in kernel order
   std::vector<std::uint64_t> scratch_bytes{};    ///< of each scratch buffer, in kernel order
   std::vector<validate::ArgumentLayout> constants{};
 };
@@ -30,7 +30,7 @@ struct Build {
 std::map<std::string, std::uint64_t> scratch_of(const spec::Spec& spec, const Bindings& problem,
                                                 const device::DeviceInfo& device, const Bindings& config);
 
-/// The store has no such artifact, and nothing may or can compile it.
+/// The store has no such artifact, and it may not or cannot be compiled.
 struct NotStored : Error {
   using Error::Error;
 };
@@ -38,28 +38,28 @@ struct NotStored : Error {
 /// Thread-safe.
 class Builder {
  public:
-  /// bundle: artifacts beside the store's; may be null. open: the compiler, asked for when it is first needed; empty:
-  /// never.
+  /// bundle: artifacts in addition to the store's; may be null. open: returns the compiler, called at first use; empty:
+  /// never compile.
   Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
           std::function<std::unique_ptr<build::Toolchain>()> open, std::function<void(const std::string&)> say);
 
-  /// One configuration of the space for this problem and device. record: the measurement that answers, or nullptr; an
-  /// artifact that it names is loaded only as it measured it, any other one when it is of today's source. toolchains:
-  /// whose artifacts will do as well as the own compiler's; archs: what may be compiled for, and `archs.front()` is.
-  /// Throws CandidateFailure for a configuration that has no launch or does not compile, NotStored, and Error(io) for a
-  /// source that cannot be read.
+  /// Builds one configuration of the space for this problem and device. record: the measurement that is used, or
+  /// nullptr. The artifact that it names is loaded only if it is the measured one; any other artifact only if it is of
+  /// today's source. toolchains: whose artifacts are as good as the own compiler's; archs: architectures of usable
+  /// artifacts; `archs.front()` is compiled for. Throws CandidateFailure for a configuration that has no launch or does
+  /// not compile, NotStored, and Error(io) if a source cannot be read.
   Build build(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
               const device::DeviceInfo& device, const space::Config& config, const record::Record* record,
               const std::vector<std::string>& toolchains, const std::vector<std::string>& archs);
 
-  /// An artifact that counts as the store's.
+  /// Adds an artifact that counts as stored.
   void remember(build::Artifact artifact);
 
  private:
   build::Toolchain* toolchain();
 
-  /// record: as build has it. One of another image than that record measured counts as none, as does a damaged one of
-  /// the bundle; both are told.
+  /// record: as for build. An artifact with another image than that record measured counts as missing, as does a
+  /// damaged one of the bundle; both are reported.
   std::optional<build::Artifact> find(const std::string& key, const record::Record* record) const;
 
   build::ArtifactCache cache_;

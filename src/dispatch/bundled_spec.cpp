@@ -1,4 +1,5 @@
-// What belongs to a spec is what the spec, read for each backend, names; that it is all, reading the copy tells.
+// A spec's files are those that it names when it is read for each backend; reading the copy checks that they are
+// complete.
 #include "dispatch/bundled_spec.hpp"
 
 #include <map>
@@ -18,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As [on.<backend>] knows them; empty: without an overlay.
+// The names for [on.<backend>]; empty: without an overlay.
 std::vector<std::string> overlay_names() {
   std::vector<std::string> names = device::backends_of(device::SourceKind::cuda_cpp);
   names.emplace(names.begin());
@@ -32,7 +33,7 @@ std::vector<spec::SourceText> sources_of(const spec::Spec& spec) {
   return sources;
 }
 
-// Values of `configs` in any table: the list of configurations is read into the spec, which does not tell from where.
+// Values of `configs` in any table: the list of configurations becomes part of the spec, without its path.
 void add_lists(const spec::TomlNode& node, const fs::path& folder, std::set<fs::path>& files) {
   for (const spec::TomlEntry& entry : node.entries) {
     if (entry.key == "configs" && std::holds_alternative<std::string>(entry.node.value))
@@ -44,7 +45,7 @@ void add_lists(const spec::TomlNode& node, const fs::path& folder, std::set<fs::
 void add_files(const spec::Spec& spec, std::map<fs::path, std::string>& texts) {
   const SourceCopy copy(sources_of(spec), spec.kernel.include_dirs);
   texts.insert(copy.texts().begin(), copy.texts().end());
-  // Where nothing is included from it, the folder must be there nevertheless.
+  // A directory from which nothing is included must exist nevertheless.
   for (const fs::path& include_dir : spec.kernel.include_dirs)
     texts.emplace(fs::weakly_canonical(include_dir) / ".keep", "");
   std::set<fs::path> files;
@@ -55,7 +56,7 @@ void add_files(const spec::Spec& spec, std::map<fs::path, std::string>& texts) {
   for (const fs::path& file : files) texts.emplace(file, base::read_file(file));
 }
 
-// What an artifact's key says of the sources; wherever they lie.
+// The sources' part of an artifact's key, which does not depend on their location.
 std::string closure_of(const spec::Spec& spec) {
   std::string text;
   for (const spec::SourceText& source : sources_of(spec)) {

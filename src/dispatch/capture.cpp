@@ -64,7 +64,8 @@ Capture::Capture(const spec::Spec& spec, const ArgumentPlan& plan, Narrow narrow
       launches_left_(limit("XTUNE_CAPTURE_COUNT", 8, say_)),
       bytes_left_(limit("XTUNE_CAPTURE_MB", 1024, say_) << 20) {
   if (folder_.empty()) folder_ = "xtune-capture";
-  // It stays there when the program changes to another folder. Where this one is gone, writing tells.
+  // An absolute path does not change with the program's working directory. If the latter has been removed, writing
+  // reports it.
   std::error_code failed;
   if (std::filesystem::path whole = std::filesystem::absolute(folder_, failed); !failed) folder_ = std::move(whole);
 }

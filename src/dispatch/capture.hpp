@@ -15,31 +15,32 @@
 
 namespace xtune::dispatch {
 
-/// Narrows a spec's space for a problem on a device.
+/// Restricts a spec's space for a problem on a device.
 using Narrow = std::function<void(spec::Spec&, const Bindings& problem, const Bindings& device_facts)>;
 
-/// What a captured launch was: the problem, the arguments' bytes before it, and those of outputs after it.
+/// A captured launch: the problem, the arguments' bytes before it, and those of outputs after it.
 struct CapturedLaunch {
   Bindings problem;
-  std::vector<std::string> before;  ///< of each passed argument; empty for outputs
-  std::vector<std::string> after;   ///< empty for all but what the kernel writes
+  std::vector<std::string> before;  ///< for each passed argument; empty for outputs
+  std::vector<std::string> after;   ///< for arguments that the kernel writes; else empty
 };
 
-/// Writes spec.toml, the source with what it includes and the .npy files into the folder, the spec last. Nothing in it
-/// names a place outside of it. Throws Error.
+/// Writes spec.toml, the source with its includes and the .npy files into the directory, the spec last. They contain no
+/// paths outside of it. Throws Error.
 void write_capture(const std::filesystem::path& folder, const spec::Spec& spec, const ArgumentPlan& plan,
                    const device::DeviceInfo& device, const CapturedLaunch& launch);
 
-/// Each problem once, at most XTUNE_CAPTURE_COUNT (8) of a kernel in a process and XTUNE_CAPTURE_MB (1024) of data,
-/// in XTUNE_CAPTURE_DIR (./xtune-capture). Thread-safe. Whatever fails is said, and the launch goes on.
+/// Captures each problem once, up to XTUNE_CAPTURE_COUNT (8) problems of a kernel in a process and XTUNE_CAPTURE_MB
+/// (1024) of data, to XTUNE_CAPTURE_DIR (./xtune-capture). Thread-safe. Failures are reported, and the launch
+/// continues.
 class Capture {
  public:
-  /// nullptr where XTUNE_CAPTURE, a list of patterns as a shell has them ("gemm*,reduction"), does not name the kernel.
-  /// narrow: what limits the spec's space for a problem besides its text; may be empty.
+  /// nullptr if XTUNE_CAPTURE, a list of patterns as in a shell ("gemm*,reduction"), does not match the kernel. narrow:
+  /// restrictions of the spec's space for a problem in addition to its text; may be empty.
   static std::unique_ptr<Capture> from_environment(const spec::Spec& spec, const ArgumentPlan& plan, Narrow narrow,
                                                    std::function<void(const std::string&)> say);
 
-  /// Launches, and waits for the stream before and after where this launch is one to capture. Returns what launch does.
+  /// Launches; if this launch is captured, also waits for the stream before and after. Returns the result of launch.
   int around(backend::Runtime& runtime, void* stream, const void* const* values,
              const std::function<Bindings()>& problem, const std::function<int()>& launch) noexcept;
 

@@ -1,4 +1,4 @@
-// Copies a kernel's source with all that it includes, so that it compiles from there alone.
+// Copies a kernel's source with all its includes, so that the copy compiles without other files.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@
 
 namespace xtune::dispatch {
 
-/// The files' places below a folder of their own, as they lay to each other.
+/// The files' places in a separate directory, with their relative paths.
 class SourceCopy {
  public:
-  /// sources: the kernel's and its reference's. folders: where includes are looked for, in this order. Includes that
-  /// are found nowhere belong to the toolchain. Throws Error(io).
+  /// sources: the kernel's and its reference's. folders: searched for includes, in this order. Includes that are not
+  /// found belong to the toolchain. Throws Error(io).
   SourceCopy(const std::vector<spec::SourceText>& sources, const std::vector<std::filesystem::path>& folders);
 
-  /// Of a source: "source/gemm/gemm.cu", relative to the folder given to write().
+  /// The place of a source: "source/gemm/gemm.cu", relative to the directory given to write().
   std::string place_of(const std::filesystem::path& source) const;
-  /// Those of `folders` that hold something, likewise.
+  /// The places of those of `folders` that contain files.
   std::vector<std::string> folders() const;
   void write(const std::filesystem::path& folder) const;
   /// By canonical path.
@@ -27,7 +27,7 @@ class SourceCopy {
 
  private:
   std::string relative(const std::filesystem::path& path) const;
-  std::filesystem::path root_;  ///< that all files have in common
+  std::filesystem::path root_;  ///< common root of all files
   std::map<std::filesystem::path, std::string> texts_;
   std::vector<std::filesystem::path> folders_;
 };

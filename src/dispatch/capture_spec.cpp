@@ -173,7 +173,7 @@ class Writer {
         continue;
       }
       if (argument.role == spec::ArgRole::scratch) continue;
-      spec::TomlNode shape;  // as it was: what it depends on may be another device's
+      spec::TomlNode shape;  // as it was: its expression may depend on another device
       shape.kind = spec::TomlNode::Kind::array;
       for (const std::uint64_t extent : shape_of(argument))
         shape.items.push_back(node_of(static_cast<std::int64_t>(extent)));
@@ -212,8 +212,8 @@ class Writer {
     set(node, "value", node_of(std::to_string(whole)));
   }
 
-  /// What the launch wrote. Where it wrote several outputs, which need not all be results, what the spec itself says of
-  /// them; where it says nothing that goes along, all.
+  /// Checks the outputs of the launch. If it wrote several outputs, which need not all be results, uses the spec's own
+  /// checks; if the spec has none that can be copied, checks all outputs.
   void write_reference(spec::TomlNode& root, const std::vector<const spec::ArgSpec*>& outputs,
                        const spec::ArgSpec* largest) {
     using Kind = spec::ReferenceSpec::Kind;
@@ -228,7 +228,7 @@ class Writer {
       set(reference, "file", node_of(name + "-after.npy"));
       set(reference, "output", node_of(name));
     } else {
-      // A file tells one output; a command is asked for all. Names of arguments are words to a shell.
+      // A file can describe one output; a command can write all. Names of arguments are words for a shell.
       std::string copies;
       for (const spec::ArgSpec* output : outputs)
         copies += fmt::format("{}cp -- {}-after.npy \"$XTUNE_OUTPUTS/{}.npy\"", copies.empty() ? "" : " && ",

@@ -21,7 +21,7 @@ class Search {
 
   bool gave_up() const noexcept { return steps_ == 0; }
 
-  /// The best set of exactly so many; empty: there is none, or it gave up.
+  /// The best set of exactly this size; empty: there is none, or the search gave up.
   std::vector<std::size_t> of_size(std::size_t size) {
     best_.clear();
     best_cost_ = infinity;
@@ -32,7 +32,7 @@ class Search {
     return best_;
   }
 
-  /// Always the one that serves most of what is left, the faster one of equals.
+  /// Always adds the configuration that serves most of the remaining cases, the faster one of equals.
   std::vector<std::size_t> greedy(std::size_t most) const {
     std::vector<std::size_t> set, open(ratios_.size());
     for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;

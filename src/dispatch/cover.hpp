@@ -1,4 +1,4 @@
-// The fewest configurations that serve many problems nearly as well as each problem's own best.
+// The smallest set of configurations that serves many problems nearly as well as each problem's own best.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,19 @@ namespace xtune::dispatch {
 
 struct Cover {
   std::vector<std::size_t> configs;  ///< ascending
-  /// Of each case: the one of `configs` that serves it best; nullopt: none was measured for it.
+  /// For each case: the one of `configs` that serves it best; nullopt: none was measured for it.
   std::vector<std::optional<std::size_t>> served_by;
-  std::vector<double> ratio;  ///< of its time there to the case's best; infinite where none was measured
+  std::vector<double> ratio;  ///< time there divided by that of the case's best; infinite if none was measured
   std::size_t within = 0;     ///< cases that are served within the limit
   /// No smaller set serves all cases. false: found greedily, or not all of them are served.
   bool smallest = false;
-  bool too_many = false;  ///< proved: not all can be served by so few
+  bool too_many = false;  ///< proved: this many cannot serve all cases
 };
 
-/// ratios[case][config]: the configuration's time to the case's best one, infinity where it was not measured. limit:
-/// 1.05 for five percent. Among sets of one size that with the least product of ratios. Searches exhaustively as far as
-/// `steps` go, then greedily. Where `most` do not suffice it serves as many cases as it can find.
+/// ratios[case][config]: the configuration's time divided by the case's best one, infinity if it was not measured.
+/// limit: 1.05 for five percent. Among sets of one size, the one with the smallest product of ratios is chosen.
+/// Searches exhaustively for up to `steps` steps, then greedily. If `most` configurations are not enough, it serves as
+/// many cases as it can find.
 Cover smallest_cover(const std::vector<std::vector<double>>& ratios, double limit, std::size_t most,
                      std::size_t steps = 2'000'000);
 

@@ -13,9 +13,9 @@ struct KernelState::Case {
   Bindings problem;
   device::DeviceInfo device;
   std::vector<std::string> archs;
-  spec::Spec spec;  ///< narrowed for the problem
+  spec::Spec spec;  ///< restricted for the problem
   dispatch::Selection selection;
-  std::shared_ptr<const dispatch::Failure> failure;  ///< of a tuning run; null: there was none
+  std::shared_ptr<const dispatch::Failure> failure;  ///< from a tuning run; null: none
 
   std::string refusal;  ///< not empty: why nothing may be launched
 

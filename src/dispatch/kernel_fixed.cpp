@@ -1,4 +1,4 @@
-// A kernel of one problem alone: what was built for it is loaded, and nothing else.
+// A kernel for exactly one problem: loads the binary that was built for it, and nothing else.
 #include <fmt/core.h>
 
 #include "core/space/bindings_text.hpp"

@@ -129,7 +129,7 @@ Prepared KernelState::make(const Key& key, const Case& found) {
       failures.push_back(std::move(against));
       continue;
     }
-    // With the record: what it does not vouch for may not come in as a default configuration's either.
+    // With the record: an artifact that does not match it must not be used through a default configuration either.
     auto prepared = attempt(config, record);
     if (!prepared) continue;
     if (chosen > 0)
@@ -224,7 +224,7 @@ void KernelState::prepare(const Binding& binding, const Bindings& sizes) {
       spec::encode(source.dtype, std::int64_t{value == Value(true)}, scalar.bytes.data());
     values[source.passed] = scalar.bytes.data();
   }
-  // What the call will read from its scalars, which may be narrower than what was said here.
+  // The values that the call will read from its scalars, which may have narrower types than the values given here.
   const Bindings called = plan_.problem(binding, values.data());
   for (const auto& [name, value] : problem)
     if (called.at(name) != value)

@@ -1,4 +1,4 @@
-// A call: key, lookup, launch. What the first call on a problem does is in kernel_prepare.cpp.
+// A call: key, lookup, launch. The first call on a problem is in kernel_prepare.cpp.
 #include "dispatch/kernel_state.hpp"
 
 #include <fmt/core.h>
@@ -59,7 +59,7 @@ void KernelState::say(const std::string& message) {
   if (settings_.on_message) {
     try {
       settings_.on_message(message);
-    } catch (...) {  // it may not; what it was told of is no reason to fail a call
+    } catch (...) {  // it must not throw, but a message must not make a call fail
     }
     return;
   }

@@ -1,4 +1,4 @@
-// A loaded kernel's insides, shared by all copies of a Kernel.
+// The state of a loaded kernel, shared by all copies of a Kernel.
 #pragma once
 
 #include <atomic>
@@ -28,23 +28,23 @@ namespace xtune {
 
 namespace dispatch {
 
-/// A kernel of one problem alone that is built already.
+/// An already built kernel for exactly one problem.
 struct Fixed {
   Bindings problem;
-  Choice choice;  ///< what it answers to who asks
+  Choice choice;  ///< the result of Kernel::choice
   Build build;
 };
 
-/// What a kernel is made of; tests put fakes in.
+/// The parts of a kernel; tests replace them by fakes.
 struct Parts {
   spec::Spec spec;
   std::shared_ptr<backend::Runtime> runtime;
   std::function<std::unique_ptr<build::Toolchain>()> open_toolchain;
-  Tuner tune;  ///< empty: nothing is ever tuned
-  /// Narrows the spec's space for a problem; may be empty.
+  Tuner tune;  ///< empty: never tune
+  /// Restricts the spec's space for a problem; may be empty.
   Narrow narrow = {};
-  std::shared_ptr<const void> kept = {};  ///< what the above borrows
-  /// There: nothing is looked up, compiled, tuned or captured. The spec has its problem as the only case.
+  std::shared_ptr<const void> kept = {};  ///< keeps alive what the members above refer to
+  /// Set: nothing is looked up, compiled, tuned or captured. The spec has its problem as the only case.
   std::optional<Fixed> fixed = {};
 };
 
@@ -62,7 +62,7 @@ class KernelState {
   KernelState& operator=(const KernelState&) = delete;
 
   void call(const Binding& binding, void* stream, const void* const* values, const Signature& signature);
-  /// Throws Error(invalid_argument) where arguments of these types do not fit the spec.
+  /// Throws Error(invalid_argument) if arguments of these types do not fit the spec.
   void check_signature(const Signature& signature) const;
   std::shared_ptr<const Binding> bind(const Bindings& fixed);
   Choice choice(const Binding& binding, const Bindings& sizes);
@@ -73,15 +73,15 @@ class KernelState {
   }
   /// Waits for the stream of the current context. Throws Error(unavailable).
   void wait_for(void* stream);
-  /// For who holds the last reference. Where that is a callback of the background's tuning, another thread waits for
-  /// its end.
+  /// For the owner of the last reference. If that is a callback of the tuning in the background, another thread waits
+  /// for the end of the tuning.
   static void destroy(KernelState* state);
   const std::string& name() const noexcept { return parts_.spec.kernel.name; }
-  /// Sizes of a fixed problem that no scalar of a call tells.
+  /// Sizes of a fixed problem that no scalar of a call gives.
   Bindings without_sizes() const;
 
  private:
-  /// The problem of one preparation with what follows from it.
+  /// The problem of one preparation, with data derived from it.
   struct Case;
 
   void require_fixed(const Bindings& problem) const;
@@ -108,15 +108,15 @@ class KernelState {
   const dispatch::Parts parts_;
   const dispatch::ArgumentPlan plan_;
   backend::Runtime& runtime_;
-  std::mutex said_mutex_;  ///< before all that may have something to say while it is made
+  std::mutex said_mutex_;  ///< declared first: constructors of later members may send messages
   std::set<std::string> said_;
   const std::shared_ptr<const store::Bundle> bundle_;
   dispatch::Selector selector_;
   dispatch::Builder builder_;
   dispatch::Table table_;
-  std::atomic<const ArgumentType*> fitting_{nullptr};  ///< the types of the last call that was found right
+  std::atomic<const ArgumentType*> fitting_{nullptr};  ///< the types of the last call that passed the check
   std::mutex preparing_;
-  std::atomic<std::thread::id> preparer_{};  ///< who holds it
+  std::atomic<std::thread::id> preparer_{};  ///< the thread that holds it
   dispatch::Constants constants_;
   struct Failures {
     std::mutex mutex;
@@ -125,9 +125,9 @@ class KernelState {
   std::atomic<bool> told_not_kept_{false};
   std::mutex bindings_mutex_;
   std::map<Bindings, std::shared_ptr<const Binding>> bindings_;
-  const std::unique_ptr<dispatch::Capture> capture_;  ///< null: none was asked for
+  const std::unique_ptr<dispatch::Capture> capture_;  ///< null: not requested
   std::stop_source stop_;
-  dispatch::Background background_;  ///< last: its thread uses all the rest
+  dispatch::Background background_;  ///< last: its thread uses all other members
 };
 
 }  // namespace detail

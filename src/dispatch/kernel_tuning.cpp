@@ -1,4 +1,4 @@
-// Tuning a new problem, before its first call or beside it, and what is done with the outcome.
+// Tunes a new problem, before its first call or in the background, and uses the outcome.
 #include <fmt/core.h>
 
 #include "core/space/bindings_text.hpp"

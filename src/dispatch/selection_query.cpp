@@ -1,4 +1,4 @@
-// Finds what records say against a configuration.
+// Finds records that are a reason not to use a configuration.
 #include "dispatch/selection_query.hpp"
 
 #include <fmt/core.h>

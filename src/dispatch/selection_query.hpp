@@ -1,4 +1,4 @@
-// One question to the records of a store: for which problem, and what today's spec makes of them.
+// One query of a store's records: the problem, and the evaluation of records by today's spec.
 #pragma once
 
 #include <map>
@@ -14,14 +14,14 @@
 
 namespace xtune::dispatch {
 
-/// What is read of one architecture's records, by way of one kind of device.
+/// The records of one architecture, as read for one kind of device.
 struct LoadedStores {
   std::vector<store::StoreView> views;  ///< the store's, then the bundle's
   std::vector<std::string> toolchains;
 };
 
-/// What today's spec says of records, each held against its own compiler: which one made an artifact does not matter to
-/// who only runs it.
+/// Evaluates records by today's spec, each with its own compiler: the compiler of an artifact does not matter to a
+/// program that only runs it.
 class Today {
  public:
   Today(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
@@ -55,7 +55,7 @@ class Today {
   std::map<std::pair<std::string, std::string>, std::unique_ptr<record::SpecFit>> fits_;
 };
 
-/// What is passed by reference outlives it. One thread at a time.
+/// Arguments passed by reference must outlive it. One thread at a time.
 class SelectionQuery {
  public:
   SelectionQuery(const spec::Spec& spec_, const Bindings& problem_, const device::DeviceInfo& device_,
@@ -76,14 +76,14 @@ class SelectionQuery {
   Today today;
 
   const LoadedStores& stores() const noexcept { return *stores_; }
-  const std::vector<record::Record>& own() const noexcept { return own_; }  ///< winners that no store keeps
+  const std::vector<record::Record>& own() const noexcept { return own_; }  ///< winners that are not in any store
 
-  /// What measurements say against running a configuration for the problem (core/record/objection.hpp): a clause for
-  /// people, or empty. Throws store::RecordsChanged.
+  /// The measurements that are a reason not to run a configuration for the problem (core/record/objection.hpp): a
+  /// clause for people, or empty. Throws store::RecordsChanged.
   const std::string& objection_to(const Bindings& config);
-  /// What today's spec asks of records. They borrow this.
+  /// The conditions of today's spec on records. They refer to this object.
   record::LookupRules rules();
-  /// All that objection_to told.
+  /// All texts that objection_to returned.
   std::vector<std::string> objections() const;
 
  private:

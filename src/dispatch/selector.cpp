@@ -72,7 +72,7 @@ std::shared_ptr<const LoadedStores> Selector::stores_of(const device::DeviceInfo
     if (!known) known = load_stores(device, warnings);
     stores = known;
   }
-  // Whoever is told may ask for choices.
+  // The callback may itself call choice().
   say_once_a_cause(warnings);
   return stores;
 }
@@ -198,7 +198,7 @@ Selection Selector::from_view(const store::StoreView& view, Query& query) const 
   return selection;
 }
 
-/// The store's own measurement goes before an equally near one of the bundle.
+/// The store's own measurement comes before an equally near one of the bundle.
 Selection Selector::from_views(Query& query) const {
   Selection best;
   for (const store::StoreView& view : query.stores().views) {

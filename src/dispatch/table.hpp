@@ -14,7 +14,7 @@
 
 namespace xtune::dispatch {
 
-/// Context, what is fixed of the problem, and the sizes that the call told.
+/// Context, fixed part of the problem, and the sizes from the call.
 struct Key {
   std::array<std::uint64_t, max_sizes + 2> words;
   std::size_t count = 0;
@@ -35,19 +35,19 @@ struct Key {
   }
 };
 
-/// All that a launch needs; immutable.
+/// All data that a launch needs; immutable.
 struct Prepared {
   Key key;
   std::uint64_t hash = 0;
   void* handle = nullptr;
   device::Launch launch;
-  bool as_passed = true;                        ///< the kernel takes the caller's arguments and no others
-  std::vector<measure::ScalarArgument> filled;  ///< what xtune adds, in the order of ArgumentPlan::filled_scalars
-  std::vector<std::uint64_t> bytes;             ///< of each passed buffer, for who checks; empty: for nobody
-  std::string refusal;                          ///< not empty: there is no handle, and this is why
+  bool as_passed = true;                        ///< the kernel takes exactly the caller's arguments
+  std::vector<measure::ScalarArgument> filled;  ///< added by xtune, in the order of ArgumentPlan::filled_scalars
+  std::vector<std::uint64_t> bytes;             ///< minimum size of each passed buffer, for checks; empty: no checks
+  std::string refusal;                          ///< not empty: there is no handle, for this reason
 };
 
-/// Any number of threads may look up while one adds. What was ever in it stays until the end, for who found it may
+/// Any number of threads may look up while one adds. Entries stay until the end, since a thread that found one may
 /// still be using it.
 class Table {
  public:
@@ -55,7 +55,7 @@ class Table {
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
-  /// nullptr: not there.
+  /// nullptr if it is not in the table.
   const Prepared* find(const Key& key, std::uint64_t hash) const noexcept {
     const Slots* const slots = current_.load(std::memory_order_acquire);
     for (std::uint64_t at = hash & slots->mask;; at = (at + 1) & slots->mask) {
@@ -65,7 +65,7 @@ class Table {
     }
   }
 
-  /// Adds it, or puts it in the place of the one with its key.
+  /// Adds it, or replaces the entry with its key.
   const Prepared* put(Prepared entry) {
     const std::lock_guard lock(mutex_);
     entry.hash = entry.key.hash();
@@ -87,7 +87,7 @@ class Table {
     std::vector<std::atomic<const Prepared*>> entries;
   };
 
-  /// Whether its key is new.
+  /// Returns whether its key is new.
   static bool place(Slots& slots, const Prepared* entry) {
     for (std::uint64_t at = entry->hash & slots.mask;; at = (at + 1) & slots.mask) {
       const Prepared* const there = slots.entries[at].load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// What tuning a problem leaves for the calls that follow.
+// The result of tuning a problem, for later calls.
 #pragma once
 
 #include <functional>
@@ -14,24 +14,24 @@
 namespace xtune::dispatch {
 
 struct Tuned {
-  std::optional<record::Record> winner;     ///< none: nothing passed
-  std::optional<build::Artifact> artifact;  ///< the winner's; none: it was lost
-  std::string not_kept;                     ///< why the store does not have these; empty: it does
-  std::set<Bindings> failed;  ///< without a winner: the configurations that were tried, none of which passed
-  std::string failures;       ///< how many failed in which way, and the first failure's message
+  std::optional<record::Record> winner;     ///< unset: no configuration passed
+  std::optional<build::Artifact> artifact;  ///< the winner's; unset: it was lost
+  std::string not_kept;                     ///< why these are not in the store; empty: they are
+  std::set<Bindings> failed;  ///< without a winner: the configurations that were tried, all of which failed
+  std::string failures;       ///< numbers of failures by outcome, and the first failure's message
 };
 
-/// Tunes a problem on a device, into the store. May throw Error; ends soon once it is asked to stop.
+/// Tunes a problem on a device, and stores the results. May throw Error; ends soon after it is asked to stop.
 using Tuner =
     std::function<Tuned(const Bindings& problem, const device::DeviceInfo& device, const std::stop_token& stop)>;
 
-/// A problem of which a tuning run has proven configurations wrong, and none right.
+/// A problem for which a tuning run has proved configurations wrong, and none right.
 struct Failure {
   std::set<Bindings> configs;
   std::string message;
 };
 
-/// The default configuration is one of those.
+/// The default configuration was proved wrong.
 struct ProvenWrong : Error {
   using Error::Error;
 };

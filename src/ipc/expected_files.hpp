@@ -1,4 +1,4 @@
-// Where a problem's expected outputs and a configuration's own lie between the processes of a run.
+// The files in which processes of a run exchange a problem's expected outputs and a configuration's outputs.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,11 @@ namespace xtune::ipc {
 inline std::filesystem::path expected_path(const std::filesystem::path& scratch, std::size_t buffer) {
   return scratch / ("expected-" + std::to_string(buffer));
 }
-/// There once all the others are.
+/// Exists once all the others do.
 inline std::filesystem::path expected_complete_path(const std::filesystem::path& scratch) {
   return scratch / "expected-complete";
 }
-/// What a validating launch left in an output: "first" and "last" of a configuration's own, "round-N" of job N of
-/// rounds.
+/// An output of a validating launch: "first" and "last" for a single configuration, "round-N" for job N of rounds.
 inline std::filesystem::path output_path(const std::filesystem::path& folder, const std::string& launch,
                                          std::size_t buffer) {
   return folder / (launch + "-" + std::to_string(buffer));

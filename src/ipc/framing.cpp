@@ -25,8 +25,8 @@ constexpr std::size_t deepest = 100;
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::io, message); }
 
-// Builds the value with a limit on its depth. The library's own from_msgpack recurses as deep as the input says, and a
-// megabyte of nested arrays would overflow the driver's stack.
+// Builds the value with a limit on its depth. The library's from_msgpack recurses as deep as the input, and a megabyte
+// of nested arrays would overflow the driver's stack.
 class MessageBuilder final : public nlohmann::json_sax<Json> {
  public:
   Json result;

@@ -10,21 +10,21 @@
 namespace xtune::ipc {
 
 /// A frame is the four bytes "XTW1", the payload's length as a little-endian u32, and the payload as MessagePack.
-/// Nothing larger is sent or accepted: a larger length is taken for garbage.
+/// Larger frames are neither sent nor accepted: a larger length counts as garbage.
 constexpr std::uint64_t message_limit_bytes = std::uint64_t{1} << 30;
 
-/// One frame. Throws Error(io) when the message is larger than message_limit_bytes.
+/// Returns one frame. Throws Error(io) if the message is larger than message_limit_bytes.
 std::string encode_message(const nlohmann::json& message);
 
-/// Messages out of a stream that arrives in arbitrary pieces. Both functions throw Error(io), saying what was found,
-/// for bytes that are no frame, a length above the limit, or a payload that is not exactly one MessagePack value (at
-/// most 100 levels deep); the stream is lost then.
+/// Decodes messages from a stream that arrives in arbitrary pieces. Both functions throw Error(io) with a description
+/// for bytes that are not a frame, a length above the limit, or a payload that is not exactly one MessagePack value (up
+/// to 100 levels deep); the stream cannot be used afterwards.
 class MessageDecoder {
  public:
   void feed(std::string_view bytes);
-  /// The next whole message, or nullopt while one is incomplete.
+  /// The next complete message, or nullopt while it is incomplete.
   std::optional<nlohmann::json> next();
-  /// Bytes that are fed and not yet part of a returned message.
+  /// Number of bytes that were fed and are not yet part of a returned message.
   std::size_t pending_bytes() const noexcept { return buffer_.size() - offset_; }
 
  private:
@@ -35,15 +35,15 @@ class MessageDecoder {
 /// Blocks for one message. nullopt at the end of the stream between two messages; throws Error(io) as the decoder does,
 /// for a stream that ends inside a message, and for a failing read.
 std::optional<nlohmann::json> read_message(int fd);
-/// Blocks until all is written. Throws Error(io); a reader that has gone is one ("broken pipe").
+/// Blocks until everything is written. Throws Error(io), also if the reader has closed the pipe ("broken pipe").
 void write_message(int fd, const nlohmann::json& message);
 
-/// What a worker writes before anything else, once it is ready to read requests: it tells a worker that cannot start
-/// from one that its first request crashed.
+/// The first message of a worker, once it is ready to read requests: it distinguishes a worker that cannot start from
+/// one that its first request crashed.
 nlohmann::json worker_greeting();
 
-/// A worker that waits for a directory which another process holds says so before its answer, by a message with the
-/// directory in this member; and by one with an empty text once it goes on.
+/// The member with which a worker reports, before its answer, that it waits for a directory which another process
+/// holds: the member is the directory, and an empty text once the wait is over.
 inline constexpr const char* waits_member = "waits_for";
 
 }  // namespace xtune::ipc

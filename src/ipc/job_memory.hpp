@@ -1,4 +1,4 @@
-// How many compilers the memory of this machine carries at once.
+// How many compilers can run at once in the memory of this machine.
 #pragma once
 
 #include <algorithm>
@@ -8,18 +8,18 @@
 
 namespace xtune::ipc {
 
-/// A job counts as a gibibyte until one has told its peak, then as a quarter more than the largest peak so far.
+/// A job counts as a gibibyte until the first peak is reported, then as 1.25 times the maximum peak so far.
 class JobMemory {
  public:
-  /// available: bytes that are free now, asked for each decision.
+  /// available: returns the bytes that are free now; called for each decision.
   explicit JobMemory(std::function<std::uint64_t()> available) : available_(std::move(available)) {}
   void measured(std::uint64_t peak_bytes) { peak_bytes_ = std::max(peak_bytes_, peak_bytes); }
   std::uint64_t available_bytes() const { return available_(); }
   std::uint64_t job_bytes() const noexcept {
     return peak_bytes_ ? peak_bytes_ + peak_bytes_ / 4 : std::uint64_t{1} << 30;
   }
-  /// One more beside those that run? They may have just begun, so each counts as if it had yet to take its memory. One
-  /// job always may.
+  /// Whether one more job may start beside the running ones. They may have just begun, so each counts as if its memory
+  /// were not yet in use. One job may always run.
   bool admits(std::size_t running) const { return running == 0 || available_() / job_bytes() > running; }
 
  private:

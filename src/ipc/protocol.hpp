@@ -1,4 +1,4 @@
-// What the driver and its worker processes say to each other: plain structures and their JSON form.
+// The messages between the driver and its worker processes: plain structures and their JSON form.
 #pragma once
 
 #include <cstdint>
@@ -28,26 +28,26 @@ namespace xtune::ipc {
 /// Driver to compile worker: compile, put into the cache, answer without the image.
 struct CompileJob {
   std::string backend;
-  std::filesystem::path cache;  ///< the ArtifactCache's folder
+  std::filesystem::path cache;  ///< directory of the ArtifactCache
   std::string key;
   build::CompileRequest request;
-  std::filesystem::path scratch = {};  ///< holds the artifact where the cache cannot; empty: then the job fails
-  bool keep_in_scratch = false;        ///< the artifact lies in the scratch folder afterwards, whatever the cache does
-  std::optional<double> expected_s = {};  ///< CPU time, for the order of the jobs that wait; the worker is not told
+  std::filesystem::path scratch = {};     ///< stores the artifact if the cache cannot; empty: then the job fails
+  bool keep_in_scratch = false;           ///< store the artifact in the scratch directory in any case
+  std::optional<double> expected_s = {};  ///< CPU time, for the order of the waiting jobs; not sent to a worker
 };
-/// The cache within a scratch folder.
+/// The cache in a scratch directory.
 std::filesystem::path scratch_cache(const std::filesystem::path& scratch);
 
 struct CompileAnswer {
   Outcome outcome = Outcome::ok;
-  build::Lack lack =
-      build::Lack::none;  ///< what the machine lacked: then the outcome is this run's only, and is not stored
+  build::Lack lack = build::Lack::none;  ///< resource that the machine lacked: the outcome is valid only for this run,
+                                         ///< and is not stored
   std::string message, log;
-  std::string warning;       ///< why the cache could not hold the artifact, which is in the scratch folder then
+  std::string warning;       ///< why the cache could not store the artifact, which is then in the scratch directory
   build::Artifact artifact;  ///< without its image
   bool cached = false;
   double cpu_s = 0;              ///< of the worker and its children, for this job
-  std::uint64_t peak_bytes = 0;  ///< memory that the worker and its largest child have held so far; 0: not told
+  std::uint64_t peak_bytes = 0;  ///< maximum memory of the worker and its largest child so far; 0: unknown
 };
 
 /// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar or a scratch buffer, whose value
@@ -60,7 +60,7 @@ struct ArgumentPlan {
 /// How the worker gets the expected outputs.
 struct ReferencePlan {
   spec::ReferenceSpec::Kind kind = spec::ReferenceSpec::Kind::none;
-  std::string at;                                           ///< "gemm.toml:40:13": its place in the spec
+  std::string at;                                           ///< place in the spec: "gemm.toml:40:13"
   std::string name;                                         ///< builtin
   std::string output;                                       ///< builtin, file: the argument it describes
   std::vector<std::pair<std::string, std::string>> arrays;  ///< builtin: role, argument name
@@ -69,7 +69,8 @@ struct ReferencePlan {
   std::vector<std::string> command;                         ///< command: argv
   std::filesystem::path folder;                             ///< command: its working directory
   build::Artifact artifact;                                 ///< kernel; without its image
-  std::shared_ptr<const CompileJob> compile_job;            ///< kernel: how that is made; not sent to a worker
+  std::shared_ptr<const CompileJob> compile_job;            ///< kernel: the job that makes the artifact; not sent to a
+                                                            ///< worker
   device::Launch launch;                                    ///< kernel
   std::vector<measure::ScalarArgument> scalar_arguments;    ///< kernel
   /// Kernel: which of the job's constants its artifact's variables are.
@@ -82,28 +83,29 @@ struct OpenJob {
   std::string backend;
   int device = 0;
   std::filesystem::path cache;    ///< where images are
-  std::filesystem::path scratch;  ///< the run's temporary folder: the reference is kept there across worker deaths
+  std::filesystem::path scratch;  ///< the run's temporary directory: the reference is kept there when a worker is
+                                  ///< replaced
   std::uint64_t seed = 1;
-  bool sanitize = false;  ///< buffers end where the argument ends: a guard zone would hide a bad access
+  bool sanitize = false;  ///< buffers end with the argument, because a guard zone would hide invalid accesses
   std::vector<ArgumentPlan> arguments;
   std::vector<validate::ArgumentLayout> constants{};  ///< what the variables of each artifact hold, in their order
   std::vector<measure::ArgumentType> types;  ///< of `arguments`, for the kernel's signature; empty: not compared
   ReferencePlan reference;
-  /// Where each validating launch leaves its outputs (expected_files.hpp); empty: nowhere.
+  /// Where each validating launch writes its outputs (expected_files.hpp); empty: not written.
   std::filesystem::path outputs;
   std::optional<build::Artifact> check_kernel;         ///< without its image; unset: everything is checked on the host
-  std::shared_ptr<const CompileJob> check_kernel_job;  ///< how that is made; not sent to a worker
+  std::shared_ptr<const CompileJob> check_kernel_job;  ///< the job that makes it; not sent to a worker
   std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances;  ///< per output argument
   std::vector<std::string> check{};  ///< argv of a command that judges the outputs; empty: none
   std::string check_at{};            ///< its place in the spec
   std::filesystem::path folder{};    ///< the spec's, in which it is started
   int repeats = 0;                   ///< more validating launches, whose output bits must be the same
   spec::MeasureSpec measure;
-  std::function<void(const std::string&)> warn = {};  ///< told what the user should know; not sent to a worker
+  std::function<void(const std::string&)> warn = {};  ///< receives messages for the user; not sent to a worker
 };
 
-/// Driver to bench worker, after OpenJob where there is a reference: compute it, or read what an earlier worker left. A
-/// request of its own, so that a reference kernel that hangs or crashes can be told from all else.
+/// Driver to bench worker, after OpenJob if there is a reference: compute it, or read the result of an earlier worker.
+/// A separate request, so that a reference kernel that hangs or crashes can be distinguished from other failures.
 nlohmann::json reference_request();
 /// In the answer to it: texts for the user about the reference.
 inline constexpr const char* warnings_member = "warnings";
@@ -114,12 +116,12 @@ struct BenchJob {
   device::Launch launch;
   std::vector<measure::ScalarArgument> scalars;      ///< in kernel order
   std::optional<measure::Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
-  Bindings config = {};                              ///< for services that tell somebody; not sent to a worker
-  std::function<CompileJob()> compile_job = {};      ///< how the artifact is made; not sent to a worker
+  Bindings config = {};                              ///< for services that report it; not sent to a worker
+  std::function<CompileJob()> compile_job = {};      ///< returns the job that makes the artifact; not sent to a worker
   std::vector<validate::ArgumentLayout> scratch{};   ///< in kernel order
   std::optional<std::uint64_t> inputs_seed{};        ///< set: new inputs are drawn by it first
 };
-/// What a program reports beside its time: the metric, and its value at each of the samples.
+/// Other values that a program reports: the metric, and its value for each of the samples.
 using Reported = std::vector<std::pair<std::string, std::vector<double>>>;
 
 struct BenchAnswer {
@@ -131,31 +133,34 @@ struct BenchAnswer {
   std::optional<validate::Comparison> validation;
   Reported reported;
   measure::Telemetry telemetry;
-  std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
+  std::vector<std::string> taints;  ///< reasons why the samples are suspect
   double busy_s = 0;                ///< wall clock of the worker
-  bool no_device = false;           ///< the device did not open, message says why; by the service, not by a worker
-  std::string missing_artifact;     ///< its key: the store lost it, nothing was measured; by the service
+  bool no_device = false;           ///< the device could not be opened, see message; set by the service, not by a
+                                    ///< worker
+  std::string missing_artifact;     ///< key of an artifact that the store lost, so nothing was measured; set by the
+                                    ///< service
 };
-/// An answer of a bench worker has this member, true, where kernels have left so much memory behind in it, or have
-/// rescheduled its threads (base/thread_state.hpp), so that it must be replaced.
+/// An answer of a bench worker has this member, true, if the worker must be replaced: kernels have left too much memory
+/// allocated in it, or have changed the scheduling of its threads (base/thread_state.hpp).
 inline constexpr const char* worn_member = "worn";
 
-/// Driver to bench worker: launch configurations that have passed before again, in turns, so that whatever changes with
-/// time touches all of them alike. After the rounds each is launched once more and its outputs are compared.
+/// Driver to bench worker: launch configurations that have passed before again, in turns, so that changes over time
+/// affect all of them alike. After the rounds each is launched once more and its outputs are compared.
 struct RoundsJob {
-  std::vector<BenchJob> jobs;                    ///< incumbents are not looked at
-  std::vector<std::vector<std::size_t>> rounds;  ///< each the order in which some or all of the jobs are launched once
+  std::vector<BenchJob> jobs;                    ///< incumbents are ignored
+  std::vector<std::vector<std::size_t>> rounds;  ///< for each round, the order in which some or all of the jobs are
+                                                 ///< launched once
 };
 struct RoundsAnswer {
   Outcome outcome = Outcome::ok;
   build::Lack lack = build::Lack::none;  ///< as of CompileAnswer
   std::string message, log;
-  std::optional<std::size_t> failed;            ///< the job that ended it; unset: none did, or nobody knows which
-  std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds, of whole rounds only
-  std::vector<Reported> reported;               ///< by job, of the same runs as samples_ms
+  std::optional<std::size_t> failed;            ///< the job that ended the rounds; unset: none did, or it is unknown
+  std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds, only of complete rounds
+  std::vector<Reported> reported;               ///< by job, from the same runs as samples_ms
   std::vector<std::string> taints;
   double busy_s = 0;             ///< wall clock of the worker
-  std::string missing_artifact;  ///< as of BenchAnswer
+  std::string missing_artifact;  ///< as in BenchAnswer
 };
 
 nlohmann::json to_json(const CompileJob& job);
@@ -165,7 +170,7 @@ nlohmann::json to_json(const BenchJob& job);
 nlohmann::json to_json(const BenchAnswer& answer);
 nlohmann::json to_json(const RoundsJob& job);
 nlohmann::json to_json(const RoundsAnswer& answer);
-/// Each throws nlohmann's exception on a message of another shape.
+/// Each throws nlohmann's exception for a message of another structure.
 CompileJob compile_job_from_json(const nlohmann::json& json);
 CompileAnswer compile_answer_from_json(const nlohmann::json& json);
 OpenJob open_job_from_json(const nlohmann::json& json);
@@ -174,8 +179,8 @@ BenchAnswer bench_answer_from_json(const nlohmann::json& json);
 RoundsJob rounds_job_from_json(const nlohmann::json& json);
 RoundsAnswer rounds_answer_from_json(const nlohmann::json& json);
 
-/// An artifact that was compiled is neither in the cache nor in the scratch folder, or it is damaged: no fault of the
-/// job that needs it. Its kind is io.
+/// A compiled artifact is neither in the cache nor in the scratch directory, or it is damaged. The job that needs it is
+/// not at fault. Its kind is io.
 class MissingArtifact : public Error {
  public:
   MissingArtifact(std::string key, const std::filesystem::path& cache);
@@ -184,10 +189,10 @@ class MissingArtifact : public Error {
  private:
   std::string key_;
 };
-/// Of a worker's answer: the key where it is that; empty: it is something else.
+/// The key, if a worker's answer reports a missing artifact; else empty.
 std::string missing_artifact_in(const nlohmann::json& answer);
 
-/// An Error travels as {"error": kind, "message": text}; throw_if_error throws it again on the other side.
+/// An Error is sent as {"error": kind, "message": text}; throw_if_error throws it in the receiver.
 nlohmann::json error_to_json(ErrorKind kind, const std::string& message);
 nlohmann::json error_to_json(const MissingArtifact& error);
 void throw_if_error(const nlohmann::json& answer);

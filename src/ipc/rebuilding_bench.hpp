@@ -1,5 +1,5 @@
-// A bench service for which artifacts may go: what `store gc`, or a damaged disk, takes from the store during a run is
-// compiled again.
+// A bench service that compiles artifacts again if they disappear from the store during a run, because of `store gc` or
+// a damaged disk.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,19 @@
 
 namespace xtune::ipc {
 
-/// Asks `bench`; where an answer names an artifact that is missing, compiles that into the run's scratch directory,
-/// which no other process tidies, and asks again. Callers never see such an answer. An artifact that is missing again
-/// after it was compiled, or does not compile again, is Error(io) out of the event loop.
+/// Calls `bench`; if an answer names a missing artifact, compiles it into the run's scratch directory, which other
+/// processes do not clean, and calls `bench` again. Callers never see such an answer. If an artifact is missing again
+/// after it was compiled, or cannot be compiled again, Error(io) leaves the event loop.
 class RebuildingBench final : public BenchService {
  public:
-  /// Both outlive it.
+  /// Both must outlive it.
   RebuildingBench(BenchService& bench, CompileService& compiler, double compile_timeout_s);
   void set_problem(OpenJob job) override;
   void prepare() override { bench_.prepare(); }
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override;
-  /// After CompileService::cancel_all: what this one waits for is compiled after all.
+  /// Call it after CompileService::cancel_all: submits again the artifact that this service waits for.
   void compile_after_all();
 
  private:
@@ -42,7 +42,7 @@ class RebuildingBench final : public BenchService {
     CompileJob job;
     std::function<void()> then;
   };
-  std::shared_ptr<Pending> pending_;  ///< what is being compiled; a bench asks for one thing at a time
+  std::shared_ptr<Pending> pending_;  ///< the artifact that is being compiled; a bench needs one at a time
 };
 
 }  // namespace xtune::ipc

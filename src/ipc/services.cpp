@@ -25,7 +25,7 @@ namespace {
 constexpr double open_timeout_s = 600;
 // One launch of a reference kernel, against a configuration's validation and all its samples: slow kernels have time.
 constexpr double kernel_reference_share = 10;
-// A builtin computes on the CPU, in double precision, what the device does in milliseconds.
+// A builtin computes on the CPU, in double precision, which takes much longer than the device.
 constexpr double builtin_reference_share = 20;
 constexpr std::uint64_t long_wait_ms = 5000;
 
@@ -57,8 +57,8 @@ Outcome outcome_of(WorkerFailureKind kind) {
   return kind == WorkerFailureKind::timed_out ? Outcome::timed_out : Outcome::crashed;
 }
 
-/// What a sanitizer found, with its place in the source; empty when the log holds no such report.
-/// The first frame of the first stack that is not of the sanitizer's runtime: memset and its like are checked there.
+/// The error that a sanitizer found, with its place in the source; empty if the log has no such report. The first frame
+/// of the first stack outside of the sanitizer's runtime, in which memset and similar functions are checked.
 std::string kernel_frame(std::string_view log) {
   constexpr std::string_view runtime[] = {"__interceptor_", "__asan_",    "/libsanitizer/",
                                           "/compiler-rt/",  "libasan.so", "libclang_rt."};
@@ -115,7 +115,7 @@ void blame_limits(Answer& answer) {
   answer.message += build::under(limits);
 }
 
-/// What the end of a worker says of its job.
+/// The answer for a job whose worker ended.
 template <class Answer>
 Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   Answer answer;
@@ -188,8 +188,8 @@ CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, const st
   return answer;
 }
 
-/// Whether a compiler without memory has met xtune's own limit on its address space: what it needs is too much on any
-/// day. Else the machine, or a limit that xtune was started under, had no more for it. Its memory is free again by now.
+/// Whether a compiler that ran out of memory reached xtune's limit on its address space: then it always needs too much.
+/// Else the machine, or a limit that xtune was started under, did not have enough. Its memory is free again by now.
 bool PooledCompileService::is_own_limit() const {
   rlimit inherited{};
   const bool lower =
@@ -241,7 +241,7 @@ void WorkerBenchService::prepare() {
   if (worker_.busy() || (worker_.running() && knows)) return;
   if (!worker_.running()) used_ = refuted_ = false;
   worker_.request(to_json(problem_), open_timeout_s, [this](const WorkerReply& reply) {
-    // Whatever it was, the job that follows opens the problem again and tells.
+    // The next job opens the problem again and reports the error, if there was one.
     if (!reply.failure && !reply.answer->contains("error")) prepared_generation_ = reply.generation;
     if (const auto job = std::exchange(after_prepare_, nullptr)) job();
   });
@@ -259,7 +259,7 @@ void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback c
     callback(std::move(answer));
   };
   const auto answered = [callback = std::move(callback)](BenchAnswer answer) {
-    // Nobody heard from the worker how far it came.
+    // The worker did not report its stage.
     if (answer.outcome != Outcome::ok && answer.stage.empty()) answer.stage = "run";
     callback(std::move(answer));
   };
@@ -277,7 +277,7 @@ void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, 
 /// its whole time again, so it takes a kernel that was found wrong.
 bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
   if (reply.failure && reply.failure->from_outside) return reply.failure->kind == WorkerFailureKind::crashed;
-  // A program of its own, in place of the worker.
+  // A separate program that the worker started.
   if (reply.answer && reply.answer->value("lack", "") == build::to_string(build::Lack::killed))
     return reply.answer->value("outcome", "") != to_string(Outcome::timed_out);
   if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
@@ -389,7 +389,7 @@ base::Environment temporaries_in(const std::filesystem::path& folder) {
 WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries) {
   const auto total =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
-  // At least what the vendors' compilers map; they touch far less.
+  // The minimum is the address space that the vendors' compilers map; they use far less of it.
   const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
   return {{target::worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
           temporaries_in(temporaries),

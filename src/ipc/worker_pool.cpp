@@ -41,8 +41,8 @@ struct WorkerPool::State : std::enable_shared_from_this<WorkerPool::State> {
   std::deque<Job> queue;
   Admission admits;
   std::string last_reason;
-  std::size_t failing = 0;  // jobs whose failure is posted
-  std::uint64_t epoch = 0;  // counts cancel_all(): what was posted before it is void
+  std::size_t failing = 0;  // jobs whose failure was posted
+  std::uint64_t epoch = 0;  // counts cancel_all() calls: earlier posts are ignored
 
   State(base::EventLoop& on, std::size_t size, const CommandFactory& factory, Admission may)
       : loop(on), slots(size), admits(std::move(may)) {
@@ -132,7 +132,7 @@ void WorkerPool::State::fail_queue() {
 void WorkerPool::State::cancel() noexcept {
   ++epoch;
   failing = 0;
-  // Dropped last: what a callback captured may come back here as it is destroyed.
+  // Dropped last: destroying a callback's captures may call this object.
   const std::deque<Job> dropped = std::exchange(queue, {});
   std::vector<std::optional<Job>> in_flight;
   for (Slot& slot : slots) {

@@ -1,4 +1,4 @@
-// The life of one worker process: start, greeting, request, answer; and every way in which that goes wrong.
+// The life of one worker process: start, greeting, request, answer, and the failures of each step.
 #include "ipc/worker_process.hpp"
 
 #include <algorithm>
@@ -95,7 +95,8 @@ void WorkerProcess::on_stdout(std::string_view bytes) {
   } catch (const Error& error) {
     fail({WorkerFailureKind::garbage, 0, SIGKILL, std::string(error.what()) + "; killed"});
   }
-  // Outside of the try: what the callback throws is no fault of the worker, and this object may be gone after it.
+  // Outside of the try: exceptions of the callback are not failures of the worker, and the callback may destroy this
+  // object.
   if (reply) deliver(std::move(*reply));
 }
 
@@ -114,7 +115,7 @@ std::optional<WorkerReply> WorkerProcess::take_answer() {
   process_.read_pending_stderr();
   WorkerReply reply{std::make_shared<nlohmann::json>(std::move(*message)), std::nullopt, take_stderr_tail(),
                     generation_};
-  // Whatever follows an answer would be taken for the next one.
+  // Bytes after an answer would be read as part of the next one.
   if (decoder_->pending_bytes() > 0) drop_process();
   return reply;
 }
@@ -166,7 +167,7 @@ void WorkerProcess::fail(WorkerFailure failure) {
   if (!busy()) return drop_process();
   ending_ = std::move(failure);
   process_.kill_group(SIGKILL);
-  // A process that sits in a driver call can outlive its kill; the run goes on without waiting for it.
+  // A process in a driver call can outlive its kill; the run continues without waiting for it.
   clock_.cancel();
   wait_ = loop_.call_after(milliseconds(death_timeout_s), [this] { on_exit(0, SIGKILL); });
 }

@@ -1,4 +1,4 @@
-// One worker process: a request in, an answer or the story of its death out.
+// One worker process: takes a request, returns an answer or a description of the worker's failure.
 #pragma once
 
 #include <cstdint>
@@ -23,40 +23,39 @@ struct WorkerCommand {
   std::vector<std::string> argv;
   base::Environment env;
   std::string cwd;
-  std::uint64_t memory_limit_bytes = 0;  ///< of its address space, as argv tells it; 0: none
+  std::uint64_t memory_limit_bytes = 0;  ///< limit of its address space, as in argv; 0: none
 };
 
 enum class WorkerFailureKind {
-  crashed,          ///< it ended, by a signal or by itself, without having answered
+  crashed,          ///< it ended, by a signal or by itself, without an answer
   timed_out,        ///< no answer in time; it was killed
   could_not_start,  ///< not found, or it ended (or stayed silent for a minute) before its greeting
-  garbage,          ///< what it wrote to its message stream is no message; it was killed
+  garbage,          ///< its output was not a message; it was killed
 };
 const char* to_string(WorkerFailureKind kind) noexcept;
 
 struct WorkerFailure {
   WorkerFailureKind kind = WorkerFailureKind::crashed;
-  int exit_code = 0;  ///< of the process, where it ended by itself
+  int exit_code = 0;  ///< of the process, if it ended by itself
   int signal = 0;
   std::string text;  ///< for people: "killed by signal 11 (segmentation fault)"
-  /// It was killed by a signal that xtune did not send (base::comes_from_others), or stopped for so long that it was
-  /// given up on: nothing that its job need have to do with.
+  /// It was killed by a signal that xtune did not send (base::comes_from_others), or was stopped for so long that it
+  /// was given up: its job is probably not the cause.
   bool from_outside = false;
 };
 
 struct WorkerReply {
   std::shared_ptr<nlohmann::json> answer;  ///< null exactly when there is a failure
   std::optional<WorkerFailure> failure;
-  std::string stderr_tail;       ///< the last 64 KiB that the worker wrote to stderr since the request
-  std::uint64_t generation = 0;  ///< which process it was; 0: none was started
-  double wall_s = 0;             ///< from when the worker was up and had the request; 0: it never was
+  std::string stderr_tail;       ///< the last 64 KiB of its standard error since the request
+  std::uint64_t generation = 0;  ///< number of the process; 0: none was started
+  double wall_s = 0;             ///< since the worker was running and had the request; 0: that was never the case
 };
 
-/// A child process in a process group of its own, started by the first request and again after it was lost. One request
-/// at a time. On a failure the whole group is killed (SIGKILL), and the reply comes once the process is gone, so that
-/// its device and memory are free; after 5 s it comes anyway. Times are counted as a Deadline counts; that of an answer
-/// begins again after a wait for a directory. Lives on the
-/// loop's thread.
+/// A child process in its own process group, started by the first request and again after it was lost. One request at a
+/// time. On a failure the whole group is killed (SIGKILL), and the reply comes once the process is gone, so that its
+/// device and memory are free; after 5 s it comes anyway. Time limits are counted like a Deadline; that of an answer
+/// starts again after a wait for a directory. Lives on the loop's thread.
 class WorkerProcess {
  public:
   using Callback = std::function<void(WorkerReply)>;
@@ -66,22 +65,22 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  /// Starts the process where there is none and sends; never blocks. The time starts when the worker is up and has the
-  /// request. `callback` is called exactly once, never from inside request(), unless interrupt() comes first; it may
-  /// call request(), interrupt() or destroy this object. Throws Error(invalid_argument) while busy, Error(io) for a
-  /// message above the limit.
+  /// Starts the process if there is none and sends; never blocks. The time starts when the worker is running and has
+  /// the request. `callback` is called exactly once, never from inside request(), unless interrupt() is called before;
+  /// it may call request(), interrupt() or destroy this object. Throws Error(invalid_argument) while busy, Error(io)
+  /// for a message above the limit.
   void request(const nlohmann::json& message, double timeout_s, Callback callback);
   /// As above, for a frame made by encode_message().
   void request_frame(std::string frame, double timeout_s, Callback callback);
-  /// `told` is called when the worker has waited so long for a directory that another process holds.
+  /// Calls `told` when the worker has waited `ms` milliseconds for a directory that another process holds.
   void on_long_wait(std::uint64_t ms, std::function<void(const std::string& directory)> told);
-  /// Kills the group now; the callback of a request in flight is dropped. The next request starts a fresh process.
+  /// Kills the group now; the callback of a request in flight is dropped. The next request starts a new process.
   void interrupt() noexcept;
 
   bool busy() const noexcept { return static_cast<bool>(callback_); }
   bool running() const noexcept { return process_.running() && !ending_; }
   int pid() const noexcept { return process_.pid(); }  ///< 0 while there is none
-  /// Counts processes started: when it changes between two requests, what the worker held in memory is lost.
+  /// Counts started processes: if it changes between two requests, the worker's data in memory is lost.
   std::uint64_t generation() const noexcept { return generation_; }
 
  private:
@@ -103,12 +102,12 @@ class WorkerProcess {
   base::Subprocess process_;
   std::unique_ptr<MessageDecoder> decoder_;
   base::Deadline clock_;         ///< of the greeting, or of the answer
-  base::EventLoop::Watch wait_;  ///< for what must not happen at once, or for the end of a killed process
+  base::EventLoop::Watch wait_;  ///< for deferred actions, or for the end of a killed process
   Callback callback_;
-  std::optional<WorkerFailure> ending_;  ///< the verdict, while the killed process is being waited for
+  std::optional<WorkerFailure> ending_;  ///< the failure, while waiting for the killed process
   std::string stderr_tail_;
   double timeout_s_ = 0;
-  std::optional<std::int64_t> sent_ms_;  ///< when the worker was up and had the request
+  std::optional<std::int64_t> sent_ms_;  ///< when the worker was running and had the request
   bool greeted_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t long_wait_ms_ = 0;

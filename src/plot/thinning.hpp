@@ -1,4 +1,4 @@
-// Fewer points that look like all of them.
+// Reduces the points of a plot without changing its appearance.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace xtune::plot {
 
-/// A mark of a plot. row: which row of the report's data it stands for; -1: none.
+/// A mark of a plot. row: its row in the report's data; -1: none.
 struct PlotPoint {
   double x = 0, y = 0;
   long row = -1;
@@ -19,8 +19,8 @@ struct PlotSpan {
   long row = -1;
 };
 
-/// Which points to draw, `limit` at most (4 at least), in the order of x: of each of many equal ranges of x the first,
-/// the last, the lowest and the highest. The extremes of all are always among them.
+/// Chooses up to `limit` points (at least 4) to draw, in the order of x: for each of many equal ranges of x the first,
+/// the last, the lowest and the highest. The overall extremes are always included.
 std::vector<PlotPoint> thinned(std::span<const PlotPoint> points, std::size_t limit);
 
 }  // namespace xtune::plot

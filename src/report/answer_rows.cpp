@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// measured: as measured_json has it.
+/// measured: in the form of measured_json.
 void add_measured(Json& row, const Json& measured) {
   row["config"] = measured.at("config");
   row["time_ms"] = measured.at("time_ms");

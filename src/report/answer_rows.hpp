@@ -10,7 +10,7 @@ namespace xtune::report {
 /// metrics. A spec that failed is a row with its error.
 std::vector<nlohmann::ordered_json> run_rows(const std::vector<nlohmann::ordered_json>& answers);
 
-/// One row for each problem: what answers, how it fits, and where it was measured.
+/// One row for each problem: the configuration that is used, how it fits, and where it was measured.
 std::vector<nlohmann::ordered_json> best_rows(const std::vector<nlohmann::ordered_json>& answers);
 
 }  // namespace xtune::report

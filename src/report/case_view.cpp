@@ -69,7 +69,7 @@ void CaseView::choose_drawn() {
   for (std::size_t i = 0; i < events.size(); ++i) {
     const auto at = static_cast<double>(i);
     const bool ok = events[i].record->outcome == Outcome::ok && std::isfinite(events[i].merit);
-    // Those without a time spread evenly: their height says nothing.
+    // Those without a time are spread evenly: their height has no meaning.
     (ok ? measured : others).push_back({at, ok ? events[i].merit : 0, static_cast<long>(i)});
   }
   const std::size_t for_others =

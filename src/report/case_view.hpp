@@ -1,4 +1,4 @@
-// A case of a report as its plots see it: the figure of merit, the order of the measurements, and the rows to draw.
+// The data of a report's case for plots: the figure of merit, the order of the measurements, and the rows to draw.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace xtune::report {
 
-/// What plots show of a configuration: its time, or the value of the spec's objective.
+/// The value of a configuration in plots: its time, or the value of the spec's objective.
 class Merit {
  public:
   Merit(const ReportCase& shown);
@@ -21,7 +21,7 @@ class Merit {
   bool is_time() const noexcept { return is_time_; }
   bool maximize() const noexcept { return maximize_; }
   bool better(double a, double b) const { return maximize_ ? a > b : a < b; }
-  /// In the axis' unit; NaN: none. Of a pruned record its smallest sample, a lower bound, where time is the merit.
+  /// In the axis' unit; NaN: none. For a pruned record its minimum sample, a lower bound, if time is the merit.
   double of(const record::Record& record) const;
   const std::string& axis() const noexcept { return axis_; }  ///< "time, us"
   const std::string& name() const noexcept { return name_; }  ///< "time"
@@ -35,34 +35,34 @@ class Merit {
   std::string axis_, name_;
 };
 
-/// One record in the order of time.
+/// One record, ordered by time.
 struct CaseEvent {
   const record::Record* record = nullptr;
   double seconds = 0;  ///< since the first began, without the pauses between runs
   double merit = 0;    ///< NaN: none
   bool of_finals = false;
-  long row = -1;  ///< in CaseView::drawn; -1: not drawn
+  long row = -1;  ///< index in CaseView::drawn; -1: not drawn
 };
 
-/// How much a case may draw and list.
+/// How much of a case may be drawn and listed.
 struct CaseLimits {
   std::size_t drawn = 2000, listed = 400;
 };
 
-/// Borrows the case.
+/// Does not own the case.
 struct CaseView {
   CaseView(const ReportCase& shown, int number, int heading_level, CaseLimits limits);
 
   const ReportCase& shown;
-  int number;   ///< of the case in the report, from 1
+  int number;   ///< number of the case in the report, from 1
   int heading;  ///< level of the headings of sections
   CaseLimits limits;
   Merit merit;
-  std::vector<CaseEvent> events;         ///< without those that follow the device's drift
-  std::vector<std::size_t> drawn;        ///< of events; which extremes are always among
+  std::vector<CaseEvent> events;         ///< without measurements of the device's drift
+  std::vector<std::size_t> drawn;        ///< indices into events, including the extremes
   std::vector<space::Parameter> varied;  ///< parameters with the values that occur; at least two each
-  search::Importance importance;         ///< its numbers are those of `varied`
-  /// The value of a varied parameter, by its place in `values`; nullopt: another one.
+  search::Importance importance;         ///< its parameter numbers are those of `varied`
+  /// The index of a varied parameter's value in `values`; nullopt: another value.
   std::optional<std::size_t> level(const record::Record& record, std::size_t parameter) const;
   std::size_t ok_events() const;
 

@@ -1,4 +1,4 @@
-// What failed in a run, by outcome, each with an example.
+// The failures of a run by outcome, each with an example.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,11 @@ struct FailureGroup {
   std::uint64_t count = 0;
   bool sanitizer = false;  ///< AddressSanitizer or UBSan reported at least one of them
   const record::Record* example =
-      nullptr;  ///< of the result: one with a report, else the first with a message; may be null
+      nullptr;  ///< from the result: one with a report, else the first with a message; may be null
 };
 
-/// What sanitizers reported comes first, then the most frequent; `rejected` comes last, for it is no fault of a kernel.
+/// Groups with sanitizer reports come first, then the most frequent; `rejected` comes last, because it is not an error
+/// of a kernel.
 std::vector<FailureGroup> failure_groups(const run::TuneResult& result);
 
 /// A line for each: "3 crashed, e.g. BLOCK=64: AddressSanitizer: heap-buffer-overflow ... conv.cu:62".

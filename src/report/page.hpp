@@ -1,4 +1,4 @@
-// The report as one HTML file that needs nothing else.
+// The report as one HTML file that needs no other files.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace xtune::report {
 
-/// A pure function of the data. The file loads nothing: its Content-Security-Policy allows its own style and script by
-/// their hashes, and nothing else. At most 1 MB for 5,000 records: plots draw about 2,000 marks of all cases together
-/// and keep the extremes; tables list the best.
+/// A pure function of the data. The file loads nothing: its Content-Security-Policy allows only its own style and
+/// script, by their hashes. Up to 1 MB for 5,000 records: plots draw about 2,000 marks of all cases together and keep
+/// the extremes; tables list the best.
 std::string report_page(const ReportData& data);
 
 /// The page's style and script.

@@ -43,7 +43,7 @@ std::string finals_sentence(const CaseView& view, const record::Record& best) {
                      finals.decided() ? "" : ", no clear winner");
 }
 
-/// Of any record of the answer: those of finals do not compare again.
+/// From any record of the answer that has one: those of finals do not compare again.
 std::string validation_text(const CaseView& view) {
   const record::Record& best = *view.shown.best->record;
   for (const record::Record& record : *view.shown.records)

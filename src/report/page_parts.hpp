@@ -1,4 +1,4 @@
-// The pieces that the sections of a report's page are made of.
+// Parts of the sections of a report's page.
 #pragma once
 
 #include <string>
@@ -23,14 +23,14 @@ struct PageTable {
   std::vector<std::vector<std::string>> rows;
   std::vector<bool> right;         ///< by column; missing: left
   std::vector<bool> wraps;         ///< by column: long texts that may take several lines
-  std::vector<std::string> links;  ///< by row: the id that its first cell leads to; missing or empty: none
+  std::vector<std::string> links;  ///< by row: the id that its first cell links to; missing or empty: none
   bool sortable = false;
 };
 std::string table(const PageTable& content);
-/// A list of facts: names and texts, both escaped; those with an empty text are left out.
+/// A list of facts: names and texts, both escaped; those with an empty text are omitted.
 std::string facts(const std::vector<std::pair<std::string, std::string>>& pairs);
 
-/// Points of the view's drawn events. Those without finite values are left out.
+/// Points of the view's drawn events. Those without finite values are omitted.
 template <class X, class Y, class Take>
 std::vector<plot::PlotPoint> drawn_points(const CaseView& view, const X& x, const Y& y, const Take& take) {
   std::vector<plot::PlotPoint> points;
@@ -43,7 +43,7 @@ std::vector<plot::PlotPoint> drawn_points(const CaseView& view, const X& x, cons
 
 /// "1 configuration", "2 configurations".
 std::string counted_text(std::size_t count, const char* noun);
-/// Of a sorted list.
+/// The quantile of a sorted list.
 double quantile_of(const std::vector<double>& sorted, double part);
 
 }  // namespace xtune::report

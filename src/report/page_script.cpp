@@ -1,4 +1,4 @@
-// The script of a report's page: sorting, filtering, and what a mark under the pointer stands for.
+// The script of a report's page: sorting, filtering, and the description of the mark under the pointer.
 #include "report/page.hpp"
 
 namespace xtune::report {

@@ -1,4 +1,4 @@
-// What a report shows: records of one problem on one kind of device, their specs, and what answers.
+// The data of a report: records of one problem on one kind of device, their specs, and the answer.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ namespace xtune::report {
 /// Records of one problem on one kind of device. A copy shares the records.
 struct ReportCase {
   std::shared_ptr<const spec::Spec> spec;
-  Bindings problem;  ///< that the records are of
+  Bindings problem;  ///< the problem of the records
   device::DeviceInfo device;
   std::shared_ptr<const std::vector<record::Record>> records;  ///< by the time at which they ended
   std::vector<const record::Record*> ranked;                   ///< best first
   std::optional<record::Best> best;
-  Bindings asked;                              ///< the problem that was asked for
-  record::Match match = record::Match::exact;  ///< how the records fit what was asked for
-  std::vector<std::string> notes;              ///< about the answer, a sentence each
+  Bindings asked;                              ///< the requested problem
+  record::Match match = record::Match::exact;  ///< how well the records fit the request
+  std::vector<std::string> notes;              ///< about the answer, one sentence each
   std::uint64_t space_size = 0;                ///< valid configurations; 0: unknown
 };
 
 struct ReportData {
   std::vector<ReportCase> cases;
-  std::vector<std::string> run_command;  ///< that measures again; empty: unknown
+  std::vector<std::string> run_command;  ///< for measuring again; empty: unknown
   std::vector<std::string> command;      ///< that wrote the report
   std::string version;                   ///< of xtune
   std::int64_t written_unix_ms = 0;
@@ -40,14 +40,14 @@ struct ReportData {
 /// Sorts the records, and ranks them by the spec's objective.
 ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings problem, device::DeviceInfo device,
                             std::vector<record::Record> records);
-/// Makes the record with this key the answer, as a lookup chose it: what ranks before it does not answer any more, and
-/// is drawn but not ranked. Empty: none answers.
+/// Makes the record with this key the answer, as chosen by a lookup: records that rank before it are no longer answers,
+/// and are drawn but not ranked. Empty: there is no answer.
 void answer_with(ReportCase& one, const std::string& key);
-/// What a run measured or found in the store.
+/// From records that a run measured or found in the store.
 ReportCase report_case_of(std::shared_ptr<const spec::Spec> spec, const run::TuneResult& result);
 
 /// A spec for records whose spec is unknown: their parameters with the values that occur, by name. records: not empty;
-/// the newest one says which parameters there are.
+/// the newest one determines the parameters.
 spec::Spec spec_of_records(const std::string& kernel, const std::vector<record::Record>& records);
 
 }  // namespace xtune::report

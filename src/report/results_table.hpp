@@ -10,34 +10,34 @@
 
 namespace xtune::report {
 
-/// How records compare with the best of a run: by the rounds of the finals that both ran, else by what the search
-/// measured of both.
+/// Compares records with the best of a run: by the rounds of the finals that both ran, else by the measurements of the
+/// search.
 class Comparison {
  public:
-  /// result and best outlive it.
+  /// result and best must outlive it.
   Comparison(const run::TuneResult& result, const record::Best& best, const record::Criterion& criterion);
-  /// Time as a multiple of the best's; nullopt: nothing compares them.
+  /// Time as a multiple of the best's; nullopt: they cannot be compared.
   std::optional<double> ratio(const record::Record& record) const;
   /// "1.000", "1.002 tie", "-".
   std::string text(const record::Record& record) const;
-  /// Whether both met in the same finals.
+  /// Whether both took part in the same finals.
   bool met(const record::Record& record) const;
 
  private:
   const record::Best& best_;
   const record::Criterion& criterion_;
-  const record::Record* searched_;  ///< what the search measured of the best; null: nothing
+  const record::Record* searched_;  ///< the search's measurement of the best; null: none
 };
 
 /// The first `rows` of the ranked records, those of the finals in the order of their ratios, in `width` columns. more:
-/// passed, but are not listed.
+/// number of others that passed.
 std::string results_table(const spec::Spec& spec, std::vector<const record::Record*> order, std::size_t rows,
                           const std::optional<Comparison>& comparison, std::size_t more, std::size_t width);
 
-/// "95 % interval", of the median, whatever statistic ranks.
+/// "95 % interval", of the median, for any ranking statistic.
 std::string interval_name(const spec::Spec& spec);
 
-/// A metric as people write it: a rate below 1 or from 10,000 on gets another prefix, by the largest of its values:
+/// A metric in the usual form: a rate below 1 or from 10,000 on gets another prefix, by the maximum of its values:
 /// TFLOPS 0.0026 becomes GFLOPS 2.6.
 struct ShownMetric {
   std::string name;

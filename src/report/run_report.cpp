@@ -67,7 +67,7 @@ std::string finals_text(const spec::Spec& spec, const record::FinalsResult& fina
   return text + "\n";
 }
 
-/// Why the table's times are not those of the progress line.
+/// Explains why the table's times differ from those of the progress line.
 std::string finals_note(const spec::Spec& spec, const run::TuneResult& result, const record::FinalsResult& finals,
                         const record::Criterion& criterion) {
   const auto found = record::best_of(result.records, criterion);
@@ -78,7 +78,7 @@ std::string finals_note(const spec::Spec& spec, const run::TuneResult& result, c
                      finals.order().size());
 }
 
-/// Rows of configurations that this run did not try: the store has them of earlier runs.
+/// Number of configurations that this run did not try: the store has them from earlier runs.
 std::size_t of_earlier_runs(const run::TuneResult& result, const std::vector<const record::Record*>& order) {
   std::set<Bindings> own;
   for (const record::Record& record : result.records) own.insert(record.config);
@@ -176,7 +176,7 @@ std::string caveats_text(const spec::Spec& spec, const record::Record& best) {
   return text;
 }
 
-/// The winner stands out, failures are red, and what it cost steps back.
+/// The winner is emphasised, failures are red, and costs are dimmed.
 std::string with_styles(const std::string& text) {
   std::string marked;
   std::istringstream lines(text);

@@ -1,4 +1,4 @@
-// What a run tells the user at its end: the table and the winner, as text or as JSON.
+// The output at the end of a run: the table and the winner, as text or as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,11 +11,11 @@
 
 namespace xtune::report {
 
-/// Where a text is shown.
+/// The layout for the place where a text is shown.
 struct TextLayout {
   std::size_t width = 80;     ///< of tables, as far as possible
   bool marks_styles = false;  ///< with the marks of base/style.hpp
-  bool wraps_lines = false;   ///< lines other than those of tables are wrapped, too: on a terminal
+  bool wraps_lines = false;   ///< also wrap lines outside of tables: on a terminal
 };
 
 /// The `rows` best configurations with their intervals and metrics, then outcomes with an example of each failure,
@@ -24,22 +24,23 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
                      const TextLayout& layout = {});
 
 /// {"kernel", "device", "problem", "best", "top", "finals", "counts", "failures", "trace", "seconds", "from_store"};
-/// best is null when nothing passed, finals where none were held; top lists the `rows` best, trace all that was tried.
+/// best is null if nothing passed, finals if none were held; top lists the `rows` best, trace everything that was
+/// tried.
 nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
 
-/// The configuration chosen for all cases, and what it costs in each, by [objective] across.
+/// The configuration chosen for all cases, and its cost in each, by [objective] across.
 std::string across_text(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice);
-/// {"rule", "config", "score", "ratio", "time_ms"} as it concerns one case; config is null where none passed in all.
+/// {"rule", "config", "score", "ratio", "time_ms"} for one case; config is null if none passed in all cases.
 nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice,
                                    std::size_t index);
 
 /// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
 std::string config_text(const spec::Spec& spec, const Bindings& config);
-/// "TFLOPS 42.1, GBps 300" of a measured record.
+/// "TFLOPS 42.1, GBps 300" for a measured record.
 std::string metrics_text(const spec::Spec& spec, const record::Record& record);
-/// "objective: least energy_j 0.5, most TFLOPS 42" of a measured record, where the spec has goals.
+/// "objective: least energy_j 0.5, most TFLOPS 42" for a measured record, if the spec has goals.
 std::string objective_text(const spec::Spec& spec, const record::Record& record);
-/// {"config", "time_ms", "metrics", "interval_ms", ...} of a measured record.
+/// {"config", "time_ms", "metrics", "interval_ms", ...} for a measured record.
 nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Record& record);
 nlohmann::ordered_json bindings_json(const Bindings& bindings);
 

@@ -1,4 +1,4 @@
-// What a run tried, in the order of time.
+// The configurations that a run tried, ordered by time.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,12 +11,12 @@
 
 namespace xtune::report {
 
-/// Seconds since the first beginning, pauses between runs left out.
+/// Seconds since the first start, without pauses between runs.
 class ActiveTime {
  public:
-  /// Of runs: when each began and ended (unix time, ms).
+  /// The start and end of each run (unix time, ms).
   explicit ActiveTime(std::vector<std::pair<double, double>> intervals_ms);
-  /// Of the runs that wrote these records: each from the begin of its first one to the end of its last one.
+  /// The runs that wrote these records: each from the start of its first record to the end of its last one.
   static ActiveTime of(const std::vector<const record::Record*>& records);
   double seconds_until(double unix_time_ms) const;
 
@@ -24,9 +24,9 @@ class ActiveTime {
   std::vector<std::pair<double, double>> merged_;
 };
 
-/// [{"config", "outcome", "time_ms", "seconds", "message", "finals"}] of every configuration that was tried and of the
-/// finals: time_ms is null without a measurement and the smallest sample of a pruned one; message and finals are left
-/// out where there are none.
+/// [{"config", "outcome", "time_ms", "seconds", "message", "finals"}] for every configuration that was tried and for
+/// the finals: time_ms is null without a measurement and the minimum sample for a pruned one; message and finals are
+/// omitted if there are none.
 nlohmann::ordered_json trace_json(const spec::Spec& spec, const run::TuneResult& result);
 
 }  // namespace xtune::report

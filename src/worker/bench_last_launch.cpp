@@ -1,5 +1,5 @@
-// The launch after all that were measured, judged as the first one was: a kernel may be right once and then never
-// again, and what was measured are the other launches.
+// The launch after all measured ones, checked like the first one: a kernel may be right only in its first launch, but
+// the measured launches are the others.
 #include <algorithm>
 
 #include "ipc/expected_files.hpp"
@@ -70,12 +70,12 @@ bool BenchSession::judge_guards(ipc::BenchAnswer& answer) {
   return true;
 }
 
-/// Guards and inputs first: what one of them overwrote makes the others' outputs wrong, and nobody knows which one it
-/// was. Then each of them by itself.
+/// Checks guards and inputs first: a kernel that overwrites them makes the others' outputs wrong, and it is unknown
+/// which one did. Then checks each kernel's outputs.
 void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, ipc::RoundsAnswer& answer) {
   ipc::BenchAnswer verdict;
   if (!judge_guards(verdict) || !judge_inputs(verdict)) {
-    // Of what is overwritten all of them may have read: the times of none count.
+    // All of them may have read overwritten data, so none of the times count.
     for (std::vector<double>& samples : answer.samples_ms) samples.clear();
     for (ipc::Reported& reported : answer.reported) reported.clear();
     if (contenders.size() == 1) answer.failed = 0;

@@ -1,4 +1,4 @@
-// The expected outputs of a problem: computed once, then kept in the run's scratch folder across worker deaths.
+// The expected outputs of a problem: computed once, then kept in the run's scratch directory when a worker is replaced.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 namespace xtune::worker {
 namespace {
 
-// The driver ends the worker at 20 times timeout_s; the command is to end before that, so that what it wrote is told.
+// The driver ends the worker at 20 times timeout_s; the command must end before that, so that its output can be
+// reported.
 constexpr double command_timeout_share = 19;
 
 std::string_view as_text(std::span<const std::byte> bytes) {
@@ -82,7 +83,7 @@ void BenchSession::prepare_device_check() {
   } catch (const ipc::MissingArtifact&) {
     throw;  // the driver makes it again
   } catch (const Error&) {
-  } catch (const build::CandidateFailure&) {  // where the device is lost, whatever comes next will tell
+  } catch (const build::CandidateFailure&) {  // if the device is lost, the next call reports it
   }
 }
 

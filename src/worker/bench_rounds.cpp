@@ -1,4 +1,4 @@
-// Several configurations in turns: the finals, and the incumbent once more.
+// Several configurations in turns: the finals, and repeated measurements of the incumbent.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -10,7 +10,7 @@
 namespace xtune::worker {
 namespace {
 
-/// As bytes: a folder's name need not be UTF-8, which text of JSON must be.
+/// As bytes: a directory's name need not be UTF-8, as text in JSON must be.
 std::string name_of(const ipc::BenchJob& job) {
   const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(ipc::to_json(job));
   return {bytes.begin(), bytes.end()};

@@ -12,10 +12,11 @@
 namespace xtune::worker {
 namespace {
 
-// Rotation keeps at most this share of the device's memory for argument sets.
+// Maximum share of the device's memory that rotation uses for argument sets.
 constexpr double rotation_share = 0.4;
 constexpr std::size_t max_sets = 64;
-// Other processes come and go on a CPU, and stay for many launches: that the last thousand were even says little.
+// Other processes come and go on a CPU, and run during many launches: an even series of a thousand launches shows
+// little.
 constexpr double shared_roughness = 1;
 
 std::size_t flush_size(const device::DeviceInfo& device) {
@@ -137,7 +138,7 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
     answer.stage = "run";
     bench_loaded(*program, *scratch, job, answer);
-    // After the last launch, so that what is found intact need not be written again for the next configuration.
+    // After the last launch, so that intact inputs need not be written again for the next configuration.
     if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned)
       judge_inputs(answer) && constants_.check(*program, answer);
   } catch (const build::CandidateFailure& failure) {

@@ -26,39 +26,40 @@
 
 namespace xtune::worker {
 
-/// Single-threaded. Every buffer lies between guard zones, except under a sanitizer; inputs and reference are kept
-/// read-only on the host. Inputs on the device are compared with them after every configuration, and written anew where
-/// they changed or were not compared, so that one that scribbles harms none but itself.
+/// Single-threaded. Every buffer is between guard zones, except under a sanitizer; inputs and reference are kept
+/// read-only on the host. Inputs on the device are compared with them after every configuration, and rewritten if they
+/// changed or were not compared, so that a kernel that overwrites them harms only itself.
 class BenchSession {
  public:
-  /// Fills inputs. Throws Error; where memory is short, before it has taken any. available_bytes: what this process may
-  /// still take, asked once.
+  /// Fills inputs. Throws Error; if there is not enough memory, before allocating any. available_bytes: returns the
+  /// bytes that this process may still use; called once.
   BenchSession(
       measure::Device& device, ipc::OpenJob job, base::Clock& clock,
       const std::function<std::uint64_t()>& available_bytes = [] { return base::available_memory_bytes(); });
 
-  /// What the session holds of this machine's memory, at most.
+  /// Maximum memory of this machine that the session uses.
   std::uint64_t host_bytes() const noexcept;
 
-  /// Computes the reference, or reads it from job.scratch where an earlier worker left it; nothing the second time.
-  /// Throws Error that opens with the reference's place in the spec: invalid_spec where it is wrong, or where nothing
-  /// can be compared with its outputs because it wrote none of them or only NaN.
+  /// Computes the reference, or reads it from job.scratch if an earlier worker left it there; later calls do nothing.
+  /// Throws Error that opens with the reference's place in the spec: invalid_spec if it is wrong, or if its outputs
+  /// cannot be compared with because it wrote none of them or only NaN.
   void prepare_reference();
 
-  /// What prepare_reference() found strange in the reference, where this session computed it.
+  /// Warnings of prepare_reference() about the reference, if this session computed it.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
-  /// Loads, validates, measures, and validates once more what was measured in full; prepares the reference where that
-  /// was not done. A failure of the configuration is in the answer; Error is thrown for xtune's own failures.
+  /// Loads, validates and measures a configuration, and validates it once more if it was measured in full; prepares the
+  /// reference if necessary. A failure of the configuration is in the answer; Error is thrown for failures of xtune
+  /// itself.
   ipc::BenchAnswer bench(const ipc::BenchJob& job);
 
-  /// Loads all of them and launches each once untimed, but for those that the rounds before this had too; then the
-  /// rounds, and a launch of each whose outputs are compared. The first that fails ends it. Where a guard zone or an
-  /// input was overwritten, nobody knows by which of several: `failed` is unset then.
+  /// Loads all of them and launches each once untimed, except those that were also in the previous rounds; then runs
+  /// the rounds, and a launch of each whose outputs are compared. The first failure ends it. If a guard zone or an
+  /// input was overwritten by one of several kernels, it is unknown which one did: `failed` is then unset.
   ipc::RoundsAnswer measure_rounds(const ipc::RoundsJob& job);
 
  private:
-  std::size_t choose_sets(std::uint64_t available_bytes);  ///< and what is flushed
+  std::size_t choose_sets(std::uint64_t available_bytes);  ///< and sets flush_bytes_
   void allocate(std::size_t sets);
   void make_reference();
   void make_kernel_reference();
@@ -73,9 +74,9 @@ class BenchSession {
   // In reference_check.cpp.
   bool inputs_are_finite() const;
   void require_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) const;
-  /// Launches the reference kernel once more, on zeroed outputs, where it left NaN or poison behind.
+  /// Launches the reference kernel once more, on zeroed outputs, if it left NaN or poison.
   void judge_reference_launch(const std::function<void()>& launch);
-  void judge_given_outputs();  ///< expected contents that are no kernel's
+  void judge_given_outputs();  ///< for expected contents that no kernel computed
 
   validate::BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);
@@ -84,9 +85,9 @@ class BenchSession {
                                                      const std::vector<measure::ScalarArgument>& scalars) const;
   std::unique_ptr<ScratchBuffers> make_scratch(const std::vector<validate::ArgumentLayout>& layouts);
   void prepare_device_check();
-  void reset_sets();  ///< before programs run; spares inputs that were found intact
+  void reset_sets();  ///< before programs run; skips inputs that are known to be intact
   bool judge_outputs(BufferSet& set, ipc::BenchAnswer& answer);
-  bool judge_inputs(ipc::BenchAnswer& answer);  ///< of all sets; notes which sets' inputs are intact
+  bool judge_inputs(ipc::BenchAnswer& answer);  ///< of all sets; records which sets' inputs are intact
   Sampler sampler(measure::Program& program, ScratchBuffers& scratch,
                   const std::vector<measure::ScalarArgument>& scalars);
   void bench_loaded(measure::Program& program, ScratchBuffers& scratch, const ipc::BenchJob& job,
@@ -98,13 +99,13 @@ class BenchSession {
     std::unique_ptr<ScratchBuffers> scratch;
     Sampler sampler;
   };
-  using Contenders = std::multimap<std::string, Contender>;  ///< by their jobs
+  using Contenders = std::multimap<std::string, Contender>;  ///< by job
   // In bench_rounds.cpp.
   Contender* contender(const ipc::BenchJob& job, Contenders& kept);
   void run_rounds(const ipc::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
                   ipc::RoundsAnswer& answer);
 
-  // In bench_last_launch.cpp: what was measured is right, too.
+  // In bench_last_launch.cpp: checks that measured results are right, too.
   void poison_outputs(BufferSet& set, validate::Poison poison);
   bool judge_launch_of_all_sets(Sampler& sampler, ScratchBuffers& scratch, int launches, validate::Poison poison,
                                 ipc::BenchAnswer& answer);
@@ -114,8 +115,9 @@ class BenchSession {
   void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, ipc::RoundsAnswer& answer);
 
   // In bench_watch.cpp.
-  void settle();  ///< waits for a device that others use or that runs hot, as long as [measure] allows
-  void watch(measure::Telemetry& telemetry, std::vector<std::string>& taints);  ///< the device's state after a series
+  void settle();  ///< waits while others use the device or it is too hot, up to the limit in [measure]
+  void watch(measure::Telemetry& telemetry, std::vector<std::string>& taints);  ///< adds the device's state after a
+                                                                                ///< series
   void measure_energy(Sampler& sampler, ipc::BenchAnswer& answer);              ///< of one launch
   measure::DeviceState look();
 
@@ -143,7 +145,7 @@ class BenchSession {
     bool fresh_inputs = false;  ///< by a seed other than that of the run
   } prepared_;
   std::vector<std::string> warnings_;
-  std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared
+  std::vector<bool> inputs_intact_;            ///< for each set, since the last comparison
   std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host
   Contenders contenders_;                      ///< of the last rounds
 };

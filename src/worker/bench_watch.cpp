@@ -16,8 +16,8 @@ void BenchSession::settle() {
                 });
 }
 
-// NVML takes 3 to 12 ms to answer: configurations in quick succession share a look, so that a fiftieth of the time goes
-// into looking.
+// NVML takes 3 to 12 ms to answer: configurations in quick succession share a reading, so that readings take about a
+// fiftieth of the time.
 measure::DeviceState BenchSession::look() {
   constexpr std::int64_t fresh_ns = 100'000'000;
   const std::int64_t now_ns = clock_.now_ns();
@@ -36,7 +36,7 @@ void BenchSession::watch(measure::Telemetry& telemetry, std::vector<std::string>
   telemetry.power_w = state.power_w.value_or(0);
 }
 
-// The device's counter moves some ten times a second, so one launch or a series of them says nothing.
+// The device's counter is updated about ten times a second, so a single launch or a short series of them is not enough.
 void BenchSession::measure_energy(Sampler& sampler, ipc::BenchAnswer& answer) {
   const measure::DeviceState before = device_.state();
   if (!before.energy_j) return;

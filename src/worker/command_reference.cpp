@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t shown_stderr = 4000;
 
-/// Removed with its contents, whatever happens.
+/// A directory that is always removed with its contents.
 struct ExchangeFolder {
   fs::path path;
   explicit ExchangeFolder(fs::path path_) : path(std::move(path_)) {

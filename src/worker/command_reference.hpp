@@ -11,9 +11,9 @@ namespace xtune::worker {
 
 /// A call of the user's program. It finds each input as NAME.npy in the directory that XTUNE_INPUTS names.
 struct CommandCall {
-  std::vector<std::string> argv;          ///< no shell; argv[0] is looked up in PATH when it has no slash
-  std::filesystem::path working_folder;   ///< the spec's
-  std::filesystem::path exchange_folder;  ///< made, and removed at the end
+  std::vector<std::string> argv;          ///< no shell; argv[0] is looked up in PATH if it has no slash
+  std::filesystem::path working_folder;   ///< the spec's directory
+  std::filesystem::path exchange_folder;  ///< created, and removed at the end
   double timeout_s = 0;
   std::vector<validate::ArrayView> inputs{};
 };
@@ -24,9 +24,9 @@ struct CommandReference : CommandCall {
   std::vector<const validate::ArgumentLayout*> outputs{};
 };
 
-/// The bytes of each output, in order; empty for one that the program did not write. Throws Error(invalid_spec) when
-/// it cannot be started, fails, takes too long, writes no output or one of another shape or dtype: with the end of its
-/// standard error.
+/// The bytes of each output, in order; empty for an output that the program did not write. Throws Error(invalid_spec)
+/// with the end of its standard error if it cannot be started, fails, takes too long, writes no output or one of
+/// another shape or dtype.
 std::vector<std::vector<std::byte>> run_command_reference(const CommandReference& call);
 
 /// Hands these outputs to a program as NAME.npy in the folder that XTUNE_OUTPUTS names; it ends with 0 where they are

@@ -1,4 +1,4 @@
-// Lists of work for the check kernel, and what is made of their results.
+// Makes lists of work for the check kernel, and uses their results.
 #include "worker/device_check.hpp"
 
 #include <algorithm>
@@ -71,7 +71,8 @@ DeviceCheck::DeviceCheck(measure::Device& device, const build::Artifact& kernel,
 }
 
 void DeviceCheck::launch(const std::vector<validate::CheckItem>& items) {
-  // Written whole each time: what a kernel running wild has put there is never followed. Items of no bytes do nothing.
+  // Rewritten completely each time: contents that a faulty kernel has put there are never used. Items of no bytes do
+  // nothing.
   std::vector<std::byte> table(table_->size());
   std::memcpy(table.data(), items.data(), items.size() * sizeof(validate::CheckItem));
   table_->write(0, table);

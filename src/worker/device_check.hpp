@@ -1,4 +1,4 @@
-// The checks of output_check where the arguments lie, on the device, for the case that all is well.
+// The checks of output_check on the device, for the case that everything is right.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace xtune::worker {
 
-/// Holds copies, on the device, of what is expected of outputs and of what in-place arguments begin with. A kernel that
-/// runs wild may write there too, so the copies are added up before they are believed, and written anew from the host's
-/// where they have changed. Borrows device and arguments, whose expected contents must be there. Methods throw what
-/// Program::run throws.
+/// Keeps copies, on the device, of expected outputs and of the initial contents of in-place arguments. A faulty kernel
+/// may overwrite these too, so their checksums are compared before use, and copies that changed are rewritten from the
+/// host. Does not own device and arguments, whose expected contents must be set. Methods throw the errors of
+/// Program::run.
 class DeviceCheck {
  public:
-  /// kernel: check_request's, with its image. Throws as Device::load and Device::allocate do.
+  /// kernel: the result of check_request, with its image. Throws as Device::load and Device::allocate do.
   DeviceCheck(measure::Device& device, const build::Artifact& kernel, const std::vector<TestArgument>& arguments);
 
-  /// As reset(), poison_outputs() and restore_in_place() of output_check.
+  /// Like reset(), poison_outputs() and restore_in_place() of output_check.
   void reset(BufferSet& set, bool rewrite_inputs);
   void poison_outputs(BufferSet& set, validate::Poison poison);
   void restore_in_place(BufferSet& set);
 
-  /// True: check_outputs would say so, and the answer's validation is filled in as it would be. False: it might not;
-  /// ask it.
+  /// True: check_outputs would return true; fills in the answer's validation in the same way. False: it may not; call
+  /// check_outputs.
   bool outputs_agree(BufferSet& set, ipc::BenchAnswer& answer);
-  /// True: every argument of role in holds its pristine bits. False: ask check_inputs.
+  /// True: every argument of role in has its pristine bits. False: call check_inputs.
   bool inputs_intact(BufferSet& set);
 
  private:
@@ -41,7 +41,7 @@ class DeviceCheck {
   std::vector<validate::CheckItem> items_to_poison(BufferSet& set, validate::Poison poison) const;
 
   const std::vector<TestArgument>& arguments_;
-  std::vector<Copies> copies_;  ///< one an argument
+  std::vector<Copies> copies_;  ///< one for each argument
   std::uint64_t guard_sum_ = 0;
   std::size_t max_items_ = 0;
   std::unique_ptr<measure::Buffer> table_;  ///< items, then results

@@ -5,9 +5,9 @@
 
 namespace xtune::worker {
 
-// Every float type of two bytes and more, and f8e5m2, reads it as NaN wherever it begins at an even address, so that
-// what a kernel computes from beyond its arguments shows, also where it is multiplied by 0. And it is no single byte,
-// as overruns by memset would write.
+// Every float type of at least two bytes, and f8e5m2, reads it as NaN at any even address, so that results computed
+// from memory beyond the arguments show, even if they are multiplied by 0. It is not one repeated byte, which memset
+// overruns would write.
 std::vector<std::byte> GuardedBuffer::zone_contents(std::size_t bytes) {
   std::vector<std::byte> zone(bytes, std::byte{0xFE});
   for (std::size_t i = 1; i < bytes; i += 2) zone[i] = std::byte{0xFF};

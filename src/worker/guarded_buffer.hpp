@@ -1,4 +1,4 @@
-// A buffer between two guard zones, which tell whether a kernel wrote beyond either end.
+// A buffer between two guard zones, which show whether a kernel wrote beyond either end.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace xtune::worker {
 
 /// Offsets, size and address are those of the bytes between the zones. A zone's size is a multiple of the alignment
-/// that Device::allocate promises, or 0: then there is none, and nothing is ever found damaged.
+/// that Device::allocate guarantees, or 0: then there is none, and damage is never found.
 class GuardedBuffer final : public measure::Buffer {
  public:
   GuardedBuffer(measure::Device& device, std::size_t bytes, std::size_t zone_bytes);
@@ -22,14 +22,14 @@ class GuardedBuffer final : public measure::Buffer {
   void fill(std::size_t offset, std::size_t size, std::byte value) override;
 
   void renew_guards();
-  /// "before the start of" or "past the end of" when that zone was overwritten, else nullptr.
+  /// "before the start of" or "past the end of" if that zone was overwritten, else nullptr.
   const char* damage();
 
-  /// Where the zones lie on the device, before and after; each of zone_bytes() bytes, which repeat zone_word.
+  /// The zones' addresses on the device, before and after; each has zone_bytes() bytes, which repeat zone_word.
   std::array<std::uint64_t, 2> zones() const noexcept;
   std::size_t zone_bytes() const noexcept { return guard_; }
   static constexpr std::uint64_t zone_word = 0xFFFEFFFEFFFEFFFE;  ///< FE FF FE FF ... in memory
-  /// So many bytes of it.
+  /// `bytes` bytes of repeated zone_word.
   static std::vector<std::byte> zone_contents(std::size_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// Adds up what a bench session allocates.
+// Adds up the allocations of a bench session.
 #include "worker/memory_needs.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Looks after the memory of a process while code that nobody knows runs in it.
+// Watches the memory of a process while unknown code runs in it.
 #pragma once
 
 #include <condition_variable>
@@ -10,19 +10,19 @@
 
 namespace xtune::worker {
 
-/// A limit of the address space does not do this: drivers and sanitizers map far more than they use.
+/// A limit of the address space cannot replace this: drivers and sanitizers map far more than they use.
 class MemoryWatch {
  public:
-  /// exceeded: called on the watch's own thread, once, with the bytes that were held; it ends the process. held: the
-  /// bytes that this process holds now.
+  /// exceeded: called once, on the watch's own thread, with the bytes in use; it must end the process. held: returns
+  /// the bytes that this process uses now.
   MemoryWatch(std::function<std::uint64_t()> held, std::function<void(std::uint64_t bytes)> exceeded);
   ~MemoryWatch();
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
-  /// From now on until end() the process may hold as much.
+  /// Limits the memory of the process until end().
   void begin(std::uint64_t limit_bytes);
-  /// Does not return where `exceeded` has been called.
+  /// Does not return if `exceeded` has been called.
   void end();
 
  private:
@@ -31,7 +31,7 @@ class MemoryWatch {
   const std::function<void(std::uint64_t)> exceeded_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<std::uint64_t> limit_bytes_;  ///< set: between begin() and end()
+  std::optional<std::uint64_t> limit_bytes_;  ///< set between begin() and end()
   bool over_ = false;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// The order of the checks is that of their weight: a kernel that writes where it must not has no right results.
+// The most serious errors are checked first: a kernel that writes out of bounds has no right results.
 #include "worker/output_check.hpp"
 
 #include <fmt/core.h>
@@ -71,7 +71,7 @@ namespace {
 // Devices are read in pieces, so that the check of a large input needs no second copy of it.
 constexpr std::size_t piece_bytes = std::size_t{16} << 20;
 
-/// Where two runs, or a buffer and what it should hold, have different bits.
+/// The place where two runs, or a buffer and its expected contents, have different bits.
 struct Difference {
   std::uint64_t index;  ///< of the first element
   std::string before, now;

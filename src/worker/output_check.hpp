@@ -1,4 +1,4 @@
-// What a configuration's launch is judged by: buffers prepared for it, and what it left in them.
+// Checks of a configuration's launch: prepares buffers for it, and compares its results.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ namespace xtune::worker {
 struct TestArgument {
   validate::ArgumentLayout layout;
   SealedMemory pristine;            ///< inputs; empty for outputs
-  SealedMemory expected;            ///< outputs, when there is a reference
-  validate::Tolerance tolerance{};  ///< of what is expected
-  /// The expected outputs hold the usual poison where the reference wrote nothing, so that no other can be used.
+  SealedMemory expected;            ///< outputs, if there is a reference
+  validate::Tolerance tolerance{};  ///< of the expected contents
+  /// The expected outputs have the usual poison where the reference wrote nothing, so no other poison can be used.
   bool partly_unwritten = false;
 };
 
@@ -33,20 +33,20 @@ void at_place(const std::string& at, const std::function<void()>& make);
 /// The buffers of one argument set, in the order of the TestArguments; rotation has several sets.
 using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
 
-/// Poisoned outputs, fresh guards, and pristine contents for the rest: of arguments with role in only where
-/// rewrite_inputs says so.
+/// Writes poison to outputs, new guards, and pristine contents to the rest; to arguments of role in only if
+/// rewrite_inputs is true.
 void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs = true);
-/// Poisoned outputs, and in-place arguments as they begin. Guards and inputs stay as they are.
+/// Writes poison to outputs, and initial contents to in-place arguments. Guards and inputs are not changed.
 void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set,
                     validate::Poison poison = validate::Poison::usual);
-/// The byte that poisons an output.
+/// The poison byte for an output.
 std::byte poison_of(const TestArgument& argument, validate::Poison poison) noexcept;
-/// inout arguments only.
+/// Writes the initial contents of inout arguments.
 void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set);
 
 struct GuardDamage {
   std::string argument;
-  const char* where;  ///< as GuardedBuffer::damage tells
+  const char* where;  ///< as from GuardedBuffer::damage
 };
 /// The first guard zone that was overwritten.
 std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
@@ -61,26 +61,26 @@ std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string
 void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
                    const std::string& launch);
 
-/// Words for an in-place argument that the reference changes by less than the tolerance, so that a kernel that does
-/// nothing would pass; empty: it is none.
+/// A warning about an in-place argument that the reference changes by less than the tolerance, so that a kernel that
+/// does nothing would pass; empty: it is not one.
 std::string small_change_warning(const ipc::ReferencePlan& reference, const TestArgument& argument);
 
-/// False, with outcome and message in the answer, for a guard zone that was overwritten.
+/// False, with outcome and message in the answer, if a guard zone was overwritten.
 bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
 
-/// Judges what one launch on a set that was reset, or whose outputs were poisoned, left there. False, with outcome and
-/// message in the answer, for a guard zone that was overwritten or an output that differs from what is expected; the
-/// comparison is in the answer either way.
+/// Checks the results of one launch on a set that was reset, or whose outputs were poisoned. False, with outcome and
+/// message in the answer, if a guard zone was overwritten or an output differs from the expected one; the comparison is
+/// in the answer in either case.
 bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
 
-/// False, with outcome and message in the answer, when an argument of role in no longer holds its pristine bits.
+/// False, with outcome and message in the answer, if an argument of role in no longer has its pristine bits.
 bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
 
 /// The same of one buffer. what: "input".
 bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, const char* what, ipc::BenchAnswer& answer);
 
-/// Launches `times` more on the same inputs and compares what came out bit for bit with what the set holds now. False,
-/// with outcome and message in the answer, when it differs.
+/// Launches `times` more on the same inputs and compares the results bit for bit with the current contents of the set.
+/// False, with outcome and message in the answer, if they differ.
 bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, int times,
                    const std::function<void()>& launch, ipc::BenchAnswer& answer);
 

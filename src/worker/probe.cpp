@@ -32,14 +32,14 @@ target::BackendState probe_backend(const std::string& name) {
     }
   } catch (const Error& error) {
     state.device_reason = state.toolchain_reason = error.what();
-    // A backend that is not in this build never will be; the program is part of what is remembered.
+    // A backend that is not part of this build does not appear later; the cached state depends on the program.
     state.device_failed = state.toolchain_failed = error.kind() != ErrorKind::unsupported;
   }
   return state;
 }
 
 int probe_worker_main(const std::string& backend) {
-  // On a line of its own, whatever a driver has printed before.
+  // On a separate line, after any output of a driver.
   const std::string line = "\n" + target::to_json(probe_backend(backend)).dump() + "\n";
   return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// What a reference computed can be compared with: else a kernel that writes nothing would agree with it.
+// Whether the outputs of a reference can be used: otherwise a kernel that writes nothing could agree with them.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string name_of(const ipc::ReferencePlan& plan) {
                                                         : "the reference";
 }
 
-/// By its size alone, which may take an integer for a float: then a NaN is allowed rather than refused.
+/// Decided only by its size, so an integer may be taken for a float: then a NaN is allowed rather than refused.
 bool may_be_no_number(const measure::ScalarArgument& scalar) {
   float f32 = 0;
   double f64 = 0;

@@ -25,7 +25,7 @@ Sampler::Sampler(measure::Program& program, Plan plan) : program_(program), plan
 void Sampler::warm_up(int launches) {
   const bool itself = program_.times_itself();
   const bool together = plan_.flush_bytes == 0 && !plan_.restore && !itself;
-  const bool timed_last = !together && !itself && spent_ms_ == 0;  // it tells how long a launch is, if none has
+  const bool timed_last = !together && !itself && spent_ms_ == 0;  // determines the time of a launch, if it is unknown
   for (int i = 0; i < launches; ++i) {
     const measure::Sample sample = take(1, timed_last && i + 1 == launches);
     if (timed_last) spent_ms_ = sample.time_ms;
@@ -51,7 +51,7 @@ double Sampler::sample_ms() {
   return spent_ms_;
 }
 
-/// A timed span during which the clock ran and the process did not says nothing.
+/// A timed span during which the clock ran and the process did not has no meaning.
 measure::Sample Sampler::take_awake() {
   for (int left = suspended_retakes;; --left) {
     const std::uint64_t before = plan_.suspensions();

@@ -1,4 +1,5 @@
-// Samples of one configuration: which buffers a launch takes, how many launches a sample has, what is taken again.
+// Takes samples of one configuration: chooses buffers for each launch and launches per sample, and repeats disturbed
+// ones.
 #pragma once
 
 #include <cstddef>
@@ -12,38 +13,37 @@
 
 namespace xtune::worker {
 
-/// Single-threaded; borrows the program and the buffers. Exceptions of the program pass through.
+/// Single-threaded; does not own the program and the buffers. Exceptions of the program pass through.
 class Sampler {
  public:
   struct Plan {
     /// One argument list for each set of buffers; launches take turns. At least one.
     std::vector<std::vector<measure::KernelArgument>> sets;
-    std::size_t flush_bytes = 0;  ///< overwritten ahead of every sample
-    std::function<void(std::size_t)>
-        restore;  ///< puts a set's in-place arguments right before its launch; may be empty
-    /// Differs between two calls where this process was suspended in between (base/suspension.hpp).
+    std::size_t flush_bytes = 0;               ///< overwritten before every sample
+    std::function<void(std::size_t)> restore;  ///< restores a set's in-place arguments before its launch; may be empty
+    /// Its result differs between two calls if this process was suspended in between (base/suspension.hpp).
     std::function<std::uint64_t()> suspensions = xtune::base::suspensions;
   };
   Sampler(measure::Program& program, Plan plan);
 
-  /// That many launches, whose times do not count. Where neither a flush nor in-place arguments keep launches apart,
-  /// one more tells how many a sample takes; else a kernel below 40 us is launched up to eight times for a sample, each
-  /// time on its own.
+  /// Does this many launches, whose times do not count. If launches need neither a flush nor restored arguments, one
+  /// more launch determines how many a sample has; otherwise a kernel below 40 us is launched up to eight times for a
+  /// sample, each timed separately.
   void warm_up(int launches);
-  /// The next sample; a span of it is taken up to three times where the host is late, and up to ten times more where
-  /// this process was suspended meanwhile.
+  /// The next sample; a span of it is repeated up to three times if the host is late, and up to ten times more if this
+  /// process was suspended meanwhile.
   double sample_ms();
 
-  /// Launches so many times, untimed, unflushed and one behind the other as far as in-place arguments allow.
+  /// Launches this many times, untimed, without a flush, and back to back as far as in-place arguments allow.
   void run_on(int launches);
 
-  /// Of a span, one behind the other.
+  /// Launches in one span, back to back.
   int launches() const noexcept { return launches_; }
 
-  /// What programs report beside the time, a list for each of their metrics: of each sample so far, in order.
+  /// Other values that programs report, a list for each of their metrics: for each sample so far, in order.
   const std::vector<std::vector<double>>& reported() const noexcept { return reported_; }
 
-  /// Of the samples so far: clock, overhead, launches.
+  /// For the samples so far: clock, overhead, launches.
   measure::Telemetry telemetry() const;
 
  private:
@@ -52,10 +52,10 @@ class Sampler {
 
   measure::Program& program_;
   Plan plan_;
-  std::size_t next_ = 0;  ///< whose turn it is
+  std::size_t next_ = 0;  ///< the set for the next launch
   int launches_ = 1;      ///< within a span
-  int spans_ = 1;         ///< a sample's
-  double spent_ms_ = 0;   ///< by the last launch that was timed; 0: none was
+  int spans_ = 1;         ///< in a sample
+  double spent_ms_ = 0;   ///< of the last timed launch; 0: none
   double overhead_ms_ = 0;
   std::vector<double> clocks_mhz_;
   std::vector<std::vector<double>> reported_;

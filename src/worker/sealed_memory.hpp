@@ -1,4 +1,4 @@
-// Memory that is written once and then read-only: what a kernel running wild in the same process cannot corrupt.
+// Memory that is written once and then read-only, so that a faulty kernel in the same process cannot corrupt it.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,11 @@
 
 namespace xtune::worker {
 
-/// Owns whole pages of its own. Movable, not copyable.
+/// Owns whole pages. Movable, not copyable.
 class SealedMemory {
  public:
   SealedMemory() = default;
-  /// Zeroed and writable until seal(). Throws Error(unavailable) when memory is short.
+  /// Zeroed and writable until seal(). Throws Error(unavailable) if there is not enough memory.
   explicit SealedMemory(std::size_t bytes);
   ~SealedMemory();
   SealedMemory(SealedMemory&& other) noexcept;

@@ -40,8 +40,8 @@
 namespace xtune::worker {
 namespace {
 
-// A worker stuck in a compiler or a kernel never reads its pipe again, so a thread of its own watches for the driver's
-// end. The group is killed, not the process alone: the host toolchain's compiler runs in it.
+// A worker that hangs in a compiler or a kernel does not read its pipe, so a separate thread watches for the driver's
+// end. It kills the group, not only the process, because the host toolchain's compiler is in the group.
 void die_with_driver(int in) {
   std::thread([in] {
     pollfd watched{in, 0, 0};
@@ -62,8 +62,8 @@ void die_with_driver(int in) {
 // For processes that a kernel has started, and that were killed.
 constexpr double stray_wait_s = 5;
 
-// Kernels may leave this much behind in a bench worker, beside a quarter of the arguments' bytes: caches of a runtime,
-// what a sanitizer keeps of freed memory (256 MiB), and its shadow (an eighth).
+// Memory that kernels may leave allocated in a bench worker, in addition to a quarter of the arguments' bytes: caches
+// of a runtime, a sanitizer's quarantine of freed memory (256 MiB), and its shadow (an eighth).
 constexpr std::uint64_t left_behind_bytes = std::uint64_t{512} << 20;
 
 struct Channel {
@@ -99,8 +99,8 @@ std::uint64_t peak_bytes() {
   return base::peak_memory_bytes() + static_cast<std::uint64_t>(children.ru_maxrss) * 1024;
 }
 
-/// Answers every message with handle's result; an Error is sent back, and the loop goes on.
-/// crash_ends: an answer of outcome crashed is the last one, for the fault is in this very process.
+/// Answers every message with handle's result; an Error is sent back, and the loop continues. crash_ends: an answer
+/// with outcome crashed is the last one, because this process is damaged.
 template <class Handle>
 int serve(const Channel& channel, Handle handle, bool crash_ends) {
   ipc::write_message(channel.out, ipc::worker_greeting());
@@ -161,13 +161,13 @@ class CompileHandler {
       answer.message = failure.what();
       answer.log = failure.log();
     } catch (const std::bad_alloc&) {
-      // The limit is each worker's own, so that one configuration exhausts it for nobody else. Whether it was the
-      // limit, or the machine had no more, the driver knows.
+      // Each worker has its own limit, so a configuration that reaches it affects no other. The driver can find out
+      // whether it was the limit, or the machine had no more memory.
       answer.outcome = Outcome::crashed;
       answer.lack = build::Lack::memory;
       answer.message = "the compiler ran out of memory";
     }
-    // A refusal takes its time too, which its toolchain does not tell.
+    // A failed compilation takes time too, which its toolchain does not report.
     if (answer.outcome != Outcome::ok)
       answer.artifact.compile_s = static_cast<double>(base::system_clock().now_ns() - start_ns) * 1e-9;
     answer.cpu_s = cpu_seconds() - start_s;
@@ -176,7 +176,7 @@ class CompileHandler {
   }
 
  private:
-  /// A store that is full, read-only or somebody else's costs the run its memory, not its result.
+  /// If the store is full, read-only or owned by another user, the result is not cached, but the run continues.
   static void insert(build::ArtifactCache& cache, const ipc::CompileJob& job, ipc::CompileAnswer& answer) {
     if (job.keep_in_scratch) build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, job.request);
     try {
@@ -296,15 +296,15 @@ class BenchHandler {
   std::unique_ptr<measure::Device> device_;
   std::unique_ptr<BenchSession> session_;
   const int out_;
-  std::uint64_t first_bytes_ = 0;   ///< held before any problem was opened
-  std::uint64_t limit_bytes_ = 0;   ///< of the kernel that runs
-  std::uint64_t before_bytes_ = 0;  ///< held before it ran
-  bool rounds_ = false;             ///< what is answered is a RoundsAnswer
+  std::uint64_t first_bytes_ = 0;   ///< in use before any problem was opened
+  std::uint64_t limit_bytes_ = 0;   ///< for the running kernel
+  std::uint64_t before_bytes_ = 0;  ///< in use before it ran
+  bool rounds_ = false;             ///< the answer is a RoundsAnswer
   std::unique_ptr<MemoryWatch> watch_;
 };
 
-/// The sanitizers' libraries must be there when a process starts: this one starts anew as a bench worker with them.
-/// What keeps it from that is the answer to every request.
+/// The sanitizers' libraries must be loaded when a process starts, so this one is restarted with them as a bench
+/// worker. If that fails, the error is the answer to every request.
 int sanitized_bench_worker(int in, int out) {
   ErrorKind kind = ErrorKind::unavailable;
   std::string reason;

@@ -1,4 +1,4 @@
-// Batch jobs without Slurm: the scripts of submit, status from files alone, time limits.
+// Batch jobs without Slurm: the scripts of submit, status only from files, time limits.
 #include <doctest/doctest.h>
 
 #include "cli.hpp"

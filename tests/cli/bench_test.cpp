@@ -1,4 +1,4 @@
-// What the bench worker is trusted with: results that are right in every launch, and nothing left behind by a run.
+// The guarantees of the bench worker: results are right in every launch, and a run leaves nothing behind.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using namespace xtune::cli_test;
 
 namespace {
 
-/// y = 2 x by a kernel whose first parameter is what it does else; every configuration is measured in full.
+/// y = 2 x with a kernel whose first parameter selects additional actions; every configuration is measured in full.
 std::string doubling_spec(const Cli& cli, const std::string& kernel, const std::string& values,
                           const std::string& measure = "rep = 7\nmax_time_ms = 20\nrace = false\nfinals = 0\n") {
   cli.write("k.cu", kernel);
@@ -81,7 +81,7 @@ TEST_CASE("A kernel that works in its first launch only does not win") {
 TEST_CASE("Processes that a kernel starts end with its configuration, or with the run") {
   const Cli cli;
   const std::string pids = cli.path("pids");
-  // A daemon: a session of its own, and no parent. Way 2 then takes its worker down.
+  // A daemon: in another session, without a parent. Way 2 then crashes its worker.
   const std::string spec =
       doubling_spec(cli,
                     "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n"

@@ -1,4 +1,4 @@
-// xtune candidates: offline rankings as text and JSON, and what it says of missing pieces.
+// xtune candidates: offline rankings as text and JSON, and messages about missing parts.
 #include <doctest/doctest.h>
 
 #include <fstream>

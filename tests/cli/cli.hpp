@@ -1,4 +1,4 @@
-// Drives the built xtune program: a temporary cache, a tiny kernel, and what a command printed.
+// Runs the built xtune program, with a temporary cache, a tiny kernel, and access to its output.
 #pragma once
 
 #include <csignal>
@@ -62,7 +62,7 @@ struct Cli {
   }
 
   /// A kernel that copies; VARIANT is launch-only, so that any number of configurations costs one compilation. Every
-  /// configuration is measured in full, and once: what a race or finals would do depends on the machine's mood.
+  /// configuration is measured in full, and once: the outcome of a race or finals would depend on the machine.
   std::string copy_spec(const std::string& variants = "[1, 2, 3]", const std::string& more = "") const {
     write("copy.cu",
           "extern \"C\" __global__ void copy(const float* x, float* y, int n) {\n"
@@ -104,7 +104,7 @@ struct Cli {
     }
     return texts;
   }
-  /// Complete lines of all record files of the store, headers left out.
+  /// Number of complete lines of all record files of the store, without headers.
   std::size_t stored_records() const {
     std::size_t count = 0;
     for (const std::string& text : stored_texts()) {
@@ -125,7 +125,7 @@ struct Cli {
   }
 };
 
-/// JSON alone on standard output: anything else fails the parse.
+/// Standard output must be only JSON: anything else fails the parse.
 inline json parsed(const base::CommandResult& result) {
   INFO("stdout: " << result.stdout_text << "\nstderr: " << result.stderr_text);
   json value = json::parse(result.stdout_text, nullptr, false);

@@ -386,7 +386,7 @@ TEST_CASE("check, space and devices tell what they know") {
   CHECK(space["cartesian"] == 3);
   CHECK(space["valid"] == 2);
   CHECK(space["construct_ms"] >= 0);
-  CHECK(space["samples"].size() == 2);  // there are no more
+  CHECK(space["samples"].size() == 2);  // there are only two
   CHECK(space["constraints"][0]["removed"] == 1);
   const json devices = parsed(cli.xtune({"devices", "--backend", "host", "--format", "json"}));
   REQUIRE(devices["backends"].size() == 1);
@@ -430,7 +430,7 @@ TEST_CASE("What the probe found is remembered; devices asks again") {
   const json fresh = parsed(cli.xtune({"devices", "--backend", "host", "--format", "json"}));
   CHECK(fresh["backends"][0]["devices"][0]["name"] == name);
   CHECK(json::parse(read_file(memory))["devices"][0]["name"] == name);
-  // Damage is no harm.
+  // Damage does no harm.
   write_file_atomically(memory, "{\"name\": 1");
   CHECK(cli.xtune({"space", spec, "--backend", "host"}).exit_code == 0);
   CHECK(json::parse(read_file(memory))["devices"][0]["name"] == name);
@@ -443,7 +443,7 @@ TEST_CASE("A backend without a device says why and exits with 4, unless there is
     CAPTURE(backend);
     const CommandResult devices = cli.xtune({"devices", "--backend", backend, "--format", "json"});
     const json found = parsed(devices);
-    if (found.contains("error")) {  // left out of this build
+    if (found.contains("error")) {  // not part of this build
       CHECK(devices.exit_code == 4);
       CHECK(found["error"]["kind"] == "unsupported");
       continue;
@@ -488,7 +488,7 @@ TEST_CASE("What is about records chooses the backend that run would; compile say
     json state = json::parse(read_file(file.path()));
     if (state["name"] != "cuda" ||
         parsed(cli.xtune({"devices", "--backend", "cuda", "--format", "json"})).contains("error"))
-      continue;  // left out of this build
+      continue;  // not part of this build
     state["devices"] = json::array();
     state["device_reason"] = "no driver";
     state["toolchain"] = "nvrtc 99.0";
@@ -506,7 +506,7 @@ TEST_CASE("What is about records chooses the backend that run would; compile say
   CHECK(best.exit_code == 0);
   CHECK(parsed(best)["match"] == "exact");
   CHECK(parsed(cli.xtune({"why", spec, "--format", "json"}))["stored"] == 1);
-  // device.vendor tells what space took.
+  // device.vendor shows the target that space used.
   const std::string asks =
       cli.copy_spec("[1, 2]", "[space]\nconstraints = [\"VARIANT == 1 or device.vendor == 'nvidia'\"]\n");
   const auto valid = [&](const std::vector<std::string>& more) {
@@ -520,7 +520,7 @@ TEST_CASE("What is about records chooses the backend that run would; compile say
   const CommandResult named = cli.xtune({"space", asks, "--backend", "cuda"});
   CHECK(named.exit_code == 0);
   CHECK(has(named.stderr_text, "sm_90"));
-  // The arch it takes, not what the compiler makes of it, is the question here.
+  // The test is about the selected architecture, not about the compiler's result.
   if (!gpu) CHECK(has(cli.xtune({"compile", spec, "--limit", "1"}).stderr_text, "sm_90"));
 }
 

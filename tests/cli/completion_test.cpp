@@ -1,4 +1,4 @@
-// Tests of shell completion and manual pages: they know what help knows.
+// Shell completion and manual pages: they have the same contents as the help.
 #include <doctest/doctest.h>
 
 #include <set>

@@ -73,7 +73,7 @@ TEST_CASE("A reference kernel that hangs or crashes is the spec's fault, at its 
   const auto head = text.substr(0, text.find("reference = "));
   const std::string place = "copy.toml:" + std::to_string(std::count(head.begin(), head.end(), '\n') + 1) + ":";
   const std::string signature = "extern \"C\" __global__ void reference(const float* x, float* y, int n) ";
-#ifdef XTUNE_SANITIZED  // the sanitizer takes the signal and ends the worker with a status of its own
+#ifdef XTUNE_SANITIZED  // the sanitizer handles the signal and ends the worker with an exit status
   const std::string death = "ended without an answer";
 #else
   const std::string death = "signal 11";
@@ -83,7 +83,7 @@ TEST_CASE("A reference kernel that hangs or crashes is the spec's fault, at its 
         {"{ *(volatile float*)(unsigned long)n = 1; }", death}}) {
     cli.write("reference.cu", signature + body + "\n");
     CommandResult run = cli.run(spec);
-    // A reference that others left hardly any CPU time says nothing about the spec.
+    // A reference that got hardly any CPU time shows nothing about the spec.
     for (int again = 0; again < 4 && run.exit_code == 1 && has(run.stderr_text, "or got no CPU time"); ++again)
       run = cli.run(spec);
     CAPTURE(run.stderr_text);
@@ -100,7 +100,7 @@ TEST_CASE("The vendors' compilers crash for real, without a device, and cost the
   const std::pair<const char*, const char*> targets[] = {{"cuda", "sm_90"}, {"hip", "gfx90a"}};
   for (const auto& [backend, arch] : targets) {
     const json devices = parsed(cli.xtune({"devices", "--backend", backend, "--format", "json"}));
-    if (devices.contains("error")) continue;  // left out of this build
+    if (devices.contains("error")) continue;  // not part of this build
     const std::string toolchain = devices["backends"][0]["toolchain"];
     if (toolchain.empty() || (backend == std::string("hip") && has(toolchain, "nvrtc"))) continue;
     CAPTURE(toolchain);
@@ -167,7 +167,7 @@ TEST_CASE("--sanitize names the line of a bad access to shared and to global mem
   const std::string log = read_file(cli.path("log.txt"));
   CAPTURE(run.stderr_text);
   CAPTURE(log);
-  REQUIRE(run.exit_code == 3);  // a report is what --sanitize is asked for, whatever else passed
+  REQUIRE(run.exit_code == 3);  // the purpose of --sanitize are reports, even if other configurations passed
   CHECK(parsed(run)["counts"] == json{{"crashed", 2}, {"ok", 1}});
   const json failures = parsed(run)["failures"];
   REQUIRE(failures.size() == 1);

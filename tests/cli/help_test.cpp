@@ -1,4 +1,4 @@
-// Tests of the help: what it lists, in which order, and that it fits its columns.
+// The help: its contents, their order, and its width.
 #include <doctest/doctest.h>
 
 #include "cli.hpp"

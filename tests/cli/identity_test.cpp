@@ -28,7 +28,7 @@ struct Project : Cli {
     env.emplace_back("XTUNE_HOST_CXX", path("cxx"));
     compiler("");
   }
-  /// before: what the script does first; $1 is the compiler's first argument.
+  /// before: the first action of the script; $1 is the compiler's first argument.
   void compiler(const std::string& before) const {
     write("cxx.new", "#!/bin/sh\nif [ \"$1\" = --version ]; then cat '" + path("version") + "'; exit; fi\n" + before +
                          "exec g++ \"$@\"\n");

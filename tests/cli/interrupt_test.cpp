@@ -34,7 +34,7 @@ TEST_CASE("After kill -9 of the driver no worker stays, and the next run measure
   CHECK(result["from_store"] == kept);
   CHECK(result["counts"] == json{{"ok", 6}});
   CHECK(cli.stored_records() == 6);
-  // What the killed run left in the temporary folder is gone too.
+  // Files that the killed run left in the temporary directory are gone too.
   CHECK(fs::is_empty(cli.path("tmp")));
 }
 

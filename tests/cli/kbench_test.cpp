@@ -14,7 +14,7 @@ TEST_CASE("kbench's YAML becomes specs that tune") {
   Cli cli;
   cli.env.emplace_back("BENCHMARKS", cli.folder.path().string());
   cli.env.emplace_back("PATH", cli.path("bin") + ":" + std::getenv("PATH"));
-  // What this mojo "builds" is a script that writes the table of a benchmark, where its last argument says.
+  // This mojo "builds" a script that writes the table of a benchmark to the file in its last argument.
   fs::create_directories(cli.path("bin"));
   cli.write("bin/mojo",
             "#!/bin/sh\ncase \"$*\" in \"build -O3 -D \"*) ;; *) exit 1;; esac\nfor last; do :; done\n"
@@ -68,7 +68,7 @@ TEST_CASE("what is no kbench file is a bad argument, and leaves no spec") {
   CHECK(bad.exit_code == 2);
   CHECK(bad.stderr_text.find("bad.yaml:") != std::string::npos);
   CHECK_FALSE(fs::exists(cli.path("out")));
-  // What is wrong with the last of several specs keeps the others from being written as well.
+  // An error in the last of several specs prevents the others from being written as well.
   cli.write("b.mojo", "def main(): pass\n");
   const std::string yaml =
       "name: b\nfile: b.mojo\nparams:\n- {M: [1]}\n- {M: [2]}\n- {D: [a, b]}\nrules:\n- D > 0.75\n";

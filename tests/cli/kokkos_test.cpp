@@ -1,5 +1,4 @@
-// `xtune run` on Kokkos units: the shipped specs, run-time parameters, faults, and what is said where there is no
-// Kokkos.
+// `xtune run` on Kokkos units: the shipped specs, run-time parameters, faults, and the messages without Kokkos.
 #include <doctest/doctest.h>
 
 #include "cli.hpp"

@@ -180,7 +180,7 @@ TEST_CASE("a program that is not here ends the run at once, at the command's pla
   std::string text = read_file(cli.spec());
   text.replace(text.find("g++"), 3, "g+++");
   CommandResult result = cli.xtune({"run", cli.write("missing.toml", text), "--quiet"});
-  CHECK(has(result.stderr_text, "process.sources"));  // the folder has none of them
+  CHECK(has(result.stderr_text, "process.sources"));  // the directory has none of them
   result = cli.xtune({"run", cli.write(cli.folder_name + "/model.toml", text), "--quiet"});
   CHECK(result.exit_code == 4);
   CHECK(has(result.stderr_text, "model.toml:9:9: g+++ is not in PATH: install it"));
@@ -326,7 +326,7 @@ TEST_CASE("a program for a GPU needs one, and says why there is none") {
   const CommandResult result = cli.xtune({"run", spec, "--quiet"});
   CHECK(result.exit_code == 4);
   CHECK(has(result.stderr_text, "model.toml:8:1: no device for the program: "));
-  // What was measured elsewhere can be asked for all the same.
+  // Results from another machine can be queried all the same.
   const CommandResult best = cli.xtune({"best", spec, "--arch", "sm_90"});
   CHECK(best.exit_code == 3);
   CHECK(has(best.stdout_text, "none: nothing stored"));
@@ -417,7 +417,7 @@ TEST_CASE("A flipped bit in a stored time makes no winner: best passes over it, 
     CHECK(verified.exit_code == 1);
     CHECK(has(verified.stdout_text, "its checksum does not match"));
   }
-  CHECK(cli.tune(spec)["from_store"] == 1);  // what was damaged is measured again
+  CHECK(cli.tune(spec)["from_store"] == 1);  // the damaged one is measured again
 }
 
 TEST_CASE("A forgotten unit of the time is mentioned, because the wall clock disagrees") {

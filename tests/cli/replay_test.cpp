@@ -62,7 +62,7 @@ TEST_CASE("import, check, space and run a Kernel Tuner cache") {
   CHECK(result["seconds"]["device_busy"] == doctest::Approx(20.0));
   CHECK(json::parse(cli.xtune({"run", spec, "--format", "json", "--strategy", "exhaustive"}).stdout_text)["seconds"] ==
         result["seconds"]);
-  // Nothing of it went into the store, where somebody might take it for a measurement.
+  // Nothing was written to the store, where it could be taken for a measurement.
   CHECK_FALSE(fs::exists(cli.path("cache/records")));
 
   const CommandResult text = cli.xtune({"run", spec, "--evals", "10"});
@@ -234,7 +234,7 @@ TEST_CASE("import --store puts the records where they guide, once") {
                      cli.path("kept")})
               .exit_code == 0);
   REQUIRE(cli.xtune({"import", "kernel-tuner", file, "-o", cli.path("out")}).exit_code == 0);
-  // The replay is guided by the other device's records, and not by those that it replays.
+  // The replay is guided by the other device's records, and not by the replayed ones.
   const CommandResult run = cli.xtune(
       {"run", cli.path("out/sweep.toml"), "--store", cli.path("kept"), "--evals", "10", "--strategy", "bayesian"});
   REQUIRE(run.exit_code == 0);

@@ -108,7 +108,7 @@ TEST_CASE("Race and finals decide on the answer; a second run gives the same fro
   CHECK(result["top"][0]["config"] == result["best"]["config"]);
   CHECK(result["top"][0]["interval_ms"].size() == 2);
   if (!result["finals"].is_null()) CHECK(result["finals"]["finalists"] >= 2);
-  // Finals that other virtual machines disturbed are held again: then there is nothing to compare.
+  // Finals that other virtual machines disturbed are repeated: then there is nothing to compare.
   for (const std::string& records : cli.stored_texts())
     if (has(records, "other virtual machines")) return;
   std::vector<std::string> again = Cli::run_arguments(spec, {"--strategy", "exhaustive"});
@@ -214,7 +214,7 @@ TEST_CASE("On a full disk, or a read-only one, a run goes on without a store") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]"), disk = cli.path("disk");
   fs::create_directories(disk);
-  // A file system of its own needs a user namespace, which not every machine allows.
+  // A separate file system needs a user namespace, which some machines do not allow.
   if (!cli.command({"unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=4k", "none", disk}).ok()) {
     MESSAGE("skipped: no private mounts here");
     return;
@@ -412,7 +412,7 @@ TEST_CASE("best answers with configurations that the spec has today, and tells w
     CHECK(mentions(answer, "what differs: artifact"));
     CHECK(cli.xtune({"best", spec, "--backend", "host"}).stdout_text.find("measured with another artifact") !=
           std::string::npos);
-    // What was measured with this source goes before what was faster with the old one.
+    // Results of this source come before faster ones of the old source.
     const json again = parsed(cli.run(spec, {"-D", "VARIANT=3"}));
     REQUIRE(again["counts"] == json{{"ok", 1}});
     const json now = best(spec);

@@ -1,4 +1,4 @@
-// Other users, other processes, and texts that are not what they seem.
+// Other users, other processes, and misleading texts.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ bool has_control_characters(const std::string& text) {
                      [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F; });
 }
 
-/// A program that takes a while, and has as many configurations as it is told.
+/// A program that takes a while, with the given number of configurations.
 std::string program_spec(const Cli& cli, int configurations) {
   return cli.write("p.toml",
                    "[kernel]\nname = \"p\"\n[space.params]\nT = { min = 1, max = " + std::to_string(configurations) +

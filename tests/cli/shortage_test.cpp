@@ -1,4 +1,4 @@
-// What the machine lacks, or somebody does to a run from outside, is never a configuration's failure.
+// Lack of resources on the machine, and interference with a run from outside, are never a configuration's failure.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -34,12 +34,12 @@ void signal_tree(int pid, int signum) {
 
 TEST_CASE("A run that was suspended for longer than its limits stores no time-out") {
   const Cli cli;
-  // Each configuration waits in its first run until it is told to go on.
+  // Each configuration waits in its first run for a signal to continue.
   cli.write("wait.sh",
             "if ! [ -e go.$1 ]; then : > started.$1; while ! [ -e go.$1 ]; do sleep 0.02; done; fi\necho took $1 ms\n");
   Running run(cli, arguments(program_spec(cli, "", "sh wait.sh {T}", "2")));
   const std::chrono::milliseconds longer_than_the_limit(2500);
-  // The driver alone: the program ends and its worker answers meanwhile.
+  // Only the driver: the program ends and its worker answers meanwhile.
   REQUIRE(run.wait_until([&] { return fs::exists(cli.path("started.1")); }));
   kill(run.process.pid(), SIGSTOP);
   cli.write("go.1", "");

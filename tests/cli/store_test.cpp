@@ -249,7 +249,7 @@ TEST_CASE("store says what is wrong with its arguments") {
   const Cli cli;
   const std::vector<std::vector<std::string>> bad = {{"store"},
                                                      {"store", "list"},
-                                                     {"store", "ls"},  // there is none yet
+                                                     {"store", "ls"},  // there is no store yet
                                                      {"store", "merge", cli.path("nowhere")},
                                                      {"store", "merge"},
                                                      {"store", "export", "--format", "xml"},

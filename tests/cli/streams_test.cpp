@@ -1,4 +1,4 @@
-// Tests of standard streams and logs that are closed, full or a terminal: what is lost there must not lose the run.
+// Standard streams and logs that are closed, full or a terminal: losing output there must not lose the run.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -129,7 +129,7 @@ TEST_CASE("On a terminal a run says at once what it waits for, in the terminal's
   size.ws_row = 24;
   size.ws_col = 50;
   REQUIRE(ioctl(terminal, TIOCSWINSZ, &size) == 0);
-  // Kept open, so that what was written is there to be read; it is little enough to wait in the terminal.
+  // Kept open, so that the output can be read; it is small enough for the terminal's buffer.
   const int kept = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
   REQUIRE(kept >= 0);
   const CommandResult run =

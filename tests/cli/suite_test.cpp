@@ -10,7 +10,7 @@ using namespace xtune::cli_test;
 
 namespace {
 
-/// Two good specs and, between them, one whose kernel gives wrong results and one that is no spec.
+/// Two good specs and, between them, one whose kernel gives wrong results and one that is not a spec.
 std::string mixed_suite(const Cli& cli) {
   cli.copy_spec("[1, 2]");
   std::string wrong = read_file(cli.path("copy.toml"));
@@ -100,7 +100,7 @@ TEST_CASE("A suite's own mistake is told at its place, before anything runs") {
   CHECK(parsed(run)["error"]["line"] == 3);
   CHECK(has(run.stderr_text, "suite.toml:3:1: unknown key 'case'"));
 
-  // A word that only the search knows is found when the spec is read.
+  // An unknown name of a strategy is reported when the spec is read.
   const CommandResult strategy =
       cli.run(cli.write("strategy.toml", "[[suite]]\nspec = \"copy.toml\"\nsearch = { strategy = \"annealign\" }\n"));
   CHECK(strategy.exit_code == 2);

@@ -146,7 +146,7 @@ def walltime(trial, slurm):
     log = (trial.folder / "log").read_text()
     check("stopped before the end of the job's time" in log, f"the log says: {log}")
     check(codes.read_text().split()[-1] == "0", f"exit codes {codes.read_text().split()}")
-    # What was on a device was finished: nothing is measured twice.
+    # Running measurements were finished: nothing is measured twice.
     trial.check_complete(most_twice=0)
 
 
@@ -170,7 +170,8 @@ def lost_node(trial, slurm):
     finally:
         os.kill(orphan, signal.SIGCONT)
     slurm.wait_for(lambda: not pathlib.Path(f"/proc/{orphan}").exists(), "the end of the process left behind")
-    # At most what it had in hand, and what it took over from the first attempt's other process.
+    # Up to the configurations that it had claimed, and those that it took over from the other process of the first
+    # attempt.
     trial.check_complete(most_twice=CONFIGS)
     merged = trial.folder / "merged"
     for _ in range(2):

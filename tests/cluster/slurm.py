@@ -55,7 +55,7 @@ NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=4 RealMe
 NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=4 RealMemory=1000 Gres=gpu:mi300a:2
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
-# Devices that are none: what Slurm sets for them in the environment is real.
+# Artificial devices: the variables that Slurm sets for them in the environment are real.
 GRES = """\
 NodeName=n1 Name=gpu Type=h100 File={folder}/nvidia[0-1] Flags=nvidia_gpu_env
 NodeName=n2 Name=gpu Type=mi300a File={folder}/card[0-1] Flags=amd_gpu_env

@@ -1,4 +1,4 @@
-// What a toolchain promises: entries, definitions, logs, failures, resource usage.
+// The guarantees of a toolchain: entries, definitions, logs, failures, resource usage.
 #include <set>
 #include <span>
 

@@ -1,4 +1,4 @@
-// What a device promises: buffers, launch limits, arguments, timing.
+// The guarantees of a device: buffers, launch limits, arguments, timing.
 #include <algorithm>
 #include <array>
 #include <stdexcept>

@@ -13,7 +13,7 @@ using namespace xtune::device;
 using namespace xtune::measure;
 
 #ifdef XTUNE_SANITIZED
-// The suite asks for more memory than there is, and wants to be told.
+// The suite requests more memory than there is, and expects an error.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 #endif
@@ -30,7 +30,7 @@ const Exclusion exclusions[] = {
 #undef EXCLUDE
 };
 
-/// What each backend must compile for where there is no device.
+/// The architectures for which each backend must compile without a device.
 const std::map<std::string, std::vector<std::string>> offline_archs = {
     {"cuda", {"sm_80", "sm_90a"}},
     {"hip", {"gfx90a", "gfx1030"}},

@@ -19,8 +19,8 @@ struct Target {
   measure::Device* device;  ///< nullptr: the test's compile-only half runs
 };
 
-/// Every registered backend: its device where there is one, and the architectures it must compile for anywhere. A
-/// backend whose compiler is not on this machine is left out with a message. Made once per process.
+/// Every registered backend: its device if there is one, and the architectures for which it must compile anywhere. A
+/// backend whose compiler is not on this machine is skipped with a message. Created once per process.
 const std::vector<Target>& targets();
 
 /// Runs a test on every target but the excluded ones (exclusions.def).

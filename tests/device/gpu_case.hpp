@@ -1,4 +1,5 @@
-// What the tests on a real GPU share: a device of each GPU backend that has one, and small kernels compiled for it.
+// Common parts of the tests on a real GPU: a device of each GPU backend that has one, and small kernels compiled for
+// it.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -31,7 +32,7 @@ struct Gpu {
   }
 };
 
-/// Runs the check on the first device of every GPU backend; says so where there is none.
+/// Runs the check on the first device of every GPU backend; reports backends without one.
 inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
   bool any = false;
   for (const std::string& name : device::backend_names()) {

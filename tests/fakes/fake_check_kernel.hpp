@@ -10,7 +10,7 @@
 
 namespace xtune::fakes {
 
-/// f32 alone is compared.
+/// Compares only f32.
 inline double check_kernel_of_f32(const FakeLaunch& call) {
   const auto* const items = call.buffer<validate::CheckItem>(0);
   auto* const results = reinterpret_cast<validate::CheckResult*>(call.scalar<std::uint64_t>(0));

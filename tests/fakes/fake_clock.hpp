@@ -1,4 +1,4 @@
-// A clock that moves when it is told to.
+// A clock that advances only when a test sets it.
 #pragma once
 
 #include "base/clock.hpp"

@@ -16,7 +16,7 @@
 
 namespace xtune::fakes {
 
-/// What is allocated, and the traffic between it and the host.
+/// The allocations, and the traffic between device and host.
 struct FakeMemory {
   std::size_t allocations = 0;
   std::size_t written_bytes = 0, read_bytes = 0;  ///< by Buffer::write and Buffer::read
@@ -63,7 +63,7 @@ class FakeBuffer final : public measure::Buffer {
   FakeMemory& all_;
 };
 
-/// What a kernel function sees of its launch.
+/// A launch for a kernel function.
 struct FakeLaunch {
   std::string key;  ///< of the artifact
   device::Launch launch;
@@ -96,7 +96,7 @@ class FakeDevice final : public measure::Device, public FakeMemory {
   std::map<std::string, std::vector<std::size_t>> variable_bytes;  ///< of each program's variables, by artifact key
   device::DeviceInfo device_info;
   std::vector<FakeLaunch> launches;             ///< every launch, in order
-  std::function<void(measure::Sample&)> dress;  ///< what timed samples tell beside their time
+  std::function<void(measure::Sample&)> dress;  ///< sets values of timed samples besides their time
   bool times_itself = false;                    ///< as programs do
 
   std::function<measure::DeviceState()> device_state;

@@ -1,4 +1,4 @@
-// A driver without a device: keeps memory on the host, writes down every call, and fails where a test says so.
+// A driver without a device: stores memory on the host, records every call, and fails where a test wants it.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace xtune::fakes {
 
 /// Shared with the table it fills, so that a test can look at it after the device is gone.
 struct FakeDriver {
-  static constexpr gpu::Status refused = 1, out_of_memory = 2, fault = 700;  // fault alone is sticky
+  static constexpr gpu::Status refused = 1, out_of_memory = 2, fault = 700;  // only fault is sticky
 
   std::vector<std::string> calls;               ///< in order: "fill", "launch", ...
   std::map<std::string, gpu::Status> failures;  ///< what these calls answer from now on

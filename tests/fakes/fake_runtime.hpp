@@ -1,5 +1,4 @@
-// An application's contexts and streams without a device: keeps what was loaded and launched, and fails where a test
-// says so.
+// An application's contexts and streams without a device: records loads and launches, and fails where a test wants it.
 #pragma once
 
 #include <atomic>
@@ -28,9 +27,9 @@ struct FakeLaunchRecord {
 class FakeRuntime final : public backend::Runtime {
  public:
   std::vector<std::size_t> parameter_bytes;
-  std::map<const void*, std::size_t> memory;  ///< what is the device's, and how long it is
-  int status = 0;                             ///< that launches answer
-  std::string refused_image;                  ///< which does not load
+  std::map<const void*, std::size_t> memory;  ///< device memory by address, with its size
+  int status = 0;                             ///< result of launches
+  std::string refused_image;                  ///< which cannot be loaded
   std::atomic<int> loads{0};
   device::DeviceInfo info;
 

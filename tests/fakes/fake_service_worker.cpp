@@ -1,4 +1,4 @@
-// A compile and bench worker that speaks the real protocol and does what the artifact's key says: "ok", "crash",
+// A compile and bench worker with the real protocol, whose actions are named by the artifact's key: "ok", "crash",
 // "hang", ...
 #include <unistd.h>
 

@@ -15,7 +15,7 @@ namespace xtune::fakes {
 /// What happened, in order: "compile KEY", "compiled KEY", "problem", "bench KEY", "benched KEY".
 using Journal = std::vector<std::string>;
 
-/// Calls `then` after so many turns of the loop.
+/// Calls `then` after this many turns of the loop.
 inline void after_turns(base::EventLoop& loop, int turns, std::function<void()> then) {
   if (turns <= 1) return loop.post(std::move(then));
   loop.post([&loop, turns, then = std::move(then)]() mutable { after_turns(loop, turns - 1, std::move(then)); });

@@ -29,7 +29,7 @@ void put(const std::string& bytes) {
   if (write(STDOUT_FILENO, bytes.data(), bytes.size()) < 0) _exit(9);
 }
 
-// A grandchild that ignores polite signals; its pid goes to stderr.
+// A grandchild that ignores SIGTERM and similar signals; its pid is written to stderr.
 void start_grandchild() {
   const pid_t child = fork();
   if (child == 0) {

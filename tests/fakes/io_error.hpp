@@ -1,4 +1,4 @@
-// What a failure of input or output says.
+// The message of an input or output failure.
 #pragma once
 
 #include <doctest/doctest.h>

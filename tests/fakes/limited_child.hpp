@@ -1,4 +1,4 @@
-// What a body finds in a process of its own, which has a resource limit.
+// Runs a function in a separate process with a resource limit.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// A directory on a small file system of its own, where this user may mount one.
+// A directory on a small separate file system, if this user may mount one.
 #pragma once
 
 #include <sys/mount.h>

@@ -9,7 +9,7 @@
 
 namespace xtune::fakes {
 
-/// All relative to the kernel's true time. Noise of a device adds time: of these, jitter alone can take a little away.
+/// All relative to the kernel's true time. Noise of a device adds time; only jitter can reduce it a little.
 struct Noise {
   double spread = 0.003;  ///< mean of an exponential part
   double jitter = 0.001;  ///< deviation of a normal part

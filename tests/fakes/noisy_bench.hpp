@@ -1,4 +1,4 @@
-// A bench service over a simulated device: it takes samples, races and rounds as a worker does, on a clock of its own.
+// A bench service over a simulated device: takes samples, races and rounds as a worker does, on its own clock.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The fake driver with a queue and a clock of its own: spans are as long as the kernels, launches and events in them.
+// The fake driver with a queue and a clock: spans are as long as the kernels, launches and events in them.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace xtune::fakes {
 struct SimulatedGpu {
   std::shared_ptr<FakeDriver> driver = std::make_shared<FakeDriver>();
   double event_ms = 0.0015, launch_ms = 0.001;
-  double flush_ms = 0.0005;  ///< what a fill ahead of the first event adds to the span
+  double flush_ms = 0.0005;  ///< time that a fill before the first event adds to the span
   double mhz = 2000;
   std::map<std::string, double> kernels_ms = {{"kernel", 0.004}};
-  int slow_host = 0;               ///< so many times from now on the hold gives up before it is released
+  int slow_host = 0;               ///< for this many holds from now on, the hold gives up before it is released
   std::string lazy;                ///< this kernel's first launch waits for the device: a held queue gives up
-  bool deadlocked = false;         ///< something waited for the device behind a hold that nobody could release
-  std::vector<std::string> queue;  ///< what went into the stream since the last hold: names of kernels, "fill", "event"
+  bool deadlocked = false;         ///< something waited for the device behind a hold that could not be released
+  std::vector<std::string> queue;  ///< queued in the stream since the last hold: names of kernels, "fill", "event"
 
   gpu::DriverApi api();
 

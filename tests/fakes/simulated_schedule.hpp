@@ -1,4 +1,4 @@
-// Compilers and devices that take simulated seconds: what a run's schedule costs, without waiting for it.
+// Compilers and devices that take simulated seconds: the cost of a run's schedule, without waiting for it.
 #pragma once
 
 #include <cstddef>
@@ -119,7 +119,7 @@ class SimulatedBench final : public ipc::BenchService {
     answer.samples_ms.resize(job.jobs.size());
     for (const auto& round : job.rounds)
       for (const std::size_t i : round) answer.samples_ms[i].push_back(1e3 * steps_.launch_s);
-    std::size_t launches = 2 * job.jobs.size();  // each is warmed up, and launched once more to be checked
+    std::size_t launches = 2 * job.jobs.size();  // each is warmed up, and launched again for the check
     for (const auto& round : job.rounds) launches += round.size();
     answer.busy_s = steps_.launch_s * static_cast<double>(launches);
     after(answer.busy_s, [answer, callback = std::move(callback)] { callback(answer); });

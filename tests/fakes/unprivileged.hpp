@@ -1,4 +1,4 @@
-// Rights as of a user who owns nothing, also where tests run as root, whom no permission stops.
+// Permissions of an unprivileged user, also for tests that run as root, which permissions do not stop.
 #pragma once
 
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 namespace xtune {
 
-/// Until the end of the scope the process is nobody, where it was root.
+/// Until the end of the scope a process that was root has the user `nobody`.
 class Unprivileged {
  public:
   Unprivileged() : was_root_(::geteuid() == 0) { ok_ = !was_root_ || ::seteuid(65534) == 0; }
@@ -23,7 +23,7 @@ class Unprivileged {
   bool ok_ = false;
 };
 
-/// Takes all rights to a folder or file away until the end of the scope.
+/// Removes all permissions of a directory or file until the end of the scope.
 class Forbidden {
  public:
   explicit Forbidden(std::filesystem::path path, std::filesystem::perms left = std::filesystem::perms::none)

@@ -155,7 +155,7 @@ class Campaign:
         for turn, moment in enumerate(moments, 1):
             process = self.start(spec, store, f"killed-{turn}")
             if not self.wait_for_moment(process, store, max(moment, count_records(store) + 1)):
-                # Near the end of a small campaign what is left may be done before anybody looks.
+                # Near the end of a small campaign the remaining work may be done before it is observed.
                 self.result(process, f"killed-{turn}")
                 self.failures.check(turn > 1, "the first run was done before it was killed")
                 print(f"kill {turn} comes too late: the run is done", flush=True)

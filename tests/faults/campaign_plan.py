@@ -23,8 +23,8 @@ FAULTS = {
 HOST_ONLY = ("heap_overrun", "kill_worker", "exit_worker")
 
 SHARE = 0.3
-# Turns of the kernel's loop. Whatever faulty configuration is let through is faster than the best and takes its place.
-# On a crowded CPU a kernel may wait for its turn for some milliseconds: the others take longer than that.
+# Turns of the kernel's loop. A faulty configuration that is accepted is faster than the best and takes its place.
+# On a busy CPU a kernel may wait several milliseconds before it runs: the others take longer than that.
 FAULTY_WORK, BEST_WORK, LEAST_WORK = 1, 4, 1000
 
 SPEC = """[kernel]
@@ -80,7 +80,7 @@ class Plan:
     def __init__(self, random, configs, backend):
         kinds = [fault for fault in FAULTS if backend == "host" or fault not in HOST_ONLY]
         faulty = random.sample(range(configs), round(SHARE * configs))
-        # Each kind in turn, so that a small campaign has them all.
+        # Each kind in turn, so that a small campaign includes all of them.
         self.faults = {number: kinds[turn % len(kinds)] for turn, number in enumerate(faulty)}
         right = [number for number in range(configs) if number not in self.faults]
         self.best = random.choice(right)

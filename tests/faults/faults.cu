@@ -1,5 +1,5 @@
-// y = 2x, with a fault of the reader's choice: what each costs a tuning run is tested with faults.toml, and what very
-// many cost one that is killed again and again with campaign.py.
+// y = 2x, with a selectable fault: faults.toml tests what each fault costs a tuning run, and campaign.py what very
+// many cost a run that is killed repeatedly.
 //
 //   FAULT                what happens                                        outcome         stage
 //   none                 works; WORK only makes it slower                    ok              measure
@@ -72,7 +72,7 @@ extern "C" __global__ void faults(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   float value = CRASH_VALUE;
-  // Read anew each time, so that the work cannot be optimised away.
+  // Read again in each turn, so that the work cannot be optimised away.
   for (int turn = 0; turn < WORK; ++turn) value = *(const volatile float*)(x + i);
 #if FAULT == illegal_address
   *(volatile float*)16 = value;

@@ -1,4 +1,4 @@
-// Gives every file of the folders named to a fuzz target, and fails when there is none: the corpus as a regression
+// Passes every file of the given directories to a fuzz target, and fails if there is none: the corpus as a regression
 // test.
 #include <cstddef>
 #include <cstdint>

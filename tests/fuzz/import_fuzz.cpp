@@ -1,4 +1,4 @@
-// Fuzz target: what is imported is refused with an Error, or reads back as what it was.
+// Fuzz target: an import is refused with an Error, or reads back unchanged.
 #include <cstdlib>
 #include <string>
 

@@ -1,4 +1,4 @@
-# What cmake/XtuneSharedArchive.cmake says of archives that a shared object takes and that it does not, and that a static
+# Tests cmake/XtuneSharedArchive.cmake with archives that a shared object accepts and refuses, and checks that a static
 # build has the library: cmake -DXTUNE=... -DWORK=... -DCXX=... -P archives.cmake
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")

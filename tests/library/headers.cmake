@@ -1,4 +1,4 @@
-# Compiles each public header alone, with warnings as errors: cmake -DINCLUDE=... -DCOMPILERS=... -P headers.cmake
+# Compiles each public header on its own, with warnings as errors: cmake -DINCLUDE=... -DCOMPILERS=... -P headers.cmake
 file(GLOB headers RELATIVE "${INCLUDE}" "${INCLUDE}/xtune/*.hpp" "${INCLUDE}/xtune/detail/*.hpp")
 if(NOT headers)
   message(FATAL_ERROR "no headers in ${INCLUDE}/xtune")

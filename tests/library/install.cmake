@@ -28,7 +28,7 @@ run("${CMAKE_COMMAND}" -S "${SOURCE}/consumer" -B "${WORK}/build" "-DCMAKE_CXX_C
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 set(ENV{LD_LIBRARY_PATH} "${WORK}/prefix/${LIBDIR}")
 run("${WORK}/build/consumer" "${WORK}/saved")
-# The program that it starts is the installed one: without it there is an error that says so.
+# The library starts the installed program: without it there is an error that reports this.
 set(ENV{XTUNE_PROGRAM} "${WORK}/prefix/bin/no-such-program")
 execute_process(COMMAND "${WORK}/build/consumer" "${WORK}/saved" RESULT_VARIABLE code ERROR_VARIABLE message)
 if(code EQUAL 0 OR NOT message MATCHES "XTUNE_PROGRAM=.*names the xtune program")

@@ -33,7 +33,7 @@ VERSION = re.search(r'#define XTUNE_VERSION "([\d.]+)"', (ROOT / "include/xtune/
 COMMON_LICENSE = pathlib.Path("/usr/share/common-licenses/Apache-2.0")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 
-# What cmake/install-deps asks Debian for, and who has it in Spack. The compiler is Spack's own business.
+# The packages that cmake/install-deps installs on Debian, and their names in Spack. Spack provides the compiler.
 IN_SPACK = {
     "g++": "cxx", "cmake": "cmake", "ninja-build": "ninja", "nlohmann-json3-dev": "nlohmann-json", "libcli11-dev": "cli11",
     "libtomlplusplus-dev": "tomlplusplus", "libfmt-dev": "fmt", "libuv1-dev": "libuv", "libcrypto++-dev": "cryptopp",

@@ -1,4 +1,4 @@
-// A temporary folder that tests write files into.
+// A temporary directory in which tests write files.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace xtune::test {
 struct FileTree {
   base::TemporaryDirectory folder;
   std::string path(const std::string& name) const { return (folder.path() / name).string(); }
-  /// Makes the folders that lead to the file.
+  /// Makes the directories of the file's path.
   void write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
     std::ofstream(path(name), std::ios::binary) << text;

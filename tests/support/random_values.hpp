@@ -1,4 +1,4 @@
-// Random values for round trips: members(structure) lists what is to come back, and everything else follows from it.
+// Random values for round trips: members(structure) lists the members that must survive, and the rest follows from it.
 #pragma once
 
 #include <array>

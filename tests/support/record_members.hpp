@@ -47,7 +47,7 @@ XTUNE_MEMBERS(Record, kernel, key, key_parts, problem, config, outcome, stage, m
 
 namespace xtune::test {
 
-/// What a comparison omits where it means nothing.
+/// Resets members that a comparison omits because they have no meaning.
 inline void settle(validate::Comparison& comparison) {
   if (!comparison.first_index) {
     comparison.first_coordinates.clear();

@@ -76,7 +76,7 @@ def definition_at(tokens, at):
             break
         name += tokens[at]
         at += 1
-        if at < len(tokens) and tokens[at] == "<":  # a specialisation is a type of its own
+        if at < len(tokens) and tokens[at] == "<":  # a specialisation is a separate type
             end = matching(tokens, at, "<", ">")
             name += "".join(tokens[at:end])
             at = end
@@ -107,12 +107,12 @@ class Definition:
     """A type or function that a file defines."""
 
     kind: str  # "class", "struct", "union", "enum" or "function"
-    name: str  # of a type, qualified; UNNAMED stands for an unnamed namespace
+    name: str  # of a type, qualified; UNNAMED for an unnamed namespace
     line: int
     last_line: int = 0
     in_function: bool = False
-    methods: list = field(default_factory=list)  # of a class: names of those declared, special members left out
-    members: list = field(default_factory=list)  # of a class: names of its own data, static constants left out
+    methods: list = field(default_factory=list)  # of a class: names of the declared ones, without special members
+    members: list = field(default_factory=list)  # of a class: names of its data, without static constants
 
 
 SKIPPED = {"using", "friend", "static_assert", "typedef", "enum", "struct", "class", "union", "template", "requires"}

@@ -1,8 +1,9 @@
 """What the rules of the sources allow."""
 
-# Folder below src: the folders that its files include. base and the public headers (include/xtune) are open to all.
-# The order is the one in docs/architecture.md: a folder includes only folders above it. Whatever includes backends can
-# open devices: that is the workers' and the application's business, never the driver's (core/run).
+# Directory below src: the directories that its files include. base and the public headers (include/xtune) are open to
+# all.
+# The order is the one in docs/architecture.md: a directory includes only directories above it. A directory that
+# includes backends can open devices: only workers and applications may, never the driver (core/run).
 LAYERS = {
     "base": [],
     "core/space": [],
@@ -48,8 +49,8 @@ LAYERS = {
             "core/record", "core/store", "core/target", "core/run", "ipc", "worker", "dispatch", "backends"],
 }
 
-# The namespace of a folder is xtune and the folder's name, without "core" and "backends"; backends itself, whose name is
-# a function of the public API, and api differ.
+# The namespace of a directory is xtune and the directory's name, without "core" and "backends". Exceptions are
+# backends, whose name is a function of the public API, and api.
 NAMESPACES = {"api": "xtune", "api/library": "xtune", "backends": "xtune::backend", "backends/host/runtime": "xtune::host",
               "backends/kokkos/runtime": "xtune::kokkos"}
 
@@ -72,7 +73,7 @@ OTHER_NAMESPACES = {
 FUNCTION_LINES = 70
 CLASS_METHODS = 25
 CLASS_MEMBERS = 15
-# A type of at most so many methods is plain data, however many members it has.
+# A type with this many methods is plain data, with any number of members.
 DATA_METHODS = 6
 MARKDOWN_COLUMNS = 120
 

@@ -108,8 +108,9 @@ def check_type_names(root):
             plain = definition.name.replace(UNNAMED + "::", "")
             (unnamed if plain != definition.name else named)[plain].setdefault(name, definition.line)
     for plain, places in sorted(named.items()):
-        # A type in an unnamed namespace may share its name with those of other unnamed namespaces only: a reader could
-        # not tell which one is meant. Two with linkage break the one-definition rule, which no compiler reports.
+        # A type in an unnamed namespace may share its name only with those of other unnamed namespaces: otherwise it
+        # would be unclear to a reader which one is meant. Two with linkage break the one-definition rule, which no
+        # compiler reports.
         everywhere = {**unnamed[plain], **places}
         if len(everywhere) > 1:
             first, *rest = sorted(everywhere)

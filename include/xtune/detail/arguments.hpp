@@ -7,16 +7,16 @@
 
 namespace xtune::detail {
 
-/// What C++ knows of an argument's type.
+/// The C++ type of an argument.
 struct ArgumentType {
   enum class Class : std::uint8_t { other, boolean, integer, floating };
   bool is_pointer = false;
   bool writable = true;         ///< pointers: not to const
-  Class number = Class::other;  ///< of the value, or of what the pointer leads to
-  std::uint16_t bytes = 0;      ///< likewise; 0: not known (void)
+  Class number = Class::other;  ///< type of the value, or of the pointer's elements
+  std::uint16_t bytes = 0;      ///< size of that type; 0: not known (void)
 };
 
-/// The arguments of one call in the source.
+/// The types of one call's arguments.
 struct Signature {
   const ArgumentType* types;
   std::size_t count;

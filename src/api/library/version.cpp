@@ -1,4 +1,4 @@
-// The library's one object of its own: the version it was built as.
+// The library's only own object: the version it was built as.
 #include "xtune/version.hpp"
 
 namespace xtune {

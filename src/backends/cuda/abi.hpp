@@ -1,8 +1,8 @@
-// What xtune uses of the CUDA driver API and of NVRTC: types, values and calls. Their libraries are opened at run time,
-// so that no header or library of CUDA's is needed to build.
+// The parts of the CUDA driver API and of NVRTC that xtune uses: types, values and calls. Their libraries are opened at
+// run time, so no CUDA header or library is needed to build.
 //
-// From NVIDIA's documentation: CUDA Driver API (CUresult, CUdevice_attribute, ...) and NVRTC, CUDA 13.0. All of this
-// has been the same since CUDA 11.0, but for what is said to be newer. Calls go by the names that the libraries export:
+// From NVIDIA's documentation: CUDA Driver API (CUresult, CUdevice_attribute, ...) and NVRTC, CUDA 13.0. Everything
+// here is unchanged since CUDA 11.0, unless a newer version is stated. Calls have the names that the libraries export:
 // cuMemAlloc is a macro for cuMemAlloc_v2 in cuda.h. tests/unit/backends/gpu/test_cuda_abi.cpp compares with NVIDIA's
 // headers.
 #pragma once
@@ -114,7 +114,7 @@ struct CUlaunchConfig {
   unsigned numAttrs;
 };
 
-/// CALL(name, parameters); all return CUresult. Those that every driver since CUDA 11.0 has.
+/// CALL(name, parameters); all return CUresult. Every driver since CUDA 11.0 has these.
 #define XTUNE_CUDA_DRIVER_CALLS(CALL)                                                                      \
   CALL(cuInit, (unsigned flags))                                                                           \
   CALL(cuDriverGetVersion, (int* version))                                                                 \
@@ -160,7 +160,7 @@ struct CUlaunchConfig {
        (CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
         unsigned block_z, unsigned shared_bytes, CUstream, void** parameters, void** extra))
 
-/// Those that a driver may lack, or has in several versions (driver.cpp). Their names are our own: some are macros in
+/// Calls that a driver may lack, or has in several versions (driver.cpp). Their names are ours: some are macros in
 /// cuda.h.
 #define XTUNE_CUDA_OPTIONAL_CALLS(CALL)                                                               \
   CALL(event_elapsed_time, (float* ms, CUevent start, CUevent stop))                                  \
@@ -178,7 +178,7 @@ enum nvrtcResult : int {
   NVRTC_ERROR_INTERNAL_ERROR = 11,
 };
 
-/// CALL(name, result, parameters); NVRTC 11.2 has them all.
+/// CALL(name, result, parameters); all exist since NVRTC 11.2.
 #define XTUNE_NVRTC_CALLS(CALL)                                                                     \
   CALL(nvrtcVersion, nvrtcResult, (int* major, int* minor))                                         \
   CALL(nvrtcGetErrorString, const char*, (nvrtcResult))                                             \

@@ -20,7 +20,8 @@ std::string uuid_text(const CUuuid& uuid) {
   return text;
 }
 
-/// "13.0 (580.65.06)": what CUDA the driver serves, and its own version where the kernel module tells it.
+/// "13.0 (580.65.06)": the CUDA version that the driver supports, and the driver's version if the kernel module reports
+/// it.
 std::string driver_version(const Driver& driver) {
   int version = 0;
   if (driver.cuDriverGetVersion(&version) != CUDA_SUCCESS) return {};
@@ -62,7 +63,7 @@ device::DeviceInfo query_device(const Driver& driver, int index) {
     check(driver.cuDeviceGetAttribute(&value, which, device));
     return value;
   };
-  /// Facts that some devices do not tell: unknown, not a failure.
+  /// Facts that some devices do not report: unknown, not a failure.
   const auto optional_attribute = [&](CUdevice_attribute which) {
     int value = 0;
     return driver.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;

@@ -8,9 +8,9 @@ namespace xtune::cuda {
 
 /// Never throws.
 backend::DeviceList list_devices();
-/// The driver must be initialised. Throws Error(unavailable) when the device does not answer.
+/// The driver must be initialised. Throws Error(unavailable) if the device does not respond.
 device::DeviceInfo query_device(const Driver& driver, int index);
-/// Makes the driver ready. Throws Error(unavailable) with what to do.
+/// Initialises the driver. Throws Error(unavailable) with advice.
 void initialise(const Driver& driver);
 
 }  // namespace xtune::cuda

@@ -13,7 +13,7 @@ struct Driver {
   base::DynamicLibrary library;
 #define XTUNE_DECLARE(name, parameters) CUresult(*name) parameters = nullptr;
   XTUNE_CUDA_DRIVER_CALLS(XTUNE_DECLARE)
-  XTUNE_CUDA_OPTIONAL_CALLS(XTUNE_DECLARE)  // nullptr where the driver has none; never the first of them
+  XTUNE_CUDA_OPTIONAL_CALLS(XTUNE_DECLARE)  // nullptr if the driver has none; never for the first of them
 #undef XTUNE_DECLARE
 };
 

@@ -1,4 +1,4 @@
-// CUDA's side of the table of driver calls.
+// CUDA's implementation of the table of driver calls.
 #pragma once
 
 #include "backends/cuda/driver.hpp"
@@ -8,8 +8,8 @@ namespace xtune::cuda {
 
 /// Retains the device's primary context and makes it current on this thread. Throws Error(unavailable).
 gpu::DriverApi open_driver_api(const Driver& driver, int index);
-/// The calls for memory, queues and kernels alone, on whichever context the calling thread has; opens and closes none.
-/// Every device is taken for one that may have clusters: one that has none refuses their launch.
+/// Only the calls for memory, queues and kernels, on the calling thread's context; opens and closes none. Every device
+/// is assumed to support clusters: one that does not refuses their launch.
 gpu::DriverApi module_calls(const Driver& driver);
 
 }  // namespace xtune::cuda

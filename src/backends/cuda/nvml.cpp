@@ -1,4 +1,4 @@
-// Calling NVML. Its header is no part of the driver, so the few calls and constants are declared here (NVML API
+// Calls NVML. Its header is not part of the driver, so the few calls and constants are declared here (NVML API
 // Reference; they are stable since R510).
 #include "backends/cuda/nvml.hpp"
 
@@ -24,7 +24,7 @@ struct Process {
   unsigned gpu_instance, compute_instance;
 };
 
-/// nvmlClocksThrottleReasons that are no ordinary working of a busy device: a power cap is.
+/// The nvmlClocksThrottleReasons that are not normal for a busy device; a power cap is normal.
 constexpr std::pair<unsigned long long, const char*> slowdowns[] = {{0x8, "the hardware asks for it"},
                                                                     {0x20, "it is too hot"},
                                                                     {0x40, "it is too hot"},

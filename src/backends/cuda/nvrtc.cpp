@@ -23,7 +23,7 @@ std::vector<fs::path> toolkit_roots() {
   return roots;
 }
 
-/// The `nvidia` folders of the active Python environment: pip's nvidia-cuda-nvrtc packages lie there.
+/// The `nvidia` directories of the active Python environment, in which pip installs its nvidia-cuda-nvrtc packages.
 std::vector<fs::path> python_package_folders() {
   std::vector<fs::path> folders;
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
@@ -40,7 +40,7 @@ std::vector<fs::path> python_package_folders() {
 }
 
 std::vector<std::string> candidates() {
-  // A toolkit that the user named wins over what the loader happens to find.
+  // A toolkit that the user named is preferred to the one that the loader finds.
   std::vector<std::string> paths;
   const auto add_folder = [&paths](const fs::path& folder) {
     for (const char* name : library_names) {

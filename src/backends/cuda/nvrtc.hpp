@@ -18,15 +18,15 @@ struct Nvrtc {
 #undef XTUNE_DECLARE
 };
 
-/// Thread-safe. Looks in CUDA_HOME, CUDA_PATH, the loader's path, /usr/local/cuda and an active Python environment's
-/// packages. Throws Error(unavailable) saying where it looked.
+/// Thread-safe. Searches CUDA_HOME, CUDA_PATH, the loader's path, /usr/local/cuda and the packages of an active Python
+/// environment. Throws Error(unavailable) with the places it searched.
 const Nvrtc& nvrtc();
 
-/// Folders with CUDA's own headers (cuda_fp16.h, and CCCL's), those of the NVRTC in use first; empty when there are
+/// Directories with CUDA's own headers (cuda_fp16.h, and CCCL's), those of the NVRTC in use first; empty if there are
 /// none.
 std::vector<std::string> toolkit_include_dirs(const Nvrtc& nvrtc);
 
-/// NVRTC's side of the run-time compiler's calls; code is cubin.
+/// NVRTC's implementation of the run-time compiler's calls; the code is cubin.
 gpu::CompilerApi compiler_api(const Nvrtc& nvrtc);
 
 }  // namespace xtune::cuda

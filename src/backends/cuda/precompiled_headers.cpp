@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NVRTC's heap for precompiled headers, unless NVRTC_PCH_HEAP_SIZE says otherwise: no file is much larger.
+/// NVRTC's heap for precompiled headers, unless NVRTC_PCH_HEAP_SIZE sets it: no file is much larger.
 constexpr std::uint64_t heap_bytes = std::uint64_t{256} << 20;
 
 /// Compiles without a use after which a file may go when another is to be made.
@@ -86,7 +86,7 @@ bool PrecompiledHeaders::make_room() {
   std::uint64_t held = 0;
   for (auto at = openings_.begin(); at != openings_.end();) {
     const std::uint64_t bytes = bytes_of(folder_of(at->first));
-    // What is still asked for stays: openings that displaced each other in turn would cost more than they save.
+    // Files in recent use are kept: openings that replaced each other in turn would cost more than they save.
     if (bytes > 0 && compiles_ - at->second.last_use > patience) {
       fs::remove_all(folder_of(at->first));
       at = openings_.erase(at);
@@ -95,7 +95,7 @@ bool PrecompiledHeaders::make_room() {
       ++at;
     }
   }
-  // Room for this worker and those of the other cores; the folder may well be memory.
+  // Space for this worker and those of the other cores; the directory may be in memory.
   return held < heap_bytes &&
          fs::space(files_->path()).available >= 2 * heap_bytes * std::max(1u, std::thread::hardware_concurrency());
 }

@@ -1,4 +1,5 @@
-// NVRTC's precompiled headers: a source's opening includes, parsed once a process instead of once a configuration.
+// NVRTC's precompiled headers: a source's opening includes are parsed once per process instead of once per
+// configuration.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +16,30 @@
 
 namespace xtune::cuda {
 
-/// Files of NVRTC's in a temporary folder that goes with this object. NVRTC checks neither macros nor files that it was
-/// given by -include, and header files by their times alone; so each file has a folder of its own, named by a hash over
-/// everything that it depends on: the text of the opening and of the user's headers in it, the states of these files
-/// (one that is put back may have been parsed as something else), definitions, options. Another process cannot use them
-/// (NVRTC documentation, "Precompiled Headers": they hold addresses of the library's heap). Thread-safe: while one
-/// thread compiles with a file, the others go without.
+/// NVRTC's files are in a temporary directory that is removed with this object. NVRTC checks neither macros nor files
+/// from -include, and header files only by their times. Therefore each file has its own directory, named by a hash over
+/// everything that it depends on: the text of the opening and of the user's headers in it, the states of these files (a
+/// file that was restored may have been parsed with other contents), definitions, options. Other processes cannot use
+/// them (NVRTC documentation, "Precompiled Headers": they contain addresses of the library's heap). Thread-safe: while
+/// one thread compiles with a file, the others compile without it.
 class PrecompiledHeaders {
  public:
-  /// available: whether this NVRTC knows them (12.8 and later).
+  /// available: whether this NVRTC supports them (12.8 and later).
   explicit PrecompiledHeaders(bool available) : available_(available) {}
 
-  /// What to compile in place of the plain source.
+  /// The input to compile instead of the plain source.
   struct Use {
     std::string source;
     std::vector<std::string> options;
     std::string key;
     std::unique_lock<std::mutex> turn;
   };
-  /// Nothing where it would not pay or not work: the source's opening includes nothing of CUDA's, this opening is seen
-  /// for the first time, options speak of precompiled headers or ask for debug information, NVRTC made no file when it
-  /// was asked, there is no room.
+  /// nullopt if it would not pay or not work: the opening includes no CUDA headers, it is seen for the first time,
+  /// options mention precompiled headers or request debug information, NVRTC made no file when requested, or there is
+  /// no space.
   std::optional<Use> use(const build::CompileRequest& request, const build::SplitSource& split,
                          const std::vector<std::string>& options) noexcept;
-  /// The plain source compiled where this did not.
+  /// The plain source compiled although this did not.
   void give_up(const Use& use) noexcept;
 
  private:

@@ -13,8 +13,8 @@ namespace {
 
 using gpu::Status;
 
-/// A context that is made where another was (cudaDeviceReset) may get the other's address, with none of its modules.
-/// The bits that no user-space address has on x86-64, AArch64 and POWER tell them apart, by the driver's number of the
+/// A context that is created after another was destroyed (cudaDeviceReset) may get its address, without its modules.
+/// Bits that no user-space address has on x86-64, AArch64 and POWER distinguish them, by the driver's number of the
 /// context (CUDA 12).
 constexpr int address_bits = 48;
 
@@ -62,7 +62,7 @@ std::optional<std::size_t> accessible_bytes(const void* address) {
   const auto at = reinterpret_cast<CUdeviceptr>(address);
   unsigned type = 0;
   const CUresult status = driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at);
-  if (status == CUDA_ERROR_INVALID_VALUE) {  // which an address that is none of CUDA's gives
+  if (status == CUDA_ERROR_INVALID_VALUE) {  // the status for an address that is not CUDA's
     if (address && reaches_all_memory()) return std::nullopt;
     return 0;
   }

@@ -9,7 +9,7 @@
 
 namespace xtune::cuda {
 
-/// query: what is known of a device by its index. Throws Error(unavailable) where there is no driver.
+/// query: returns the facts of a device by its index. Throws Error(unavailable) if there is no driver.
 std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(int index)> query);
 
 }  // namespace xtune::cuda

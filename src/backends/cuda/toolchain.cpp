@@ -23,7 +23,7 @@
 namespace xtune::cuda {
 namespace {
 
-/// The compute capability in an arch: 90 of "sm_90a"; 0 when it is no arch.
+/// The compute capability of an architecture: 90 for "sm_90a"; 0 for an invalid one.
 int capability(const std::string& arch) noexcept {
   if (!arch.starts_with("sm_")) return 0;
   int number = 0;
@@ -100,7 +100,7 @@ class NvrtcToolchain final : public build::Toolchain {
     return artifact;
   }
 
-  /// NVRTC opens its builtins when it first compiles, by their name: LD_LIBRARY_PATH comes before its own folder.
+  /// NVRTC opens its builtins by name when it first compiles: LD_LIBRARY_PATH comes before its own directory.
   void find_parts(const void* symbol) {
     const std::string library = gpu::library_path(symbol);
     if (library.empty()) return;
@@ -143,8 +143,8 @@ class NvrtcToolchain final : public build::Toolchain {
       try {
         return compiled(headers->source, headers->options);
       } catch (const build::CandidateFailure& failure) {
-        if (is_of_ptxas(failure.log())) throw;  // beyond the headers, and slow
-      } catch (const Error&) {                  // whatever it was, what counts is whether the plain source compiles
+        if (is_of_ptxas(failure.log())) throw;  // not caused by the headers, and slow
+      } catch (const Error&) {                  // whatever the error, the plain source decides
       }
       gpu::CompiledProgram program = compiled(gpu::with_defines(request, split), options);
       precompiled_.give_up(*headers);
@@ -161,7 +161,7 @@ class NvrtcToolchain final : public build::Toolchain {
   std::vector<std::string> options_for(const build::CompileRequest& request) const {
     std::vector<std::string> options{"--gpu-architecture=" + request.arch};
     if (!is_virtual(request.arch)) options.emplace_back("--ptxas-options=-v");
-    // What comes from NVRTC's own cache comes without ptxas' report, and its compile time is no compile time.
+    // Results from NVRTC's own cache have no report of ptxas and no real compile time.
     if (has_cache_) options.emplace_back("--no-cache");
     for (const std::string& define : dialect_.defines) options.push_back("-D" + define);
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
@@ -172,7 +172,7 @@ class NvrtcToolchain final : public build::Toolchain {
     return options;
   }
 
-  /// ptxas with -v leaves out why it refused too much static shared memory; its own numbers tell.
+  /// ptxas -v does not report the reason when it refuses too much static shared memory; the numbers are in its log.
   static void explain(const build::CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed || !gpu::first_error(failure.log()).empty()) return;
     constexpr std::int64_t static_limit = 48 * 1024;  // CUDA C++ Programming Guide: more needs dynamic shared memory

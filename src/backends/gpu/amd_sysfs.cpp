@@ -30,7 +30,7 @@ std::optional<double> number(const fs::path& file, double scale) {
   return value * scale;
 }
 
-/// The first of several files that tells.
+/// The number in the first of several files that has one.
 std::optional<double> first_number(const fs::path& folder, std::initializer_list<const char*> names, double scale) {
   for (const char* name : names)
     if (const auto value = number(folder / name, scale)) return value;
@@ -65,8 +65,8 @@ bool is_number(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-/// Processes with memory on any of the machine's GPUs: which one is numbered otherwise here than anywhere else, so only
-/// a machine with one GPU tells.
+/// Processes with memory on any of the machine's GPUs. The GPUs have other numbers here than elsewhere, so this works
+/// only on a machine with one GPU.
 std::vector<int> processes(const fs::path& root) {
   std::error_code error;
   std::size_t gpus = 0;

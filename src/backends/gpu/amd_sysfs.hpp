@@ -1,4 +1,4 @@
-// What the amdgpu driver tells in the file system: temperature, power, memory errors, partition, processes.
+// Facts from the amdgpu driver's files: temperature, power, memory errors, partition, processes.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +9,10 @@
 
 namespace xtune::gpu {
 
-/// Asks for the state of the device at a PCI address ("0000:c1:00.0"). Empty where there is no such device; what a
-/// device does not tell stays unset. No library and no rights are needed, unlike for amd-smi. root: where sys/ lies.
-/// Sources: the Linux kernel's documentation of amdgpu (thermal control, RAS, compute partitions) and of hwmon.
+/// Returns a function that reads the state of the device at a PCI address ("0000:c1:00.0"). Empty if there is no such
+/// device; facts that a device does not report are unset. Needs no library and no privileges, unlike amd-smi. root: the
+/// directory that holds sys/. Sources: the Linux kernel's documentation of amdgpu (thermal control, RAS, compute
+/// partitions) and of hwmon.
 std::function<measure::DeviceState()> open_amd_monitor(const std::string& pci_address,
                                                        const std::filesystem::path& root = "/");
 

@@ -31,7 +31,7 @@ bool copy_at(std::string_view image, std::uint64_t offset, T& out) {
   return true;
 }
 
-/// The metadata's MessagePack in a run of notes; empty when there is none.
+/// The metadata's MessagePack in a sequence of notes; empty if there is none.
 std::string_view metadata_in_notes(std::string_view notes) {
   const auto padded = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
   std::uint64_t at = 0;

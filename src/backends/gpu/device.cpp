@@ -1,4 +1,4 @@
-// The GPU itself: its stream, its events, memory, and what a failing driver call means.
+// The GPU: its stream, its events and memory, and the outcomes of failing driver calls.
 #include "backends/gpu/device.hpp"
 
 #include <fmt/core.h>

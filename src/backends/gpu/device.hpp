@@ -8,10 +8,10 @@
 
 namespace xtune::gpu {
 
-/// What a device shares with its buffers and programs; the last of them to go releases it.
+/// State that a device shares with its buffers and programs; released with the last of them.
 class Session {
  public:
-  /// Takes over `api` (and closes it) even when this throws Error(unavailable).
+  /// Takes ownership of `api` (and closes it) even if this throws Error(unavailable).
   Session(DriverApi api, device::DeviceInfo info);
   ~Session();
   Session(const Session&) = delete;
@@ -23,18 +23,18 @@ class Session {
   Event start() const noexcept { return start_; }
   Event stop() const noexcept { return stop_; }
 
-  /// Made at the first call; throws what its making throws.
+  /// Created at the first call, with the exceptions of its constructor.
   QueueTimer& timer();
-  /// Device memory of at least `bytes` that flushing overwrites; grows, never shrinks. Throws Error(unavailable).
+  /// Device memory of at least `bytes` for flushing; grows, never shrinks. Throws Error(unavailable).
   void* flush_memory(std::size_t bytes);
-  /// Queues the overwriting of that much of it.
+  /// Queues overwriting `bytes` of it.
   void flush(std::size_t bytes);
-  /// Throws CandidateFailure(crashed), or Error(unavailable) naming `what` and the size when memory is short.
+  /// Throws CandidateFailure(crashed), or Error(unavailable) with `what` and the size if there is not enough memory.
   void* allocate(std::size_t bytes, const char* what);
-  /// Throws CandidateFailure(crashed) with the driver's words unless status is success; ShortageFailure where the
-  /// machine is to blame.
+  /// Throws CandidateFailure(crashed) with the driver's message unless status is success; ShortageFailure if the
+  /// machine is the cause.
   void check(Status status, const char* doing) const;
-  /// As check, but a failure that leaves the device usable is a launch_failed.
+  /// Like check, but a failure after which the device is usable is a launch_failed.
   void check_launch(Status status, const char* doing) const;
 
  private:
@@ -50,10 +50,10 @@ class Session {
   std::unique_ptr<QueueTimer> timer_;
 };
 
-/// Throws Error(unavailable) when the device does not answer.
+/// Throws Error(unavailable) if the device does not respond.
 std::unique_ptr<measure::Device> make_device(DriverApi api, device::DeviceInfo info);
 
-/// For make_device's result alone.
+/// Only for the result of make_device.
 std::unique_ptr<measure::Buffer> make_buffer(std::shared_ptr<Session> session, std::size_t bytes);
 /// Of memory that belongs to a module and lives as long as that.
 std::unique_ptr<measure::Buffer> make_view(std::shared_ptr<Session> session, void* address, std::size_t bytes);

@@ -1,4 +1,4 @@
-// Resource usage from what ptxas prints with -v.
+// Resource usage from the output of ptxas -v.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace xtune::gpu {
 
-/// Reads the lines of the entry function alone; a log may speak of several. Fields that the log does not tell stay
-/// unset. Format: CUDA Binary Utilities and nvcc documentation, `--resource-usage`; toolkits from 9 to 13 differ in
-/// blanks and order.
+/// Reads only the lines of the entry function; a log may have several. Fields that are not in the log stay unset.
+/// Format: CUDA Binary Utilities and nvcc documentation, `--resource-usage`; toolkits from 9 to 13 differ in blanks and
+/// order.
 build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entry_symbol);
 
-/// The most static shared memory that any entry of the log declares, bytes; 0 when none does.
+/// The maximum static shared memory that an entry of the log declares, bytes; 0 if there is none.
 std::int64_t largest_static_shared(std::string_view log);
 
 }  // namespace xtune::gpu

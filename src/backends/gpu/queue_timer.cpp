@@ -26,7 +26,7 @@ const device::Launch one_thread = {{1, 1, 1}, {1, 1, 1}};
 
 }  // namespace
 
-/// The waiting kernel in the stream; released at the latest when this goes out of scope.
+/// The waiting kernel in the stream; released at the latest at the end of this object's scope.
 class QueueTimer::Hold {
  public:
   Hold(QueueTimer& timer, bool wanted) : timer_(timer), held_(wanted) {
@@ -146,7 +146,7 @@ QueueTimer::Span QueueTimer::span(std::size_t flush_bytes, bool hold, const std:
   const bool held = hold && info_.holds_queue;
   {
     Hold queue(*this, held);
-    // The flush comes behind the wait: the device goes from it to the kernel without a pause.
+    // The flush is queued after the waiting kernel: the device continues from the flush to the kernel without a pause.
     if (flush_bytes > 0) session_.flush(flush_bytes);
     session_.check(api.record_event(session_.start(), stream), "recording an event");
     work();
@@ -185,7 +185,7 @@ void QueueTimer::launch(Function function, void** parameters) const {
                         "launching a timing kernel");
 }
 
-/// About that long: exactly so many cycles, at the clock that the driver names.
+/// Takes about that long: a fixed number of cycles, at the clock that the driver reports.
 void QueueTimer::spin(double ms) const {
   const auto khz = static_cast<double>(session_.info().clock_khz > 0 ? session_.info().clock_khz : 1'500'000);
   auto cycles = static_cast<std::uint64_t>(ms * khz);

@@ -1,4 +1,4 @@
-// Times what a stream does between two events, with launch latency and the timer's own overhead kept out.
+// Measures the time between two events in a stream, without launch latency and the timer's own overhead.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@ namespace xtune::gpu {
 
 class Session;
 
-/// A kernel that waits for a flag of the host goes into the stream first, so that everything timed is queued before any
-/// of it starts. It gives up after a deadline by the device's own timer, hence neither a slow host nor a driver that
-/// waits for it can hang the device; a driver that does so three times in a row is not held up again. Where the kernels
-/// cannot be compiled or host memory cannot be mapped, spans are plain event pairs and info().note says so.
+/// A kernel that waits for a flag of the host is queued first, so that everything timed is queued before any of it
+/// starts. It gives up after a deadline by the device's timer, so that neither a slow host nor a driver that waits for
+/// it can hang the device; if a driver does so three times in a row, its queue is not held again. If the kernels cannot
+/// be compiled or host memory cannot be mapped, spans are plain event pairs, and info().note reports this.
 /// Single-threaded.
 class QueueTimer {
  public:
-  /// Compiles, loads and runs the timing kernels and measures the overhead: some 30 ms, and more on a device that
-  /// sleeps. Throws CandidateFailure(crashed) when the device fails.
+  /// Compiles, loads and runs the timing kernels and measures the overhead: about 30 ms, and more on a device in a
+  /// low-power state. Throws CandidateFailure(crashed) if the device fails.
   explicit QueueTimer(Session& session);
   ~QueueTimer();
   QueueTimer(const QueueTimer&) = delete;
   QueueTimer& operator=(const QueueTimer&) = delete;
 
   /// Overwrites flush_bytes of memory, then times work(), which queues `launches` launches into the session's stream.
-  /// hold = false: work may have to wait for the device (a kernel's first launch loads it), so nothing holds the queue.
-  /// Exceptions of work pass through. Throws CandidateFailure(crashed).
+  /// hold = false: do not hold the queue, because work may have to wait for the device (a kernel's first launch loads
+  /// it). Exceptions of work pass through. Throws CandidateFailure(crashed).
   measure::Sample time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work);
   const measure::TimerInfo& info() const noexcept { return info_; }
 
  private:
-  /// What host and device tell each other, in mapped memory.
+  /// Messages between host and device, in mapped memory.
   struct Shared {
     std::uint32_t released, gave_up;  ///< tickets
-    std::uint64_t cycles, ticks;      ///< by the clock kernel
+    std::uint64_t cycles, ticks;      ///< from the clock kernel
   };
   struct Span {
     double ms = 0, clock_mhz = 0;
@@ -58,12 +58,12 @@ class QueueTimer {
   measure::TimerInfo info_;
   Module module_ = nullptr;
   Function hold_ = nullptr, spin_ = nullptr, clock_ = nullptr;
-  volatile Shared* shared_ = nullptr;  ///< the host's address
+  volatile Shared* shared_ = nullptr;  ///< host address
   void* shared_on_device_ = nullptr;
   std::uint32_t ticket_ = 0;
   int late_in_a_row_ = 0;
-  std::size_t flush_ready_ = 0;  ///< flushing this much was done and its overhead measured
-  double flushed_event_ms_ = 0;  ///< TimerOverhead::event_ms behind a flush
+  std::size_t flush_ready_ = 0;  ///< bytes whose flush was done before and whose overhead is known
+  double flushed_event_ms_ = 0;  ///< TimerOverhead::event_ms after a flush
 };
 
 }  // namespace xtune::gpu

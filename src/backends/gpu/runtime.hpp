@@ -8,21 +8,21 @@
 
 namespace xtune::gpu {
 
-/// What a driver's own word is needed for besides the table; plain functions, for launches have no time to lose.
+/// Calls of a driver in addition to the table; plain functions, since launches are time-critical.
 struct ContextApi {
   std::uintptr_t (*current)() = nullptr;  ///< 0: none
   Status (*adopt)(std::uintptr_t context) = nullptr;
   Status (*launch)(void* function, const device::Launch& launch, void* stream, void** parameters) = nullptr;
   Status (*is_capturing)(void* stream, bool* capturing) = nullptr;
   std::optional<std::size_t> (*accessible_bytes)(const void* address) = nullptr;
-  /// Whether it is memory of the driver's devices, and in which context; left alone where that does not matter.
+  /// Whether it is memory of the driver's devices; sets its context unless that does not matter.
   bool (*owns)(const void* address, std::uintptr_t* context) = nullptr;
   Status (*synchronize)() = nullptr;           ///< waits for all work of the current context
   std::function<device::DeviceInfo()> device;  ///< of the current context; may throw Error(unavailable)
   std::string advice;                          ///< "call cudaSetDevice or cuCtxSetCurrent first"
 };
 
-/// Of `api` the calls for modules, functions, clusters, waiting and copying are made, from whichever thread launches.
+/// From `api` it uses the calls for modules, functions, clusters, waiting and copying, on any thread that launches.
 std::shared_ptr<backend::Runtime> make_runtime(DriverApi api, ContextApi context);
 
 }  // namespace xtune::gpu

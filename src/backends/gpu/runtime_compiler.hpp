@@ -1,4 +1,5 @@
-// What NVRTC and hipRTC share: one program compiled from a string, with its log and the lowered name of its kernel.
+// The common part of NVRTC and hipRTC: compiles a program from a string, with its log and the lowered name of its
+// kernel.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +23,14 @@ struct CompilerApi {
   std::function<int(Program, std::size_t* size)> log_size;
   std::function<int(Program, char* log)> log;
   std::function<int(Program, const char* expression, const char** name)>
-      lowered_name;  ///< the name lives as the program
+      lowered_name;  ///< the name is valid as long as the program
   std::function<int(Program, std::size_t* size)> code_size;
   std::function<int(Program, char* code)> code;
   /// The same as text for a virtual architecture (PTX). Empty: there is none.
   std::function<int(Program, std::size_t* size)> assembly_size;
   std::function<int(Program, char* text)> assembly;
   std::function<std::string(int)> describe;  ///< "NVRTC_ERROR_COMPILATION"
-  int out_of_memory = -1;                    ///< what the calls answer then; -1: they do not tell
+  int out_of_memory = -1;                    ///< result of the calls in that case; -1: unknown
 };
 
 struct CompiledProgram {
@@ -42,20 +43,20 @@ struct CompiledProgram {
 
 /// Of the request: source_name, entry (a name or a template-id, as in C++) and variables; source and options as the
 /// compiler takes them. Throws CandidateFailure(compile_failed) whose message is the first
-/// error of the log, or (crashed) when it ran out of memory; Error where the machine is to blame (compiler_log.hpp).
+/// error of the log, or (crashed) if it ran out of memory; Error if the machine is the cause (compiler_log.hpp).
 CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequest& request, const std::string& source,
                                 const std::vector<std::string>& options);
 
-/// The first line of a compiler's log that states an error, without leading blanks; empty when there is none.
+/// The first line of a compiler's log with an error, without leading blanks; empty if there is none.
 std::string first_error(const std::string& log);
 
-/// The source with "#define NAME value" lines for the request's defines, and #line where they break the numbering. They
-/// come behind the includes at the source's top that do not ask for them (core/build/preamble.hpp): a -D, or a #define
-/// before the first line, would reach into the compilers' own headers.
+/// The source with "#define NAME value" lines for the request's defines, and #line directives that correct the
+/// numbering. They are placed after the includes at the source's top that do not use them (core/build/preamble.hpp): a
+/// -D, or a #define before the first line, would affect the compilers' own headers.
 std::string with_defines(const build::CompileRequest& request);
 std::string with_defines(const build::CompileRequest& request, const build::SplitSource& split);
 
-/// Its pieces: "#define NAME value" lines, and "#line 7 \"name\"".
+/// The parts of with_defines: "#define NAME value" lines, and "#line 7 \"name\"".
 std::string define_lines(const build::SplitSource::Defines& defines);
 std::string line_directive(std::size_t line, const std::string& source_name);
 

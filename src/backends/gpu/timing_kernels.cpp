@@ -4,8 +4,8 @@
 namespace xtune::gpu {
 namespace {
 
-// Every loop ends by the timer or by the clock, both of which run on whatever else happens: none of these kernels can
-// hang a device. clock64 counts for each compute unit apart, so begin and end of a count are taken by one thread.
+// Every loop ends by the timer or by the clock, which always advance: none of these kernels can hang a device. clock64
+// counts separately for each compute unit, so the begin and end of a count are read by one thread.
 constexpr const char* source = R"(
 #if defined(XTUNE_HIP)
 __device__ unsigned long long now() { return (unsigned long long)wall_clock64(); }

@@ -79,7 +79,7 @@ const Hiprtc& hiprtc() {
 /// The code object manager: the compiler behind hipRTC. Its list of architectures matters, because hipRTC up to 5.2 at
 /// least corrupts its heap on one that is not on it.
 struct CodeObjectManager {
-  std::vector<std::string> archs;  ///< empty: not told
+  std::vector<std::string> archs;  ///< empty: unknown
   std::string build, path;
 
   CodeObjectManager() {
@@ -147,7 +147,7 @@ class HiprtcToolchain final : public build::Toolchain {
  public:
   explicit HiprtcToolchain(const Hiprtc& table) : api_(compiler_api(table)) {
     const auto* symbol = reinterpret_cast<const void*>(table.hiprtcVersion);
-    // hiprtcVersion answers 9.0 in every release; the file's name tells.
+    // hiprtcVersion returns 9.0 in every release, so the version is taken from the file's name.
     std::string version = gpu::library_version(symbol);
     if (version.empty()) version = "unknown version";
     fingerprint_ = fmt::format("hiprtc {} {} {}", version, gpu::library_build_id(symbol), manager_.build);
@@ -230,7 +230,8 @@ class HiprtcToolchain final : public build::Toolchain {
     return folders;
   }
 
-  /// Of what the compiler lists. It writes the source and its own headers to a temporary folder first.
+  /// The user's files among those that the compiler lists. It first writes the source and its own headers to a
+  /// temporary directory.
   std::optional<std::vector<std::string>> users_files(const std::string& list) const {
     std::error_code failed;
     auto files = build::files_of_rule(list, std::filesystem::path(list).parent_path());

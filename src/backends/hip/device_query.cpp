@@ -36,7 +36,7 @@ int optional_attribute(const HipCalls& calls, int index, hipDeviceAttribute_t wh
 
 #if defined(__HIP_PLATFORM_NVIDIA__)
 
-/// What HIP's attributes leave out comes from the CUDA driver beneath.
+/// Facts that HIP's attributes do not include come from the underlying CUDA driver.
 void add_platform_facts(const HipCalls&, int index, device::DeviceInfo& info) {
   const device::DeviceInfo cuda = cuda::query_device(cuda::driver(), index);
   info.vendor = "nvidia";

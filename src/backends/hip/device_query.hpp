@@ -8,12 +8,12 @@ namespace xtune::hip {
 
 /// Never throws.
 backend::DeviceList list_devices();
-/// Throws Error(unavailable) when the device does not answer.
+/// Throws Error(unavailable) if the device does not respond.
 device::DeviceInfo query_device(const HipCalls& calls, int index);
-/// Makes the driver ready and counts devices. Throws Error(unavailable) with what to do.
+/// Initialises the driver and counts devices. Throws Error(unavailable) with advice.
 int initialise(const HipCalls& calls);
 
-/// "gfx90a" of "gfx90a:sramecc+:xnack-".
+/// "gfx90a" for "gfx90a:sramecc+:xnack-".
 std::string strip_target_features(const std::string& arch);
 
 }  // namespace xtune::hip

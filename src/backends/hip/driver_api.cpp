@@ -33,7 +33,7 @@ bool is_sticky(const HipCalls* h, Status status) {
     case hipErrorDeinitialized:
       return true;
     case hipErrorUnknown:
-      // HIP's NVIDIA side says this of every error it has no name for, harmless or not: ask the device.
+      // HIP's NVIDIA side returns this for every error without a name, harmless or not: test the device.
       return h->hipDeviceSynchronize() != hipSuccess;
     default:
       return false;
@@ -60,7 +60,7 @@ void fill_memory(gpu::DriverApi& api, const HipCalls* h) {
   };
   api.allocate_mapped = [h](void** host, void** device, std::size_t bytes) -> Status {
     void *memory = nullptr, *seen = nullptr;
-    // Coherent: else the device may cache what the host writes while a kernel runs.
+    // Coherent: otherwise the device may cache values that the host writes while a kernel runs.
     hipError_t status = h->hipHostMalloc(&memory, bytes, hipHostMallocMapped | hipHostMallocCoherent);
     if (status != hipSuccess) return status;
     status = h->hipHostGetDevicePointer(&seen, memory, 0);
@@ -128,7 +128,7 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
   };
 }
 
-/// Of an AMD code object; on NVIDIA the driver beneath tells.
+/// From an AMD code object; on NVIDIA the underlying driver reports them.
 void fill_parameters([[maybe_unused]] gpu::DriverApi& api) {
 #if !defined(__HIP_PLATFORM_NVIDIA__)
   api.parameter_sizes = [](gpu::Function, const build::Artifact& artifact) -> std::optional<std::vector<std::size_t> > {
@@ -139,7 +139,7 @@ void fill_parameters([[maybe_unused]] gpu::DriverApi& api) {
 #endif
 }
 
-/// What the platform beneath can do and HIP's own calls cannot say.
+/// Features of the underlying platform that HIP's own calls do not cover.
 void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
 #if defined(__HIP_PLATFORM_NVIDIA__)
   static_cast<void>(h);

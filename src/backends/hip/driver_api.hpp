@@ -1,4 +1,4 @@
-// HIP's side of the table of driver calls.
+// HIP's implementation of the table of driver calls.
 #pragma once
 
 #include "backends/gpu/driver_api.hpp"
@@ -8,7 +8,7 @@ namespace xtune::hip {
 
 /// Makes the device current on this thread. Throws Error(unavailable).
 gpu::DriverApi open_driver_api(const HipCalls& calls, int index);
-/// The calls for memory, queues and kernels alone, on whichever device the calling thread has; opens and closes none.
+/// Only the calls for memory, queues and kernels, on the calling thread's device; opens and closes none.
 gpu::DriverApi module_calls(const HipCalls& calls);
 
 }  // namespace xtune::hip

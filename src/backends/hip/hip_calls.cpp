@@ -16,7 +16,7 @@ namespace {
 #if defined(__HIP_PLATFORM_NVIDIA__)
 
 HipCalls load() {
-  cuda::driver();  // throws with its reason where there is no driver; the wrappers below would only say "unknown error"
+  cuda::driver();  // throws with the reason if there is no driver; the wrappers below only report "unknown error"
   HipCalls calls;
 #define XTUNE_FILL(name, arguments) calls.name = static_cast<hipError_t(*) arguments>(&::name);
   XTUNE_HIP_CALLS(XTUNE_FILL)
@@ -28,7 +28,7 @@ HipCalls load() {
 
 #else
 
-// Headers may rename calls whose structures changed, so the symbol is what the name expands to.
+// Headers may rename calls whose structures changed, so the symbol is the expansion of the name.
 #define XTUNE_TEXT_OF(name) #name
 #define XTUNE_TEXT(name) XTUNE_TEXT_OF(name)
 

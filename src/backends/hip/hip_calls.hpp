@@ -10,7 +10,7 @@
 
 #include "base/dynamic_library.hpp"
 
-// CALL(name, arguments): those that return hipError_t. The arguments are spelt out, because the headers overload some
+// CALL(name, arguments): calls that return hipError_t. The arguments are written out, because the headers overload some
 // names.
 #define XTUNE_HIP_CALLS(CALL)                                                                                       \
   CALL(hipInit, (unsigned))                                                                                         \
@@ -64,8 +64,8 @@ const HipCalls& hip_calls();
 std::string describe(const HipCalls& calls, hipError_t status);
 
 #if !defined(__HIP_PLATFORM_NVIDIA__)
-/// The shared library of this stem ("amdhip64", "hiprtc") as file names and paths to try, the headers' own version
-/// first.
+/// File names and paths to try for the shared library with this stem ("amdhip64", "hiprtc"); the version of the headers
+/// comes first.
 std::vector<std::string> rocm_library_candidates(const std::string& stem);
 #endif
 

@@ -1,13 +1,13 @@
-// What HIP 5.2's NVIDIA headers expect of CUDA and CUDA 12 and 13 no longer have; include before any header of HIP's.
+// Parts of CUDA that HIP 5.2's NVIDIA headers need and CUDA 12 and 13 no longer have; include it before any HIP header.
 //
-// Of all this xtune calls nothing: it only has to compile. Texture references, cooperative launches over several
-// devices and contexts with flags answer "not supported".
+// xtune calls none of this: it only has to compile. Texture references, cooperative launches over several devices and
+// contexts with flags return "not supported".
 #pragma once
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#if CUDART_VERSION >= 12000  // texture references left first
+#if CUDART_VERSION >= 12000  // texture references were removed first
 
 template <class... Arguments>
 cudaError_t xtune_not_supported(Arguments...) {
@@ -22,13 +22,13 @@ cudaError_t xtune_not_supported(Arguments...) {
 
 #if CUDART_VERSION >= 13000
 
-/// cudaDeviceProp with the members that CUDA 13 dropped; they read 0.
+/// cudaDeviceProp with the members that CUDA 13 removed; they are 0.
 struct XtuneDeviceProperties : cudaDeviceProp {
   int clockRate, memoryClockRate, computeMode, cooperativeMultiDeviceLaunch, kernelExecTimeoutEnabled;
 };
 #define cudaDeviceProp XtuneDeviceProperties
 
-// The device became a location; HIP's -1 is the host.
+// The device parameter became a location; HIP's -1 is the host.
 inline cudaMemLocation xtune_location(int device) {
   return cudaMemLocation{device < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice, device < 0 ? 0 : device};
 }

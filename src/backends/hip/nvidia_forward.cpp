@@ -1,8 +1,7 @@
 // The CUDA entry points that HIP's NVIDIA headers call, passed on to the libraries opened at run time, so that a
 // program with this backend starts on a node without NVIDIA's libraries.
 //
-// Compiled with hidden visibility: these names must not take the place of the driver's own for anybody else in the
-// process.
+// Compiled with hidden visibility: these names must not replace those of the driver for other code in the process.
 #include <cuda.h>
 #include <nvrtc.h>
 

@@ -44,7 +44,7 @@ gpu::CompilerApi compiler_api() {
   return api;
 }
 
-/// Options of hipRTC's clang that have a counterpart, or that only tune clang; NVRTC refuses what it does not know.
+/// Options of hipRTC's clang that have a counterpart, or only tune clang; NVRTC refuses unknown options.
 std::vector<std::string> map_options(const std::vector<std::string>& options) {
   std::vector<std::string> mapped;
   for (std::size_t i = 0; i < options.size(); ++i) {

@@ -1,4 +1,4 @@
-// On AMD the current device stands for its context; on NVIDIA HIP's handles are CUDA's, and so are the calls.
+// On AMD the current device represents its context; on NVIDIA HIP's handles are CUDA's, and so are the calls.
 #include "backends/hip/runtime.hpp"
 
 #include "backends/gpu/runtime.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 using gpu::Status;
 
-/// What only launches in somebody else's program need.
+/// Calls that are needed only for launches in an application.
 struct Calls {
   hipError_t (*get_device)(int*) = nullptr;
   hipError_t (*get_address_range)(hipDeviceptr_t*, std::size_t*, hipDeviceptr_t) = nullptr;

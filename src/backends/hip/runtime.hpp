@@ -7,7 +7,7 @@
 
 namespace xtune::hip {
 
-/// Throws Error(unavailable) where there is no driver.
+/// Throws Error(unavailable) if there is no driver.
 std::shared_ptr<backend::Runtime> make_runtime();
 
 }  // namespace xtune::hip

@@ -1,4 +1,4 @@
-// Looks the calls up among what is loaded.
+// Looks up the calls in the loaded libraries.
 #include "backends/host/address_sanitizer.hpp"
 
 #include <dlfcn.h>

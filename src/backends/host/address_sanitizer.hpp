@@ -1,11 +1,11 @@
-// AddressSanitizer's calls, in a process that it may or may not be loaded into.
+// AddressSanitizer's calls, if it is loaded into this process.
 #pragma once
 
 #include <cstddef>
 
 namespace xtune::host {
 
-/// Each is nullptr where there is no AddressSanitizer. Source: sanitizer/asan_interface.h,
+/// Each is nullptr if AddressSanitizer is not loaded. Source: sanitizer/asan_interface.h,
 /// sanitizer/common_interface_defs.h.
 struct AddressSanitizer {
   void (*poison)(const volatile void* memory, std::size_t bytes) = nullptr;

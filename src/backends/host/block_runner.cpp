@@ -86,7 +86,7 @@ void BlockRunner::finish(Fiber& fiber) {
   --live_;
   Warp& warp = warps_[fiber.number / 32];
   warp.live &= ~bit(fiber.number);
-  // Those who waited for this thread too wait no longer.
+  // Threads that also waited for this thread need not wait any longer.
   if (live_ > 0 && arrived_ == live_) release_barrier();
   for (std::uint32_t rest = warp.waiting; rest != 0;) {
     const std::uint32_t mask =
@@ -97,12 +97,12 @@ void BlockRunner::finish(Fiber& fiber) {
   switch_away();
 }
 
-// Called with the running fiber in whatever queue it waits in.
+// Called with the running fiber already in the queue in which it waits.
 void BlockRunner::switch_away() {
   Fiber& self = fibers_[running_];
   if (ready_.head == none && live_ > 0) complete_converged();
   if (ready_.head == none) {
-    // Done: the next block goes on from here. Or nobody can go on, and this is never resumed.
+    // Done: the next block continues from here. Or no thread can continue, and this one is never resumed.
     FiberContext::switch_to(self.context, main_);
     return;
   }

@@ -1,4 +1,4 @@
-// Runs the threads of one block at a time as fibers, with barriers and warp operations among them.
+// Runs the threads of one block at a time as fibers, with barriers and warp operations between them.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace xtune::host {
 
-/// One per operating-system thread, and used on that thread only. Fibers and stacks live on from block to block and
-/// from launch to launch. Threads run in the order of their linear index until they wait.
+/// One for each operating-system thread, and used only on that thread. Fibers and stacks are reused for later blocks
+/// and launches. Threads run in the order of their linear index until they wait.
 class BlockRunner {
  public:
   explicit BlockRunner(std::size_t stack_bytes) : stack_bytes_(stack_bytes) {}
   ~BlockRunner();
 
   /// Runs a block of block.x * block.y * block.z threads to its end, after kernel.begin_launch and kernel.begin_block
-  /// were called. Returns an empty text, or says which threads wait for what when none can go on (their frames are
-  /// dropped), or that a stack was too small. Throws Error(unavailable) when memory for stacks is short.
+  /// were called. Returns an empty text, or which threads wait for what if none can continue (their frames are
+  /// dropped), or that a stack was too small. Throws Error(unavailable) if there is not enough memory for stacks.
   std::string run(const XtuneKernel& kernel, void* const* arguments, XtuneUint3 block);
 
-  /// What a kernel calls; they find the runner of the calling thread.
+  /// The functions that a kernel calls; they find the runner of the calling thread.
   static const XtuneServices& services();
 
  private:
@@ -57,10 +57,10 @@ class BlockRunner {
   void yield();
   void switch_away();
   void release_barrier();
-  /// Ends the operation that the lanes of `group` take part in, if all of them are there; 0 never is.
+  /// Ends the operation of the lanes of `group`, if all of them have arrived; 0 never has.
   bool complete(std::uint32_t warp, std::uint32_t group, std::uint32_t mask);
   std::uint32_t group_of(std::uint32_t warp, std::uint32_t mask) const;
-  /// Lanes without a mask meet when nothing else can run any more.
+  /// Lanes without a mask meet when nothing else can run.
   void complete_converged();
   std::string describe_deadlock() const;
 

@@ -1,4 +1,4 @@
-// Starts the compiler, and tells its own breakdown from a refusal of the source.
+// Starts the compiler, and distinguishes its crash from an error in the source.
 #include "backends/host/compile_step.hpp"
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@ namespace xtune::host {
 
 namespace {
 
-// The first errors are those that matter; templates can make them long.
+// The first errors matter most; templates can make them long.
 constexpr std::uint64_t log_bytes = std::uint64_t{256} << 10;
 
 }  // namespace
@@ -71,7 +71,7 @@ void require_compiled(const base::CommandResult& result, const std::string& earl
   if (result.ok() && !result.output_truncated) return;
   if (!result.ok())
     build::throw_if_not_the_source({compiler, log, result.exit_code, result.signal, base::temporary_folder()});
-  // The driver of gcc, and that of clang, outlive the compiler proper and report its end.
+  // The drivers of gcc and clang survive a crash of the compiler itself and report it.
   if (result.signal != 0 || log.find("internal compiler error") != std::string::npos ||
       log.find("PLEASE submit a bug report") != std::string::npos)
     throw build::CandidateFailure(

@@ -1,4 +1,4 @@
-// The system's C++ compiler: which one it is and what it is told.
+// The system's C++ compiler, and its options.
 #pragma once
 
 #include <string>
@@ -12,28 +12,29 @@ struct Compiler {
   bool is_clang = false;
 };
 
-/// XTUNE_HOST_CXX, else g++, else clang++, looked up in PATH. Throws Error(unavailable) saying what to install.
+/// XTUNE_HOST_CXX, else g++, else clang++, searched in PATH. Throws Error(unavailable) with advice on what to install.
 std::string find_compiler();
-/// Runs it once. Throws Error(unavailable) when it does not run.
+/// Runs it once. Throws Error(unavailable) if it does not run.
 Compiler identify_compiler(const std::string& path);
 
-/// Folders whose headers come with the compiler or the system, as it lists them; empty where it does not.
+/// Directories whose headers belong to the compiler or the system, as the compiler lists them; empty if it does not.
 std::vector<std::string> standard_folders(const std::string& compiler);
 
-/// The same but for the folders in which anybody's headers lie (core/build/system_headers.hpp).
+/// The same without directories that may have headers of any origin (core/build/system_headers.hpp).
 std::vector<std::string> compiler_folders(const std::string& compiler);
 
 /// The architectures artifacts are compiled for, weakest first: x86_64, x86_64_v2, ... (x86-64 psABI,
 /// "microarchitecture levels"), or aarch64.
 const std::vector<std::string>& known_host_archs();
-/// What this CPU is.
+/// The architecture of this CPU.
 std::string own_arch();
-/// Whether code for `arch` runs on a CPU that is `own`.
+/// Whether code for `arch` runs on a CPU of architecture `own`.
 bool runs_on(const std::string& arch, const std::string& own);
-/// "-march=x86-64-v3". Throws Error(invalid_argument) for an architecture that is not known or not this machine's kind.
+/// "-march=x86-64-v3". Throws Error(invalid_argument) for an architecture that is unknown or of another kind of
+/// machine.
 std::string arch_flag(const std::string& arch);
 
-/// Where the compiler keeps a run-time library, or empty: "libasan.so".
+/// The path of the compiler's run-time library ("libasan.so"), or empty.
 std::string runtime_library(const std::string& compiler, const std::string& name);
 
 }  // namespace xtune::host

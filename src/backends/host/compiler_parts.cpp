@@ -1,4 +1,4 @@
-// Asks the compiler itself: what it would start (-###), and where it searches (-print-search-dirs).
+// Asks the compiler itself: for its programs (-###), and for its search directories (-print-search-dirs).
 #include "backends/host/compiler_parts.hpp"
 
 #include <algorithm>
@@ -39,15 +39,15 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-/// As GCC names its temporary files, wherever a wrapper has them: "/var/tmp/ccXdQ3aB.o".
+/// Whether it has the form of GCC's temporary files, in any directory of a wrapper: "/var/tmp/ccXdQ3aB.o".
 bool is_temporary(const std::string& word) {
   constexpr std::size_t random = 6;
   const std::string name = fs::path(word).stem().string();
   return word.find('/') != std::string::npos && name.size() == 2 + random && name.starts_with("cc");
 }
 
-/// The lines that say what would be started and which files were read; without names of temporary files, which change
-/// each time.
+/// The lines with the programs that would be started and the files that were read, without names of temporary files,
+/// which change each time.
 std::string planned(const std::string& compiler) {
   const base::TemporaryDirectory folder;
   const std::string temporary = folder.path().string();
@@ -85,7 +85,7 @@ std::vector<fs::path> in_each(const std::vector<std::string>& folders, const std
   return paths;
 }
 
-/// Without the folders of LIBRARY_PATH, which are the user's.
+/// Removes the directories of LIBRARY_PATH, which belong to the user.
 std::vector<std::string> without_users(std::vector<std::string> folders) {
   for (const std::string& own : build::folders_of_variable("LIBRARY_PATH"))
     std::erase_if(folders, [&](const std::string& folder) {
@@ -95,8 +95,8 @@ std::vector<std::string> without_users(std::vector<std::string> folders) {
   return folders;
 }
 
-/// What the compiler adds to each call, by its configuration or by a wrapper. Not the folders of libraries, because
-/// the files that the linker reads are known, nor the folder in which it is asked.
+/// Options that the compiler adds to each call, because of its configuration or a wrapper. Not the directories of
+/// libraries, because the files that the linker reads are known, nor the working directory.
 bool is_own_option(std::string_view word) {
   for (const std::string_view other : {"-L", "-fdebug-compilation-dir=", "-fcoverage-compilation-dir="})
     if (word.starts_with(other)) return false;
@@ -162,7 +162,8 @@ void CompilerParts::find(const std::string& plan) {
       continue;
     }
     const fs::path program = words[0];
-    // A name without a folder is looked for; so is the linker that Clang shows with the folder in which it found it.
+    // A name without a directory is searched; so is the linker that Clang shows with the directory in which it found
+    // it.
     const bool is_searched = !program.is_absolute() || program.filename().string().starts_with("ld");
     if (!is_searched || build::add_first(in_each(places, program.filename().string()), files_) != program)
       if (program.is_absolute()) build::add_tool(program, files_);

@@ -138,7 +138,7 @@ double Engine::launch(const KernelLibrary& library, const device::Launch& launch
   else
     pool_.run(guarded);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-  bool wrote_beyond = false;  // taken whatever else happened, so that no other kernel is blamed for it
+  bool wrote_beyond = false;  // checked in any case, so that no other kernel is blamed for it
   if (!library.sanitized())
     for (const auto& lane : lanes_) wrote_beyond |= lane->take_damage();
   if (!run.shortage.empty())

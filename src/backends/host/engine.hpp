@@ -1,4 +1,4 @@
-// Runs launches on all cores: the threads, a block runner and dynamic shared memory for each.
+// Runs launches on all cores, each with a thread, a block runner and dynamic shared memory.
 #pragma once
 
 #include <memory>
@@ -17,16 +17,15 @@ class Engine {
   explicit Engine(std::int64_t shared_limit_bytes);
   ~Engine();
 
-  /// Runs every block of the launch and returns how long that took, in milliseconds. A sanitized kernel runs on the
-  /// calling thread alone. Throws CandidateFailure(crashed) when threads of a block wait for each other for ever,
-  /// overflow their stacks or write right behind their dynamic shared memory,
-  /// and Error(unavailable) when memory is short.
+  /// Runs every block of the launch and returns its time in milliseconds. A sanitized kernel runs only on the calling
+  /// thread. Throws CandidateFailure(crashed) if threads of a block wait for each other forever, overflow their stacks
+  /// or write just beyond their dynamic shared memory, and Error(unavailable) if there is not enough memory.
   double launch(const KernelLibrary& library, const device::Launch& launch, void* const* arguments);
-  /// Overwrites that much memory from all cores.
+  /// Overwrites this much memory from all cores.
   void flush(std::size_t bytes);
 
  private:
-  struct Lane;  ///< what one operating-system thread needs
+  struct Lane;  ///< the state of one operating-system thread
   struct Run;
   void work(Run& run, unsigned worker);
 

@@ -1,4 +1,4 @@
-// Execution contexts that switch among each other on one operating-system thread (Boost.Context), known to
+// Execution contexts that switch between each other on one operating-system thread (Boost.Context), with support for
 // AddressSanitizer.
 #pragma once
 
@@ -6,29 +6,29 @@
 
 namespace xtune::host {
 
-/// A place where execution stands still: a fiber, or the thread's own stack. Contexts of one thread only ever switch
-/// among themselves. Dropping one drops its frames without unwinding them.
+/// A suspended execution: a fiber, or the thread's own stack. Contexts of one thread only switch between each other.
+/// Dropping one drops its frames without unwinding them.
 class FiberContext {
  public:
-  /// The context of the stack this is called on.
+  /// The context of the current stack.
   FiberContext() = default;
   ~FiberContext();
   FiberContext(const FiberContext&) = delete;
   FiberContext& operator=(const FiberContext&) = delete;
-  /// Starts over at entry(argument) on the given stack when next switched to. entry must not return.
+  /// The next switch to it starts entry(argument) on the given stack. entry must not return.
   void prepare(std::byte* bottom, std::size_t bytes, void (*entry)(void*), void* argument);
   bool prepared() const noexcept { return context_ != nullptr; }
-  /// The frames on it are given up.
+  /// Drops the frames on its stack.
   void drop() noexcept;
 
-  /// Leaves `from`, which must be the running one, for `to`; returns when something switches back to `from`.
+  /// Switches from `from`, which must be the running one, to `to`; returns when something switches back to `from`.
   static void switch_to(FiberContext& from, FiberContext& to);
 
  private:
   void* context_ = nullptr;
   void (*entry_)(void*) = nullptr;
   void* argument_ = nullptr;
-  const void* bottom_ = nullptr;  ///< nullptr for the thread's own stack until it was left once
+  const void* bottom_ = nullptr;  ///< nullptr for the thread's own stack until the first switch
   std::size_t bytes_ = 0;
   void* fake_stack_ = nullptr;    ///< AddressSanitizer's
   void* race_history_ = nullptr;  ///< ThreadSanitizer's

@@ -5,8 +5,8 @@
 
 namespace xtune::host {
 
-/// Gives the calling thread back, at the end of the scope, the environment that it had at the beginning: what a kernel
-/// sets in it would change the results and times of those that run after it.
+/// Restores the calling thread's environment at the end of the scope: changes by a kernel would affect the results and
+/// times of later ones.
 class KeepFloatingPoint {
  public:
   KeepFloatingPoint() noexcept { std::fegetenv(&before_); }

@@ -75,8 +75,8 @@ ImageLibrary::~ImageLibrary() {
   }
   const std::string path = library_.name();
   library_ = base::DynamicLibrary();
-  // The loader knows libraries by their path. One that would not unload keeps its file, so that no other gets the
-  // number.
+  // The loader identifies libraries by their path. A library that is still loaded keeps its file open, so that no other
+  // one gets the number.
   if (void* still = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) {
     dlclose(still);
     return;

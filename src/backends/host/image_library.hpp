@@ -11,26 +11,26 @@ namespace xtune::host {
 /// Throws CandidateFailure(launch_failed): "the kernel was not loaded: why".
 [[noreturn]] void refuse_image(const std::string& why);
 
-/// The code leaves memory with it. Unloading while the kernel runs is the caller's mistake.
+/// A library that is unloaded on destruction. The caller must not destroy it while the kernel runs.
 class ImageLibrary {
  public:
-  /// own_arch: what this CPU is; empty: the artifact's architecture is none of a CPU. Throws
-  /// CandidateFailure(launch_failed): no ELF file, without `marker`, for a better CPU, or refused by the loader;
-  /// Error(unavailable) when memory is short.
+  /// own_arch: that of this CPU; empty: the artifact's architecture is not a CPU's. Throws
+  /// CandidateFailure(launch_failed) if it is not an ELF file, lacks `marker`, is for a newer CPU, or is refused by the
+  /// loader; Error(unavailable) if there is not enough memory.
   ImageLibrary(const build::Artifact& artifact, const char* marker, const std::string& own_arch);
   ~ImageLibrary();
   ImageLibrary(const ImageLibrary&) = delete;
   ImageLibrary& operator=(const ImageLibrary&) = delete;
 
-  /// Where the artifact's entry_symbol is.
+  /// The address of the artifact's entry_symbol.
   void* entry() const noexcept { return entry_; }
   /// nullptr: there is no such symbol.
   void* find(const std::string& symbol) const noexcept { return library_.find(symbol.c_str()); }
-  /// The code stays to the end of the process.
+  /// Keeps the code loaded until the end of the process.
   void keep_resident() noexcept { resident_ = true; }
 
  private:
-  int file_ = -1;  ///< the image in memory; open as long as the loader knows it by its path
+  int file_ = -1;  ///< the image in memory; open as long as the loader uses its path
   base::DynamicLibrary library_;
   void* entry_ = nullptr;
   bool resident_ = false;

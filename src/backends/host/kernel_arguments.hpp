@@ -1,4 +1,4 @@
-// Arguments of a kernel that runs in this process: checked against what it takes, and laid out for it.
+// Arguments of a kernel that runs in this process: checked against its parameters, and laid out for the call.
 #pragma once
 
 #include <span>
@@ -9,20 +9,20 @@
 
 namespace xtune::host {
 
-/// What a kernel says of its parameters: two arrays of `count`.
+/// A kernel's parameter types: two arrays of `count`.
 struct ArgumentTypes {
   int count;
   const unsigned* bytes;
   const bool* is_pointer;
 };
-/// Throws CandidateFailure(launch_failed) naming the first that does not fit.
+/// Throws CandidateFailure(launch_failed) with the first argument that does not fit.
 void check_arguments(std::span<const measure::KernelArgument> arguments, const ArgumentTypes& types);
 
 /// The same of what a spec says, with the types that both name. Types that a kernel may read the same bytes as, such as
 /// int for packed i8, or unsigned for the bits of f32, are taken.
 void check_parameters(std::span<const measure::ArgumentType> arguments, const XtuneKernel& kernel);
 
-/// A kernel takes the addresses of its arguments; buffers' pointers need a place too.
+/// The addresses of arguments, which a kernel takes; pointers to buffers are stored here for this.
 class ArgumentAddresses {
  public:
   explicit ArgumentAddresses(std::span<const measure::KernelArgument> arguments);
@@ -30,7 +30,7 @@ class ArgumentAddresses {
 
  private:
   std::vector<measure::ScalarArgument> values_;
-  std::vector<void*> addresses_;  ///< into values_, whose memory moves with it
+  std::vector<void*> addresses_;  ///< into values_, whose memory moves together with this object
 };
 
 }  // namespace xtune::host

@@ -1,4 +1,4 @@
-// Which of this process's addresses have memory behind them.
+// Finds out which of this process's addresses are mapped.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace xtune::host {
 
-/// How many bytes from this address on are mapped, `wanted` at most. Mapped is not the same as allocated: a buffer that
-/// is too short may well have something behind it. nullopt: the system does not tell. A call of mincore(2) for each
-/// 4096 pages where all is well.
+/// The number of mapped bytes from this address on, up to `wanted`. Mapped does not mean allocated: a buffer that is
+/// too short may be followed by other memory. nullopt: the system does not report it. Calls mincore(2) for each 4096
+/// pages if all are mapped.
 std::optional<std::size_t> mapped_bytes(const void* address, std::size_t wanted) noexcept;
 
 }  // namespace xtune::host

@@ -1,4 +1,4 @@
-// A lexer that knows just enough C++ to find keywords and statements.
+// A lexer with only as much C++ as is needed to find keywords and statements.
 #include "backends/host/preprocessed.hpp"
 
 #include <algorithm>

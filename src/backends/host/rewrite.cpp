@@ -87,7 +87,7 @@ class Rewriter {
 
   TokenEdits text_;
   RewriteOptions options_;
-  std::vector<bool> transparent_;  ///< of the open braces: those of namespaces and extern "C"
+  std::vector<bool> transparent_;  ///< for each open brace: whether it is of a namespace or extern "C"
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Turns preprocessed kernel text into C++ for a CPU: what macros alone cannot do.
+// Turns preprocessed kernel text into C++ for a CPU, for changes that macros cannot make.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace xtune::host {
 
 struct RewriteOptions {
-  bool sanitize = false;  ///< one thread runs all blocks, and each shared array is a heap block of its own
+  bool sanitize = false;  ///< one thread runs all blocks, and each shared array is a separate heap block
   bool gcc = true;        ///< "#pragma unroll" becomes GCC's
 };
 

@@ -25,7 +25,7 @@
 namespace xtune::host {
 namespace {
 
-/// Runs one task at a time on a thread of its own, which starts with the first.
+/// Runs one task at a time on a separate thread, which is started by the first task.
 class LaunchThread {
  public:
   LaunchThread() = default;

@@ -7,7 +7,7 @@
 
 namespace xtune::host {
 
-/// The same one as long as somebody holds it.
+/// Returns the same object as long as it is in use.
 std::shared_ptr<backend::Runtime> runtime();
 
 }  // namespace xtune::host

@@ -1,4 +1,4 @@
-// The headers that a kernel is compiled with on the host, kept inside the program.
+// The headers for compiling a kernel on the host, stored inside the program.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@ namespace xtune::host {
 extern const backend::RuntimeFile runtime_files[];
 extern const int runtime_file_count;
 
-/// Writes them, and an empty cuda_fp16.h, hip/hip_runtime.h and the like, so that a kernel may include those. Throws
+/// Writes them, and an empty cuda_fp16.h, hip/hip_runtime.h and similar, so that a kernel may include those. Throws
 /// Error(io).
 void write_runtime_files(const std::filesystem::path& folder);
-/// Changes whenever a file does: 12 hex digits.
+/// 12 hex digits that change with the contents of a file.
 std::string runtime_digest();
 
 }  // namespace xtune::host

@@ -28,7 +28,7 @@ constexpr const char* clang_library = "libclang_rt.asan-x86_64.so";
 #endif
 
 std::vector<std::pair<std::string, std::string>> sanitizer_environment() {
-  // Leaks are none of a kernel's business, and a buffer too large is xtune's to report.
+  // Leaks are not errors of a kernel, and xtune itself reports a buffer that is too large.
   std::vector<std::pair<std::string, std::string>> environment = {
       {"ASAN_OPTIONS", "detect_leaks=0:exitcode=99:detect_stack_use_after_return=0:allocator_may_return_null=1"},
       {"UBSAN_OPTIONS", "print_stacktrace=1:exitcode=99"}};

@@ -1,4 +1,4 @@
-// What the process that runs sanitized kernels needs in its environment.
+// The environment of a process that runs sanitized kernels.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace xtune::host {
 
-/// LD_PRELOAD with the sanitizer libraries of the compiler that the toolchain uses (none when this program was itself
-/// built with AddressSanitizer: a child has it too), and options under which a report names the line and ends the
-/// process with exit code 99. Throws Error(unavailable) when there is no compiler or it comes without the libraries.
+/// LD_PRELOAD with the sanitizer libraries of the toolchain's compiler (none if this program was itself built with
+/// AddressSanitizer: a child has it too), and options with which a report shows the line and ends the process with exit
+/// code 99. Throws Error(unavailable) if there is no compiler or it has no such libraries.
 std::vector<std::pair<std::string, std::string>> sanitizer_environment();
 
 }  // namespace xtune::host

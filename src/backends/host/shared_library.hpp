@@ -1,4 +1,4 @@
-// A kernel's shared library: what its image says, and the library itself once loaded.
+// A kernel's shared library: the facts in its image, and the loaded library.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace xtune::host {
 
-/// Sum of the sizes of an ELF64 image's thread-local variables that are not the runtime's own: the kernel's static
-/// shared memory. nullopt for what is no ELF64 file with a symbol table.
+/// Sum of the sizes of an ELF64 image's thread-local variables except the runtime's own: the kernel's static shared
+/// memory. nullopt if it is not an ELF64 file with a symbol table.
 std::optional<std::int64_t> thread_local_bytes(const std::string& image);
 
-/// A loaded kernel; the code leaves memory with it. Unloading while the kernel runs is the caller's mistake.
+/// A loaded kernel; unloaded on destruction. The caller must not destroy it while the kernel runs.
 class KernelLibrary {
  public:
-  /// own_arch: what this CPU is. Throws CandidateFailure(launch_failed): damaged, of another version of xtune, for a
-  /// better CPU, or sanitized while this process has no AddressSanitizer.
+  /// own_arch: that of this CPU. Throws CandidateFailure(launch_failed) if it is damaged, of another version of xtune,
+  /// for a newer CPU, or sanitized while this process has no AddressSanitizer.
   KernelLibrary(const build::Artifact& artifact, const std::string& own_arch);
   /// By the artifact's symbol. Throws CandidateFailure(launch_failed) where the image does not have it.
   const XtuneVariable& variable(const std::string& symbol) const;

@@ -121,7 +121,7 @@ class SharedDeclaration {
     }
   }
 
-  /// What a typedef or a pointer cannot have. The memory is aligned for any type.
+  /// Removes specifiers that a typedef or a pointer cannot have. The memory is aligned for any type.
   void drop_specifiers() {
     for (std::size_t k = first_; k < end_; ++k) {
       if (text_.is(k, "alignas")) {

@@ -1,4 +1,4 @@
-// The declarations of shared memory, on the CPU.
+// Declarations of shared memory, rewritten for the CPU.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct SharedPlace {
   bool sanitize = false;  ///< RewriteOptions::sanitize
 };
 
-/// Rewrites the declaration around the `__shared__` at token i; returns the last token that needs no further look.
+/// Rewrites the declaration around the `__shared__` at token i; returns the last token that it has processed.
 std::size_t rewrite_shared(TokenEdits& text, std::size_t i, const SharedPlace& place);
 
 }  // namespace xtune::host

@@ -46,7 +46,7 @@ Stacks::Stacks(std::size_t count, std::size_t stack_bytes)
 }
 
 Stacks::~Stacks() {
-  // The red zones of frames that never returned would lie in whatever is mapped here next.
+  // The red zones of frames that never returned would otherwise stay in memory that is mapped here later.
   if (address_sanitizer().unpoison) address_sanitizer().unpoison(memory_, count_ * stride_);
   munmap(memory_, count_ * stride_);
   if (guarded_) guards_in_use -= count_;

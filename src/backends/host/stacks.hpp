@@ -5,8 +5,8 @@
 
 namespace xtune::host {
 
-/// `count` stacks side by side in one mapping, of which only what is used takes memory. A guard page lies below each as
-/// long as this process has few of them (the kernel limits mappings); the others begin with a canary. Throws
+/// `count` adjacent stacks in one mapping, of which only used pages take memory. There is a guard page below each, as
+/// long as this process has few of them (the kernel limits mappings); the other stacks begin with a canary. Throws
 /// Error(unavailable).
 class Stacks {
  public:
@@ -19,10 +19,10 @@ class Stacks {
   std::size_t stack_bytes() const noexcept { return stack_bytes_; }
   /// The lowest address that fiber i may use. Its stack grows down from bottom(i) + usable_bytes(i).
   std::byte* bottom(std::size_t i) const noexcept { return memory_ + i * stride_ + guard_bytes_; }
-  /// A little less than stack_bytes, differently for neighbours: stacks that all began at the same offset of a page
-  /// would compete for the same cache sets.
+  /// A little less than stack_bytes, with differences between neighbours: stacks that all began at the same offset of a
+  /// page would compete for the same cache sets.
   std::size_t usable_bytes(std::size_t i) const noexcept { return stack_bytes_ - i % 32 * 128; }
-  /// False when fiber i has written below its stack. Always true with guard pages: there the process has died of it.
+  /// False if fiber i has written below its stack. Always true with guard pages, since the process would have crashed.
   bool intact(std::size_t i) const noexcept;
 
  private:

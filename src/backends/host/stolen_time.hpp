@@ -1,4 +1,4 @@
-// How much of a virtual machine's processor time other machines took.
+// Share of a virtual machine's processor time that other machines took.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace xtune::host {
 
-/// Sums over all processors, in the kernel's ticks. All zero where it is not told.
+/// Sums over all processors, in the kernel's ticks. All zero if they are not reported.
 struct ProcessorTimes {
   std::uint64_t total = 0, stolen = 0;
 };
@@ -14,7 +14,7 @@ struct ProcessorTimes {
 /// Reads the first line of /proc/stat (proc_stat(5)).
 ProcessorTimes read_processor_times(std::istream& proc_stat);
 
-/// The share of stolen time between two readings; 0 where too few ticks passed to tell.
+/// The share of stolen time between two readings; 0 if too few ticks have passed.
 double stolen_share(const ProcessorTimes& before, const ProcessorTimes& after) noexcept;
 
 }  // namespace xtune::host

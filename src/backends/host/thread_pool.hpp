@@ -12,14 +12,14 @@ namespace xtune::host {
 /// Threads wait between calls and end with the pool. One caller at a time.
 class ThreadPool {
  public:
-  /// `size` threads, the caller of run() counted.
+  /// `size` threads, including the caller of run().
   explicit ThreadPool(unsigned size);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   unsigned size() const noexcept { return static_cast<unsigned>(threads_.size()) + 1; }
-  /// Calls work(0) .. work(size - 1), each on a thread of its own, 0 on the caller's; returns when all have. work must
+  /// Calls work(0) .. work(size - 1), each on its own thread, 0 on the caller's; returns when all have ended. work must
   /// not throw.
   void run(const std::function<void(unsigned worker)>& work);
 
@@ -28,7 +28,7 @@ class ThreadPool {
 
   std::vector<std::thread> threads_;
   const std::function<void(unsigned)>* work_ = nullptr;
-  std::atomic<std::uint32_t> round_{0};  ///< raised to start; the last round ends the threads
+  std::atomic<std::uint32_t> round_{0};  ///< incremented to start; the last round ends the threads
   std::atomic<std::uint32_t> unfinished_{0};
   std::atomic<bool> ending_{false};
 };

@@ -50,7 +50,7 @@ std::string TokenEdits::apply() {
   result.reserve(text_.size() + edits_.size() * 32);
   std::size_t at = 0;
   for (const Edit& edit : edits_) {
-    if (edit.offset < at) continue;  // a token changed twice: only in text that is no program
+    if (edit.offset < at) continue;  // a token changed twice, which happens only in an invalid program
     result += text_.substr(at, edit.offset - at);
     result += edit.replacement;
     at = edit.offset + edit.length;

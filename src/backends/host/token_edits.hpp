@@ -9,8 +9,8 @@
 
 namespace xtune::host {
 
-/// The user's tokens of a preprocessed text, and changes to be made to it. What lies between changed tokens (blanks,
-/// newlines, line markers) stays. The text is borrowed. An index beyond the last token is no token.
+/// The user's tokens of a preprocessed text, and changes to make. Text between changed tokens (blanks, newlines, line
+/// markers) is kept. The text is not owned. An index beyond the last token is an empty token.
 class TokenEdits {
  public:
   explicit TokenEdits(std::string_view text) : text_(text), tokens_(user_tokens(text)) {}
@@ -25,7 +25,7 @@ class TokenEdits {
   std::size_t opening(std::size_t i) const;
   /// The > that closes the < at i, or `end`.
   std::size_t past_template(std::size_t i, std::size_t end) const;
-  /// The last token of `alignas(16)` or `__attribute__((..))` at i; i itself where no bracket follows.
+  /// The last token of `alignas(16)` or `__attribute__((..))` at i; i itself if no bracket follows.
   std::size_t end_of_call(std::size_t i) const { return is(i + 1, "(") ? closing(i + 1) : i; }
 
   void replace(std::size_t i, std::string by);

@@ -141,7 +141,7 @@ class HostToolchain final : public build::Toolchain {
     artifact.usage.warp_size = 32;
     artifact.files_read = build::files_of_rule(work.path() / "read", work.path());
     if (assembler_reads && artifact.files_read) {
-      // Clang's own assembler keeps to itself what it read.
+      // Clang's integrated assembler does not list the files that it read.
       const auto more = build::files_of_rule(work.path() / "assembled", work.path());
       if (more) append(*artifact.files_read, *more);
       if (!more) artifact.files_read.reset();
@@ -169,7 +169,7 @@ class HostToolchain final : public build::Toolchain {
     return compiler_;
   }
 
-  /// With a list of what the linker reads, where it knows how to write one.
+  /// Lists the files that the linker reads, if it supports that.
   base::CommandResult link(const Arguments& command, const std::string& source, const std::filesystem::path& work) {
     constexpr const char* option = "--dependency-file";  // GNU ld 2.35, lld 11, mold
     if (linker_lists_files_) {

@@ -7,9 +7,8 @@
 
 namespace xtune::host {
 
-/// Throws Error(unavailable) when there is no compiler. The artifacts' format is "so": shared libraries that export
-/// xtune_kernel (runtime/xtune_host_abi.h); with `sanitize` they need a process that AddressSanitizer was loaded into
-/// (sanitizer.hpp).
+/// Throws Error(unavailable) if there is no compiler. The artifacts' format is "so": shared libraries that export
+/// xtune_kernel (runtime/xtune_host_abi.h); with `sanitize` they need a process with AddressSanitizer (sanitizer.hpp).
 std::unique_ptr<build::Toolchain> make_toolchain();
 
 }  // namespace xtune::host

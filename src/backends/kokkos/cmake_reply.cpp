@@ -28,7 +28,7 @@ std::filesystem::path index_of(const std::filesystem::path& reply) {
   std::filesystem::path newest;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(reply, failed))
-    // The file API says: the last by name is the current one.
+    // According to the file API, the last one by name is the current one.
     if (entry.path().filename().string().starts_with("index-")) newest = std::max(newest, entry.path());
   if (newest.empty()) refuse(reply.string() + " has no index: CMake 3.14 or later is needed");
   return newest;

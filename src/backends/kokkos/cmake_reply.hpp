@@ -1,4 +1,4 @@
-// What CMake's file API says of a target: how it is compiled and linked.
+// The compile and link flags of a target, from CMake's file API.
 #pragma once
 
 #include <filesystem>
@@ -9,15 +9,15 @@
 namespace xtune::kokkos {
 
 struct BuildFlags {
-  std::vector<std::string> compile;  ///< options, definitions and include folders
+  std::vector<std::string> compile;  ///< options, definitions and include directories
   std::vector<std::string> link;     ///< options and libraries, in their order
 };
 
-/// The words of a command-line fragment as a POSIX shell takes it, without expansions.
+/// The words of a command-line fragment as a POSIX shell splits it, without expansions.
 std::vector<std::string> split_words(std::string_view fragment);
-/// Of a target object (cmake-file-api(7), "codemodel" version 2). Throws Error(unavailable) for a text that is none.
+/// From a target object (cmake-file-api(7), "codemodel" version 2). Throws Error(unavailable) for another text.
 BuildFlags flags_of_target(const std::string& json_text);
-/// Asks for the answer before CMake runs. Throws Error(io).
+/// Writes the request for the reply, before CMake runs. Throws Error(io).
 void write_query(const std::filesystem::path& build_folder);
 /// The flags of one target, after CMake has run. Throws Error(unavailable).
 BuildFlags read_reply(const std::filesystem::path& build_folder, const std::string& target);

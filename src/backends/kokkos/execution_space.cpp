@@ -1,4 +1,4 @@
-// The words of Kokkos' CMake package for its devices, and what they mean.
+// The names of devices in Kokkos' CMake package, and their meaning.
 #include "backends/kokkos/execution_space.hpp"
 
 #include <fmt/core.h>

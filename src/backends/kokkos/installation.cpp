@@ -1,4 +1,4 @@
-// Runs CMake in a scratch folder, and remembers the answer.
+// Runs CMake in a scratch directory, and caches the result.
 #include "backends/kokkos/installation.hpp"
 
 #include <fmt/core.h>
@@ -37,7 +37,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// Kokkos_ROOT, or empty. CMake would take a relative one from its own project's folder on.
+/// Kokkos_ROOT, or empty. CMake would resolve a relative path in the directory of the generated project.
 std::string root() {
   const std::string given = variable("Kokkos_ROOT");
   return given.empty() ? given : fs::absolute(given).string();
@@ -57,7 +57,7 @@ bool is_header(const std::string& name) { return name.starts_with("Kokkos"); }
 
 using Takes = bool (*)(const std::string& name);
 
-/// The files below a folder whose names this takes, and all folders.
+/// The files below a directory whose names it accepts, and all directories.
 struct Below {
   std::vector<fs::path> files, folders;
 };
@@ -81,7 +81,7 @@ std::string digest_below(const fs::path& folder, Takes takes) {
   return base::sha256(texts).substr(0, 12);
 }
 
-/// The folder where Kokkos' headers are.
+/// The directory with Kokkos' headers.
 fs::path headers_of(const BuildFlags& flags) {
   std::error_code failed;
   for (const std::string& flag : flags.compile) {
@@ -100,7 +100,7 @@ std::string state_of(const Installation& kokkos) {
          std::to_string(fs::last_write_time(kokkos.compiler, failed).time_since_epoch().count());
 }
 
-/// Whether it is still the same, without reading contents: a file that comes or goes changes the state of a folder.
+/// Whether it is unchanged, without reading contents: a new or removed file changes the state of a directory.
 build::KeyedFiles look_at_files(const Installation& kokkos) {
   build::KeyedFiles looked;
   for (const auto& [folder, takes] : {std::pair<fs::path, Takes>{fs::path(kokkos.config).parent_path(), is_of_package},
@@ -136,7 +136,7 @@ void remember(const fs::path& memory, const Installation& kokkos, const std::str
   json["state"] = state;
   try {
     base::write_file_atomically(memory, json.dump(2));
-  } catch (const Error&) {  // an unwritable cache stops nobody
+  } catch (const Error&) {  // a cache that cannot be written must not stop the program
   }
 }
 

@@ -37,7 +37,7 @@ class KokkosBackend final : public backend::Backend {
   }
 
  private:
-  /// Code for one GPU architecture is none for another.
+  /// Code for one GPU architecture does not run on another.
   static backend::DeviceList usable(const kokkos::Installation& kokkos, const kokkos::ExecutionSpace& space,
                                     backend::DeviceList found) {
     backend::DeviceList list{{}, found.reason};

@@ -1,4 +1,4 @@
-// A folder that could be made claims the work; the header counts from the moment it has its name.
+// The process that creates the directory does the work; the header is valid from the moment it has its name.
 #include "backends/kokkos/precompiled_header.hpp"
 
 #include "backends/host/compile_step.hpp"
@@ -22,7 +22,7 @@ bool make(const std::string& compiler, const std::vector<std::string>& flags, co
   if (!host::run_compiler(command, "", folder).ok()) return false;
   fs::rename(part, precompiled);
   return true;
-} catch (const std::exception&) {  // a full disk, a compiler that is gone: the unit's own compile will tell
+} catch (const std::exception&) {  // a full disk, a missing compiler: the unit's own compile will report it
   return false;
 }
 

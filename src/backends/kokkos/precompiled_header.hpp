@@ -1,4 +1,4 @@
-// Kokkos' headers parsed once for all units that are compiled with the same flags.
+// Kokkos' headers, parsed once for all units that are compiled with the same flags.
 #pragma once
 
 #include <filesystem>
@@ -13,22 +13,22 @@
 
 namespace xtune::kokkos {
 
-/// Thread-safe. Where the temporary folder is a run's own, its compile workers share what one of them has made; it goes
-/// with the run. Else it goes with this object.
+/// Thread-safe. If the temporary directory belongs to a run, its compile workers share the file, which is removed with
+/// the run. Else it is removed with this object.
 class PrecompiledHeader {
  public:
-  /// The file to include before all else, and the folder of xtune's headers that goes with it.
+  /// The file to include first, and the directory of xtune's headers that belongs to it.
   struct Header {
     std::filesystem::path file, folder;
   };
-  /// nullopt: none yet, or none is to be had (the compiler fails, the disk is full): compile without. One is made when
-  /// these flags come the second time; others that ask meanwhile do not wait. identity: what else tells one Kokkos and
+  /// nullopt: none yet, or it cannot be made (the compiler fails, the disk is full): compile without it. It is made at
+  /// the second call with these flags; other callers do not wait for it. identity: distinguishes one Kokkos and
   /// compiler from another.
   std::optional<Header> find(const std::string& compiler, bool is_clang, const std::vector<std::string>& flags,
                              const std::string& identity);
 
  private:
-  std::filesystem::path root();  ///< under mutex_
+  std::filesystem::path root();  ///< requires mutex_
 
   std::mutex mutex_;
   std::map<std::string, int> asked_;

@@ -1,4 +1,4 @@
-// The files that units are compiled with, kept inside the program.
+// The files for compiling units, stored inside the program.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +12,11 @@ namespace xtune::kokkos {
 extern const backend::RuntimeFile runtime_files[];
 extern const int runtime_file_count;
 
-/// One of them. Throws Error(io).
+/// Writes one of them. Throws Error(io).
 void write_runtime_file(const std::string& name, const std::filesystem::path& to);
-/// xtune/kokkos.hpp and what it takes to make a table of an entry, below the folder. Throws Error(io).
+/// Writes xtune/kokkos.hpp and the files that make a table of an entry, below the directory. Throws Error(io).
 void write_headers(const std::filesystem::path& folder);
-/// Changes whenever a file does: 12 hex digits.
+/// 12 hex digits that change with the contents of a file.
 std::string runtime_digest();
 
 }  // namespace xtune::kokkos

@@ -31,7 +31,7 @@ void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.beg
 
 bool sets_headers(const std::pair<std::string, std::string>& define) { return build::sets_a_header(define.first); }
 
-/// Kokkos comes before the parameters, whatever the source opens with: one named N must not reach into its headers.
+/// Kokkos is included before the parameters are defined, because a parameter named N must not affect its headers.
 std::string unit_text(const build::CompileRequest& request, build::SplitSource split) {
   const auto others = std::stable_partition(split.before.begin(), split.before.end(), sets_headers);
   const build::SplitSource::Defines settings(split.before.begin(), others);
@@ -111,7 +111,7 @@ class KokkosToolchain final : public build::Toolchain {
     append(command, host::include_flags(request));
     append(command, flags);
     append(command, {"-c", "unit.cpp", "-o", "unit.o"});
-    // nvcc's wrapper has ideas of its own about these.
+    // nvcc's wrapper interprets these differently.
     if (!space_.is_gpu) append(command, {"-MD", "-MF", "read"});
     const base::CommandResult compiled = host::run_compiler(command, "", work.path());
     require(compiled, "", request);
@@ -133,7 +133,7 @@ class KokkosToolchain final : public build::Toolchain {
     return artifact;
   }
 
-  /// But those that belong to the compiler, to Kokkos and to xtune, which are in the fingerprint.
+  /// The files that were read, without those of the compiler, Kokkos and xtune, which are in the fingerprint.
   std::optional<std::vector<std::string>> files_read(const std::filesystem::path& work,
                                                      const PrecompiledHeader::Header* header) {
     auto files = build::files_of_rule(work / "read", work);
@@ -150,7 +150,7 @@ class KokkosToolchain final : public build::Toolchain {
     try {
       host::require_compiled(result, earlier_log, request, kokkos_.compiler);
     } catch (const build::CandidateFailure& failure) {
-      // An error in what xtune adds is one of what the spec calls the entry.
+      // An error in code that xtune adds is caused by the entry in the spec.
       if (failure.outcome() != Outcome::compile_failed || !std::string_view(failure.what()).starts_with("<entry>:"))
         throw;
       throw build::CandidateFailure(

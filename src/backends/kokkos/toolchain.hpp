@@ -1,4 +1,4 @@
-// Compiles Kokkos translation units as Kokkos' users are compiled.
+// Compiles Kokkos translation units in the way of Kokkos' users.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace xtune::kokkos {
 
-/// Throws Error(unavailable) when there is no Kokkos, none with the execution space that is asked for, or no compiler.
-/// The artifacts' format is "so": shared libraries that export xtune_kokkos_unit (runtime/kokkos_abi.h).
+/// Throws Error(unavailable) if there is no Kokkos, none with the requested execution space, or no compiler. The
+/// artifacts' format is "so": shared libraries that export xtune_kokkos_unit (runtime/kokkos_abi.h).
 std::unique_ptr<build::Toolchain> make_toolchain();
 
 }  // namespace xtune::kokkos

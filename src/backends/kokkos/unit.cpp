@@ -13,7 +13,7 @@
 namespace xtune::kokkos {
 namespace {
 
-/// Room for what a unit has to say.
+/// Buffer for a unit's message.
 class Words {
  public:
   XtuneKokkosText* room() noexcept { return &text_; }

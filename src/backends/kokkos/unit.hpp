@@ -11,28 +11,28 @@
 
 namespace xtune::kokkos {
 
-/// What Kokkos is started with; -1: left to Kokkos.
+/// The start options of Kokkos; -1: Kokkos' default.
 struct StartOptions {
   int device = -1, threads = -1;
 };
 
-/// With the first unit Kokkos is initialised, and finalised as the unit that did so goes; units that are linked with a
-/// static Kokkos have one each. One thread.
+/// The first unit initialises Kokkos, and finalises it when it is destroyed; units that are linked with a static Kokkos
+/// have one each. For one thread.
 class Unit {
  public:
-  /// own_arch: what this CPU is; empty for a GPU's unit. Throws CandidateFailure(launch_failed) for an image that does
-  /// not load, Error(unavailable) when Kokkos does not start.
+  /// own_arch: that of this CPU; empty for a GPU's unit. Throws CandidateFailure(launch_failed) for an image that
+  /// cannot be loaded, Error(unavailable) if Kokkos does not start.
   Unit(const build::Artifact& artifact, const std::string& own_arch, const StartOptions& options);
   ~Unit();
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
 
-  /// Its code stays to the end of the process, when the unit itself has gone.
+  /// Keeps its code loaded until the end of the process, even after the unit is destroyed.
   void keep_code() noexcept { library_.keep_resident(); }
-  /// Throws CandidateFailure(launch_failed) when they are not what the entry takes.
+  /// Throws CandidateFailure(launch_failed) if they do not fit the entry's parameters.
   void check(std::span<const measure::KernelArgument> arguments) const;
-  /// Calls the entry once with each, and waits; milliseconds from the first to the end of the last. Throws
-  /// CandidateFailure: launch_failed when Kokkos refuses, crashed when waiting fails.
+  /// Calls the entry once with each, and waits; returns milliseconds from the first call to the end of the last. Throws
+  /// CandidateFailure: launch_failed if Kokkos refuses, crashed if waiting fails.
   double run(std::span<const std::span<const measure::KernelArgument>> launches);
   /// Overwrites memory of the execution space. Throws CandidateFailure(crashed).
   void fill(void* memory, std::size_t bytes, unsigned long long value);

@@ -1,4 +1,4 @@
-// The device that runs programs: this machine, and of its accelerators the one that a program is to see.
+// The device that runs programs: this machine, with the one accelerator that a program may see.
 #pragma once
 
 #include <memory>
@@ -7,11 +7,11 @@
 
 namespace xtune::process {
 
-/// index: of the device that each program is to see, as the driver counts those that this process sees.
+/// index: of the device that each program may see, as the driver numbers those that this process sees.
 std::unique_ptr<measure::Device> make_device(int index);
 
-/// What a variable such as CUDA_VISIBLE_DEVICES must say for the device of this index alone to be seen; now: what it
-/// says, nullptr: it is not set.
+/// The value of a variable such as CUDA_VISIBLE_DEVICES with which only the device of this index is visible; now: its
+/// current value, nullptr if it is not set.
 std::string visible_device(const char* now, int index);
 
 }  // namespace xtune::process

@@ -1,4 +1,4 @@
-// A regular expression of the user's, matched line by line with a limit on its work.
+// A regular expression from the user, matched line by line with a limit on its work.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace xtune::process {
 
-/// An ECMAScript expression. Of each line the first 4096 bytes are looked at.
+/// An ECMAScript expression. Only the first 4096 bytes of each line are searched.
 class LinePattern {
  public:
   explicit LinePattern(const std::string& expression) : expression_(expression), regex_(expression) {}
@@ -16,10 +16,10 @@ class LinePattern {
     std::string text;   ///< the first group, or the whole match
     std::string after;  ///< the rest of the line
   };
-  /// In the last line that matches any part of it; nullopt: none does. Throws NoNumber for an expression that takes too
-  /// many steps, as those do that repeat a repetition: "(a+)+".
+  /// The match in the last line of which any part matches; nullopt: none. Throws NoNumber for an expression that takes
+  /// too many steps, such as a repeated repetition: "(a+)+".
   std::optional<Match> last_match(const std::string& text) const;
-  /// Whether a line matches: any part of it. Throws as above.
+  /// Whether any part of a line matches. Throws as above.
   bool matches(const std::string& text) const;
 
  private:

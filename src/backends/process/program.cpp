@@ -1,4 +1,4 @@
-// Installs a program in a folder of its own, runs it, and reads what it reports.
+// Installs a program in a separate directory, runs it, and reads its results.
 #include "backends/process/program.hpp"
 
 #include <fmt/core.h>
@@ -55,7 +55,7 @@ std::vector<FileState> states_of(const std::vector<fs::path>& files) { return {f
 /// A file of [process] outputs as the last run of any configuration left it.
 struct LeftFile {
   FileState state;
-  bool written = false;  ///< since the removal of what was left before
+  bool written = false;  ///< since the previous files were removed
 };
 std::map<std::string, LeftFile>& left_behind() {
   static std::map<std::string, LeftFile> files;
@@ -98,7 +98,8 @@ std::vector<fs::path> shared_files(const device::ProgramCall& call, const device
   return files;
 }
 
-/// Where programs that write these files take turns: the folder that they share, and others that hold files.
+/// The directories in which programs that write these files take turns: their common directory, and others that contain
+/// files.
 std::vector<fs::path> directories_of(const std::vector<fs::path>& files, const fs::path& folder) {
   std::vector<fs::path> directories;
   for (const fs::path& file : files) directories.push_back(is_below(file, folder) ? folder : file.parent_path());
@@ -159,7 +160,7 @@ class RunnableProgram final : public measure::Program {
     if (name) run_.env.emplace_back(name, visible_device(std::getenv(name), device));
   }
 
-  /// A run during which it was suspended says nothing of its time.
+  /// The time of a run during which it was suspended has no meaning.
   measure::Sample run_undisturbed() {
     for (int more = max_retakes;; --more) {
       const measure::Sample sample = run_once();
@@ -270,8 +271,8 @@ class RunnableProgram final : public measure::Program {
     throw build::CandidateFailure(outcome, message, log_of(end));
   }
 
-  /// A program may say what it likes, and asks for too much memory or too many threads of its own accord: its words
-  /// make the case unclear at most. Throws Error(io) where a disk stays full without its files.
+  /// A program's messages are arbitrary, and it may itself request too much memory or too many threads: its messages
+  /// make the cause at most unclear. Throws Error(io) if a disk stays full without its files.
   build::Lack lack_behind(const ProgramEnd& end) {
     if (base::comes_from_others(base::ending_signal(end.exit_code, end.signal))) return build::Lack::killed;
     const bool had_room = base::room_error(places_.tmp) == 0;

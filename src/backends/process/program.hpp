@@ -1,4 +1,4 @@
-// A program with its call, ready to run.
+// A program and its call, ready to run.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace xtune::process {
 
-/// Each run starts the call once; where there is a check, the first run is followed by it. device: index of the one
-/// that the program is to see, where its call says that it is to see one. Throws Error(io).
+/// Each run starts the call once; if there is a check, it follows the first run. device: index of the one device that
+/// the program may see, if its call restricts this. Throws Error(io).
 std::unique_ptr<measure::Program> load_program(const build::Artifact& artifact, const device::ProgramCall& call,
                                                int device);
 

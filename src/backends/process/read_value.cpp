@@ -79,7 +79,8 @@ bool each_character(std::string_view text, const Use& use) {
   return quoted;
 }
 
-/// A line, or more where a quoted field holds line ends. A quote that nothing closes is none that opened.
+/// The length of a line, or of several if a quoted field contains line ends. A quote without a closing one is an
+/// ordinary character.
 std::size_t record_length(std::string_view text) {
   const std::size_t line = std::min(text.find('\n'), text.size());
   std::size_t length = text.size();
@@ -104,10 +105,10 @@ std::vector<std::string> fields_of(std::string_view record) {
   return fields;
 }
 
-/// The header is the first line that has the column: what comes before is none of the table.
+/// The header is the first line that contains the column: lines before it are not part of the table.
 double from_csv(const device::ProgramValue& value, const std::string& text_or_marked) {
   std::string_view text = text_or_marked;
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark is no part of a name
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark is not part of a name
   std::optional<std::size_t> column;
   std::size_t columns = 0;
   std::vector<std::string> cells, first;
@@ -141,7 +142,7 @@ double from_csv(const device::ProgramValue& value, const std::string& text_or_ma
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Whether the text is the beginning of a number that goes on behind it: "1.2" of "1.23e+06".
+/// Whether the text is the beginning of a longer number: "1.2" of "1.23e+06".
 bool is_cut(std::string_view text, std::string_view after) {
   if (text.empty() || !(is_digit(text.back()) || text.back() == '.')) return false;
   if (after.starts_with('.')) return after.size() > 1 && is_digit(after[1]);
@@ -152,7 +153,7 @@ bool is_cut(std::string_view text, std::string_view after) {
   return !after.empty() && is_digit(after[0]);
 }
 
-/// Throws where the line goes on with another unit of time than the one that counts.
+/// Throws if the line continues with another unit of time than the one in use.
 void check_unit_behind(const device::ProgramValue& value, const LinePattern::Match& match) {
   const std::string_view rest = trimmed(match.after);
   const std::string_view unit = rest.substr(0, rest.find_first_of(" \t,;:()[]/"));

@@ -8,14 +8,14 @@
 
 namespace xtune::process {
 
-/// Why there is no such number: "no line matches the regular expression 'time: (.*)'".
+/// Why the number cannot be read: "no line matches the regular expression 'time: (.*)'".
 struct NoNumber : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The number that `value` describes in a text. A time is in milliseconds: a unit that is written behind the number
-/// counts ("1.2 us"), else value.unit, else ms. Another metric's number may be followed by value.unit alone. Throws
-/// NoNumber for what is not there, is no number, is NaN or infinite, or, of a time, is not above zero.
+/// The number that `value` describes in a text. A time is in milliseconds: a unit written after the number is used
+/// ("1.2 us"), else value.unit, else ms. The number of another metric may be followed only by value.unit. Throws
+/// NoNumber if it is missing, not a number, NaN or infinite, or if a time is not positive.
 double read_number(const device::ProgramValue& value, const std::string& text);
 
 }  // namespace xtune::process

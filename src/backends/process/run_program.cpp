@@ -1,4 +1,4 @@
-// A child on a loop of its own, watched until it and all that it started are gone.
+// A child on a separate event loop, watched until it and everything that it started have ended.
 #include "backends/process/run_program.hpp"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace xtune::process {
 namespace {
 
 constexpr std::size_t stdout_kept = std::size_t{16} << 20, stderr_kept = std::size_t{64} << 10;
-// What a program left behind may hold its pipes open: looked for so often.
+// Processes that a program left behind may hold its pipes open: interval at which they are searched.
 constexpr std::uint64_t look_ms = 100;
 
 /// The end of a text of any length.

@@ -1,4 +1,4 @@
-// One run of a program: its end, the end of what it wrote, and nothing of it left behind.
+// One run of a program: how it ended and the end of its output; processes that it left behind are killed.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ struct ProgramRun {
 };
 
 struct ProgramEnd {
-  int exit_code = 0;  ///< -1 when a signal ended it
+  int exit_code = 0;  ///< -1 if a signal ended it
   int signal = 0;
   bool timed_out = false;
-  bool output_cut = false;  ///< more was written to standard output than is kept
+  bool output_cut = false;  ///< standard output was longer than the limit
   std::string stdout_text;  ///< its last 16 MiB
   std::string stderr_text;  ///< its last 64 KiB
   double wall_s = 0;        ///< from the start to the end of the program itself
-  bool suspended = false;   ///< it, or this process, did not run for a while in between: its time says nothing
-  bool stopped = false;     ///< timed_out because somebody had stopped it for too long
-  int strays = 0;           ///< processes that it had started and left behind, killed since
+  bool suspended = false;   ///< it, or this process, did not run for a while: its time has no meaning
+  bool stopped = false;     ///< timed out because another process had stopped it for too long
+  int strays = 0;           ///< number of processes that it had left behind, which were killed
   bool ok() const noexcept { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
-/// Runs to the end; blocks. The program stays in this process' group, so that whoever kills the group kills it too;
-/// what it starts is killed as it ends, or with it when its time is up, whatever sessions of its own it has made. Ends
-/// only those children of this process that the run has brought. Its time is counted as a Deadline counts. Throws
+/// Runs a program to its end; blocks. The program stays in this process's group, so killing the group also kills the
+/// program. Processes that it starts are killed when it ends, or together with it at a timeout, even if they are in
+/// other sessions. Ends only children that appeared during the run. Its time limit is counted like a Deadline. Throws
 /// CannotStart.
 ProgramEnd run_program(const ProgramRun& run);
 

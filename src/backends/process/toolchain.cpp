@@ -1,4 +1,4 @@
-// One run of the build command for each configuration that it can tell apart.
+// One run of the build command for each configuration for which its words differ.
 #include "backends/process/toolchain.hpp"
 
 #include <fmt/core.h>
@@ -21,7 +21,7 @@ namespace {
 
 class ProcessToolchain final : public build::Toolchain {
  public:
-  // What is known of the compiler is known of its spec: core/target/program_target.hpp.
+  // The facts about the compiler come from the spec: core/target/program_target.hpp.
   std::string fingerprint() override { return "the spec's own commands"; }
   std::string default_arch() override { return host::own_arch(); }
 

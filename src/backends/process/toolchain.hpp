@@ -1,4 +1,4 @@
-// Builds programs by their spec's own command.
+// Builds programs with the command of their spec.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace xtune::process {
 
-/// The image of an artifact is the file that the command leaves at {out}; empty where the request has no command.
+/// The image of an artifact is the file that the command writes to {out}; empty if the request has no command.
 std::unique_ptr<build::Toolchain> make_toolchain();
 
 }  // namespace xtune::process

@@ -22,7 +22,7 @@ RecordedAnswers::RecordedAnswers(const Recording& recording) : recording_(record
   }
 }
 
-// The recording's own parameters in their order; other defines of the kernel are none of them.
+// The recording's parameters in their order, without other defines of the kernel.
 std::string RecordedAnswers::text_of(const build::CompileRequest& request) const {
   std::string text;
   for (const space::Parameter& parameter : recording_.space.parameters()) {

@@ -13,13 +13,13 @@
 
 namespace xtune::replay {
 
-/// Finds recorded configurations by what a compile request says of them, and remembers which artifact stands for which.
+/// Finds recorded configurations by their compile requests, and stores which artifact belongs to which.
 class RecordedAnswers {
  public:
   explicit RecordedAnswers(const Recording& recording);
-  /// By the -D of every parameter. nullptr: not recorded. Remembers the answer under the artifact's key.
+  /// Finds by the -D of every parameter. nullptr: not recorded. Stores the result under the artifact's key.
   const RecordedConfig* find(const std::string& key, const build::CompileRequest& request);
-  const RecordedConfig* find(const std::string& key) const;  ///< of an artifact that was found before
+  const RecordedConfig* find(const std::string& key) const;  ///< for an artifact that was found before
   const Recording& recording() const noexcept { return recording_; }
 
  private:
@@ -29,9 +29,9 @@ class RecordedAnswers {
   std::unordered_map<std::string, std::uint64_t> by_key_;
 };
 
-/// `jobs` compilers that take as long as they took when recorded. A configuration that failed before it ran fails here;
-/// one that the recording lacks is rejected at once, with a message that says so. Time limits are not looked at: what
-/// was recorded has ended.
+/// `jobs` compilers, with the recorded compile times. A configuration that failed before it ran fails here; one that is
+/// not in the recording is rejected at once, with a message. Time limits are ignored, since everything recorded has
+/// ended.
 class ReplayCompileService final : public ipc::CompileService {
  public:
   ReplayCompileService(Simulation& simulation, RecordedAnswers& answers, std::size_t jobs)
@@ -54,15 +54,14 @@ class ReplayCompileService final : public ipc::CompileService {
   std::uint64_t epoch_ = 0;
 };
 
-/// One device that takes as long as it took when recorded, and hands out the raw samples: a series that was taken is
-/// not cut short by a race.
+/// One device with the recorded times; returns the raw samples: a recorded series is not cut short by a race.
 class ReplayBenchService final : public ipc::BenchService {
  public:
   ReplayBenchService(Simulation& simulation, const RecordedAnswers& answers)
       : simulation_(simulation), answers_(answers) {}
-  void set_problem(ipc::OpenJob) override {}  // what is served was measured with inputs of its own
+  void set_problem(ipc::OpenJob) override {}  // the recording was measured with its own inputs
   void bench(const ipc::BenchJob& job, double timeout_s, Callback callback) override;
-  /// The samples of the recording once more, from the first on.
+  /// Repeats the samples of the recording, from the first on.
   void measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override { ++epoch_; }
 

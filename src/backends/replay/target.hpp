@@ -1,4 +1,4 @@
-// What a run needs to know to be served from recordings: which recording, which device, which spec.
+// The inputs of a run that is answered from recordings: the recording, the device and the spec.
 #pragma once
 
 #include <string>
@@ -10,22 +10,23 @@
 
 namespace xtune::replay {
 
-/// The recordings of this problem: of the spec's kernel where any is, of its device architecture where arch is not
-/// empty. device counts among those that are left. Throws Error(invalid_argument) that says what the recordings hold.
+/// The recording of this problem: of the spec's kernel if there is one, and of the device architecture `arch` unless
+/// that is empty. device: number among the remaining ones. Throws Error(invalid_argument) with a list of the
+/// recordings.
 const Recording& choose_recording(const std::vector<Recording>& recordings, const spec::Spec& spec,
                                   const Bindings& problem, const std::string& arch, int device);
 
-/// The recorded device under the backend "replay", whose records are nobody's measurements; its toolchain names the
-/// recording and a digest of what it holds, so that records of one are not taken for another's.
+/// The recorded device under the backend "replay", whose records do not count as measurements. Its toolchain is the
+/// recording's name and a digest of its contents, so that records of different recordings are distinguished.
 target::Target target_of(const Recording& recording);
 
-/// Every parameter becomes one of compiling, so that each configuration has an artifact of its own to be known by; the
-/// reference and the commands of a program are dropped, as nothing is computed; without race and finals, as a recording
-/// has its samples already.
+/// Makes every parameter a compile-time one, so that each configuration has its own artifact, by which it is found.
+/// Removes the reference and the commands of a program, as nothing is computed. Switches off race and finals, as a
+/// recording already has its samples.
 void prepare(spec::Spec& spec);
 
-/// How many configurations of the space are recorded. Throws Error(invalid_argument) when none is: a recording of
-/// another space.
+/// The number of configurations of the space that are recorded. Throws Error(invalid_argument) if there are none: the
+/// recording is of another space.
 std::uint64_t recorded_of(const space::Space& space, const Recording& recording);
 
 }  // namespace xtune::replay

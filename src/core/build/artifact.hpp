@@ -1,4 +1,4 @@
-// What compiling one configuration takes and yields, and the interface of a toolchain.
+// The input and the result of compiling one configuration, and the interface of a toolchain.
 #pragma once
 
 #include <cstdint>
@@ -16,44 +16,44 @@ namespace xtune::build {
 struct KeyedFiles;  // keyed_files.hpp
 struct ToolFiles;   // tool_files.hpp
 
-/// Everything a toolchain needs; plain data, sendable to a worker.
+/// Everything a toolchain needs; plain data that can be sent to a worker.
 struct CompileRequest {
-  std::string source_name;                                   ///< the path diagnostics show
+  std::string source_name;                                   ///< the path in diagnostics
   std::string source;                                        ///< the text
   std::size_t first_line = 1;                                ///< the line of source_name in which the text begins
   std::vector<std::string> include_dirs;                     ///< absolute, in search order
   std::string entry;                                         ///< "gemm" or a template-id "gemm<64, 32>"
-  std::vector<std::string> options;                          ///< as the compiler takes them, placeholders replaced
+  std::vector<std::string> options;                          ///< options for the compiler, placeholders replaced
   std::vector<std::pair<std::string, std::string>> defines;  ///< NAME, value
   std::string arch;                                          ///< "sm_90a", "gfx90a", "x86_64_v3"
   bool sanitize = false;                                     ///< host only: AddressSanitizer and UBSan
-  /// Of a program, which has its build command as call texts in options (none: nothing is built), variables of the
-  /// environment in defines and a list of its sources as its source: where the command is started.
+  /// For a program: the directory in which the build command is started. A program has the build command as call texts
+  /// in `options` (empty: nothing is built), variables of the environment in `defines`, and a list of its sources as
+  /// `source`.
   std::string folder{};
-  /// The toolchain's fingerprint that the artifact's key names. Empty: any will do.
+  /// The fingerprint of the toolchain in the artifact's key. Empty: any toolchain.
   std::string toolchain{};
   /// Variables of the source whose memory is filled before launches, as C++ names: "filter", "conv::weights".
   std::vector<std::string> variables{};
-  /// The files that the artifact's key describes, which the compiler is to read as they were. Null: none.
+  /// The files that the artifact's key describes; the compiler must read the same contents. Null: none.
   std::shared_ptr<const KeyedFiles> files{};
 };
 
-/// Per thread or per block, as the compiler reports; unset where it does not tell.
+/// Per thread or per block, as the compiler reports; unset if it does not report it.
 struct ResourceUsage {
   std::optional<int> registers;               ///< per thread (VGPRs on AMD)
   std::optional<int> scalar_registers;        ///< AMD SGPRs
   std::optional<int> accumulator_registers;   ///< AMD AGPRs
   std::optional<std::int64_t> spilled_bytes;  ///< per thread, stores to local memory
   std::optional<std::int64_t> static_shared_bytes;
-  std::optional<int> max_threads_per_block;  ///< what __launch_bounds__ or the register count allows
+  std::optional<int> max_threads_per_block;  ///< limit by __launch_bounds__ or the register count
   std::optional<int> warp_size;
 };
 
-/// A compiled kernel; plain data, storable, sendable to a worker. Source: DESIGN of the artifact in
-/// docs/architecture.md.
+/// A compiled kernel; plain data that can be stored and sent to a worker. See docs/architecture.md.
 struct Artifact {
   std::string key;      ///< hex SHA-256; see core/build/keys.hpp
-  std::string backend;  ///< which backend can load it
+  std::string backend;  ///< the backend that can load it
   std::string arch;
   std::string format;        ///< file extension: "cubin", "hsaco", "so"
   std::string entry_symbol;  ///< lowered (mangled) name
@@ -63,8 +63,8 @@ struct Artifact {
   ResourceUsage usage;
   std::string toolchain{};               ///< fingerprint of what compiled it; empty: made by a version that did not say
   std::vector<std::string> variables{};  ///< the symbols of the request's variables, in its order
-  /// The user's files that the compiler read, for core/build/checked_compile.hpp; unset where it does not list them.
-  /// Neither stored nor sent.
+  /// The user's files that the compiler read, for core/build/checked_compile.hpp; unset if the compiler does not list
+  /// them. Neither stored nor sent.
   std::optional<std::vector<std::string>> files_read{};
 };
 
@@ -72,16 +72,16 @@ struct Artifact {
 class Toolchain {
  public:
   virtual ~Toolchain() = default;
-  /// Names compiler and version ("nvrtc 13.0"), and whatever else changes the code it makes. Cheap after the first
+  /// Compiler and version ("nvrtc 13.0"), and everything else that changes the code it makes. Cheap after the first
   /// call.
   virtual std::string fingerprint() = 0;
-  /// The result's key and backend are left empty. Throws CandidateFailure(compile_failed) with the log, or
-  /// Error(unavailable / unsupported / invalid_argument) where the fault is not the configuration's (unknown
-  /// architecture).
+  /// Compiles one configuration. The key and backend of the result are empty. Throws CandidateFailure(compile_failed)
+  /// with the log, or Error(unavailable / unsupported / invalid_argument) if the configuration is not the cause
+  /// (unknown architecture).
   virtual Artifact compile(const CompileRequest& request) = 0;
-  /// The files that the compiler consists of, as far as they are known; fingerprint() covers their contents.
+  /// The files of the compiler, as far as they are known; fingerprint() covers their contents.
   virtual ToolFiles parts();
-  /// What to compile for when the user names none and no device is present ("sm_90"; the host's own).
+  /// The architecture to compile for if the user gives none and no device is present ("sm_90"; the host's own).
   virtual std::string default_arch() = 0;
 };
 

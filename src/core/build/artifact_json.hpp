@@ -7,11 +7,11 @@
 
 namespace xtune::build {
 
-/// Unset members are left out.
+/// Unset members are omitted.
 nlohmann::json to_json(const ResourceUsage& usage);
 ResourceUsage resource_usage_from_json(const nlohmann::json& json);
 
-/// Everything but the image.
+/// Everything except the image.
 nlohmann::json to_json(const Artifact& artifact);
 Artifact artifact_from_json(const nlohmann::json& json);
 

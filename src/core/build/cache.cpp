@@ -61,8 +61,7 @@ Metadata read_metadata(const std::string& key, std::string_view text) {
   }
 }
 
-// One comment line each, whatever the text holds: neither a newline nor a backslash before one may end or stretch the
-// comment.
+// One comment line each, for any text: a newline, or a backslash before one, would end or extend the comment.
 std::string comment(const std::string& name, const std::string& text) {
   std::string line = base::printable(text);
   for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos;) line.replace(at, 1, "\\n");
@@ -141,7 +140,7 @@ Artifact ArtifactCache::read(const std::string& key) const {
   return checked_artifact(key, metadata, base::read_trusted_file(entry_path(key, artifact_format(key, metadata))));
 }
 
-// Where others can make names in a directory, it is nothing to find a file of the right owner there.
+// If other users can create names in a directory, a file with the right owner there proves nothing.
 void ArtifactCache::require_trusted_way(const std::string& key) const {
   const std::filesystem::path folder = entry_path(key, "json").parent_path();
   for (const std::filesystem::path& directory : {store_, folder.parent_path(), folder})

@@ -1,4 +1,4 @@
-// What a toolchain, a device or a program throws when the configuration at hand fails.
+// The exception of a toolchain, a device or a program if the current configuration fails.
 #pragma once
 
 #include <stdexcept>
@@ -8,7 +8,7 @@
 
 namespace xtune::build {
 
-/// Thrown by toolchains, devices and programs when the configuration at hand fails; the worker turns it into a record.
+/// Thrown by toolchains, devices and programs if the current configuration fails; the worker turns it into a record.
 class CandidateFailure : public std::runtime_error {
  public:
   /// log: the compiler's or sanitizer's output.

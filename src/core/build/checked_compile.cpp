@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Throws where the compiler may have read what the key does not describe. files_read: null where it does not list
-/// them, or where it failed.
+/// Throws if the compiler may have read files that the key does not describe. files_read: null if it does not list
+/// them, or if it failed.
 void require_known(const CompileRequest& request, const KeyedFiles& files,
                    const std::optional<std::vector<std::string>>& files_read) {
   if (!files_read) {

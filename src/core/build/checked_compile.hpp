@@ -1,4 +1,4 @@
-// A compile whose result is what its key says: made by that compiler, from those files.
+// A compile whose result matches its key: made by that compiler, from those files.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace xtune::build {
 
-/// The compiler at hand is not the one that the key names: what this machine remembers of its compilers is out of date.
+/// The compiler is not the one in the key: the facts about compilers that this machine remembers are out of date.
 class ToolchainChanged : public Error {
  public:
   ToolchainChanged(const std::string& expected, const std::string& found);
 };
 
-/// toolchain.compile(request), with Artifact::toolchain set. Files that were written meanwhile with the same content
-/// cost a second compile. Throws as compile does, but Error(io) that names the file where one of request.files is not
-/// what it was, or where the compiler read one that the key does not describe, and ToolchainChanged: whatever the
-/// compiler made then, a failure too, is of no configuration.
+/// toolchain.compile(request), with Artifact::toolchain set. Compiles a second time if files were written meanwhile
+/// with the same content. Throws the errors of compile; Error(io) with the file's name if one of request.files changed,
+/// or if the compiler read a file that the key does not describe; and ToolchainChanged. After these two, the compiler's
+/// result, even a failure, does not belong to any configuration.
 Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request);
 
 }  // namespace xtune::build

@@ -1,4 +1,4 @@
-// Finds the line that says what is wrong.
+// Finds the line with the first error.
 #include "core/build/compiler_log.hpp"
 
 #include <algorithm>

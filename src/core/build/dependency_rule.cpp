@@ -15,7 +15,7 @@ std::optional<std::vector<std::string>> files_of_rule(const std::filesystem::pat
   std::vector<std::string> files;
   std::string name;
   const auto end_name = [&] {
-    // "<stdin>" and its like are no files.
+    // "<stdin>" and similar names are not files.
     if (!name.empty() && name != "-" && name.front() != '<') files.push_back((own / name).string());
     name.clear();
   };
@@ -41,7 +41,7 @@ std::optional<std::vector<std::string>> files_of_rule(const std::filesystem::pat
       if (c == '#')
         name += c;
       else
-        --i;  // read it as what it is
+        --i;  // an ordinary character
     } else if (c == '\n') {
       break;  // what follows are rules of other targets
     } else if (c == '$' && i + 1 < text.size() && text[i + 1] == '$') {

@@ -1,4 +1,4 @@
-// The rule for make in which a compiler, an assembler or a linker lists the files that it read.
+// The make rule in which a compiler, an assembler or a linker lists the files that it read.
 #pragma once
 
 #include <filesystem>
@@ -8,16 +8,16 @@
 
 namespace xtune::build {
 
-/// The files that the first rule lists (-MD -MF), from the folder in which the compiler ran; those of `own` and of what
-/// lies below it are left out. Unset: there is no such file.
+/// The files that the first rule lists (-MD -MF). Relative names start at `own`, the directory in which the compiler
+/// ran; files in or below `own` are omitted. Unset: the rule's file does not exist.
 std::optional<std::vector<std::string>> files_of_rule(const std::filesystem::path& rule,
                                                       const std::filesystem::path& own);
-/// The same of a linker (--dependency-file). GNU ld quotes nothing, and lld does as compilers do: each name has a line
-/// of its own, and is taken as it stands or unquoted, whichever is there. Files that are gone are omitted: the
-/// compiler's own objects.
+/// The same for a linker (--dependency-file). GNU ld does not quote, and lld quotes as compilers do: each name has its
+/// own line, and the name that exists is used, literal or unquoted. Files that no longer exist are omitted: they are
+/// the compiler's own objects.
 std::optional<std::vector<std::string>> files_of_link(const std::filesystem::path& rule,
                                                       const std::filesystem::path& own);
-/// Without the files that lie below one of these folders.
+/// The files that are not below one of these directories.
 std::vector<std::string> files_outside(std::vector<std::string> files, const std::vector<std::string>& folders);
 
 }  // namespace xtune::build

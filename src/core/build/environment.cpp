@@ -16,7 +16,7 @@ struct Variable {
   VariableReader reader;
 };
 
-// A name that ends in "_" stands for all that begin so.
+// A name that ends in "_" is a prefix.
 constexpr Variable variables[] = {{"ACC_", VariableReader::threads},
                                   {"AMD_SERIALIZE_", VariableReader::threads},
                                   {"AR", VariableReader::make},
@@ -113,7 +113,7 @@ constexpr Variable variables[] = {{"ACC_", VariableReader::threads},
                                   {"VECLIB_", VariableReader::threads},
                                   {"XLA_FLAGS", VariableReader::threads}};
 
-// It says how many jobs run, and nothing else.
+// It contains only the number of jobs.
 constexpr std::string_view parallel_level = "CMAKE_BUILD_PARALLEL_LEVEL";
 
 bool is_read(std::string_view name, const std::vector<std::string>& read) {
@@ -122,7 +122,7 @@ bool is_read(std::string_view name, const std::vector<std::string>& read) {
   });
 }
 
-/// What a make above this run says of itself is left out.
+/// Removes the settings of a make that runs xtune.
 std::string without_jobs(std::string_view flags) {
   std::string kept;
   while (!flags.empty()) {

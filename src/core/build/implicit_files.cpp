@@ -66,7 +66,7 @@ std::optional<std::string> value_of(const Words& words, std::size_t& at, const s
   return std::nullopt;
 }
 
-/// Lines with those that follow a backslash at the end, and without comments.
+/// Lines without comments, joined with the next one after a backslash at the end.
 Words lines_of(std::string_view text) {
   Words lines;
   bool goes_on = false;
@@ -98,7 +98,7 @@ class ToolReader {
     if (tool_.includes.empty() && tool_.program != "cmake") return true;
     try {
       follow(base::read_file(path, file_limit_bytes));
-    } catch (const Error&) {  // it counts all the same; whoever reads it says what is wrong
+    } catch (const Error&) {  // the file counts anyway; the code that reads it reports the error
     }
     return true;
   }

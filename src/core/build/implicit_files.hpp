@@ -1,4 +1,4 @@
-// Files that build tools read although no word of their command names them.
+// Files that build tools read although the command does not name them.
 #pragma once
 
 #include <filesystem>
@@ -10,18 +10,18 @@
 namespace xtune::build {
 
 struct ImplicitFile {
-  std::size_t word = 0;  ///< the number of the tool's word in the command
-  std::string name;      ///< from the folder of the tool
+  std::size_t word = 0;  ///< number of the tool's word in the command
+  std::string name;      ///< relative to the tool's directory
   std::filesystem::path path;
 };
 
-/// make, ninja, cmake, cargo or meson, by the last part of a path.
+/// Whether the last part of the path is make, ninja, cmake, cargo or meson.
 bool is_build_tool(std::string_view program);
 
-/// For each build tool among the words of a command that is started in `folder`: the makefile that make takes without
-/// -f or by it, in the folder of -C, with what its "include" lines name; the same for build.ninja; CMakeCache.txt and
-/// the top CMakeLists.txt of "cmake --build DIR"; Cargo.toml, Cargo.lock and build.rs. Only those that is_file holds
-/// for. Names that a makefile computes are not found, nor are the sources that these files list.
+/// For each build tool among the words of a command that is started in `folder`: for make, the makefile that it reads
+/// by default or with -f, in the directory of -C, with the files of its "include" lines; the same for build.ninja;
+/// CMakeCache.txt and the top CMakeLists.txt of "cmake --build DIR"; Cargo.toml, Cargo.lock and build.rs. Only files
+/// for which is_file returns true. Does not find names that a makefile computes, or sources that these files list.
 std::vector<ImplicitFile> implicit_files(const std::vector<std::string>& words, const std::filesystem::path& folder,
                                          const std::function<bool(const std::filesystem::path&)>& is_file);
 

@@ -1,4 +1,4 @@
-// Macro replacement as C++ has it (C++17, 19.3), over sets: a name with several definitions gives several texts.
+// C++ macro replacement (C++17, 19.3) over sets: a name with several definitions gives several texts.
 #include "core/build/include_names.hpp"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class MacroDefinitions::Expansion {
       used.insert(name);
       const auto found = macros_.definitions_.find(name);
       if (found == macros_.definitions_.end()) {
-        // What the compiler itself defines (__CUDA_ARCH__, __FILE__) is in no definition that was read.
+        // The compiler's own macros (__CUDA_ARCH__, __FILE__) have no definition in the files that were read.
         if (name.starts_with("__")) complete = false;
         continue;
       }
@@ -224,7 +224,7 @@ void MacroDefinitions::define(std::string_view text) {
 
 MacroDefinitions::Names MacroDefinitions::names_of(const std::string& text) const {
   Names result;
-  // #ifdef CONFIG_FILE, #include CONFIG_FILE: nobody defines it. No compiler has a name of a header among its own.
+  // #ifdef CONFIG_FILE, #include CONFIG_FILE: it is not defined. No compiler predefines a macro with a header's name.
   const std::string word = trimmed(text);
   result.used.insert(word);
   if (!definitions_.contains(word) && std::all_of(word.begin(), word.end(), SourceCursor::is_word)) return result;

@@ -1,4 +1,4 @@
-// The header names that #include MACRO may stand for.
+// The header names that #include MACRO may refer to.
 #pragma once
 
 #include <map>
@@ -11,19 +11,19 @@
 
 namespace xtune::build {
 
-/// Every definition that a source, its headers and its compile options hold, whichever of them is in force where a name
-/// is computed: no condition is evaluated, so that the names are all that may be meant, and some more.
+/// All definitions in a source, its headers and its compile options. Conditions are not evaluated, so names_of returns
+/// all names that are possible, and a few more.
 class MacroDefinitions {
  public:
-  /// What follows #define: "NAME", "NAME body", "NAME(a, b) body".
+  /// text: the rest of the line after #define: "NAME", "NAME body", "NAME(a, b) body".
   void define(std::string_view text);
 
   struct Names {
     std::vector<IncludeDirective> names;  ///< each once, in a fixed order
-    bool complete = true;                 ///< false: there may be others (too many, macros of the compiler's own)
-    std::set<std::string> used;           ///< the names whose definitions, or lack of one, decided
+    bool complete = true;                 ///< false: there may be others (too many, or macros of the compiler itself)
+    std::set<std::string> used;           ///< names whose definitions, or missing definitions, were used
   };
-  /// text: what follows #include.
+  /// text: the rest of the line after #include.
   Names names_of(const std::string& text) const;
 
  private:

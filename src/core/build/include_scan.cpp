@@ -1,4 +1,4 @@
-// One pass over the source with just enough of the lexer to know what is code.
+// Scans the source once, with only as much lexing as needed to recognise code.
 #include "core/build/include_scan.hpp"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class Scanner : SourceCursor {
     return IncludeDirective{std::move(file), close == '"'};
   }
 
-  /// __has_include("name"), __has_embed(<name>): what the source becomes depends on whether it is there.
+  /// __has_include("name"), __has_embed(<name>): the result depends on whether the file exists.
   void conditional_name() {
     const std::size_t begin = at_;
     skip_blanks();
@@ -119,7 +119,7 @@ class Scanner : SourceCursor {
     return false;
   }
 
-  /// Literals that follow each other are one: what is between the quotes is collected.
+  /// Adjacent literals are one literal: collects the text between the quotes.
   void add_literal(std::string_view text) { literals_ += text; }
 
   void end_literals() {
@@ -129,7 +129,7 @@ class Scanner : SourceCursor {
     for (const std::string_view word : {".incbin", ".include"}) assembly(whole, word);
   }
 
-  /// .incbin "file", as inline assembly has it: the quotes are escaped, or the literal is a raw one.
+  /// .incbin "file" in inline assembly: the quotes are escaped, or the literal is a raw one.
   void assembly(std::string_view text, std::string_view word) {
     const std::string any_case = base::lower_case(text);  // as GNU's assembler takes directives
     for (auto at = any_case.find(word); at != std::string_view::npos; at = any_case.find(word, at + 1)) {
@@ -236,7 +236,7 @@ void add(SourceScan& found, SourceScan other) {
 
 SourceScan scan_source(std::string_view source) {
   SourceScan found = Scanner(source).run();
-  // Which compiler reads it, and by which standard, is not known here: what any of them finds counts.
+  // The compiler and its language standard are not known here, so everything that any of them finds counts.
   if (source.find('\r') != source.npos)
     if (const std::string ended = with_ended_lines(source); ended != source) add(found, Scanner(ended).run());
   if (source.find("??") != source.npos)

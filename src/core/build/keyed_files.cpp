@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t limit_bytes = std::uint64_t{1} << 40;
 
-// File systems stamp with the kernel's tick, which is 10 ms at most.
+// File systems use the kernel's tick for timestamps, which is at most 10 ms.
 constexpr std::int64_t recent_ns = 50'000'000;
 constexpr int attempts = 5;
 

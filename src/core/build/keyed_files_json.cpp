@@ -1,4 +1,4 @@
-// A path may have bytes that are not UTF-8, which JSON refuses: numbers stand for them.
+// A path may have bytes that are not UTF-8, which JSON cannot hold: such a path is stored as numbers.
 #include "core/build/keyed_files_json.hpp"
 
 #include <nlohmann/json.hpp>

@@ -9,29 +9,30 @@
 
 namespace xtune::build {
 
-/// One named part of a key, so that `xtune why` can say which part differs: ("options", "[\"-O3\"]").
+/// One named part of a key, so that `xtune why` can show which part differs: ("options", "[\"-O3\"]").
 using KeyParts = std::vector<std::pair<std::string, std::string>>;
 
 /// Hex SHA-256 over the parts' canonical JSON text: an array of [name, value] arrays without spaces. Bytes that are not
-/// UTF-8 stay as they are, so different parts never have the same text.
+/// UTF-8 stay as they are, so different parts always have different texts.
 std::string key_of(const KeyParts& parts);
 
-/// ["a","b"]: the canonical JSON text of a list, as key parts hold it.
+/// ["a","b"]: the canonical JSON text of a list, as used in key parts.
 std::string canonical_list(const std::vector<std::string>& items);
 
-/// Hex SHA-256 over the text of the source and of every file it includes, directly or not, that include_dirs (and each
-/// including file's own folder, for quoted includes) resolve. Files found nowhere belong to the toolchain and count by
-/// name alone. Conservative: an #include behind a false #if counts too. Where the files lie does not matter, only what
-/// they hold and how they are named by those who include them. Read once per run, not per configuration.
+/// Hex SHA-256 over the text of the source and of every file that it includes, directly or indirectly, as resolved by
+/// include_dirs (and for quoted includes by the including file's own directory). Includes that are not found belong to
+/// the toolchain, and only their names count. Conservative: an #include behind a false #if counts too. The location of
+/// the files does not count, only their contents and the names by which they are included. Read once per run, not per
+/// configuration.
 std::string source_digest(const CompileRequest& request);
 
 /// backend, arch, toolchain, source digest, entry, options, defines, sanitize; variables where there are any.
 KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,
                             const std::string& source_digest);
 
-/// What differs, a line each: "options: [\"-O2\"] -> [\"-O3\"]", "problem: M=64 -> (none)". Empty: the same.
+/// The differences, one line each: "options: [\"-O2\"] -> [\"-O3\"]", "problem: M=64 -> (none)". Empty: no difference.
 std::vector<std::string> key_difference(const KeyParts& a, const KeyParts& b);
-/// The names in what key_difference returned: "options, problem".
+/// The part names in the result of key_difference: "options, problem".
 std::string part_names(const std::vector<std::string>& differences);
 
 }  // namespace xtune::build

@@ -1,4 +1,4 @@
-// Words are taken for what most programs take them for; a folder, or a name within a file, is for the spec to list.
+// Words are interpreted as most programs do; the spec must list directories, and names inside files.
 #include "core/build/named_files.hpp"
 
 #include <unistd.h>
@@ -124,7 +124,7 @@ bool is_compiler(std::string_view name) {
   return compilers.contains(name);
 }
 
-/// The compilers that PATH leads to: those that are words, and those that a build tool takes by itself.
+/// The compilers found in PATH: those among the words, and those that a build tool starts by default.
 std::vector<Piece> compilers_in_path(const std::vector<Piece>& pieces,
                                      const std::function<std::string(const std::string&)>& find_in_path) {
   std::vector<Piece> found;

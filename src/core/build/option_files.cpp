@@ -125,7 +125,7 @@ std::vector<std::string> profile_folders(const std::vector<std::string>& options
   return folders;
 }
 
-/// The linker's words too: "-Wl,-L,/x" and "-Xlinker -L/x" say what "-L/x" says.
+/// Includes the words for the linker: "-Wl,-L,/x" and "-Xlinker -L/x" mean the same as "-L/x".
 std::vector<std::string> flat(const std::vector<std::string>& options) {
   std::vector<std::string> words;
   for (const std::string& option : options) {
@@ -152,7 +152,7 @@ LinkOptions link_options(const std::vector<std::string>& options) {
       if (!words[i].starts_with(flag) || words[i].size() == flag.size()) return std::nullopt;
       return words[i].substr(flag.size() + (words[i][flag.size()] == '=' ? 1 : 0));
     };
-    // "-B" of the linker says how it links: those words name no folder.
+    // The linker's "-B" (-Bstatic) sets how to link: those words do not name a directory.
     if (const auto rpath = value_of("-rpath"))
       found.folders.push_back(*rpath);
     else if (const auto path = value_of("--library-path"))
@@ -171,14 +171,14 @@ LinkOptions link_options(const std::vector<std::string>& options) {
   return found;
 }
 
-// What GCC and Clang look for in folders of -B and COMPILER_PATH before they look in their own.
+// Programs that GCC and Clang search in the directories of -B and COMPILER_PATH before their own.
 constexpr const char* part_names[] = {
     "as",           "cc1",         "cc1plus",          "collect2", "crt1.o",      "crtbegin.o", "crtbeginS.o",
     "crtend.o",     "crtendS.o",   "crti.o",           "crtn.o",   "ld",          "ld.bfd",     "ld.gold",
     "ld.lld",       "ld.mold",     "libc.so",          "libgcc.a", "libgcc_s.so", "libm.so",    "libstdc++.a",
     "libstdc++.so", "lto-wrapper", "liblto_plugin.so", "lto1",     "specs"};
 
-// Linked without being named, which an own folder of libraries may have as well.
+// Libraries that are linked by default, which a user's library directory may contain as well.
 constexpr const char* own_libraries[] = {"asan", "c", "gcc", "gcc_s", "gomp", "m", "omp", "pthread", "stdc++", "ubsan"};
 
 class LineMaker {
@@ -207,14 +207,14 @@ class LineMaker {
         if (const fs::path path = folder / ("lib" + name + ending); look(what, path)) follow(path, folders);
     }
   }
-  /// What a library or script names in turn.
+  /// Adds the files that a library or script names.
   void follow(const fs::path& library, const std::vector<std::string>& folders) {
     const LinkedNames named = names_in_library(library);
     for (const fs::path& file : named.files)
       if (look("of library", file)) follow(file, folders);
     for (const std::string& name : named.libraries) look_for_library(name, folders);
   }
-  /// A prefix is a folder, or what names in it begin with.
+  /// A prefix is a directory, or the beginning of file names.
   void look_for_parts(const std::string& prefix) {
     std::error_code error;
     const bool folder = fs::is_directory(prefix, error);
@@ -306,7 +306,7 @@ std::vector<std::string> library_lines(const std::vector<std::string>& words, co
   KeyedFiles found;
   LineMaker maker(found);
   for (const std::string& library : used.libraries) maker.look_for_library(library, folders);
-  // A build may make a library itself: neither its contents nor its absence says anything then.
+  // A build may make a library itself: then neither its contents nor its absence count.
   const auto is_written = [&](const std::string& path) { return written.contains(fs::path(path).filename()); };
   std::vector<std::string> lines;
   for (const KeyedFile& file : found.files)

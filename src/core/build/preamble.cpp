@@ -1,4 +1,4 @@
-// Walks over directives; what it is not sure of ends the preamble, which costs time but never changes a program.
+// Walks over directives. Anything unclear ends the preamble, which costs time but never changes a program.
 #include "core/build/preamble.hpp"
 
 #include <algorithm>

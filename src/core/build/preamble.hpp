@@ -1,4 +1,4 @@
-// Where a source's opening includes end, so that parameters can be defined behind them.
+// Finds the end of a source's opening includes, so that parameters can be defined after them.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace xtune::build {
 
-/// How long the opening of a source is that holds nothing but preprocessor directives, up to and with its last #include
-/// outside of any #if: bytes, whole lines. 0 when it includes nothing there. Ends early at what cannot be told without
-/// a preprocessor: code, also behind an #if; #include MACRO; pragmas other than once; raw strings.
+/// The length of the opening of a source, which has only preprocessor directives, up to and including its last #include
+/// outside of any #if: in bytes, whole lines. 0 if there is no such include. Ends early at anything that needs a
+/// preprocessor: code, also behind an #if; #include MACRO; pragmas other than once; raw strings.
 std::size_t preamble_length(std::string_view source);
 
-/// Whether a name is a setting of the toolchains' headers (_CG_ABI_EXPERIMENTAL, CUB_WRAPPED_NAMESPACE), which has to
-/// come before those.
+/// Whether a name is a setting of the toolchains' headers (_CG_ABI_EXPERIMENTAL, CUB_WRAPPED_NAMESPACE), which must be
+/// defined before these headers.
 bool sets_a_header(std::string_view name);
 
-/// A compile request's source in three parts, which belong together in this order. `head` and the definitions in front
-/// of it are the same for all configurations that differ only in parameters that nothing in the head asks for; the
-/// toolchain's headers there never see those.
+/// A compile request's source in three parts, in this order. `head` and the definitions before it are the same for all
+/// configurations that differ only in parameters that the head does not use; the toolchain's headers in it never see
+/// those parameters.
 struct SplitSource {
   using Defines = std::vector<std::pair<std::string, std::string>>;
   Defines before;             ///< what the head or a file of the user's in it mentions; settings of headers (CUB_..)
@@ -36,9 +36,9 @@ struct SplitSource {
   bool of_toolchain = false;  ///< the head includes headers of the toolchain
 };
 
-/// Where names may be computed (## or #include MACRO in the head or its files), or files are included by option, the
-/// head is empty. Reads the user's headers that the head includes; one that cannot be read leaves the head empty, for
-/// the compiler to complain.
+/// The head is empty if names may be computed (## or #include MACRO in the head or its files) or files are included by
+/// option. Reads the user's headers that the head includes; if one cannot be read, the head is empty and the compiler
+/// reports the error.
 SplitSource split_source(const CompileRequest& request);
 
 }  // namespace xtune::build

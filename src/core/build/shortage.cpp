@@ -1,5 +1,5 @@
-// Facts first: errno, signals, what a directory takes now. Then the words of compilers, assemblers, linkers and shells,
-// which is all that remains of an errno in a grandchild.
+// Facts first: errno, signals, the state of a directory now. Then the messages of compilers, assemblers, linkers and
+// shells, which are all that remains of an errno in a grandchild.
 #include "core/build/shortage.hpp"
 
 #include <fmt/core.h>
@@ -75,7 +75,8 @@ bool tells_a_missing_program(std::string_view line) {
                         "Can't exec \"", "FileNotFoundError: [Errno 2]"});
 }
 
-/// What a driver of compilers says when a part of it died. What clang cannot "execute" otherwise has died.
+/// The message of a compiler driver about a part that crashed. If clang cannot "execute" a part for another reason, it
+/// crashed.
 bool tells_a_death(std::string_view line) {
   return has_any(line, {"signal terminated program", "terminated with signal", "unable to execute command"}) &&
          !quotes_the_source(line);
@@ -92,7 +93,7 @@ bool tells_a_kill(std::string_view line) {
          });
 }
 
-/// Where room is needed. A worker's own directory in it is nothing that a person knows.
+/// The directory that needs space. Does not name the worker's own directory, which means nothing to a user.
 std::string place_of_temporaries() {
   fs::path directory = base::temporary_folder();
   while (directory.filename().string().starts_with("xtune-") && directory.has_parent_path())
@@ -118,7 +119,7 @@ std::string place_of_temporaries() {
   throw ShortageFailure(lack, Outcome::crashed, said, std::string(log));
 }
 
-/// "k.cu:7:2: error: ", "k.cu(7): error: ": what no limit makes a compiler say.
+/// "k.cu:7:2: error: ", "k.cu(7): error: ": messages that no resource limit causes.
 bool blames_the_source(std::string_view log) {
   constexpr std::string_view words = ": error: ";
   for (std::size_t at = log.find(words); at != log.npos; at = log.find(words, at + 1))

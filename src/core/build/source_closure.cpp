@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where headers are looked for, beside the folder of the file that names them.
+/// Where headers are searched, besides the directory of the file that includes them.
 struct SearchFolders {
   std::vector<std::string> quoted, plain, system, last;
   std::vector<std::string> possible{};  ///< in which order these are searched is unknown: all that they have counts
@@ -85,7 +85,7 @@ class ClosureReader {
     }
   }
 
-  /// What is included may define macros, which may name more. True: something was new.
+  /// Included files may define macros, which may name more files. Returns true if there was something new.
   bool mention_computed() {
     const std::size_t before = mentioned_.size();
     incomplete_.clear();
@@ -159,10 +159,10 @@ class ClosureReader {
   /// /usr/local has nothing of the system's.
   static bool counts_by_name(const std::string& dir) { return dir.starts_with("/usr/include"); }
 
-  /// path: as it is opened; file: what it leads to.
+  /// path: as it is opened; file: its target.
   void take(const fs::path& path, const fs::path& file) {
     lines_.push_back("is " + std::to_string(seen_.emplace(file, seen_.size()).first->second));
-    // Compilers look for quoted names beside a link, not beside what it leads to.
+    // Compilers search quoted names in the directory of a link, not of its target.
     std::error_code error;
     const fs::path folder = fs::canonical(path.parent_path(), error);
     const bool followed = followed_.emplace(file, folder).second;
@@ -263,13 +263,13 @@ namespace {
 
 enum class FolderVariables { count, are_ignored };
 
-/// "NAME(a)=body" as #define has it.
+/// "NAME(a)=body" in the form of #define.
 std::string macro_text(const std::string& option) {
   const std::size_t equals = option.find('=');
   return equals == std::string::npos ? option + " 1" : option.substr(0, equals) + " " + option.substr(equals + 1);
 }
 
-/// "-Xclang -I" and "-Wp,-I,D" say what "-I" and "D" say.
+/// "-Xclang -I" and "-Wp,-I,D" mean "-I" and "D".
 std::vector<std::string> plain_words(const std::vector<std::string>& options) {
   std::vector<std::string> words;
   for (const std::string& option : options) {
@@ -287,7 +287,7 @@ std::vector<std::string> plain_words(const std::vector<std::string>& options) {
 IncludeOptions read_options(const std::vector<std::string>& given, FolderVariables variables) {
   IncludeOptions found;
   const std::vector<std::string> options = plain_words(given);
-  std::vector<std::string> system_folders, last_folders;  // searched later, wherever they stand
+  std::vector<std::string> system_folders, last_folders;  // searched later, regardless of their position
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string& option = options[i];
     const auto value_of = [&](std::string_view flag) -> std::optional<std::string> {
@@ -297,7 +297,7 @@ IncludeOptions read_options(const std::vector<std::string>& given, FolderVariabl
       const std::size_t begin = flag.size() + (option[flag.size()] == '=' ? 1 : 0);
       return option.substr(std::min(option.find_first_not_of(' ', begin), option.size()));
     };
-    // The first that fits counts: longer names come before those that they begin with.
+    // The first match is used: longer names come before their prefixes.
     const std::pair<std::string_view, std::vector<std::string>*> paths[] = {
         {"--pre-include", &found.forced},
         {"--include-path", &found.folders},
@@ -360,7 +360,7 @@ NamedPaths named_paths(const std::vector<std::string>& options) {
     if (to && std::find(to->begin(), to->end(), path) == to->end()) to->push_back(path);
   };
   for (const std::string& option : options) {
-    // What they name is the linker's; "@file" has been replaced.
+    // Their values are for the linker; "@file" has been replaced.
     if (option.starts_with("-Wl,") || option.starts_with("-L") || option.starts_with("@")) continue;
     look(option);
     for (std::string_view rest = option; !rest.empty();) {

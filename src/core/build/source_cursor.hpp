@@ -1,4 +1,4 @@
-// A place in C++ source text, with just enough of the lexer to move on: splices, comments, words, literals.
+// A position in C++ source text, with only as much lexing as needed to move on: splices, comments, words, literals.
 #pragma once
 
 #include <algorithm>

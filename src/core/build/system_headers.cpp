@@ -1,4 +1,4 @@
-// The names are those of glibc 2.36 and musl 1.2, libxcrypt, and Linux 6.1; libstdc++ and libc++ lie in c++.
+// The names are those of glibc 2.36 and musl 1.2, libxcrypt, and Linux 6.1; libstdc++ and libc++ are in c++.
 #include "core/build/system_headers.hpp"
 
 #include <algorithm>

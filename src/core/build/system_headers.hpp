@@ -1,4 +1,4 @@
-// Headers that compilers find by themselves: which of them belong to the system, and which somebody installed there.
+// Headers that compilers find by default: which of them belong to the system, and which were installed in addition.
 #pragma once
 
 #include <string>
@@ -7,17 +7,16 @@
 
 namespace xtune::build {
 
-/// Folders of headers that host compilers search beside their own, in their order; anybody's headers lie there:
-/// /usr/local/include, /usr/include/x86_64-linux-gnu, /usr/include.
+/// Directories of headers that host compilers search besides their own, in order; they may contain headers of any
+/// origin: /usr/local/include, /usr/include/x86_64-linux-gnu, /usr/include.
 const std::vector<std::string>& shared_header_folders();
 
-/// Whether a header of this name below /usr/include, or the folder of the machine's kind in it, comes with the C
-/// library, the C++ library or the kernel's interface. Their updates are those of the operating system, which no key
-/// names.
+/// Whether a header of this name below /usr/include, or in the directory of the machine's kind in it, comes with the C
+/// library, the C++ library or the kernel's interface. These are updated with the operating system, which no key
+/// describes.
 bool is_system_header(std::string_view name);
 
-/// Of headers that a compiler of the system read, those that are nobody's but the system's: it compares with the
-/// folders of above.
+/// Whether a header that a compiler of the system read belongs only to the system; compares with the directories above.
 bool is_system_header_path(const std::string& path);
 
 }  // namespace xtune::build

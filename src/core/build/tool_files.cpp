@@ -1,4 +1,4 @@
-// Libraries are those that the system's own loader lists: it knows RUNPATH, LD_LIBRARY_PATH and its cache.
+// Libraries are those that the system's loader lists: it handles RUNPATH, LD_LIBRARY_PATH and its cache.
 #include "core/build/tool_files.hpp"
 
 #include <elf.h>
@@ -109,7 +109,7 @@ void key_remembered_file(const fs::path& path, KeyedFiles& to) {
   if (!memory || to.files.back().state != file.state) return;
   try {
     base::write_file_atomically(*memory, to.files.back().sha256);
-  } catch (const Error&) {  // a store that cannot be written to must stop nobody
+  } catch (const Error&) {  // a store that cannot be written to must not stop the program
   }
 }
 
@@ -137,7 +137,7 @@ std::vector<std::string> libraries_of(const fs::path& path, const base::Environm
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     const std::size_t arrow = line.find(" => "), end = line.rfind(" (0x");
     if (arrow == line.npos || end == line.npos || end < arrow + 4) continue;
-    // A folder of LD_LIBRARY_PATH may be relative.
+    // A directory of LD_LIBRARY_PATH may be relative.
     std::string library = fs::absolute(folder / line.substr(arrow + 4, end - arrow - 4)).string();
     if (!is_of_runtime(library)) libraries.push_back(std::move(library));
   }

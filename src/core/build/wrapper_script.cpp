@@ -1,4 +1,4 @@
-// A shell's language is large: what is not certainly plain is refused.
+// A shell's language is large, so everything that is not certainly simple is refused.
 #include "core/build/wrapper_script.hpp"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ bool is_shell_line(const std::string& line) {
   return line == "#!/bin/sh" || line == "#! /bin/sh" || line == "#!/bin/sh -e" || line == "#!/usr/bin/sh";
 }
 
-/// The program of `exec PROGRAM OPTION... "$@" OPTION...`. A word that is no option may name another program, as that
-/// of `exec ccache g++ "$@"` does.
+/// The program of `exec PROGRAM OPTION... "$@" OPTION...`. A word that is not an option may name another program, as in
+/// `exec ccache g++ "$@"`.
 std::optional<std::string> started_by(const std::string& line) {
   std::istringstream text(line);
   std::vector<std::string> words;

@@ -1,4 +1,4 @@
-// What is known of each backend without opening it: its name, what it takes and whose devices it drives (backends.def).
+// Facts about each backend that do not require opening it: its name, its sources and its devices (backends.def).
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ namespace xtune::device {
 enum class SourceKind {
   cuda_cpp,  ///< a kernel in CUDA C++
   kokkos,    ///< a unit that uses Kokkos
-  program,   ///< a whole program, by the user's own commands
+  program,   ///< a whole program, built with the user's commands
 };
 
-/// Where outputs are compared with what is expected.
+/// Where outputs are compared with the expected ones.
 enum class ArgumentMemory {
   host,    ///< in the worker's memory
   device,  ///< in the device's own memory, by a kernel in CUDA C++
@@ -23,31 +23,31 @@ enum class ArgumentMemory {
 
 /// What compiles a backend's kernels.
 enum class CompilerKind {
-  library,        ///< within the compile worker, searching no folder unasked: NVRTC
-  clang_library,  ///< within the compile worker, searching the system's folders for headers as Clang does: hipRTC
-  program,        ///< a process of its own, which searches the system's folders for headers and libraries
+  library,        ///< in the compile worker, searches only directories that are given: NVRTC
+  clang_library,  ///< in the compile worker, searches the system's directories for headers as Clang does: hipRTC
+  program,        ///< a separate process, which searches the system's directories for headers and libraries
 };
 
 struct BackendFacts {
   const char* name;
-  bool built_in;  ///< whether this build has it
+  bool built_in;  ///< whether it is part of this build
   SourceKind source;
   const char* vendor;  ///< of its devices: "nvidia", "amd", "cpu"; "" for any
   ArgumentMemory memory;
   CompilerKind compiler;
 };
 
-/// Every backend, in the order of backends.def, with those left out of this build.
+/// Every backend, in the order of backends.def, including those that are not part of this build.
 std::span<const BackendFacts> all_backends() noexcept;
-/// nullptr for a name that no backend has.
+/// nullptr for an unknown name.
 const BackendFacts* find_backend_facts(std::string_view name) noexcept;
-/// Throws Error(invalid_argument) for a name that no backend has, Error(unsupported) for one left out of this build.
+/// Throws Error(invalid_argument) for an unknown name, Error(unsupported) for a backend that is not part of this build.
 const BackendFacts& require_backend(std::string_view name);
-/// The names of all backends that take such sources.
+/// The names of all backends for this kind of source.
 std::vector<std::string> backends_of(SourceKind source);
-/// Names of the backends of kernels in this build, in the order that `--backend auto` tries them.
+/// Names of the kernel backends in this build, in the order that `--backend auto` tries them.
 std::vector<std::string> backend_names();
-/// The backend of kernels for a vendor's devices: "cuda" for "nvidia".
+/// The kernel backend for a vendor's devices: "cuda" for "nvidia".
 std::string backend_of_vendor(std::string_view vendor);
 
 /// A toolchain's fingerprint without its digests, for people: "nvrtc 13.0" of "nvrtc 13.0 65be0db342ad, parts ...".

@@ -1,4 +1,4 @@
-// Device models, from known_devices.def and what a device says of itself.
+// Device models, from known_devices.def and the facts that a device reports.
 #include "core/device/device_model.hpp"
 
 #include <algorithm>
@@ -44,9 +44,9 @@ constexpr Matrix matrices[] = {
 #include "core/device/known_devices.def"
 };
 
-/// The product of that very name, else the one that stands for the architecture.
+/// The product with exactly this name, else the one that represents the architecture.
 const ProductUnits* units_of(const DeviceInfo& info, std::string_view arch) {
-  if (arch == "gfx940" || arch == "gfx941") arch = "gfx942";  // no product of their own
+  if (arch == "gfx940" || arch == "gfx941") arch = "gfx942";  // they have no products
   const ProductUnits* representative = nullptr;
   for (const ProductUnits& product : product_units) {
     if (arch != product.arch) continue;
@@ -56,14 +56,14 @@ const ProductUnits* units_of(const DeviceInfo& info, std::string_view arch) {
   return representative;
 }
 
-/// GB/s from what a driver reports; 0 where that does not tell. The clock counts half the transfers of HBM and of what
-/// NVIDIA's driver reports for GDDR; of AMD's GDDR it counts a sixteenth, so that is left to the table.
+/// GB/s from the numbers of the driver; 0 if they do not determine it. The clock counts half the transfers of HBM, and
+/// of GDDR as NVIDIA's driver reports it. For AMD's GDDR it counts a sixteenth, so the table is used instead.
 double reported_bandwidth(const DeviceInfo& info) {
   const bool doubled = info.vendor == "nvidia" || info.arch.starts_with("gfx9");
   return doubled ? 2e-6 * static_cast<double>(info.memory_clock_khz) * info.memory_bus_bits / 8 : 0;
 }
 
-/// What the table knows of a device of which nothing but its name or architecture is told, as recordings do.
+/// Adds the facts of the table to a device of which only the name or architecture is known, as in recordings.
 DeviceInfo completed(const DeviceInfo& reported) {
   if (reported.compute_units > 0) return reported;
   const bool no_arch = reported.arch.empty() || reported.arch == "unknown";

@@ -1,5 +1,5 @@
-// What the cost model knows of a device beyond DeviceInfo: how fast its parts are, and in what portions they are given
-// out.
+// Facts about a device that the cost model needs beyond DeviceInfo: the speed of its parts, and the units in which they
+// are allocated.
 #pragma once
 
 #include <array>
@@ -11,27 +11,27 @@
 
 namespace xtune::device {
 
-/// The kinds of arithmetic that data sheets give a rate for. f32 and f64 run on the vector units, the others on matrix
+/// The kinds of arithmetic for which data sheets give a rate. f32 and f64 run on the vector units, the others on matrix
 /// units.
 enum class Rate { f32, f64, matrix_f64, matrix_tf32, matrix_f16, matrix_bf16, matrix_f8, matrix_i8 };
 inline constexpr std::size_t rate_count = 8;
 
-/// An instruction by which one warp or wave multiplies matrices: M x K by K x N.
+/// An instruction with which one warp or wave multiplies matrices: M x K by K x N.
 struct MatrixInstruction {
   std::string type;  ///< "f16", "bf16", "tf32", "f64", "f8", "i8"
   int m = 0, n = 0, k = 0;
 };
 
-/// Every 0 stands for unknown.
+/// 0 means unknown for every number.
 struct DeviceModel {
   DeviceInfo info;
   int blocks_per_compute_unit = 0;
-  int registers_per_thread = 0;  ///< at most
-  int register_granule = 0;      ///< a thread's registers are rounded up to a multiple of it
-  int schedulers = 0;            ///< of a compute unit; AMD: SIMDs
-  int shared_bytes_per_clock = 0, cache_bytes_per_clock = 0;  ///< of a compute unit; cache: the first level
-  int fma_per_clock = 0;                                      ///< f32, of a compute unit's vector units
-  int dependent_cycles = 0;                                   ///< until an arithmetic result can be used
+  int registers_per_thread = 0;  ///< maximum
+  int register_granule = 0;      ///< a thread's registers are rounded up to a multiple of this
+  int schedulers = 0;            ///< per compute unit; AMD: SIMDs
+  int shared_bytes_per_clock = 0, cache_bytes_per_clock = 0;  ///< per compute unit; cache: the first level
+  int fma_per_clock = 0;                                      ///< f32, vector units of a compute unit
+  int dependent_cycles = 0;                                   ///< latency of an arithmetic result
   double clock_mhz = 0;
   double memory_GB_s = 0;
   std::array<double, rate_count> peak_tflops{};  ///< of this device; without sparsity
@@ -41,11 +41,11 @@ struct DeviceModel {
   bool has_matrix(std::string_view type) const;
 };
 
-/// The model of a device, present or known by its architecture or product (known_devices.def). What info tells wins
-/// over the table: its limits, its compute units (peaks scale with them), and, where they are not 0, its clocks and its
-/// bus. Of a device that tells no compute units, as in recordings, all is the table's, by its name where its
-/// architecture is not known. Throws Error(invalid_argument), naming the nearest one, for an architecture that the
-/// table does not have.
+/// The model of a device, which is present or known by its architecture or product (known_devices.def). Facts in
+/// `reported` override the table: its limits, its compute units (peaks scale with them), and, if they are not 0, its
+/// clocks and its bus. If it has no compute units, as in recordings, everything is from the table, by name if the
+/// architecture is not known. Throws Error(invalid_argument), with the nearest name, for an architecture that is not in
+/// the table.
 DeviceModel device_model(const DeviceInfo& reported);
 
 }  // namespace xtune::device

@@ -45,7 +45,7 @@ bool ends_with_words(std::string_view name, std::string_view words) {
   return name.size() == words.size() || name[name.size() - words.size() - 1] == ' ';
 }
 
-/// Without "(one GCD)" and "SXM", which tell products apart that the table has but one of.
+/// Removes "(one GCD)" and "SXM", which distinguish products that have only one entry in the table.
 std::string without_form(std::string name) {
   for (const std::string_view form : {" sxm", " (one gcd)"})
     if (name.ends_with(form)) name.resize(name.size() - form.size());
@@ -58,7 +58,7 @@ std::string without_vendor(std::string name) {
   return name;
 }
 
-/// Whether what follows a product's name only tells its form and memory: "-pcie-40gb", " 80gb hbm3".
+/// Whether the text after a product's name describes only its form and memory: "-pcie-40gb", " 80gb hbm3".
 bool only_forms(std::string_view rest) {
   if (!rest.empty() && rest[0] != ' ' && rest[0] != '-') return false;
   while (!rest.empty()) {
@@ -167,8 +167,8 @@ static std::vector<const Product*> products_like(std::string_view word) {
   return found;
 }
 
-/// As compilers are told it, with all that the product can do: from compute capability 9.0 on these are the features
-/// of this chip alone (wgmma, tcgen05).
+/// The architecture for compilers, with all features of the product: from compute capability 9.0 on, the features of
+/// only this chip (wgmma, tcgen05).
 static std::string full_arch(std::string_view arch) {
   const bool has_own_features = arch == "sm_90" || (arch.starts_with("sm_1") && arch.size() > 5);
   return std::string(arch) + (has_own_features ? "a" : "");

@@ -55,7 +55,7 @@ std::optional<std::string> forbidden_cluster(const Launch& launch, const DeviceI
       return fmt::format("grid.{0} = {1} is not a multiple of cluster.{0} = {2}", name, launch.grid[axis],
                          launch.cluster[axis]);
   }
-  // What a kernel may opt in to; 8 are portable (CUDA C++ Programming Guide, Thread Block Clusters).
+  // The maximum that a kernel may opt in to; 8 are portable (CUDA C++ Programming Guide, Thread Block Clusters).
   constexpr std::uint64_t max_blocks = 16;
   const std::uint64_t blocks = product(launch.cluster);
   if (blocks > max_blocks)

@@ -1,4 +1,4 @@
-// The interfaces of a device that runs artifacts. All of them single-threaded, living in one worker process.
+// The interfaces of a device that runs artifacts. All of them are single-threaded and live in one worker process.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 namespace xtune::measure {
 
 /// Device memory, freed on destruction. Offsets and sizes in bytes; a range outside the buffer throws
-/// std::out_of_range. Transfers are synchronous and throw CandidateFailure(crashed) when the device has failed.
+/// std::out_of_range. Transfers are synchronous and throw CandidateFailure(crashed) if the device has failed.
 class Buffer {
  public:
   virtual ~Buffer() = default;
@@ -37,7 +37,7 @@ struct ScalarArgument {
   std::array<std::byte, 16> bytes{};
   std::size_t size = 0;
 };
-/// One kernel argument: a device pointer, or a scalar. Buffers are borrowed for the call.
+/// One kernel argument: a device pointer, or a scalar. Buffers are not owned, and used only during the call.
 using KernelArgument = std::variant<Buffer*, ScalarArgument>;
 
 /// What a spec says of an argument.
@@ -50,47 +50,48 @@ struct ArgumentType {
 struct RunOptions {
   std::span<const KernelArgument> arguments;  ///< in kernel order
   bool timed = true;                          ///< false: launch and wait (warm-up, validation)
-  std::size_t flush_bytes = 0;                ///< > 0: overwrite this much other memory first, outside the timed span
-  /// Further launches right behind the first, within the same timed span: each entry as `arguments`.
+  std::size_t flush_bytes = 0;                ///< > 0: overwrite this many bytes of other memory first, outside the
+                                              ///< timed span
+  /// Further launches immediately after the first, within the same timed span: each entry like `arguments`.
   std::span<const std::span<const KernelArgument>> more = {};
 };
 
 struct Sample {
-  double time_ms = 0;      ///< of one launch, the timer's overhead taken off; the mean where there were more
-  double overhead_ms = 0;  ///< what was taken off, for one launch
-  double clock_mhz = 0;    ///< of the compute units right after the kernel; 0 = not known
-  bool late = false;       ///< the host was too slow to queue it in one go: the time may hold launch latency
-  /// What else a program reports, in the order of ProgramCall::metrics; empty for kernels.
+  double time_ms = 0;      ///< of one launch, without the timer's overhead; the mean if there are several launches
+  double overhead_ms = 0;  ///< overhead that was subtracted, per launch
+  double clock_mhz = 0;    ///< of the compute units right after the kernel; 0: unknown
+  bool late = false;       ///< the host was too slow to queue everything at once: the time may include launch latency
+  /// Other values that a program reports, in the order of ProgramCall::metrics; empty for kernels.
   std::vector<double> reported = {};
 };
 
 /// How a device takes its times.
 struct TimerInfo {
-  TimerOverhead overhead;    ///< taken off every sample; zeros where it is not known
-  double empty_pair_ms = 0;  ///< what two events with nothing between them show; 0 = not known
-  bool holds_queue = false;  ///< what is timed is queued as a whole before any of it starts
-  std::string note;          ///< why something of that is missing; empty: nothing is
+  TimerOverhead overhead;    ///< subtracted from every sample; zeros if unknown
+  double empty_pair_ms = 0;  ///< measured span of two events with nothing between them; 0: unknown
+  bool holds_queue = false;  ///< the timed work is completely queued before it starts
+  std::string note;          ///< why some of this is missing; empty: nothing is missing
 };
 
 /// A loaded kernel with its launch, ready to run on its device.
 class Program {
  public:
   virtual ~Program() = default;
-  /// Launches once, or 1 + more.size() times, and waits. Throws CandidateFailure: launch_failed when the driver refuses
-  /// it, crashed when the kernel faults (the device is then unusable and the worker must end).
+  /// Launches once, or 1 + more.size() times, and waits. Throws CandidateFailure: launch_failed if the driver refuses
+  /// the launch, crashed if the kernel faults (the device is then unusable and the worker must end).
   virtual Sample run(const RunOptions& options) = 0;
   /// Throws CandidateFailure(launch_failed) that names the first of these, in kernel order, that the kernel's signature
   /// is known not to take.
   virtual void check_types(std::span<const ArgumentType>) const {}
-  /// Whether each run tells its time itself, so that several within one sample would make it no finer.
+  /// Whether each run reports its own time, so that several runs in one sample would not make it more precise.
   virtual bool times_itself() const noexcept { return false; }
   /// The memory of one of the artifact's variables, by its number; not for use after the program. Throws
   /// CandidateFailure(launch_failed) where the image does not have it, std::out_of_range for a number beyond them.
   virtual std::unique_ptr<Buffer> variable(std::size_t /*number*/) {
     throw std::out_of_range("a program without variables");
   }
-  /// Of programs: judges what the last run left behind as the first run's results were judged. Throws
-  /// CandidateFailure(wrong_result). Kernels are judged by their buffers, elsewhere.
+  /// For programs: checks the results of the last run as those of the first run were checked. Throws
+  /// CandidateFailure(wrong_result). Kernels are checked through their buffers, elsewhere.
   virtual void check_last_run() {}
 };
 
@@ -98,13 +99,13 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const device::DeviceInfo& info() const noexcept = 0;
-  /// Uninitialised memory, aligned to 256 bytes. Throws Error(unavailable) when memory is short.
+  /// Uninitialised memory, aligned to 256 bytes. Throws Error(unavailable) if there is not enough memory.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
-  /// Throws CandidateFailure(rejected) when a device limit forbids the launch, launch_failed when loading fails.
+  /// Throws CandidateFailure(rejected) if a device limit forbids the launch, launch_failed if loading fails.
   virtual std::unique_ptr<Program> load(const build::Artifact& artifact, const device::Launch& launch) = 0;
-  /// May measure it, the first time.
+  /// May measure the overhead when it is first called.
   virtual TimerInfo timer() { return {}; }
-  /// As of now; takes up to some milliseconds.
+  /// The current state; takes up to a few milliseconds.
   virtual DeviceState state() { return {}; }
 };
 

@@ -1,4 +1,4 @@
-// What a device's monitor tells of one moment.
+// The state of a device according to its monitor, at one moment.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace xtune::measure {
 
-/// Unset, or empty: it does not tell.
+/// Unset or empty members are not reported.
 struct DeviceState {
   std::optional<double> max_clock_mhz;  ///< of the compute units
   std::optional<double> temperature_c;
   std::optional<double> power_w;
-  std::optional<double> energy_j;                   ///< used up since some moment in the past
+  std::optional<double> energy_j;                   ///< used since some moment in the past
   std::optional<std::uint64_t> uncorrected_errors;  ///< of its memory, since some moment in the past
-  std::vector<std::string> throttling;              ///< why it is slowed down now: "it is too hot"
-  std::vector<int> processes;                       ///< that compute on it; whose namespace the ids are of, is not said
-  std::string partition;                            ///< how it is divided up: "MIG"
-  /// Of a virtual machine's processors, since the state before: time that other machines took.
+  std::vector<std::string> throttling;              ///< reasons why it is slowed down now: "it is too hot"
+  std::vector<int> processes;                       ///< ids of processes that compute on it, in an unknown namespace
+  std::string partition;                            ///< how it is partitioned: "MIG"
+  /// For a virtual machine: share of processor time that other machines took since the last state.
   std::optional<double> stolen_share;
 };
 

@@ -39,7 +39,7 @@ Ratio ratio_of(std::span<const double> rival, std::span<const double> fastest, S
   return ratio;
 }
 
-/// As numbers whose ratios can be compared; empty: there are none.
+/// As numbers whose ratios can be compared; empty if that is not possible.
 std::vector<Times> positive(std::span<const Times> values) {
   std::vector<Times> result(values.begin(), values.end());
   bool any_negative = false, all_negative = true;

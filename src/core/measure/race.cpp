@@ -1,18 +1,18 @@
 // The margins of the race.
 //
 // A challenger needs few launches to show that it is slower than the incumbent by a factor, and many to show that it is
-// slower by a percent; most configurations of a space are slower by a factor. The decision rests on the challenger's
-// fastest launch: interruptions, cold caches and low clocks make a launch slower, hardly ever faster, so that the
-// minimum is the statistic that noise moves least. It is compared with the incumbent's third quartile rather than its
-// median, which makes the test lenient towards the challenger.
+// slower by a percent; most configurations of a space are slower by a factor. The decision uses the challenger's
+// fastest launch: interruptions, cold caches and low clocks make a launch slower, hardly ever faster, so the minimum is
+// the statistic that noise affects least. It is compared with the incumbent's third quartile rather than its median,
+// which favours the challenger.
 //
-// With few launches the minimum itself may be unlucky. The margin therefore shrinks with the number of launches and
-// grows with the roughness of the device, the share by which one launch in forty (2.5 %) exceeds the median of its
-// series. Until 64 launches have been seen the roughness counts as 0.5, so that the first decisions are careful.
+// With few launches, even the minimum may be affected by noise. The margin therefore shrinks with the number of
+// launches and grows with the roughness of the device: the share by which one launch in forty (2.5 %) exceeds the
+// median of its series. For the first 64 launches the roughness counts as 0.5, so that the first decisions are careful.
 //
 // On simulated devices with spikes, bursts and 5 % spread these margins lose a configuration that is 0.5 % faster than
 // the incumbent in fewer than two races of a thousand (tests/unit/measure/race_test.cpp). A time is final only after
-// the finals, which measure the survivors side by side.
+// the finals, which measure the remaining configurations side by side.
 #include "core/measure/race.hpp"
 
 #include <algorithm>

@@ -95,7 +95,7 @@ Stop should_stop(std::span<const double> samples_ms, const StoppingRule& rule) {
   if (total_ms >= rule.max_time_ms) return Stop::out_of_time;
   if (total_ms < rule.min_time_ms || !worth_a_look(count)) return Stop::go_on;
   const Summary summary = summarize(samples_ms);
-  // A median of 0 means that the timer cannot tell: only more samples or the budget end that series.
+  // A median of 0 means that the timer is too coarse: only more samples or the budget end that series.
   if (summary.median > 0 && (summary.high - summary.low) / 2 / summary.median < rule.noise) return Stop::steady;
   return Stop::go_on;
 }

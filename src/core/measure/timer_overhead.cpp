@@ -17,8 +17,8 @@ struct Lengths {
   double shorter, longer;
 };
 
-/// The mean of what lies within a fifth of the median: a hiccup has no say, and a mean is finer than the timer's steps,
-/// which a median is not.
+/// The mean of the values within a fifth of the median: outliers do not count, and a mean is finer than the timer's
+/// resolution, which a median is not.
 double middle(const std::vector<double>& values) {
   const double median = summarize(values).median;
   double sum = 0, count = 0;
@@ -30,7 +30,7 @@ double middle(const std::vector<double>& values) {
   return count > 0 ? sum / count : median;
 }
 
-/// What is left of the spans at length 0. The lengths take turns, so that a drift meets both alike.
+/// Extrapolates the spans to length 0. The lengths alternate, so that a drift affects both alike.
 double at_length_zero(const SpinSpan& span_ms, const Lengths& lengths, int launches, int rounds) {
   std::vector<double> of_shorter, of_longer;
   for (int i = 0; i < rounds; ++i) {

@@ -45,7 +45,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.spill_uses = steps;
   if (matrix) result.rate = matrix_rate(type);
   const double products = 4 * bm * bn * deep;
-  // An exponential takes a quarter of a lane's turn at most, on the vector units, beside the matrix units.
+  // An exponential takes up to a quarter of a lane's turn, on the vector units, in parallel with the matrix units.
   const double exponentials = bm * bn * 8 / (unit.flops_per_cycle(device::Rate::f32) / 2);
   result.flops = steps * (products + exponentials * unit.flops_per_cycle(result.rate));
   const double rows_each = std::max(1.0, bm / warps);

@@ -46,7 +46,7 @@ int count_lines(const LaneLayout& layout, int line_words) {
   return static_cast<int>(std::unique(lines.begin(), lines.end()) - lines.begin());
 }
 
-// A space asks for the same few layouts again and again.
+// A space has few different layouts, so the answers are cached.
 template <class Count>
 int remembered(const LaneLayout& layout, int size, bool banks, Count count) {
   thread_local std::map<Key, int> answers;

@@ -1,4 +1,4 @@
-// Carver's cost of a tile: what it moves, times the waves that the grid takes.
+// Carver's cost of a tile: the bytes it moves, times the waves of the grid.
 #include "core/model/carver.hpp"
 
 #include <fmt/core.h>

@@ -1,18 +1,18 @@
 // How long a device takes for work: residency, the busiest of its parts, latency, and the blocks of the last wave.
 //
-// A roofline per compute unit. Templates count what one block needs (work.hpp): arithmetic, instructions, cycles of the
-// ports of shared memory and cache, bytes from L2 and memory. From the device's limits follows how many blocks are
-// resident; the busiest part decides the time, and memory is one more part for the whole launch. The model ranks
-// configurations and prunes none that the device allows, so that relative errors matter and absolute ones do not.
+// A roofline per compute unit. Templates count the needs of one block (work.hpp): arithmetic, instructions, cycles of
+// the ports of shared memory and cache, bytes from L2 and memory. The device's limits determine how many blocks are
+// resident. The busiest part determines the time, and memory is one more part for the whole launch. The model ranks
+// configurations and removes none that the device allows, so relative errors matter and absolute ones do not.
 //
 // Parts overlap, but not perfectly: overlapped(p, ...) is a p-norm, between the maximum (large p) and the sum (p = 1).
-// Power 2 stands where parts compete for the same warps, 4 where one hides the other almost entirely. A block's own
-// chain of dependent work bounds the time from below when too few blocks are resident to hide it. Bandwidth is reached
-// only with enough bytes under way (Little's law).
+// Power 2 is for parts that compete for the same warps, 4 for a part that hides the other almost entirely. A block's
+// own chain of dependent work is a lower bound of the time when too few blocks are resident to hide it. Full bandwidth
+// needs enough bytes in flight (Little's law).
 //
-// Latencies are those of the paper named in work.hpp, the same for every device. The powers and the share of the L2
-// port (32 bytes a clock) were chosen with the recording of gemm on one GPU; docs/candidates.md states how the ranking
-// does on the other recordings, which set no constant.
+// Latencies are those of the paper cited in work.hpp, the same for every device. The powers and the share of the L2
+// port (32 bytes per clock) were chosen with the recording of gemm on one GPU. docs/candidates.md states the quality of
+// the ranking on the other recordings, which were not used to choose constants.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -121,7 +121,7 @@ Throughput::Throughput(const device::DeviceModel& device_)
       cache_bytes(device_.cache_bytes_per_clock > 0 ? device_.cache_bytes_per_clock : 128),
       // Half of the 64 bytes a clock that a compute unit's port to L2 carries: L2 serves all of them at once no faster.
       l2_bytes(32) {
-  if (clock_GHz <= 0 && device.fma_per_clock > 0)  // a data sheet without a clock tells it by its f32 rate
+  if (clock_GHz <= 0 && device.fma_per_clock > 0)  // a data sheet without a clock gives it through its f32 rate
     clock_GHz = device.peak(device::Rate::f32) * 1e3 / (units * 2 * device.fma_per_clock);
   if (clock_GHz <= 0) clock_GHz = 1;
 }

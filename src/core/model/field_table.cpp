@@ -1,4 +1,4 @@
-// Fields by lookup: an expression is evaluated once for each combination of its own parameters.
+// Fields by lookup: an expression is evaluated once for each combination of the parameters that it uses.
 #include "core/model/field_table.hpp"
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ double number(const Value& value, const spec::Text& text, const std::string& fie
   throw spec::TextError(text, text.at, "the field '" + field + "' needs a number, and this is a string");
 }
 
-/// The problem's own size of that name, whatever its letter case.
+/// The problem size with this name, ignoring letter case.
 std::optional<spec::Text> from_problem(const Bindings& problem, std::string_view field) {
   for (const auto& [name, value] : problem)
     if (base::lower_case(name) == base::lower_case(field)) return spec::Text{name, {}};

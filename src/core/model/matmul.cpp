@@ -8,7 +8,7 @@ namespace matmul {
 namespace {
 
 double registers_of(const Tile& tile) {
-  const double own = 32;  // addresses, counters and what the compiler keeps for itself
+  const double own = 32;  // addresses, counters and temporaries of the compiler
   double held = 0;
   if (tile.tensor_units)
     held = tile.w_m * tile.w_n / tile.lanes + 2 * (tile.w_m + tile.w_n) * 16 * tile.bytes / 4 / tile.lanes;
@@ -21,7 +21,7 @@ double registers_of(const Tile& tile) {
   return own + held + staged;
 }
 
-/// Bytes from memory: what the blocks of a wave share is read once for all of them.
+/// Bytes from memory: data that the blocks of a wave share is read once for all of them.
 double memory_of(const Tile& tile, const device::DeviceModel& device, double blocks_at_once) {
   const double across = ceil_div(tile.columns, tile.bn), down = ceil_div(tile.rows, tile.bm);
   const double tiles = across * down;

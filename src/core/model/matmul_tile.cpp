@@ -36,7 +36,7 @@ void fill_tile(const Tile& tile, const Throughput& unit, bool along_m, Port& por
   const double width = along_m ? tile.bm : tile.bn;
   double vector = std::min(along_m ? tile.va : tile.vb, width);
   double across = along_m ? tile.fill_a : tile.fill_b;
-  double chunk = vector;  // what a thread takes of a row at one go
+  double chunk = vector;  // the part of a row that a thread reads at once
   if (std::isnan(across)) {
     across = std::max(1.0, std::min(tile.count, width / vector));
   } else {
@@ -62,7 +62,7 @@ void fill_tile(const Tile& tile, const Throughput& unit, bool along_m, Port& por
 /// Matrix instructions read whole fragments: every warp its rows of A and its columns of B, 16 bytes a lane.
 void read_fragments(const Tile& tile, const Throughput& unit, Port& port) {
   const auto turns = [&](double row_bytes) {
-    if (std::isnan(tile.row_pad)) return 1.0;  // whoever writes such a kernel swizzles or pads
+    if (std::isnan(tile.row_pad)) return 1.0;  // such kernels usually swizzle or pad
     const LaneLayout rows{8, 1, 0, static_cast<long long>((row_bytes + tile.row_pad) / 4), 4};
     return bank_turns(rows, static_cast<int>(unit.shared_bytes / 4)) * unit.shared_bytes / 128;  // 1: no conflict
   };

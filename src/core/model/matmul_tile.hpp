@@ -1,4 +1,4 @@
-// The tile of a matmul configuration, with everything filled in that its fields leave open; for the folder's own use.
+// The tile of a matmul configuration, with defaults for fields that are not mapped; only for this directory.
 #pragma once
 
 #include <cstddef>
@@ -50,26 +50,26 @@ struct Tile {
   double bytes;                       ///< of an input element
   double rows, columns, depth;        ///< m, n, k
   double bm, bn, bk;                  ///< of a block
-  double th_m, th_n, count, warps;    ///< threads along m and n (NaN: not told), in all; warps of a block
+  double th_m, th_n, count, warps;    ///< threads along m and n (NaN: unknown), in all; warps of a block
   double tm, tn, l_m, l_n, w_m, w_n;  ///< of a thread; lanes of a warp; of a warp
   double va, vb;                      ///< elements that an instruction moves
-  double fill_a, fill_b;              ///< fill_lanes_a and _b; NaN: as many as it takes
-  double row_pad;                     ///< bytes; NaN: laid out so that nothing collides
+  double fill_a, fill_b;              ///< fill_lanes_a and _b; NaN: as many as needed
+  double row_pad;                     ///< bytes; NaN: laid out without bank conflicts
   double depth_of_pipe, steps_unrolled, raster_rows, splits, rationed;
   double c_bytes, shared;  ///< of an element of C; shared memory of a block
   int lanes;               ///< of a warp
   bool tensor_units, side_by_side, staged_a, staged_b, past_registers;
 };
 
-/// Cycles in which all warps of a block keep a compute unit's ports busy, and the instructions they take.
+/// Cycles in which all warps of a block keep a compute unit's ports busy, and the instructions they issue.
 struct Port {
   double shared = 0, cache = 0;
   double instructions = 0;
 };
 
-/// Both operands' way into registers, for one k.
+/// Loads both operands into registers, for one k.
 void read_operands(const Tile& tile, const Throughput& unit, Port& port);
-/// Filling the tiles in shared memory, for one step of k.
+/// Fills the tiles in shared memory, for one step of k.
 void fill_tiles(const Tile& tile, const Throughput& unit, Port& port);
 
 }  // namespace xtune::model::matmul

@@ -1,4 +1,4 @@
-// Scoring a space's configurations and choosing a list of them that differs in what the model sees.
+// Scores a space's configurations and chooses a list of them with different properties.
 #include "core/model/rank.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::uint64_t mixed(std::uint64_t hash, double value) {
   return base::mix64(hash ^ std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
 }
 
-/// Configurations that the model cannot tell apart.
+/// Configurations with equal properties for the model.
 struct Group {
   double cost = 0;
   std::uint64_t index = ~std::uint64_t{0};  ///< the first of them
@@ -57,7 +57,7 @@ class Scorer {
     return &group;
   }
 
-  /// What is wrong with a field, where a field is out of its range in every configuration.
+  /// The error of a field that is out of range in every configuration.
   std::optional<Error> complaint() const { return any_sensible_ ? std::nullopt : complaint_; }
 
   std::vector<Group> groups() const {

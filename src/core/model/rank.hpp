@@ -20,8 +20,8 @@ enum class RankMode {
 struct RankOptions {
   std::size_t top_k = 20;
   RankMode mode = RankMode::model;
-  /// Spaces up to this size are scored whole; of larger ones a uniform sample of `sample`, improved by climbing to
-  /// neighbours.
+  /// Spaces up to this size are scored completely; for larger ones, a uniform sample of `sample` configurations,
+  /// improved by moving to better neighbours.
   std::uint64_t whole = 2'000'000, sample = 200'000;
   std::uint64_t seed = 1;
 };
@@ -30,41 +30,41 @@ struct RankedConfig {
   std::uint64_t index = 0;  ///< in the space
   double cost = 0;          ///< model: estimated ms; carver: bytes * waves
   std::string reason;
-  std::optional<Estimate> estimate;  ///< of mode model
+  std::optional<Estimate> estimate;  ///< only for mode model
 };
 
 struct Ranking {
-  std::vector<RankedConfig> configs;  ///< by cost, at most top_k; only such as fit the device
+  std::vector<RankedConfig> configs;  ///< by cost, at most top_k; only configurations that fit the device
   std::uint64_t scored = 0, unfit = 0;
   bool whole = true;   ///< the whole space was scored
-  std::string misfit;  ///< why the first unfit one did not fit
+  std::string misfit;  ///< why the first configuration that does not fit does not fit
 };
 
-/// The configurations of `space` that the spec's [candidates] section rates best on a device. Of those that look alike
-/// to the model only one is listed, and of a family (same tile and threads) no more than a quarter of top_k as long as
-/// others are left. Pure: the same arguments give the same answer. Throws Error(invalid_spec), at its place, for a
-/// template, field or mapped expression that is wrong, a value out of its field's range in every configuration
-/// included; Error(nothing_valid) when no configuration fits the device, or a size is beyond what the model counts.
+/// The configurations of `space` that the spec's [candidates] section rates best on a device. Only one of several with
+/// equal properties is listed, and at most a quarter of top_k come from one family (same tile and threads) while others
+/// are available. Pure: the same arguments give the same result. Throws Error(invalid_spec), at its place, for an error
+/// in the template, a field or a mapped expression, also if a value is out of its field's range in every configuration;
+/// Error(nothing_valid) if no configuration fits the device, or a size is above the maximum of the model.
 Ranking rank_candidates(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                         const device::DeviceModel& device, const RankOptions& options);
 
-/// The element type that the model works with: the one of [candidates], else that of the first input buffer.
+/// The element type for the model: that of [candidates], else that of the first input buffer.
 DType input_type(const spec::Spec& spec, const Bindings& problem);
 
-/// What spec.candidates says of mode and number.
+/// Mode and number from spec.candidates.
 RankOptions rank_options(const spec::CandidatesSpec& spec);
 
-/// Complains of what only this stage knows: the template's name, fields that it does not have or that it misses. Throws
+/// Checks the template's name, unknown fields and missing fields, which only this stage can check. Throws
 /// Error(invalid_spec).
 void check_candidates(const spec::Spec& spec);
 
 /// Evaluates the mapped fields for up to 1,000 configurations of the space. Throws Error(invalid_spec), at its place,
 /// for an expression that fails or gives a string, and for fields that are out of their ranges in all of them. Returns
-/// why the model cannot rank this problem although nothing is wrong with the spec: a size beyond what the model counts.
+/// why the model cannot rank this problem although the spec is valid: a size above the maximum of the model.
 std::optional<std::string> check_fields(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                                         const Bindings& device_facts);
 
-/// A spec of the bare template: its default parameters for this device, mapped to the fields of the same names. Throws
+/// A spec of only the template: its default parameters for this device, mapped to the fields of the same names. Throws
 /// Error(invalid_argument) for an unknown template or type, and for sizes that are missing, unknown or out of range.
 spec::Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
                          const device::DeviceModel& device);

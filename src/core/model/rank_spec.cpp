@@ -1,4 +1,4 @@
-// What a ranking takes from a spec: its checks, its options, and the spec of a bare template.
+// The parts of a spec for a ranking: checks, options, and the spec of a template without a spec file.
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@
 namespace xtune::model {
 namespace {
 
-/// The sizes that -D gives to a bare template: each is one of its own, once, and in its range.
+/// Checks the sizes that -D sets for a template: each is one of the template's, occurs once, and is in its range.
 void check_sizes(const CandidateTemplate& candidate, const Bindings& problem) {
   std::string names;
   for (const Field& field : candidate.fields)

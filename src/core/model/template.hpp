@@ -13,7 +13,7 @@
 namespace xtune::model {
 
 enum class Need {
-  problem,   ///< a size of the problem: mapped, or the problem's own name, whatever its letter case
+  problem,   ///< a size of the problem: mapped, or a name of the problem (ignoring letter case)
   required,  ///< must be mapped
   optional,  ///< has a default
 };
@@ -21,10 +21,10 @@ enum class Need {
 struct Field {
   const char* name;
   Need need;
-  int least;  ///< the smallest value that makes sense
+  int least;  ///< the minimum
   const char* meaning;
 };
-/// No size, count or number of bytes is as large as this.
+/// All sizes, counts and numbers of bytes are below this.
 inline constexpr double beyond_any_field = 1e12;
 /// "must be a number from 1 to below 1e12".
 std::string range_text(const Field& field);
@@ -33,19 +33,19 @@ inline bool in_range(const Field& field, double value) { return value >= field.l
 /// The values of one configuration, in the order of the template's fields; NaN for a field that is not mapped.
 using FieldValues = std::span<const double>;
 
-/// One tensor as carver counts it.
+/// One tensor for carver's formula.
 struct TileTraffic {
-  double elements = 0;    ///< of the part that an output tile needs, over the full reduction
-  double contiguous = 0;  ///< elements that lie one after another
-  double bytes = 0;       ///< of an element
+  double elements = 0;    ///< in the part that an output tile needs, over the full reduction
+  double contiguous = 0;  ///< contiguous elements
+  double bytes = 0;       ///< per element
   bool written = false;
 };
 
-/// What carver's formula needs of a configuration.
+/// The facts about a configuration for carver's formula.
 struct CarverView {
   std::vector<TileTraffic> tensors;
-  double tile_elements = 0;  ///< of the output
-  double tile_bits = 0;      ///< of an element of it
+  double tile_elements = 0;  ///< elements of the output
+  double tile_bits = 0;      ///< bits per element of the output
   double grid = 0;
   double shared_bytes = 0;
 };
@@ -59,19 +59,19 @@ struct CandidateTemplate {
   const char* name;
   const char* summary;
   std::vector<Field> fields;
-  /// Fields by which configurations count as relatives: a ranking takes only so many of a family.
+  /// Fields whose equal values make configurations a family: a ranking takes a limited number of each family.
   std::vector<std::size_t> family;
-  /// Fields that choose between ways of working, which the model may misjudge as a whole: each way gets some places.
+  /// Fields that choose between implementations, which the model may misjudge as a whole: each gets some places.
   std::vector<std::size_t> ways;
-  /// What the configuration asks of the device. Sizes that make no sense (zero, negative) give work that never fits.
+  /// The work of a configuration. Invalid sizes (zero, negative) give work that never fits.
   Work (*work)(FieldValues values, const device::DeviceModel& device, DType type);
   CarverView (*carver)(FieldValues values, const device::DeviceModel& device, DType type);
-  /// The space of a bare template, for use without a spec.
+  /// The default space of the template, for use without a spec.
   std::vector<DefaultParameter> (*space)(const device::DeviceModel& device, DType type);
 };
 
 const std::vector<CandidateTemplate>& candidate_templates();
-/// nullptr: there is none of that name.
+/// nullptr for an unknown name.
 const CandidateTemplate* find_template(std::string_view name);
 std::vector<std::string> template_names();
 
@@ -79,8 +79,7 @@ std::vector<std::string> template_names();
 #include "core/model/templates.def"
 #undef TEMPLATE
 
-// For the templates' own files: fields by name, from one list FIELDS(F) of F(name, need, least,
-// "meaning").
+// For the templates' own files: fields by name, from one list FIELDS(F) of F(name, need, least, "meaning").
 #define XTUNE_FIELD_NAME(name, need, least, meaning) name,
 #define XTUNE_FIELD_ROW(name, need, least, meaning) {#name, Need::need, least, meaning},
 
@@ -88,7 +87,7 @@ inline double value_or(FieldValues values, std::size_t field, double fallback) {
   return std::isnan(values[field]) ? fallback : values[field];
 }
 inline double ceil_div(double a, double b) { return std::ceil(a / b); }
-/// The largest power of two that is at most value; 1 for less.
+/// The largest power of two up to value; 1 for values below 1.
 inline double power_of_two_below(double value) { return value < 2 ? 1 : std::exp2(std::floor(std::log2(value))); }
 
 }  // namespace xtune::model

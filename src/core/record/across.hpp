@@ -1,4 +1,4 @@
-// One configuration for several cases: which one to choose.
+// One configuration for several cases: how it is chosen.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace xtune::record {
 
-/// What is known of one of the cases. Borrows the records.
+/// The records of one of the cases. Does not own them.
 struct CaseRecords {
   Bindings problem;
   device::DeviceInfo device;
@@ -18,19 +18,19 @@ struct CaseRecords {
 
 struct AcrossChoice {
   Bindings config;
-  double score = 0;                    ///< geometric mean of the ratios, or the worst of them
+  double score = 0;                    ///< geometric mean of the ratios, or their maximum
   std::vector<double> ratios;          ///< by case: its value over the case's best, at least 1
-  std::vector<const Record*> records;  ///< by case; of those that were given
+  std::vector<const Record*> records;  ///< by case; pointers to the given records
 };
 
-/// Of the configurations that are ok in every case the one of least score; equal scores by the configuration's text. A
-/// value is Objective::search_score: the time where there is no other objective. nullopt: no configuration passed
-/// everywhere.
+/// Of the configurations that are ok in every case, the one with the minimum score; equal scores are ordered by the
+/// configuration's text. A value is Objective::search_score: the time if there is no other objective. nullopt: no
+/// configuration passed in all cases.
 std::optional<AcrossChoice> choose_across(const Objective& objective, spec::ObjectiveSpec::Across across,
                                           const std::vector<CaseRecords>& cases);
 
-/// Of stored records those that answer for a case: of this very problem on this very kind of device, with no obstacle
-/// in `rules`, and of a key that fits at least so well.
+/// The stored records that can be used for a case: of exactly this problem and kind of device, without an obstacle in
+/// `rules`, and with a key that fits at least as well as required.
 std::vector<const Record*> answering(const std::vector<Record>& stored, const Bindings& problem,
                                      const device::DeviceInfo& device, const LookupRules& rules,
                                      KeyFit worst = KeyFit::holds);

@@ -1,4 +1,4 @@
-// What ranks records.
+// The criterion by which records are ranked.
 #pragma once
 
 #include <functional>
@@ -14,21 +14,20 @@ struct Criterion {
   // NOLINTNEXTLINE(google-explicit-constructor)
   Criterion(measure::Statistic by = measure::Statistic::median) : statistic(by) {}
   measure::Statistic statistic;
-  /// Less is better; NaN or infinite: the record cannot be ranked. Empty: the time itself.
+  /// Less is better; NaN or infinity: the record cannot be ranked. Empty: use the time.
   std::function<double(const Record&, double time_ms)> score = {};
-  std::string objective = "time_ms";  ///< what is better, in words
-  bool times = true;                  ///< whether time counts at all: only then finals have something to decide
+  std::string objective = "time_ms";  ///< the objective in words
+  bool times = true;                  ///< whether time counts at all: only then do finals make sense
 
   double at(const Record& record, double time_ms) const { return score ? score(record, time_ms) : time_ms; }
   double of(const Record& record) const;
-  /// Between which values it lies, the ends of the time's interval and the statistic considered; `stretch` times the
-  /// upper end.
+  /// The range of the value, given the interval of the time and the statistic; `stretch` multiplies the upper end.
   std::pair<double, double> interval(const Record& record, double stretch = 1) const;
 
-  /// "mean time_s * registers": what finals are compared by, which is part of who is invited to them. Empty: the median
-  /// of the time.
+  /// "mean time_s * registers": the value that finals compare, which is also a condition for taking part. Empty: the
+  /// median of the time.
   std::string finals_by() const;
-  /// Whether the record is of finals that decide here.
+  /// Whether the record is from finals with this criterion.
   bool decided_by(const Record& record) const;
 };
 

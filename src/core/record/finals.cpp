@@ -40,7 +40,7 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
 std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
                                    Tainted tainted) {
   struct Held {
-    std::set<std::string_view> keys, right;  ///< right: but those that were found wrong
+    std::set<std::string_view> keys, right;  ///< right: without configurations that were found wrong
     std::int64_t unix_time_ms = 0;
     bool clean = true;
   };
@@ -83,7 +83,7 @@ FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Crit
     tied_ += verdict.standing[i] < measure::Standing::slower;
   }
   const auto group = [&](std::size_t i) {
-    // Resources decide among equals alone: one that merely was not proven slower must not be the answer for them.
+    // Resources decide only among equals: a configuration that was merely not proven slower must not win by resources.
     return std::max(verdict.standing[i], measure::Standing::equal);
   };
   std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {

@@ -1,4 +1,4 @@
-// Finals as records: who may take part, and what the records of one that was held say.
+// Finals as records: the candidates for finals, and the results of finals that were held.
 #pragma once
 
 #include <cstddef>
@@ -10,35 +10,36 @@
 
 namespace xtune::record {
 
-/// Of the records, ranked by the criterion, the first that may be the best: `most` at most, clean ones alone where the
-/// first is, whose interval begins before the first one's ends, were its time 5 % longer: a device's speed drifts by so
-/// much between one measurement and another. Fewer than two need no finals.
+/// The records that may be the best, ranked by the criterion: up to `most`, only clean ones if the first is clean,
+/// whose interval begins before the end of the first one's, with 5 % added to its time, since a device's speed drifts
+/// by that much between measurements. Fewer than two need no finals.
 std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most,
                                         const Criterion& criterion = {});
 
 /// Whether tainted finals count as an answer.
 enum class Tainted { never, too };
 
-/// The ids of finals whose records, failures included, are of these configurations (by measurement key) and no others
-/// but those whose results were found wrong there: untainted ones, newest first, then the tainted ones if they count.
+/// The ids of finals whose records, including failures, are exactly of these configurations (by measurement key), or
+/// also of configurations that were found wrong there: untainted ones, newest first, then the tainted ones if they
+/// count.
 std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
                                    Tainted tainted);
 
-/// What judge_finals says of the records of one finals, by what the criterion makes of each round's time. Equal ones
-/// always come in the same order, so that finals that are held again have the same winner: of the fastest and its
-/// equals clean records go before tainted ones, then fewer spilled bytes, fewer registers, less static shared memory,
-/// then the configuration's text. The others that are tied follow by the criterion, then the slower ones.
+/// The result of judge_finals for the records of one finals, with the criterion's value of each round's time. Ties
+/// always have the same order, so that repeated finals have the same winner: among the fastest and its equals, clean
+/// records come before tainted ones, then fewer spilled bytes, fewer registers, less static shared memory, then the
+/// configuration's text. Other tied records follow by the criterion, then the slower ones.
 class FinalsResult {
  public:
   explicit FinalsResult(const std::vector<const Record*>& records, const Criterion& criterion = {});
   const std::vector<const Record*>& order() const noexcept { return order_; }  ///< failures last
-  bool tied(const Record& record) const;                                       ///< or the fastest itself
+  bool tied(const Record& record) const;                                       ///< or is the fastest itself
   bool decided() const noexcept { return decided_; }
   std::size_t rounds() const noexcept { return rounds_; }
 
  private:
   std::vector<const Record*> order_;
-  std::size_t tied_ = 0;  ///< so many of order_
+  std::size_t tied_ = 0;  ///< the first tied_ of order_ are tied
   std::size_t rounds_ = 0;
   bool decided_ = false;
 };

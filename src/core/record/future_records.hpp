@@ -1,4 +1,4 @@
-// Records that were written under a clock that is ahead of this machine's.
+// Records that were written with a clock ahead of this machine's.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 namespace xtune::record {
 
 /// Finds records that are dated after `now`: a clock was wrong when they were written, or is wrong now. Clocks of one
-/// cluster may differ by five minutes. Records of replays are left out, as these have a clock of their own.
+/// cluster may differ by five minutes. Records of replays are skipped, as these have their own clock.
 class FutureRecords {
  public:
   explicit FutureRecords(std::int64_t now_unix_ms) : now_ms_(now_unix_ms) {}
   void look_at(const Record& record);
-  /// The same of a record's time and its device's backend. True: it is the newest so far, whose host newest_of tells.
+  /// The same for a record's time and its device's backend. True: it is the newest so far; newest_of sets its host.
   bool look_at(std::int64_t unix_time_ms, std::string_view backend);
   void newest_of(std::string host) { host_ = std::move(host); }
-  /// "3 records are dated in the future, the newest 2026-11-23 13:10:05 UTC, by host 'node7'"; empty: there are none.
+  /// "3 records are dated in the future, the newest 2026-11-23 13:10:05 UTC, by host 'node7'"; empty if there are none.
   std::string text() const;
 
  private:

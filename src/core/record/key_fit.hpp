@@ -1,4 +1,4 @@
-// How well a stored record's key fits what would be measured today.
+// How well a stored record's key matches the key of a measurement today.
 #pragma once
 
 #include <filesystem>
@@ -14,33 +14,33 @@ namespace xtune::record {
 /// Best first.
 enum class KeyFit {
   holds,   ///< the same key
-  stale,   ///< the same but for the device's driver: a result of before an update, or of another node of a cluster
+  stale,   ///< the same except for the driver: a result from before an update, or of another node of a cluster
   differs  ///< something else differs: the source, the problem's data, the tolerance
 };
-/// Of what key_difference returns.
+/// From the result of key_difference.
 KeyFit key_fit(const std::vector<std::string>& differences);
 
-/// Whether the two have the same driver; a driver that is unknown (an absent device, a CPU) is like any other.
+/// Whether both have the same driver; an unknown driver (an absent device, a CPU) counts as the same.
 bool same_driver(const device::DeviceInfo& a, const device::DeviceInfo& b);
 
-/// The best fit that the key of a record of one device can have for another device, whatever else it says.
+/// The best possible fit of a record's key from one device for another device.
 KeyFit fit_at_best(const device::DeviceInfo& measured, const device::DeviceInfo& now);
 
-/// The [measure] flush of a key: "l2", "rotate" or "none"; empty: it has none. Warm and cold caches are two questions,
-/// while the rest of the part "protocol" says how carefully was measured.
+/// The [measure] flush of a key: "l2", "rotate" or "none"; empty: it has none. Warm and cold caches are different
+/// quantities, while the rest of the part "protocol" describes how carefully the time was measured.
 std::string flush_of(const build::KeyParts& parts);
 
 /// "driver 12.4 when it was measured, driver 13.0 now"
 std::string driver_change(const device::DeviceInfo& measured, const device::DeviceInfo& now);
 
-/// The same differences (stored -> today), but the hashes of the artifacts give way to the files or the compiler that
-/// changed, as far as the store knows what its artifact was made from.
+/// The same differences (stored -> today), but instead of the hashes of the artifacts, the files or the compiler that
+/// changed, as far as the store has the sources of its artifact.
 std::vector<std::string> with_changes_named(std::vector<std::string> differences, const std::filesystem::path& store,
                                             const std::string& artifact_key, const build::ArtifactSources& now);
 
-/// Earlier versions put the driver among a record's facts of the device but not into its key. Adds the part "driver" to
-/// the parts of such a key, and makes the key of them again, so that the record counts as what it is: a result with
-/// that driver. Leaves alone a key that has the part, or is not the hash of its parts, and one without a device.
+/// Earlier versions put the driver into a record's device facts but not into its key. Adds the part "driver" to the
+/// parts of such a key, and computes the key from them, so that the record counts as a result with that driver. Does
+/// not change a key that has the part, or is not the hash of its parts, and one without a device.
 void add_driver_part(build::KeyParts& parts, std::string& key, const std::string& driver);
 
 }  // namespace xtune::record

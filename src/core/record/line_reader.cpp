@@ -90,7 +90,7 @@ LinesEnd each_line(const RecordSource& source, std::uint64_t begin, std::uint64_
       line = search = newline + 1;
     }
     if (skipping) {
-      // No line has begun yet, and what another range's line goes on with is not kept.
+      // No line has begun yet, and the rest of another range's line is not kept.
       position = next + got, filled = 0;
       if (got == 0 || position >= end) return LinesEnd::done;
       continue;

@@ -1,4 +1,4 @@
-// Looks the answer for a problem up, and tells what was passed over.
+// Looks up the answer for a problem, and lists the records that were skipped.
 #include "core/record/lookup.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace xtune::record {
 namespace {
 
-// More reasons of this one kind help nobody.
+// Maximum number of reasons of this kind; more would not help.
 constexpr std::size_t max_further = 8;
 
 std::string describe(const device::DeviceInfo& device) {
@@ -81,7 +81,8 @@ RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& r
   RankedChoice choice;
   if (!rules.differences) return choice.record = order.record(0), choice;
   const auto holds = [&](const Record& record) { return rules.differences(record).empty(); };
-  // Keys hold whatever the seed. What is wrong for one seed's inputs is wrong, though another seed's do not show it.
+  // Key fits ignore the seed. A configuration that is wrong for the inputs of one seed is wrong, even if another seed's
+  // do not show it.
   const auto is_wrong = [&](const Record& record) { return record.outcome == Outcome::wrong_result && holds(record); };
   for (std::size_t i = 0; i < order.ranked; ++i) {
     const KeyFit known = key_fit(choice.differences);

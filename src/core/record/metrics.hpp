@@ -1,4 +1,4 @@
-// The metrics of a spec, and what else expressions may name of a measured configuration.
+// The metrics of a spec, and the other names that expressions may use for a measured configuration.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@
 namespace xtune::record {
 
 /// Problem, configuration and device of a record, time_ms and time_s, the median of each metric that its program
-/// reported, and those of quantity_names() that are known and whose names the spec does not use itself.
+/// reported, and those of quantity_names() that are known and whose names the spec does not define.
 Bindings measured_names(const Record& record, double time_ms);
 
-/// What the header of metrics_of says.
+/// The names of metrics_of, in its order.
 std::vector<std::string> metric_names(const spec::Spec& spec);
 
-/// What the program reports, then [metrics], in the spec's order, evaluated over these names at the spec's statistic; a
-/// metric that cannot be evaluated (say, a division by zero) is NaN.
+/// The values that the program reports, then [metrics], in the spec's order, evaluated with these names at the spec's
+/// statistic; a metric that cannot be evaluated (for example because of a division by zero) is NaN.
 std::vector<std::pair<std::string, double>> metrics_of(const spec::Spec& spec, const Record& record);
 
-/// An expression as a number; NaN where it has none.
+/// The value of an expression as a number; NaN if it has none.
 double number_of(const spec::Text& expression, const Bindings& names);
 
 }  // namespace xtune::record

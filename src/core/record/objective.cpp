@@ -18,7 +18,7 @@ double positive(double value, bool maximize) {
   return maximize ? 1 / magnitude : magnitude;
 }
 
-/// The names of an expression, those of metrics replaced by theirs.
+/// The names that an expression uses; metrics are replaced by the names that they use.
 std::set<std::string, std::less<>> names_in(const spec::Spec& spec, const spec::Text& expression) {
   std::set<std::string, std::less<>> names;
   const space::Expression parsed = spec::parse_expression(expression);

@@ -1,4 +1,4 @@
-// The order of records, written once: for whole records in memory and for what a StoreView keeps of them.
+// The order of records, defined once: for whole records in memory and for the entries of a StoreView.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace xtune::record {
 
-/// What decides which of two records of one key counts.
+/// The facts that decide which of two records of one key counts.
 struct RankFacts {
   std::string_view key, finals, attempt;
   Outcome outcome = Outcome::ok;
@@ -28,8 +28,9 @@ struct RankFacts {
   double median_ms = 0;
 };
 
-/// Whether a counts rather than b, of one key: the newer one, but a suspect time says nothing against a clean one. Time
-/// decides between those that nothing else tells apart, so that the order in which files are read never does.
+/// Whether a counts rather than b, for records of one key: the newer one, except that a suspect time does not replace a
+/// clean one. The time decides between records that are otherwise equal, so that the order in which files are read
+/// never matters.
 inline bool counts_before(const RankFacts& a, const RankFacts& b) {
   if (a.outcome == Outcome::ok && b.outcome == Outcome::ok && a.tainted != b.tainted) return b.tainted;
   const auto rank = [](const RankFacts& facts) {
@@ -38,16 +39,16 @@ inline bool counts_before(const RankFacts& a, const RankFacts& b) {
   return rank(a) > rank(b);
 }
 
-/// Whether a record says anything of its configuration: not a race given up, and not what was measured to follow the
-/// device's drift.
+/// Whether a record is a result for its configuration: not a race that was given up, and not a measurement for
+/// following the device's drift.
 inline bool is_verdict(const RankFacts& facts) { return facts.outcome != Outcome::pruned && !facts.drift; }
 
-/// Of each key the record that counts, of those that are verdicts. In no order.
+/// For each key, the record that counts, among results. In no particular order.
 ///
-/// An Item is a pointer; Access tells of it: facts(item) -> RankFacts and config_text(item).
+/// An Item is a pointer; Access provides facts(item) -> RankFacts and config_text(item).
 template <class Access, class Item>
 std::vector<Item> current_records(const std::vector<Item>& items) {
-  // Open addressing, as there may be millions of keys: a slot has the place of its key's item, and one.
+  // Open addressing, as there may be millions of keys: a slot has the index of its key's item plus one.
   std::vector<std::uint32_t> slots(std::bit_ceil(items.size() * 2 + 1));
   std::vector<Item> result;
   for (const Item item : items) {
@@ -66,14 +67,13 @@ std::vector<Item> current_records(const std::vector<Item>& items) {
   return result;
 }
 
-/// The failures that count among items, by configuration; found when they are first asked for. Item and Access as
-/// above.
+/// The failures that count among items, by configuration; computed at first use. Item and Access as above.
 template <class Access, class Item>
 class Failures {
  public:
   explicit Failures(std::vector<Item> items) : items_(std::move(items)) {}
 
-  /// visit(failure) each of a configuration, until it returns true. Returns what the last visit did.
+  /// Calls visit(failure) for each of a configuration, until it returns true. Returns the last result of visit.
   template <class Visit>
   bool any(const std::string& config, const Visit& visit) {
     if (!found_) find();
@@ -82,7 +82,7 @@ class Failures {
   }
 
  private:
-  // Most groups have no failure, and few have many: only their keys are looked at.
+  // Most groups have no failure, and few have many, so only their keys are looked up.
   void find() {
     std::unordered_set<std::string_view> keys;
     for (const Item item : items_) {
@@ -101,10 +101,10 @@ class Failures {
   std::unordered_multimap<std::string, Item> by_config_;
 };
 
-/// Puts those that met in finals, among the places that they have, into the order of their finals; and the winner
-/// before all that had been measured by then, for what was not invited was too slow, and what was slower on another day
-/// is not faster for it. decided(item): whether the finals that it took part in decide here; settled(items of one
-/// finals): those items in the order that FinalsResult gives them.
+/// Puts the items of one finals, within the positions that they occupy, into the order of the finals, and moves the
+/// winner before everything that was measured until then: configurations that were not in the finals were too slow, and
+/// one that was slower on another day does not become faster. decided(item): whether the finals of the item decide
+/// here; settled(items of one finals): the items in the order of FinalsResult.
 template <class Access, class Item, class Decided, class Settled>
 void settle_finals(std::vector<Item>& order, const Decided& decided, const Settled& settled) {
   std::set<std::pair<std::int64_t, std::string_view>> held;  // newest last
@@ -131,7 +131,7 @@ void settle_finals(std::vector<Item>& order, const Decided& decided, const Settl
 }
 
 /// The ok items that count, best first: clean ones before tainted ones, by score (items whose score is not finite are
-/// left out), equal ones by the configuration's text, then by key; finals settled last, as settle_finals has it.
+/// omitted), equal ones by the configuration's text, then by key; finals are applied last (settle_finals).
 template <class Access, class Item, class Score, class Decided, class Settled>
 std::vector<Item> rank_records(const std::vector<Item>& items, const Score& score, const Decided& decided,
                                const Settled& settled) {

@@ -1,4 +1,4 @@
-// The JSON form of a record: one flat object, members at their default left out.
+// The JSON form of a record: one flat object; members with default values are omitted.
 #include "core/record/record.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ struct ReasonsForm : fields::Text {
 constexpr fields::Through sample_form{[](double sample_ms) { return base::number_to_json(kept_time_ms(sample_ms)); },
                                       &base::number_from_json};
 
-/// By metric, as one object; what it holds comes back sorted by the names.
+/// By metric, as one object; reading it gives the metrics sorted by name.
 struct ReportedForm {
   using Reported = decltype(Record::reported);
   static void write(Json& json, const Reported& reported) {

@@ -1,4 +1,4 @@
-// What rankings (ranking.hpp) look at in a whole record.
+// Access to a whole record for rankings (ranking.hpp).
 #pragma once
 
 #include <string>

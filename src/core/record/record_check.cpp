@@ -31,8 +31,8 @@ bool is_time(double time_ms) { return std::isfinite(time_ms) && time_ms > 0; }
 
 bool has_times(const Record& record) { return record.outcome == Outcome::ok || record.outcome == Outcome::pruned; }
 
-/// How far a summary of samples may lie from that of their stored digits (kept_time_ms): order statistics and means
-/// move by no more than the samples do. Earlier versions kept six decimals of short times too.
+/// How far a summary of samples may differ from that of their stored digits (kept_time_ms): order statistics and means
+/// change by no more than the samples do. Earlier versions stored six decimals for short times, too.
 double digit_of(std::span<const double> samples_ms, double largest_ms) {
   constexpr double decimal = 6e-7, share = 6e-5;
   const bool by_decimals = std::all_of(samples_ms.begin(), samples_ms.end(),

@@ -1,4 +1,4 @@
-// JSON forms of the parts of a record that worker messages and reports carry too.
+// JSON forms of parts of a record, which worker messages and reports use too.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,22 +10,22 @@
 
 namespace xtune::record {
 
-// All of these keep what they are given: reading what was written gives the same again. The readers throw nlohmann's
-// exceptions, or Error(io), for a field of the wrong type; members that are left out keep their defaults.
+// All of these are lossless: reading the JSON gives the same value. The readers throw nlohmann's exceptions, or
+// Error(io), for a field of the wrong type; missing members keep their defaults.
 
-/// Members that have their default are left out.
+/// Members with default values are omitted.
 nlohmann::json to_json(const device::DeviceInfo& device);
 device::DeviceInfo device_info_from_json(const nlohmann::json& json);
 
-/// Members that have their default are left out.
+/// Members with default values are omitted.
 nlohmann::json to_json(const measure::Telemetry& telemetry);
 measure::Telemetry telemetry_from_json(const nlohmann::json& json);
 
-/// NaN and infinities travel as the strings "nan", "inf", "-inf".
+/// NaN and infinities become the strings "nan", "inf", "-inf".
 nlohmann::json to_json(const validate::Comparison& comparison);
 validate::Comparison comparison_from_json(const nlohmann::json& json);
 
-/// Booleans, integers, floats and strings as JSON has them; a float that is not finite as {"float": "inf"}.
+/// Booleans, integers, floats and strings as in JSON; a float that is not finite as {"float": "inf"}.
 nlohmann::json to_json(const Value& value);
 Value value_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const Bindings& bindings);

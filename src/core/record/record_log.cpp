@@ -46,7 +46,7 @@ bool stays(char c) {
 std::string path_component(std::string_view name) {
   std::string component;
   for (const char c : name) {
-    // A name of dots alone means a folder; its dots are written like any other foreign character.
+    // A name of only dots refers to a directory; its dots are escaped like any other special character.
     if (stays(c) && !(c == '.' && (name == "." || name == "..")))
       component += c;
     else
@@ -85,11 +85,11 @@ struct RecordWriter::State {
   fs::path folder, path;
   std::string stem, arch, kernel, attempt;
   int fd = -1;
-  off_t good_bytes = 0;  // what the file holds up to the end of its last whole line
+  off_t good_bytes = 0;  // length of the file up to the end of its last complete line
   bool numbers_files = true;
 
   const build::ArtifactCache artifacts;
-  // Configurations that differ in launch-only parameters alone follow each other.
+  // Configurations that differ only in launch-only parameters follow each other.
   std::string last_artifact, last_sha256;
 
   explicit State(const fs::path& store) : artifacts(store) {}
@@ -134,7 +134,8 @@ struct RecordWriter::State {
     return with_checksum(json.dump()) + "\n";
   }
 
-  /// Whether the file has been removed, or another one has taken its name: what is in it is no longer the store's.
+  /// Whether the file has been removed, or another one has taken its name: its contents are then no longer part of the
+  /// store.
   bool was_replaced() const {
     struct stat held {
     }, named{};
@@ -143,9 +144,9 @@ struct RecordWriter::State {
     return held.st_dev != named.st_dev || held.st_ino != named.st_ino;
   }
 
-  // A repair or a collection of garbage that took this writer for ended may replace or remove its file at any time. Who
-  // does so takes over what was written until then, so it is enough to look after each line: one that may have gone
-  // with the file is written once more, into a new file. Twice does no harm.
+  // A repair or a garbage collection that assumed that this writer had ended may replace or remove its file at any
+  // time. It takes over everything that was written until then, so it is enough to check after each line: a line that
+  // may have been lost with the file is written once more, into a new file. Duplicates do no harm.
   void write_record(const std::string& line) {
     for (int files = 1;; ++files) {
       const bool is_new = fd < 0;
@@ -171,7 +172,7 @@ struct RecordWriter::State {
       good_bytes += written;
       return;
     }
-    // A short write is how a disk that is filling up says so; the rest is asked for once, to learn the reason.
+    // A short write means that the disk is filling up; the rest is written once more to get the reason.
     int reason = written < 0 ? errno : 0;
     if (written >= 0) {
       const std::string_view rest = line.substr(static_cast<std::size_t>(written));
@@ -221,7 +222,7 @@ const fs::path& RecordWriter::path() const noexcept { return state_->path; }
 
 namespace {
 
-// The schema of a header line; nullopt: it is none.
+// The schema of a header line; nullopt if it is not a header.
 std::optional<long> header_schema(const Json& json) {
   if (!json.is_object()) return std::nullopt;
   const auto found = json.find("xtune_records");

@@ -1,4 +1,4 @@
-// Compares records with what their spec says now.
+// Compares records with the current spec.
 #include "core/record/spec_fit.hpp"
 
 #include <algorithm>

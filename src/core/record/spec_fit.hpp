@@ -1,4 +1,4 @@
-// What a spec says today of the records that it left in a store.
+// Whether stored records are still valid for their spec, which may have changed.
 #pragma once
 
 #include <functional>
@@ -13,30 +13,31 @@
 
 namespace xtune::record {
 
-/// Tells the bucket of a problem on this device: the text of the values of the spec's [dispatch] key; "" for a problem
-/// that the key cannot be evaluated for. Holds no reference to the spec. Empty where the spec has no key.
+/// Returns a function for the bucket of a problem on this device: the text of the values of the spec's [dispatch] key;
+/// "" for a problem for which the key cannot be evaluated. It holds no reference to the spec. Empty if the spec has no
+/// key.
 std::function<std::string(const Bindings& problem)> bucket_function(const spec::Spec& spec,
                                                                     const device::DeviceInfo& device);
 
-/// A spec changes while its records stay: parameters are renamed, constraints tightened, the source edited. Not for use
-/// by several threads at once.
+/// Compares records with a spec that may have changed: parameters renamed, constraints tightened, the source edited.
+/// Not for use by several threads at once.
 class SpecFit {
  public:
-  /// What is asked for: a problem on a device, compiled for `arch` by `toolchain`. spec outlives it. Throws as
-  /// make_space does.
+  /// The wanted answer: a problem on a device, compiled for `arch` by `toolchain`. spec must outlive this object.
+  /// Throws as make_space does.
   SpecFit(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device, std::string arch,
           std::string toolchain);
   ~SpecFit();
 
-  /// Why the record's configuration is none of the spec's for this problem and device, or empty.
+  /// Why the record's configuration is not in the spec's space for this problem and device, or empty.
   std::string obstacle(const Record& record) const;
-  /// How the record's key differs from the one that its configuration, problem and device would have today, a line each
-  /// (stored -> today). Seed and protocol are left out: they say how carefully was measured, not what. The driver
-  /// counts where the device's is known and the record is of this kind of device. No obstacle may stand against the
-  /// record.
+  /// How the record's key differs from the one that its configuration, problem and device would have today, one line
+  /// each (stored -> today). Seed and protocol are ignored: they describe how carefully the time was measured, not what
+  /// was measured. The driver counts if the device's is known and the record is from this kind of device. The record
+  /// must have no obstacle.
   std::vector<std::string> differences(const Record& record);
 
-  /// Both and the bucket, for look_up; they borrow this.
+  /// Obstacle, differences and bucket for look_up; they refer to this object.
   LookupRules rules();
 
  private:

@@ -1,4 +1,4 @@
-// Lists folders of a store: everybody who reads a store sees the same files.
+// Lists directories of a store, so that all readers of a store see the same files.
 #include "core/record/store_entries.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string refusal(const fs::path& path, Owners owners) {
   return owners == Owners::any ? std::string() : base::why_refused(path);
 }
 
-// False: the rest of the folder is no better off.
+// False: the rest of the directory cannot be read either.
 bool add_entry(const fs::directory_entry& place, std::vector<StoreEntry>& entries, std::vector<Unreadable>& unreadable,
                Owners owners) {
   std::error_code error;

@@ -55,8 +55,8 @@ bool has_line_of_lack(std::string_view text) {
   return false;
 }
 
-/// By the names that CUDA and HIP (on AMD, on NVIDIA) give to errors of the device or its memory. What a program prints
-/// is its own matter.
+/// Recognised by the names that CUDA and HIP (on AMD, on NVIDIA) give to errors of the device or its memory. Output of
+/// the program itself does not count.
 bool tells_a_lack_of_the_device(const Record& record) {
   const std::string_view message = record.message;
   if (record.stage != "run" || message.starts_with("the program")) return false;
@@ -68,7 +68,7 @@ bool tells_a_lack_of_the_device(const Record& record) {
                      [&](std::string_view name) { return message.find(name) != std::string_view::npos; });
 }
 
-/// The limit on a kernel's memory was half of what was free at that moment.
+/// The limit on a kernel's memory was half of the memory that was free at that moment.
 bool tells_a_momentary_limit(const Record& record) {
   return record.stage == "run" && record.message.starts_with("the kernel took more than ") &&
          record.message.ends_with(" of memory beside its arguments, half of what was free, and was stopped");

@@ -12,7 +12,7 @@ namespace xtune::replay {
 
 /// Source: F.-J. Willemsen, R. Schoonhoven, J. Filipovic, J. O. Toerring, R. van Nieuwpoort, B. van Werkhoven, "A
 /// methodology for comparing optimization algorithms for auto-tuning", Future Generation Computer Systems 159 (2024).
-/// Over the valid configurations alone: N of them, D their times from worst to best, optimum f*, median f_med.
+/// Uses only the valid configurations: N of them, D their times from worst to best, optimum f*, median f_med.
 ///   budget    f_cut = f* + (f_med - f*)(1 - p); i = first index with D[i] <= f_cut; m = ceil(i / (N + 1 - i)), at
 ///   least
 ///             1; the time is m times the median time that a configuration costs. From p = .01 to p = .95, 1,000
@@ -28,18 +28,18 @@ class AggregateProblem {
  public:
   static constexpr std::size_t points = 1000;
 
-  /// nullopt: nothing to compare by, as there are fewer than 3 valid configurations, all are equally fast, or the
-  /// recording tells no cost.
+  /// nullopt: the score is undefined, because there are fewer than 3 valid configurations, all are equally fast, or the
+  /// recording has no costs.
   static std::optional<AggregateProblem> of(const Recording& recording);
 
-  double end_s() const noexcept { return grid_.back(); }   ///< the budget: longer trials are not looked at
-  std::uint64_t evals() const noexcept { return evals_; }  ///< that fit into it, at the mean cost
+  double end_s() const noexcept { return grid_.back(); }   ///< the budget: later steps of trials are ignored
+  std::uint64_t evals() const noexcept { return evals_; }  ///< number that fits into it, at the mean cost
   const std::vector<double>& grid_s() const noexcept { return grid_; }
   const std::vector<double>& baseline_ms() const noexcept { return baseline_; }  ///< R, at the grid's points
 
   /// F at the grid's points; empty: no repeat found a valid configuration.
   std::vector<double> curve_ms(const std::vector<std::vector<TrialStep>>& repeats) const;
-  /// Mean of P over the grid; nullopt as curve_ms is empty.
+  /// Mean of P over the grid; nullopt if curve_ms is empty.
   std::optional<double> score(const std::vector<std::vector<TrialStep>>& repeats) const;
 
  private:
@@ -48,10 +48,10 @@ class AggregateProblem {
   std::uint64_t evals_ = 0;
 };
 
-/// The non-decreasing sequence nearest to y in least squares, all of the same weight (pool adjacent violators).
+/// The non-decreasing sequence nearest to y in least squares with equal weights (pool adjacent violators).
 std::vector<double> isotonic(std::vector<double> y);
 
-/// The monotone piecewise cubic through (x, y), x strictly ascending, at `at`; constant beyond the ends.
+/// The value at `at` of the monotone piecewise cubic through (x, y), x strictly ascending; constant beyond the ends.
 double monotone_cubic(const std::vector<double>& x, const std::vector<double>& y, double at);
 
 }  // namespace xtune::replay

@@ -18,7 +18,8 @@ using Json = nlohmann::json;
 constexpr std::size_t deepest =
     64;  // an entry of a cache nests two or three deep; the parser recurses not, its tree does
 
-/// What a walk over the text finds: the dialect's words replaced, and where the last whole entry ends.
+/// The result of a walk over the text: words of the dialect are replaced, and the end of the last complete entry is
+/// known.
 struct Walk {
   std::string text;
   std::size_t depth = 0, max_depth = 0;

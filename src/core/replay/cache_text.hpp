@@ -1,4 +1,4 @@
-// The JSON of a Kernel Tuner cache file, also of one that is not finished.
+// The JSON of a Kernel Tuner cache file, which may be incomplete.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,9 +7,9 @@
 
 namespace xtune::replay {
 
-/// Parses the text. NaN and infinities, which Python's json writes and JSON does not have, are read as null. Text that
-/// ends amid the entries is closed after the last whole one, with a warning when something was cut off. Throws
-/// Error(invalid_argument) that opens with name for anything else that is not JSON.
+/// Parses the text. NaN and infinities, which Python's json writes although JSON does not have them, are read as null.
+/// Text that ends within the entries is closed after the last complete one, with a warning if something was cut off.
+/// Throws Error(invalid_argument) that opens with name for other text that is not JSON.
 nlohmann::json parse_cache_text(const std::string& text, const std::string& name, std::vector<std::string>& warnings);
 
 }  // namespace xtune::replay

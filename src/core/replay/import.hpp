@@ -12,11 +12,11 @@ struct ImportedTexts {
   std::string spec, configs, records;
 };
 
-/// file: where the recording comes from, for the spec's first line. Throws Error(invalid_argument) for parameter names
-/// that no spec can have.
+/// file: the origin of the recording, for the spec's first line. Throws Error(invalid_argument) for parameter names
+/// that a spec cannot have.
 ImportedTexts import_texts(const Recording& recording, const std::string& stem, const std::string& file);
 
-/// A name that a spec's kernel may have: other characters become '_'.
+/// A valid name for a spec's kernel: other characters become '_'.
 std::string kernel_name_of(const Recording& recording, const std::string& stem);
 
 }  // namespace xtune::replay

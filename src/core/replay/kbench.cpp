@@ -1,4 +1,4 @@
-// Writes what kbench's YAML says as TOML.
+// Writes the contents of kbench's YAML as TOML.
 #include "core/replay/kbench.hpp"
 
 #include <fmt/core.h>
@@ -77,7 +77,7 @@ class Writer {
                        [&](const std::string& name) { return holds(parameters, name) || holds(cases, name); });
   }
 
-  /// Each group's product in turn, without repetitions and what a rule forbids.
+  /// The product of each group in turn, without repetitions and configurations that a rule excludes.
   std::string listed(const KbenchFamily& family, const std::vector<space::Parameter>& parameters) const {
     std::vector<std::vector<std::uint32_t>> rows;
     std::set<std::vector<std::uint32_t>> seen;

@@ -1,4 +1,4 @@
-// kbench's YAML, the form in which Mojo benchmarks list their parameters, as specs with [process].
+// kbench's YAML, in which Mojo benchmarks list their parameters, as specs with [process].
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct KbenchOptions {
   std::vector<std::string> cases;       ///< names whose values become [[cases]]
 };
 
-/// One spec, of a kernel of that name, and the list of its configurations where they are no plain product
+/// One spec, for a kernel of that name, and the list of its configurations if they are not a plain product
 /// (`stem`.configs.csv); else empty.
 struct KbenchSpec {
   std::string stem, kernel, spec, configs;
@@ -26,7 +26,7 @@ struct KbenchText {
 };
 
 /// texts: name, file, params (a mapping, or a list of mappings: each is a product of its values, and they follow each
-/// other) and rules (Python expressions). A name with a $ is one that the program takes when it runs, and no -D. Groups
+/// rules (Python expressions). A name with a $ is passed to the program when it runs, and is not a -D. Groups with the
 /// of the same names are one spec; others get one each, stem-2 and so on. Several texts are of one benchmark, and their
 /// groups follow each other. Messages name a text's path, and the benchmark's file is looked for from its directory,
 /// then from the working directory; $VARIABLES in it are those of the environment. Throws Error(invalid_argument) that

@@ -144,8 +144,8 @@ class KbenchReader {
 
   using Entries = std::vector<std::pair<YAML::Node, YAML::Node>>;
 
-  /// As YAML 1.1 merges: what `<<` brings in comes first, and has what it names itself instead. left: how many more
-  /// entries are looked at.
+  /// Merges as in YAML 1.1: entries of `<<` come first, and are replaced by entries with the same name. left: how many
+  /// more entries may be visited.
   Entries entries_of(const YAML::Node& node, std::size_t& left, int depth = 0) const {
     if (!node.IsMap())
       fail(node, depth > 0 ? "<< merges a mapping, or a list of them" : "params: a group maps names to values");

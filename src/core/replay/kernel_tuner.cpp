@@ -41,7 +41,7 @@ const Json* member(const Json& json, const char* name) {
   return found == json.end() ? nullptr : &*found;
 }
 
-/// Durations in ms, as seconds; one that is none counts as 0, and in `damage`. null is how NaN arrives.
+/// Durations in ms, as seconds; an invalid one counts as 0 and is added to `damage`. NaN is read as null.
 struct CostReader {
   const Json& entry;
   const std::string& where;
@@ -82,7 +82,7 @@ void set_failed(RecordedConfig& result, std::string_view word) {
   result.message = "Kernel Tuner recorded " + base::printable(word, 200);
 }
 
-/// Empty, or why the times of an entry are no times.
+/// Empty, or why the times of an entry are invalid.
 std::string read_times(const Json& entry, RecordedConfig& result) {
   const Json* const time = member(entry, "time");
   if (!time) return "it has no time";
@@ -146,7 +146,7 @@ std::vector<std::string> parameter_names(const CacheReader& reader, const Json& 
   return names;
 }
 
-/// tune_params lists the values; files without it tell them by their entries.
+/// tune_params lists the values; for files without it they come from the entries.
 std::vector<space::Parameter> read_parameters(const CacheReader& reader, const Json& cache,
                                               const std::vector<std::string>& names) {
   const Json* const lists = member(cache, "tune_params");
@@ -196,7 +196,7 @@ device::DeviceInfo read_device(const Json& cache) {
   return device;
 }
 
-/// One of a T4 file's results as the entry of a cache that says the same.
+/// Converts one result of a T4 file to an equivalent entry of a cache.
 Json cache_entry_of(const CacheReader& reader, const Json& result, const std::string& where) {
   const Json* const config = result.is_object() ? member(result, "configuration") : nullptr;
   if (!config || !config->is_object()) reader.fail(where + ": expected an object with a configuration");
@@ -227,8 +227,8 @@ Json cache_entry_of(const CacheReader& reader, const Json& result, const std::st
 }
 
 /// A T4 results file as the cache of the same run: the parameters are those of its first configuration, and their
-/// values those that occur. It names neither kernel nor device nor problem. Of a configuration that was measured
-/// repeatedly the last measurement counts.
+/// values those that occur. It contains no kernel, device or problem. For a configuration that was measured repeatedly,
+/// the last measurement counts.
 Json cache_of_t4(const CacheReader& reader, const Json& file) {
   Json cache{{"tune_params_keys", Json::array()}, {"cache", Json::object()}};
   std::size_t number = 0;

@@ -1,4 +1,4 @@
-// Reading recordings from whatever holds them.
+// Reads recordings from files and directories.
 #pragma once
 
 #include <filesystem>
@@ -11,19 +11,19 @@
 
 namespace xtune::replay {
 
-/// Which statistic of the samples ranks the configurations of a recording; unset: the time that the recording itself
-/// gives (Kernel Tuner's "time"), else the median.
+/// The statistic of the samples that ranks the configurations of a recording; unset: the recording's own time (Kernel
+/// Tuner's "time"), else the median.
 struct ReadOptions {
   std::optional<spec::Statistic> statistic;
 };
 
-/// path: a Kernel Tuner cache (.json), a file of xtune's records (.jsonl), either of them with gzip, or a folder with
-/// record files (a store). A cache gives one recording, records one for each kernel, problem and device. Throws
-/// Error(io) for what cannot be read, Error(invalid_argument) for what is neither, Error(nothing_valid) for what is
-/// empty; each names the path.
+/// path: a Kernel Tuner cache (.json), a file of xtune's records (.jsonl), either of them also with gzip, or a
+/// directory with record files (a store). A cache gives one recording, records give one for each kernel, problem and
+/// device. Throws Error(io) if it cannot be read, Error(invalid_argument) for other contents, Error(nothing_valid) if
+/// it is empty; each names the path.
 std::vector<Recording> read_recordings(const std::filesystem::path& path, const ReadOptions& options = {});
 
-/// The file's or folder's name without .json, .jsonl, .gz.
+/// The name of the file or directory without .json, .jsonl, .gz.
 std::string recording_name(const std::filesystem::path& path);
 
 }  // namespace xtune::replay

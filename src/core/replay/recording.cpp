@@ -11,7 +11,7 @@
 namespace xtune::replay {
 namespace {
 
-/// Whatever statistic ranks the configurations. Infinite where nothing is ok.
+/// Independent of the statistic that ranks the configurations. Infinite if no configuration is ok.
 double lowest_sample_ms(const Recording& recording) {
   double lowest = std::numeric_limits<double>::infinity();
   for (const RecordedConfig& config : recording.configs)

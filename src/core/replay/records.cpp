@@ -21,7 +21,7 @@ struct Group {
   std::uint64_t other_space = 0;
 };
 
-/// Whether the values can be told apart: NaN cannot.
+/// Whether the values can be compared: NaN cannot.
 bool sound(const Bindings& config) {
   return std::all_of(config.begin(), config.end(), [](const auto& entry) {
     const auto* number = std::get_if<double>(&entry.second);
@@ -69,7 +69,7 @@ RecordedConfig result_of(const record::Record& record, spec::Statistic ranking, 
   return result;
 }
 
-/// As rankings of a store choose; a pruned record counts only where there is no other.
+/// As in rankings of a store; a pruned record counts only if there is no other.
 bool supersedes(const record::Record& record, const record::Record& other) {
   const bool pruned = record.outcome == Outcome::pruned, other_pruned = other.outcome == Outcome::pruned;
   if (pruned != other_pruned) return other_pruned;

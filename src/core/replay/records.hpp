@@ -1,4 +1,4 @@
-// Recordings out of xtune's own records.
+// Recordings made from xtune's own records.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace xtune::replay {
 
-/// One recording for each kernel, problem and device among the records, in the order of their first record; of one
-/// configuration the newest full measurement counts. Records that a replay made are passed over, so are records whose
-/// parameters are not those of the recording's first, each with a warning. statistic: "median", "min" or "mean" of the
-/// samples, which ranks configurations. name: the file or folder, for messages and the recordings' names.
+/// One recording for each kernel, problem and device among the records, in the order of their first record; for each
+/// configuration the newest full measurement counts. Records that a replay made are skipped, and so are records whose
+/// parameters differ from those of the recording's first, each with a warning. statistic: "median", "min" or "mean" of
+/// the samples, which ranks configurations. name: the file or directory, for messages and the recordings' names.
 std::vector<Recording> recordings_of(record::RecordSet set, const std::string& name, spec::Statistic statistic);
 
 }  // namespace xtune::replay

@@ -47,7 +47,7 @@ void check(const std::vector<Recording>& recordings, const ScoreOptions& options
   }
 }
 
-/// Calls task(0) .. task(count - 1) on so many threads; the first exception by number comes out.
+/// Calls task(0) .. task(count - 1) on this many threads; rethrows the exception of the lowest number.
 template <class Task>
 void spread(std::size_t count, std::size_t threads, const Task& task) {
   std::atomic<std::size_t> next{0};

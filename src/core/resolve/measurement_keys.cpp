@@ -1,4 +1,4 @@
-// The texts that are hashed are put together from pieces, each of which knows which parameters it depends on.
+// The hashed texts are assembled from pieces, each with the parameters that it depends on.
 #include "core/resolve/measurement_keys.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   for (std::size_t i = 0; i < parameters.size(); ++i) (parameters[i].compile_time ? in_artifact : at_runtime)[i] = true;
   const std::vector<spec::CompiledText> scalar_values = compiled_texts(state.scalar_values);
   add_named(scalar_values, in_scalars);
-  std::vector<bool> in_launch = in_templates;  // where one of these has no value, the launch's text says so
+  std::vector<bool> in_launch = in_templates;  // if one of these has no value, the launch's text reports it
   for (const auto* texts : {&state.launch.grid, &state.launch.block, &state.launch.cluster, &scalar_values})
     add_named(*texts, in_launch);
   for (const ScratchTexts& scratch : state.scratch) add_named(scratch.shape, in_launch);
@@ -93,7 +93,7 @@ std::string MeasurementKeys::artifact_key(const space::Config& config) {
   const build::CompileRequest request = resolver_.compile_request(config);
   const build::KeyParts parts =
       build::artifact_key_parts(request, state.device.backend, state.toolchain, state.read(request).digest);
-  // Where what is included depends on definitions, so does the source's digest.
+  // If the includes depend on definitions, so does the source's digest.
   if (defines_only_ && state.computing.empty() && parts.size() >= 8 && parts[6].first == "defines") {
     for (std::size_t i = 0; i < 6; ++i) before_defines_ += (i ? "," : "[") + part_text(parts[i].first, parts[i].second);
     for (std::size_t i = 7; i < parts.size(); ++i) after_defines_ += ',' + part_text(parts[i].first, parts[i].second);

@@ -17,20 +17,20 @@ class CompiledText;
 
 namespace xtune::resolve {
 
-/// What key_of says of a resolver's measurement_key_parts. What the values that differ from the configuration before
-/// have no part in is not worked out again, so that a million keys take about a second. For one thread; resolver
-/// outlives it.
+/// key_of(measurement_key_parts) of a resolver, for many configurations. Parts that do not depend on the values that
+/// changed since the configuration before are reused, so a million keys take about a second. For one thread; resolver
+/// must outlive it.
 class MeasurementKeys {
  public:
   explicit MeasurementKeys(const CandidateResolver& resolver);
-  /// The hash that the key is, as bytes.
+  /// The key's hash, as bytes.
   base::Sha256 of(const space::Config& config);
 
  private:
-  /// A text, and the parameters that have a part in it.
+  /// A text, and the parameters that it depends on.
   struct Piece {
     std::vector<std::size_t> parameters;
-    std::vector<Value> values;  ///< theirs when the text was made
+    std::vector<Value> values;  ///< of these parameters when the text was made
     std::string text = {};
     bool known = false;
   };
@@ -41,9 +41,9 @@ class MeasurementKeys {
   std::string defines_key(const space::Config& config);
 
   const CandidateResolver& resolver_;
-  bool defines_only_ = false;  ///< of an artifact's key nothing but values of parameters in its definitions changes
+  bool defines_only_ = false;  ///< an artifact's key changes only with values of parameters in its definitions
   Piece artifact_, runtime_, scalars_, launch_;
-  std::string end_;             ///< the parts that no configuration changes
+  std::string end_;             ///< the parts that are the same for all configurations
   std::string before_defines_;  ///< of an artifact's key
   std::string after_defines_;
   std::vector<std::pair<std::string, std::string>> fixed_defines_;

@@ -69,7 +69,7 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   if (spec.process) {
     build::KeyedFiles files;
     sources.tuned.text = source_manifest(*spec.process, files);
-    files.unknown.clear();  // what a build may read beyond its sources is for the spec to name
+    files.unknown.clear();  // the spec must list files that a build reads besides its sources
     data_files = files;     // a program that is not built is run from its sources
     std::error_code failed;
     for (const build::KeyedFile& file : files.files)

@@ -1,4 +1,4 @@
-// From a configuration of the space to what is compiled, launched and asked: requests, launches, arguments and keys.
+// From a configuration of the space to compile requests, launches, arguments and keys.
 #pragma once
 
 #include <map>
@@ -19,39 +19,41 @@ namespace xtune::resolve {
 /// The texts of a measurement key's parts "problem", "device" and "cpu_quota".
 std::string problem_part(const Bindings& problem);
 std::string device_part(const device::DeviceInfo& device);
-/// "0.5", the CPUs that a control group allows; empty: all, or the device is no CPU, and the key has no such part.
+/// "0.5", the CPUs that a control group allows; empty: no limit, or the device is not a CPU, and the key has no such
+/// part.
 std::string cpu_quota_part(const device::DeviceInfo& device);
 
-/// A scalar argument as the kernel takes it. nullopt: the value does not fit the type, or is a text.
+/// A scalar argument in the kernel's format. nullopt: the value does not fit the type, or is a text.
 std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& value);
 
-/// One problem on one device. Reads the sources once, parses every text once; cheap per configuration. spec and space
-/// outlive it. Expressions that fail throw Error(invalid_spec) at their place, where a parameter has a part in it
-/// CandidateFailure(rejected) with place and values: launch and scalars do, so a request is compiled only after launch.
+/// One problem on one device. Reads the sources once and parses every text once; cheap for each configuration. spec and
+/// space must outlive it. An expression that fails throws Error(invalid_spec) at its place, or
+/// CandidateFailure(rejected) with place and values if it uses a parameter. Only launch and scalars do this, so call
+/// launch before a request is compiled.
 class CandidateResolver {
  public:
   CandidateResolver(const spec::Spec& spec, const space::Space& space, Bindings problem, device::DeviceInfo device,
                     std::string arch, std::string toolchain_fingerprint, bool sanitize);
   ~CandidateResolver();
 
-  /// The problem, "device.*" and the configuration's parameters, as expressions see them.
+  /// The problem, "device.*" and the configuration's parameters, as names for expressions.
   Bindings bindings(const space::Config& config) const;
   /// Parameter name -> value.
   Bindings config_bindings(const space::Config& config) const;
 
-  /// With the files and the toolchain that its key describes. A text without a value for this configuration stands as
-  /// what went wrong with it; launch then rejects it.
+  /// The request, with the files and the toolchain that its key describes. A text without a value for this
+  /// configuration is replaced by its error; launch then rejects the configuration.
   build::CompileRequest compile_request(const space::Config& config) const;
   std::string artifact_key(const build::CompileRequest& request) const;
-  /// Of a program: its call, and no shape. Throws CandidateFailure(rejected) for a launch that no device takes (zero,
-  /// negative or beyond 32 bits) and for a configuration for which a text of the kernel, the launch or an argument has
-  /// no value.
+  /// The launch; for a program its call, without grid and block. Throws CandidateFailure(rejected) for a launch that no
+  /// device supports (zero, negative or beyond 32 bits) and for a configuration for which a text of the kernel, the
+  /// launch or an argument has no value.
   device::Launch launch(const space::Config& config) const;
   /// The scalar arguments, encoded, in kernel order.
   std::vector<measure::ScalarArgument> scalars(const space::Config& config) const;
 
   /// Which limit of the device forbids this launch: "dynamic shared memory: 262144 bytes, the device allows 232448".
-  /// usage: what the compiler reported, nullptr before compiling.
+  /// usage: as the compiler reported it, nullptr before compiling.
   std::optional<std::string> limit_violation(const device::Launch& launch, const build::ResourceUsage* usage) const;
 
   /// The buffer arguments but for scratch, in kernel order. Throws Error(invalid_spec) for a shape that is zero,
@@ -63,14 +65,14 @@ class CandidateResolver {
   std::vector<validate::ArgumentLayout> scratch(const space::Config& config) const;
   /// The constants, in the spec's order; throws as layouts does.
   std::vector<validate::ArgumentLayout> constants(std::uint64_t limit_bytes = 0) const;
-  /// What the spec says of the tolerance of each output. Throws Error(invalid_spec) for a negative reduction length.
+  /// The tolerance of each output in the spec. Throws Error(invalid_spec) for a negative reduction length.
   std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances() const;
 
   /// Artifact key, problem, launch-only parameters, arguments, seed, launch, validation, protocol, device (backend,
   /// vendor, arch, name, compute units), driver, CPU quota. A launch that cannot be resolved counts by its message.
   build::KeyParts measurement_key_parts(const space::Config& config, const std::string& artifact_key) const;
-  /// Throws Error(io) that names the file where one that the measurement keys describe has changed: data, files of a
-  /// reference command, a program's sources. To be asked before what was measured is stored.
+  /// Throws Error(io) with the name of a file that the measurement keys describe and that has changed: data, files of a
+  /// reference command, a program's sources. Call it before a measurement is stored.
   void throw_if_data_changed() const;
 
   /// The configuration whose values the reference kernel has: its own, else config.

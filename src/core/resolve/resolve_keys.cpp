@@ -27,8 +27,8 @@ std::string short_file_digest(const std::filesystem::path& path, build::KeyedFil
   return "sha256:" + files.files.back().sha256.substr(0, 32);
 }
 
-// The manifest of a program's sources is read already: what is left are files that its options force in, and others
-// that its words name.
+// The manifest of a program's sources has been read already. This adds the files that its options include by force, and
+// other files that its words name.
 build::SourceClosure program_closure(const build::CompileRequest& request, const std::vector<build::NamedFile>& named) {
   const build::IncludeOptions extra = build::include_options(request.options);
   build::CompileRequest whole;
@@ -79,7 +79,7 @@ std::string hex_text(const std::vector<std::byte>& bytes) {
   return text;
 }
 
-/// With each buffer's place among all arguments, which says where the scalars are.
+/// Includes each buffer's position among all arguments, which determines the positions of the scalars.
 std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
                          const std::vector<validate::ArgumentLayout>& layouts, build::KeyedFiles& files) {
   const auto place_of = [&](const std::string& name) {
@@ -96,7 +96,7 @@ std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
   return build::canonical_list(items);
 }
 
-// Samples are kept raw, so the statistic that ranks them is no part of how they were taken.
+// Samples are stored unprocessed, so the statistic that ranks them is not part of the protocol.
 std::string protocol_text(const spec::MeasureSpec& measure) {
   return fmt::format("2: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}{}", measure.warmup,
                      measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise,
@@ -214,7 +214,7 @@ bool has_compiler(const device::DeviceInfo& device, device::CompilerKind kind) {
   return facts && facts->compiler == kind && facts->source != device::SourceKind::program;
 }
 
-/// Folders that the compiler searches though nobody names them.
+/// Directories that the compiler searches by default.
 std::vector<std::string> system_dirs(const device::DeviceInfo& device) {
   const bool searched =
       has_compiler(device, device::CompilerKind::program) || has_compiler(device, device::CompilerKind::clang_library);
@@ -261,7 +261,7 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const build:
                          request, {system_dirs(device), has_compiler(device, device::CompilerKind::program)}, scanned);
   ReadSource found{base::sha256(closure.canonical_text),
                    std::make_shared<const build::KeyedFiles>(std::move(closure.keyed))};
-  // A definition may lead to names that decided nothing before: what is found then counts for those as well.
+  // A definition may use names that had no effect before: files found through it depend on those names as well.
   if (closure.computes) computing[id].merge(closure.computed_by);
   return read_sources[whole_id()] = std::move(found);
 }
@@ -365,7 +365,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
                                                          const std::string& artifact_key) const {
   const spec::Spec& spec = state_->spec;
   {
-    // What no configuration changes costs reading files; it is worked out once.
+    // Parts that are the same for all configurations require reading files, so they are computed once.
     std::string reference_digest;
     if (spec.validate.reference.config) {
       const space::Config own = reference_config(config);
@@ -373,7 +373,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
                                         {"scalars", state_->scalars_part(own)},
                                         {"launch", launch_part(own)}});
     } else if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::kernel) {
-      // Its options decide what is included, and need not have a value for this very configuration.
+      // Its options determine what is included, and need not have a value for this configuration.
       build::CompileRequest request = state_->bare_reference_request(config);
       for (const spec::CompiledText& option : state_->reference_options)
         request.options.push_back(state_->expanded(option, config));
@@ -410,7 +410,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
                         {"scalars", state_->scalars_part(config)},
                         {"launch", launch_part(config)}};
   parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());
-  // Part of the artifact as well; said again so that a record tells of itself that its times are none of the kernel's.
+  // Part of the artifact's key as well; repeated so that a record shows that its times are not the kernel's.
   if (state_->sanitize) parts.emplace_back("sanitize", "true");
   return parts;
 }

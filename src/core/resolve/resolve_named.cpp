@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Stands for {out} and {tmp}, of which no key knows the place: nothing lies below it.
+// Replaces {out} and {tmp}, whose paths are in no key: no files are below it.
 constexpr const char* nowhere = "/dev/null/";
 
 bool is_written(const build::NamedFile& file, const spec::ProcessSpec& process) {
@@ -85,7 +85,7 @@ std::string CandidateResolver::State::call_files_text(const device::ProgramCall&
          (libraries.empty() ? "" : " libraries " + build::canonical_list({libraries.begin(), libraries.end()}));
 }
 
-/// The words, and behind each what the files that it names hold.
+/// The words, each followed by the contents of the files that it names.
 std::string CandidateResolver::State::command_text(const std::vector<spec::Text>& texts) {
   std::vector<std::string> words;
   for (const spec::Text& text : texts) try {

@@ -74,7 +74,7 @@ device::ProgramCall CandidateResolver::State::program_call(const space::Config& 
   return call;
 }
 
-/// What of a call has a part in its times and its verdict.
+/// The parts of a call that affect its times and its validation.
 std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSpec& process) {
   const auto value_text = [](const device::ProgramValue& value) {
     return fmt::format("{}={} '{}' {} {} {}", value.name.empty() ? "time" : value.name, static_cast<int>(value.form),

@@ -1,4 +1,4 @@
-// What the key of a program's build knows of its sources.
+// The sources of a program, for the key of its build.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Stands for what only a configuration knows: no command holds a zero byte.
+// Placeholder for text that depends on the configuration: no command contains a zero byte.
 constexpr char unknown = '\0';
 
 // What GCC and Clang preprocess: "Overall Options" of GCC's manual, Clang's types::lookupTypeForExtension; and names
@@ -65,7 +65,7 @@ build::IncludeOptions include_paths(const spec::ProcessSpec& process) {
   return found;
 }
 
-/// Libraries that the build links by -l. One that a word names, as that of `ar rcs libv.a`, is made by the build.
+/// Libraries that the build links with -l. A library that a word names, as in `ar rcs libv.a`, is made by the build.
 std::string library_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files) {
   std::vector<std::string> words = known_words(process);
   std::erase_if(words, [](const std::string& word) { return word.find(unknown) != word.npos; });
@@ -77,7 +77,7 @@ std::string library_manifest(const spec::ProcessSpec& process, build::KeyedFiles
   return manifest;
 }
 
-/// The file that the build command starts; empty where a configuration decides it, or where there is none.
+/// The file that the build command starts; empty if it depends on the configuration, or does not exist.
 std::string build_program(const spec::ProcessSpec& process) {
   const std::string text = process.build.program();
   if (text.empty() || text.find("{out}") != text.npos || text.find("{tmp}") != text.npos) return {};
@@ -86,9 +86,8 @@ std::string build_program(const spec::ProcessSpec& process) {
 
 }  // namespace
 
-/// "name digest" of each source, with the files that those of C and C++ include, as far as their own folders and the
-/// include paths of the build lead to them: a manifest to be read in the store, and what the artifact's key knows of
-/// the sources.
+/// "name digest" of each source, with the files that those of C and C++ include, as far as their own directories and
+/// the include paths of the build show: a readable manifest for the store, and the sources' part in the artifact's key.
 std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files) {
   const build::IncludeOptions paths = include_paths(process);
   build::ScannedFiles read;

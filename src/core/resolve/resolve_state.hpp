@@ -1,4 +1,4 @@
-// What a CandidateResolver holds, shared by its source files.
+// The state of a CandidateResolver, shared by its source files.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ namespace xtune::resolve {
 struct NoValue : build::CandidateFailure {
   NoValue(const spec::Location& at, const std::string& complaint_)
       : build::CandidateFailure(Outcome::rejected, spec::to_string(at) + ": " + complaint_), complaint(complaint_) {}
-  std::string complaint;  ///< without the place, which belongs in no key
+  std::string complaint;  ///< without the place, which must not be part of a key
 };
 
 /// An argument with its parsed texts: the value of a scalar, the symbol of a constant.
@@ -63,15 +63,15 @@ struct CompiledLaunch {
 
 enum class FileKind { data, library };
 
-/// What was found of the files that words name, when first asked for.
+/// The files that words name, as found at first use.
 struct NamedContents {
   std::map<std::filesystem::path, bool> there;
   std::map<std::filesystem::path, std::string> digests{};
-  std::map<std::string, std::vector<std::string>> libraries{};  ///< of programs, by path and what their loader is told
-  std::map<std::string, std::string> in_path{};                 ///< programs by their bare names; empty: there was none
+  std::map<std::string, std::vector<std::string>> libraries{};  ///< of programs, by path and the loader's environment
+  std::map<std::string, std::string> in_path{};                 ///< programs by their bare names; empty: not found
 };
 
-// What keys know of sources (resolve_sources.cpp), and of a call (resolve_program.cpp).
+// Sources (resolve_sources.cpp) and calls (resolve_program.cpp) for keys.
 std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files);
 std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSpec& process);
 
@@ -79,10 +79,10 @@ struct CandidateResolver::State {
   State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_, device::DeviceInfo device_,
         std::string arch_, std::string toolchain_, bool sanitize_);
 
-  /// Parameters of config first, then constants. Borrows config.
+  /// Parameters of config first, then constants. Does not own config.
   space::Lookup lookup(const space::Config& config) const;
   const Value* constant(std::string_view name) const;
-  /// use(text), where a failure that a parameter has part in becomes NoValue.
+  /// Calls use(text); a failure becomes NoValue if the text depends on a parameter.
   template <class Use>
   auto valued(const spec::CompiledText& text, const space::Config& config, const Use& use) const {
     try {
@@ -95,17 +95,17 @@ struct CandidateResolver::State {
   /// Throws NoValue if the text names a parameter.
   void reject(const spec::CompiledText& text, const space::Config& config, const spec::Location& at,
               const std::string& complaint) const;
-  /// The template text's expansion, or what went wrong with it.
+  /// The template text's expansion, or the error.
   std::string expanded(const spec::CompiledText& text, const space::Config& config) const;
   measure::ScalarArgument scalar(std::size_t number, const space::Config& config) const;
-  /// Throws NoValue for entry, options and defines that have no value for this configuration.
+  /// Throws NoValue if entry, options or defines have no value for this configuration.
   void check_templates(const space::Config& config) const;
   device::Launch resolve(const CompiledLaunch& texts, const space::Config& config) const;
   /// Parts of the measurement key.
   std::string runtime_part(const space::Config& config) const;
   std::string scalars_part(const space::Config& config) const;
 
-  // resolve_program.cpp: of a spec with [process].
+  // resolve_program.cpp: for a spec with [process].
   build::CompileRequest program_request(const space::Config& config) const;
   /// Throws NoValue.
   device::ProgramCall program_call(const space::Config& config) const;
@@ -114,28 +114,28 @@ struct CandidateResolver::State {
   template <class Use>
   void each_word(const std::vector<const spec::CommandWord*>& words, const space::Config& config, const Use& use) const;
 
-  // resolve_named.cpp; all but the last with the mutex held.
-  /// Those that the words of a call or a build name, less what the spec's commands write, and that were there when
-  /// first asked for: what appears during the run is made by it.
+  // resolve_named.cpp; all except the last need the mutex.
+  /// The files that the words of a call or a build name, without those that the spec's commands write, and only if they
+  /// existed at first use: a file that appears during the run is made by the run.
   std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts);
-  /// Of its content when first asked for; the file is compared from then on before each record.
+  /// The digest of the file's content at first use; from then on the file is checked before each record.
   std::string digest_of(const std::filesystem::path& path, FileKind kind = FileKind::data);
   std::string command_text(const std::vector<spec::Text>& texts);
-  /// " files [...] libraries [...]" for the key of a call, the libraries being those of the files that are programs;
-  /// empty: it names none that the artifact's key does not describe.
+  /// " files [...] libraries [...]" for the key of a call; the libraries are those of files that are programs. Empty:
+  /// it names only files that the artifact's key describes.
   std::string call_files_text(const device::ProgramCall& call);
 
   /// All but entry, options and variables; the second for the reference's kernel.
   build::CompileRequest request(const space::Config& config, const spec::SourceText& from) const;
   build::CompileRequest bare_reference_request(const space::Config& config) const;
-  /// Everything the request's source includes; read once for each set of folders, and where #include MACRO depends on
-  /// them for each set of definitions.
+  /// Everything the request's source includes; read once for each set of directories, and for each set of definitions
+  /// if #include MACRO depends on them.
   struct ReadSource {
     std::string digest;
     std::shared_ptr<const build::KeyedFiles> files;
   };
   ReadSource read(const build::CompileRequest& request);
-  /// Names in a request what its key describes.
+  /// Adds to a request the files and the toolchain that its key describes.
   build::CompileRequest keyed(build::CompileRequest request);
 
   const spec::Spec& spec;
@@ -148,7 +148,7 @@ struct CandidateResolver::State {
   Sources sources;
   std::vector<spec::ArgSpec> args;  ///< the spec's, with the types that they have in this problem
 
-  // The spec's texts, parsed: in the order of the spec, scalars without the other arguments.
+  // The spec's texts, parsed, in the order of the spec; scalars without the other arguments.
   spec::CompiledText entry;
   std::vector<spec::CompiledText> options, reference_options, defines;
   ArgumentTexts scalar_values, variables;
@@ -156,13 +156,15 @@ struct CandidateResolver::State {
   CompiledLaunch launch, reference_launch;
 
   ProgramFiles program;
-  std::mutex mutex;                                        ///< guards what follows: all of it is computed at first use
-  std::map<std::string, ReadSource> read_sources;          ///< by source path, folders, options that name files
+  std::mutex mutex;                                        ///< guards the members below, which are computed at first
+                                                           ///< use
+  std::map<std::string, ReadSource> read_sources;          ///< by source path, directories, options that name files
   build::ScannedFiles scanned;                             ///< of all read_sources
-  std::map<std::string, std::set<std::string>> computing;  ///< of these: the names whose definitions count as well
-  build::KeyedFiles data_files;                            ///< what the measurement key describes beside the artifact
-  NamedContents contents;                                  ///< of the files that words name
-  build::KeyParts constant_parts;  ///< the measurement key's parts that no configuration changes
+  std::map<std::string, std::set<std::string>> computing;  ///< for read_sources: names whose definitions count as well
+  build::KeyedFiles data_files;                            ///< files that the measurement key describes besides the
+                                                           ///< artifact
+  NamedContents contents;                                  ///< of files that words name
+  build::KeyParts constant_parts;  ///< parts of the measurement key that are the same for all configurations
 };
 
 }  // namespace xtune::resolve

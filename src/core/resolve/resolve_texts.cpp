@@ -1,4 +1,4 @@
-// The texts of a spec for one configuration: their values, and what is wrong where they have none.
+// The texts of a spec for one configuration: their values, or the errors.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 namespace xtune::run {
 
-/// 16 hex digits that no other run has, on whatever machine: what records name the run by that measured them.
+/// 16 hex digits that are unique among all runs on all machines: the id of the run in its records.
 std::string new_attempt();
 
 }  // namespace xtune::run

@@ -91,8 +91,8 @@ void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const ipc::Be
   follow_drift();
 }
 
-/// Configurations wait: the further devices are worth what it takes to compare them. Whether they can be by now: what
-/// this run has compiled need not wait behind the compilers' whole queue to be taken from the cache.
+/// While configurations wait, comparing the further devices pays off. Returns whether they can be compared now: an
+/// artifact that this run has compiled is taken from the cache, without waiting for the compilers' queue.
 bool BenchQueue::seek_calibration() {
   const auto wanted = calibration_.take_wanted();
   if (!wanted) return false;

@@ -1,4 +1,4 @@
-// Which device measures what, and when.
+// Decides which device measures what, and when.
 #pragma once
 
 #include <deque>
@@ -12,40 +12,41 @@
 
 namespace xtune::run {
 
-/// Compiled trials wait here for a device. The first device measures from the start; another one only once there is
-/// more waiting than the first takes, and once it was compared (calibration.hpp). The incumbent is measured again, from
-/// time to time, on the first device, whose times it stands for (incumbent_tracker.hpp).
+/// Compiled trials wait here for a device. The first device measures from the start; another one only if more trials
+/// wait than the first device takes, and after it was compared (calibration.hpp). From time to time the incumbent is
+/// measured again on the first device, since its time is relative to that device (incumbent_tracker.hpp).
 ///
-/// On a CPU, compilers and the device take turns: a batch compiles, then nothing compiles until all of it is measured.
+/// On a CPU, compilers and the device take turns: a batch is compiled, then no compiler runs until all of it is
+/// measured.
 class BenchQueue {
  public:
   struct Listeners {
-    std::function<void(const TrialPtr& trial)> compile;  ///< to come back by add_compiled
-    /// Its record is filled, and neither stamped nor stored.
+    std::function<void(const TrialPtr& trial)> compile;  ///< it comes back through add_compiled
+    /// Its record is complete except for the stamp, and not stored yet.
     std::function<void(Trial& trial, const std::string& log)> measured;
-    /// A stored record of this run says that the incumbent's results are wrong.
+    /// A stored record of this run shows that the incumbent's results are wrong.
     std::function<void(const record::Record& record, const std::string& log)> refuted;
   };
-  /// The references outlive it.
+  /// The references must outlive it.
   BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration, IncumbentTracker& incumbent,
              RecordKeeper& keeper, WorkerTotals& totals, Listeners listeners);
 
   void add(const TrialPtr& trial) { ready_.push_back(trial); }
-  /// Of a trial that this asked to be compiled.
+  /// Receives a trial that this queue asked to be compiled.
   void add_compiled(const TrialPtr& trial, bool ok);
   std::size_t waiting() const noexcept { return ready_.size(); }
   bool idle() const { return ready_.empty() && devices_.busy() == 0; }
 
   /// Whether compilers may work now.
   bool may_compile() const { return !run_.alternates || (idle() && !devices_turn_); }
-  /// The compilers have nothing left: where they take turns with the device, it is the device's.
+  /// The compilers are idle: if they take turns with the device, it is the device's turn.
   void begin_turn();
-  /// Gives what waits to devices that are free.
+  /// Gives waiting trials to free devices.
   void give_work();
   void end_turn() {
     if (idle()) devices_turn_ = false;
   }
-  /// The search is cut: what waits is dropped, and neither devices nor the incumbent are compared any more.
+  /// The search is cut: waiting trials are dropped, and neither devices nor the incumbent are measured for comparison.
   void cut();
 
  private:

@@ -1,4 +1,4 @@
-// Parts, blocks and what is left of them.
+// Parts, blocks and their remaining numbers.
 #include "core/run/block_walk.hpp"
 
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 namespace xtune::run {
 namespace {
 
-// Fewer claims than configurations, and at the end nobody waits for others for longer than for a hundredth of the
+// There are fewer claims than configurations, and the final wait for other processes is at most a hundredth of the
 // whole.
 constexpr std::uint64_t blocks_a_process = 64, max_in_a_block = 64;
 
@@ -73,7 +73,7 @@ std::uint64_t BlockWalk::blocks_of(const Range& range) const {
   return (range.end - 1) / block_size_ + 1 - first_block(range);
 }
 
-/// From a random place on, so that those who help do not all help the same one.
+/// Starts at a random place, so that helping processes do not all help the same one.
 void BlockWalk::take_from_others() {
   std::uint64_t blocks = 0;
   for (const Range& range : theirs_) blocks += blocks_of(range);

@@ -1,4 +1,5 @@
-// Several processes at one search that learns nothing: its sequence in blocks, each claimed by one of them.
+// Several processes share a search that learns nothing: its sequence is divided into blocks, each claimed by one
+// process.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +14,24 @@
 
 namespace xtune::run {
 
-/// Each process begins in a part of the sequence of its own and takes block after block of it, so that two hardly ever
-/// ask for the same one. Who is done with its part takes blocks of the others', and those whose owners are
-/// gone. What others have is known by their records, in whatever order they come.
+/// Each process begins in its own part of the sequence and takes one block after another, so that two processes rarely
+/// claim the same one. A process that has finished its part takes blocks of the other parts, also those whose owners
+/// have ended. The records of other processes show which of their numbers are done, in any order.
 ///
-/// So a process asks for little more claims than it works off blocks, however large the space is: some 64 a process, or
-/// blocks of 64.
+/// The number of claims is little more than the number of blocks that a process works on, however large the space is:
+/// about 64 for each process, or blocks of 64.
 class BlockWalk {
  public:
-  /// name: the same for processes that go through the same sequence, and for no others. Both references outlive it.
+  /// name: the same for processes with the same sequence, different for others. Both references must outlive it.
   BlockWalk(const search::Sequence& sequence, Peers& peers, std::string name);
 
-  /// The next number of the sequence that is ours to see to; nullopt: none for now (see look), or none any more. Throws
+  /// The next number of the sequence for this process; nullopt: none for now (see look), or none any more. Throws
   /// Error(io).
   std::optional<std::uint64_t> next();
-  /// Goes through what others have, as far as has_come (whether the outcome of that number is known here) says yes,
-  /// for budget numbers at most; whether there may be more at once. What is still missing then may be taken over.
+  /// Skips numbers of other processes for which has_come (whether the outcome is known here) returns true, up to budget
+  /// numbers; returns whether there may be more to skip now. Numbers that are still missing may then be taken over.
   bool look(const std::function<bool(std::uint64_t number)>& has_come, std::uint64_t budget);
-  /// Every number was ours or has come.
+  /// Whether the outcome of every number is known or ours.
   bool over() const noexcept { return ours_.empty() && own_ == own_end_ && theirs_.empty(); }
   std::uint64_t block_size() const noexcept { return block_size_; }
 
@@ -48,11 +49,11 @@ class BlockWalk {
   Peers& peers_;
   std::string name_;
   std::uint64_t size_, block_size_;
-  std::uint64_t own_ = 0, own_end_ = 0;  ///< blocks of our part that were not asked for
-  std::vector<Range> ours_;              ///< what is left of the blocks that we have
-  std::vector<Range> theirs_;            ///< not known to be done; by number
+  std::uint64_t own_ = 0, own_end_ = 0;  ///< blocks of our part that were not claimed yet
+  std::vector<Range> ours_;              ///< remaining numbers of the blocks that we have
+  std::vector<Range> theirs_;            ///< not known to be done, ascending
   base::Random random_;
-  bool looked_ = false;  ///< since nothing was left to take over
+  bool looked_ = false;  ///< since there was nothing left to take over
 };
 
 }  // namespace xtune::run

@@ -1,4 +1,4 @@
-// Checking what a spec names in search and validation.
+// Checks the names in a spec's search and validation.
 #include "core/run/check_spec.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// The checks of a spec that need more than the spec: names that later stages give meaning to.
+// Checks of a spec that need more than the spec: names that later stages define.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Jobs by artifact, and what they cost.
+// Jobs by artifact, and their cost.
 #include "core/run/compile_queue.hpp"
 
 #include <utility>

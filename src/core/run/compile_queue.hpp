@@ -1,4 +1,4 @@
-// What a run has under way at its compilers.
+// The compile jobs of a run that are in progress.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,20 @@
 namespace xtune::run {
 
 /// Configurations that differ only in launch parameters share an artifact, which is compiled once for all that wait for
-/// it. Where the order of the jobs changes nothing but when the compilers end, jobs that are expected to take longest
-/// go first (compile_times.hpp).
+/// it. If the order of the jobs changes only the time at which the compilers end, jobs that are expected to take
+/// longest start first (compile_times.hpp).
 class CompileQueue {
  public:
   using Done = std::function<void(const TrialPtr& trial, const ipc::CompileAnswer& answer)>;
-  /// longest_first: whether jobs are ordered. done: for each trial, with its artifact. The references outlive it.
+  /// longest_first: whether jobs are ordered. done: called for each trial, with its artifact. The references must
+  /// outlive it.
   CompileQueue(const RunContext& run, ipc::CompileService& compiler, WorkerTotals& totals, bool longest_first,
                Done done);
 
   void start(const TrialPtr& trial);
-  std::size_t trials() const noexcept { return trials_; }  ///< under way; several may wait for one artifact
+  std::size_t trials() const noexcept { return trials_; }  ///< in progress; several may wait for one artifact
   bool longest_first() const noexcept { return longest_first_; }
-  /// Cancels whatever the compilers do, for others too.
+  /// Cancels all jobs of the compilers, including those of other callers.
   void cancel_all();
 
  private:

@@ -1,4 +1,4 @@
-// Compiles configurations without measuring them: what `xtune compile` and compile_all of the library share.
+// Compiles configurations without measuring them: the common part of `xtune compile` and the library's compile_all.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,30 @@
 
 namespace xtune::run {
 
-/// What became of one configuration.
+/// The result of one configuration.
 struct SweptConfig {
-  std::uint64_t index = 0;  ///< of the space
-  bool done = false;        ///< false: the sweep was stopped before its answer came
+  std::uint64_t index = 0;  ///< in the space
+  bool done = false;        ///< false: the sweep was stopped before its answer arrived
   std::string key;          ///< of its artifact
   Outcome outcome = Outcome::ok;
-  std::string message, log;  ///< log: the compiler's
+  std::string message, log;  ///< log: of the compiler
   build::ResourceUsage usage;
-  device::Launch launch;  ///< its own; empty where it has none, which is outcome rejected
-  double seconds = 0;     ///< of compiling; 0 where the artifact was there
+  device::Launch launch;  ///< its own launch; empty if it has none, which is outcome rejected
+  double seconds = 0;     ///< compile time; 0 if the artifact already existed
   bool cached = false;
 };
 
-/// One space for one architecture. Configurations that differ in launch-only parameters share an artifact: it is
-/// compiled once, and each of them is judged by its own launch.
+/// One space for one architecture. Configurations that differ only in launch-only parameters share an artifact: it is
+/// compiled once, and each of them is checked with its own launch.
 class CompileSweep {
  public:
-  /// All but the texts outlive it.
+  /// All references except the texts must outlive it.
   CompileSweep(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
                std::string backend, std::filesystem::path store, base::EventLoop& loop, ipc::CompileService& compiler);
 
-  /// One answer for each index, in their order. Looks at `stopped` after each turn of the loop; when it is true, what
-  /// is under way is cancelled. Throws what the event loop throws, such as Error(unsupported) for an architecture that
-  /// the compiler does not know; nothing of this sweep is under way then.
+  /// One answer for each index, in their order. Checks `stopped` after each turn of the loop; if it is true, jobs in
+  /// progress are cancelled. Throws the errors of the event loop, such as Error(unsupported) for an architecture that
+  /// the compiler does not support; no job of this sweep is in progress then.
   std::vector<SweptConfig> compile(const std::vector<std::uint64_t>& indices, const std::function<bool()>& stopped);
 
  private:
@@ -51,7 +51,7 @@ class CompileSweep {
   base::EventLoop& loop_;
   ipc::CompileService& compiler_;
   std::size_t outstanding_ = 0;
-  std::map<std::string, std::vector<SweptConfig*>> sharing_;  ///< by the key of the artifact
+  std::map<std::string, std::vector<SweptConfig*>> sharing_;  ///< by key of the artifact
 };
 
 }  // namespace xtune::run

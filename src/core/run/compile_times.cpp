@@ -1,4 +1,4 @@
-// Normal equations that grow with each example, and are solved anew when there are a quarter more of them.
+// Normal equations that grow with each example, and are solved again after a quarter more examples.
 #include "core/run/compile_times.hpp"
 
 #include <Eigen/Cholesky>

@@ -1,4 +1,4 @@
-// How long configurations take to compile, learnt from those that were compiled.
+// How long configurations take to compile, learned from those that were compiled.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ namespace xtune::run {
 /// SIAM J. Appl. Math. 17 (1969)).
 class CompileTimes {
  public:
-  /// Before so many compiled nothing is expected.
+  /// Minimum number of compiled configurations for a prediction.
   static constexpr std::size_t min_examples = 30;
 
   explicit CompileTimes(const space::Space& space) : features_(space) {}
 
-  /// One value index a parameter. Seconds that are not above zero say nothing.
+  /// One value index for each parameter. Ignores seconds that are not positive.
   void learn(std::span<const std::uint32_t> value_indices, double cpu_s);
-  /// CPU seconds; nullopt: too little is known, or the space has too many features to learn them on the way.
+  /// CPU seconds; nullopt: there are too few examples, or the space has too many features to learn during the run.
   std::optional<double> expected_s(std::span<const std::uint32_t> value_indices);
 
  private:
@@ -32,7 +32,7 @@ class CompileTimes {
 
   search::Features features_;
   std::size_t examples_ = 0, fitted_ = 0;
-  // Of the normal equations; the last column is the constant.
+  // Normal equations; the last column is the constant.
   std::vector<double> products_, right_, weights_;
 };
 

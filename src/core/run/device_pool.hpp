@@ -1,4 +1,4 @@
-// The devices of a run: who is busy, who takes part, and how they compare.
+// The devices of a run: which are busy, which take part, and how they compare.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace xtune::run {
 /// A device that measures.
 struct PooledDevice {
   enum class State {
-    uncompared,  ///< with the first one, which works nevertheless
+    uncompared,  ///< not yet compared with the first one, which works regardless
     in_use,
     excluded,  ///< measures nothing in this run
   };
@@ -21,7 +21,7 @@ struct PooledDevice {
   device::DeviceInfo device;
   State state = State::uncompared;
   bool busy = false;
-  double slowness = 1;  ///< time of a configuration here over its time on the first device
+  double slowness = 1;  ///< time of a configuration here, divided by its time on the first device
 };
 
 /// "device 1 (NVIDIA H200, GPU-5c...)".
@@ -31,7 +31,7 @@ std::string name_of(const device::DeviceInfo& device);
 /// (calibration.hpp): the pool keeps the ratio.
 class DevicePool {
  public:
-  /// benches: of target.device, then of each of target.further. All outlive this.
+  /// benches: of target.device, then of each of target.further. All must outlive this.
   DevicePool(const target::Target& target, const std::vector<ipc::BenchService*>& benches,
              ipc::CompileService& compiler, double compile_timeout_s, TuneObserver& observer);
 
@@ -39,19 +39,19 @@ class DevicePool {
   std::vector<PooledDevice>& all() noexcept { return devices_; }
   bool is_first(const PooledDevice& device) const noexcept { return &device == &devices_.front(); }
   std::size_t busy() const;
-  /// Whether a device besides the first waits for its comparison.
+  /// Whether a device other than the first waits for its comparison.
   bool any_uncompared() const;
-  /// 1 for a device that is none of this run's.
+  /// 1 for a device that does not belong to this run.
   double slowness_of(const device::DeviceInfo& device) const;
-  /// With a warning.
+  /// Excludes the device with a warning.
   void exclude(PooledDevice& device, const std::string& why);
   void exclude_further(const std::string& why);
 
   /// job.device is set for each.
   void set_problem(ipc::OpenJob job);
-  /// Opens the devices besides the first that wait for their comparison: once, ahead of their first job.
+  /// Opens the other devices that wait for their comparison: once, before their first job.
   void prepare_further();
-  /// After CompileService::cancel_all: lost artifacts that devices wait for are compiled after all.
+  /// Call it after CompileService::cancel_all: submits again the lost artifacts that devices wait for.
   void compile_after_all();
   void cancel_all();
 

@@ -6,10 +6,10 @@
 // ten rounds, each further request asks for rounds_a_request = 5: enough to make the traffic with the worker small,
 // few enough to stop soon after the decision.
 //
-// Finalists that are certainly slower or certainly as good leave, so that the remaining rounds go to those in doubt.
+// Finalists that are certainly slower or certainly as good leave, so that the remaining rounds are for those in doubt.
 // A finalist that fails leaves with its failure. If the worker dies and did not report which launch killed it, each
-// finalist is launched alone in a new worker to find out; after max_unexplained = 3 deaths without a culprit the finals
-// end with what is known, because the cause is then more likely the machine than a configuration.
+// finalist is launched on its own in a new worker to find out. After max_unexplained = 3 deaths without a known cause
+// the finals end with the results so far, because the cause is then more likely the machine than a configuration.
 #include "core/run/finals.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Holds the finals: rounds of launches, until who is fastest is decided.
+// Holds the finals: rounds of launches, until it is decided which configuration is the fastest.
 #pragma once
 
 #include <functional>
@@ -10,43 +10,43 @@
 
 namespace xtune::run {
 
-/// What came of one finalist.
+/// The result of one finalist.
 struct FinalistResult {
   Outcome outcome = Outcome::ok;
-  std::string message, log;              ///< of a failure
-  std::vector<double> samples_ms;        ///< by round, rounded as records keep them; empty: it failed
-  ipc::Reported reported;                ///< by round, too
-  build::Lack lack = build::Lack::none;  ///< of the machine, of a failure
+  std::string message, log;              ///< of its failure
+  std::vector<double> samples_ms;        ///< by round, rounded as in records; empty: it failed
+  ipc::Reported reported;                ///< by round
+  build::Lack lack = build::Lack::none;  ///< for a failure: resource that the machine lacked
 };
 
-/// How finalists compare.
+/// How finalists are compared.
 struct FinalsRule {
   measure::Statistic statistic = measure::Statistic::median;
-  /// What a finalist's time is worth, with what it has reported so far; less is better. Empty: the time itself.
+  /// The objective for a finalist's time and the values it has reported so far; less is better. Empty: the time itself.
   std::function<double(std::size_t finalist, const ipc::Reported& reported, double time_ms)> value = {};
 };
 
 struct FinalsLimits {
-  std::uint64_t seed = 1;  ///< of the orders
-  int rounds = 50;         ///< at most
-  double kernel_ms = 200;  ///< of each finalist at most, looked at between requests
-  double timeout_s = 30;   ///< of each finalist in each request
+  std::uint64_t seed = 1;  ///< for the orders
+  int rounds = 50;         ///< maximum
+  double kernel_ms = 200;  ///< maximum for each finalist, checked between requests
+  double timeout_s = 30;   ///< for each finalist in each request
 };
 
-/// Asks the bench service for ten rounds at first and five at a time then. Who is certainly slower than the fastest
-/// leaves, and who is certainly as good: the rounds that follow are for those in doubt. Who fails is
-/// out, and the others go on in a new worker; where nobody knows who took the worker down, each is launched alone to
-/// find out. A worker that dies three times with no culprit ends the finals.
+/// Requests ten rounds from the bench service at first, then five at a time. Finalists leave when they are certainly
+/// slower than the fastest, or certainly as good: the following rounds are for those in doubt. A finalist that fails is
+/// out, and the others continue in a new worker; if it is unknown which one crashed the worker, each is launched on its
+/// own to find out. A worker that dies three times without a known cause ends the finals.
 class Finals {
  public:
   using Done = std::function<void(std::vector<FinalistResult>, std::vector<std::string> taints)>;
-  /// bench outlives this, and this the calls that it asked bench for.
+  /// bench must outlive this, and this must outlive its calls of bench.
   Finals(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done);
   void start() { next(); }
   double busy_s() const noexcept { return busy_s_; }  ///< of the device, so far
 
  private:
-  std::vector<std::size_t> members() const;  ///< who is still in
+  std::vector<std::size_t> members() const;  ///< finalists that are still in
   void next();
   void probe();
   void ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts);
@@ -60,8 +60,9 @@ class Finals {
   Done done_;
   std::vector<FinalistResult> results_;
   std::vector<bool> left_;             ///< judged
-  std::vector<std::size_t> suspects_;  ///< to be launched alone
-  std::vector<std::size_t> unjudged_;  ///< launched with one that failed, before their own results were looked at
+  std::vector<std::size_t> suspects_;  ///< to be launched on their own
+  std::vector<std::size_t> unjudged_;  ///< launched together with one that failed, before their own results were
+                                       ///< checked
   std::vector<std::string> taints_;
   std::size_t round_ = 0;
   int mysteries_ = 0;

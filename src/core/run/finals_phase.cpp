@@ -18,7 +18,7 @@ FinalsPhase::FinalsPhase(const RunContext& run, RunResults& results, StoreAnswer
       totals_(totals),
       listeners_(std::move(listeners)) {}
 
-/// Of this run's configurations, and of those of the store that may be as good. The latter become a part of the result.
+/// Chooses among this run's configurations and stored ones that may be as good. The latter become part of the result.
 std::vector<const record::Record*> FinalsPhase::finalists_now() {
   results_.read_best(run_.max_finalists());
   std::vector<const record::Record*> contenders;
@@ -27,7 +27,7 @@ std::vector<const record::Record*> FinalsPhase::finalists_now() {
   if (!run_.options.fresh) rivals = store_.rivals(results_.finals_reach());
   contenders.insert(contenders.end(), rivals.begin(), rivals.end());
   const std::vector<const record::Record*> order = record::ranked(contenders, run_.criterion);
-  // Where time does not count there is nothing to compare round by round; but the best may be the store's.
+  // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
   const std::vector<const record::Record*> finalists =
       record::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
   for (const record::Record* record : finalists)
@@ -43,17 +43,17 @@ bool FinalsPhase::start() {
   for (const record::Record* record : finalists) keys.push_back(record->key);
   if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
   results_.result().finalists = finalists.size();
-  // Where what disturbs does not go away (a part of a partitioned device), finals held again are no better.
+  // If a disturbance is permanent (a part of a partitioned device), repeating the finals would not help.
   const record::Tainted tainted = finalists.front()->tainted.empty() ? record::Tainted::never : record::Tainted::too;
   if (take_stored(keys, tainted)) return false;
   Held held{{}, keys, "finals"};
-  // In an order of their own: a process that has read a part of the finals that another is storing ranks by them.
+  // In a fixed order: a process that has read only a part of the finals that another is storing ranks by them.
   std::sort(keys.begin(), keys.end());
   for (const std::string& key : keys) held.claim += " " + key;
   for (const record::Record* record : finalists) {
     const TrialPtr trial = run_.make_trial(run_.space.index_of(record->config).value(), Trial::Purpose::finalist);
     trial->record.validation = record->validation;
-    trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to tell
+    trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to measure it
     trial->record.dynamic_shared_bytes = trial->launch.shared_bytes;
     held.finalists.push_back(trial);
   }
@@ -78,7 +78,7 @@ bool FinalsPhase::take_stored(const std::vector<std::string>& keys, record::Tain
 
 void FinalsPhase::look_at_peers() {
   if (!elsewhere_) return;
-  // Theirs are this search's, disturbed or not: nobody holds them twice.
+  // Finals of other processes belong to this search, disturbed or not: they are not repeated.
   if (take_stored(elsewhere_->keys, record::Tainted::too, peers_->began_unix_ms())) {
     elsewhere_.reset();
   } else if (peers_->take(elsewhere_->claim)) {

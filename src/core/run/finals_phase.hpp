@@ -1,4 +1,5 @@
-// What ends a run: the best configurations meet in finals, unless such finals are stored or another process holds them.
+// The end of a run: the best configurations meet in finals, unless such finals are stored or another process holds
+// them.
 #pragma once
 
 #include <functional>
@@ -17,32 +18,32 @@
 
 namespace xtune::run {
 
-/// Finalists are compiled (from the cache), come back by add, and are measured in rounds on the first device
-/// (finals.hpp). A finalist that is found wrong in them is refuted, and finals may follow of those that are left.
+/// Finalists are compiled (from the cache), come back through add, and are measured in rounds on the first device
+/// (finals.hpp). A finalist that turns out to be wrong is refuted, and further finals of the others may follow.
 class FinalsPhase {
  public:
   struct Listeners {
-    std::function<void(const TrialPtr& trial)> compile;         ///< to come back by add
+    std::function<void(const TrialPtr& trial)> compile;         ///< it comes back through add
     std::function<void(const record::Record& record)> refuted;  ///< its results are wrong
   };
-  /// The references outlive it.
+  /// The references must outlive it.
   FinalsPhase(const RunContext& run, RunResults& results, StoreAnswers& store, RecordKeeper& keeper,
               DevicePool& devices, WorkerTotals& totals, Listeners listeners);
-  /// One process of the job holds the finals for all. peers outlives this.
+  /// One process of the job holds the finals for all. peers must outlive this.
   void share_with(Peers& peers) { peers_ = &peers; }
 
-  /// Whether finals were started, or are not to be held.
+  /// Whether finals were started, or will not be held.
   bool begun() const noexcept { return begun_; }
-  /// Chooses the finalists. Whether there is something to wait for.
+  /// Chooses the finalists. Returns whether there is something to wait for.
   bool start();
-  /// Of a finalist that was compiled, or did not compile.
+  /// Receives a finalist that was compiled, or did not compile.
   void add(const TrialPtr& trial) { finalists_.push_back(trial); }
   std::size_t compiled() const noexcept { return finalists_.size(); }
-  /// All of them were compiled.
+  /// Starts the rounds, after all finalists were compiled.
   void hold();
 
   bool held_elsewhere() const noexcept { return elsewhere_.has_value(); }
-  /// Whether the others have come to an end with theirs; where they are gone, this process holds them.
+  /// Checks whether another process has completed its finals; if it has ended without, this process holds them.
   void look_at_peers();
 
  private:
@@ -68,8 +69,8 @@ class FinalsPhase {
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;
   bool begun_ = false;
-  int held_ = 0;                  ///< finals of this run
-  std::set<std::string> passed_;  ///< keys of those that passed the last finals of this run
+  int held_ = 0;                  ///< number of finals in this run
+  std::set<std::string> passed_;  ///< keys of the configurations that passed the last finals of this run
   Peers* peers_ = nullptr;
   std::optional<Held> elsewhere_;  ///< another process holds them
 };

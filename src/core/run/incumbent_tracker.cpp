@@ -1,4 +1,4 @@
-// Who leads, and when the leader is measured again.
+// The incumbent, and when it is measured again.
 #include "core/run/incumbent_tracker.hpp"
 
 #include <algorithm>

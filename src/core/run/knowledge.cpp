@@ -54,7 +54,7 @@ std::string describe(const Study& study, const device::DeviceInfo& own) {
   return text;
 }
 
-/// The newest full measurement counts; a pruned record only where there is no other.
+/// The newest full measurement counts; a pruned record only if there is no other.
 bool supersedes(const store::StoredConfig& row, const store::StoredConfig& other) {
   const bool pruned = row.outcome == Outcome::pruned, other_pruned = other.outcome == Outcome::pruned;
   if (pruned != other_pruned) return other_pruned;
@@ -133,8 +133,8 @@ class Studies {
   std::map<const store::StoreView*, std::unordered_map<std::uint64_t, std::size_t>> numbers_;
 };
 
-/// Whether a study's configurations can be those of the space: parameters that only one of both has must have one
-/// value. own: the names of the study's parameters.
+/// Whether a study's configurations can be in the space: parameters that only one of both has must have one value. own:
+/// the names of the study's parameters.
 bool is_comparable(const Study& study, const space::Space& space, const Bindings& first) {
   std::set<std::string_view> shared;
   for (const space::Parameter& parameter : space.parameters())
@@ -151,7 +151,7 @@ bool is_comparable(const Study& study, const space::Space& space, const Bindings
   });
 }
 
-/// What a study tells of the configurations of the space, by their indices.
+/// The study's results for configurations of the space, by their indices.
 std::vector<search::Observation> observations_of(const Study& study, const space::Space& space) {
   if (study.rows.empty() || !is_comparable(study, space, store::config_bindings(*study.rows.front()))) return {};
   std::vector<std::pair<std::uint64_t, const store::StoredConfig*>> found;
@@ -213,8 +213,8 @@ void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Spac
   Studies studies([&](const Bindings& sizes, const device::DeviceInfo& device) {
     if (device.backend == "replay" || device::is_cpu(device) != device::is_cpu(own) || is_own(sizes, device))
       return false;
-    // A replay would be guided by what it is to find, whoever measured it. A run that measures is not: what another
-    // backend found on this device is knowledge like any other.
+    // A replay would be guided by the results that it is meant to find, from any backend. A run that measures is not:
+    // results of another backend on this device are knowledge like any other.
     return own.backend != "replay" || sizes != problem || !device::may_be_same_hardware(device, own);
   });
   const auto take = [&](const Row& row) {

@@ -1,4 +1,4 @@
-// What others have in hand is waited for, what they leave behind is taken over.
+// Waits for work that other processes have claimed, and takes over work that they abandon.
 #include "core/run/peer_work.hpp"
 
 #include <fmt/core.h>

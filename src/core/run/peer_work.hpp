@@ -1,4 +1,4 @@
-// The part of a search that other processes of the same job have in hand.
+// The part of a search that other processes of the same job have claimed.
 #pragma once
 
 #include <functional>
@@ -14,43 +14,44 @@
 
 namespace xtune::run {
 
-/// Each process claims a configuration before it measures it; what another has claimed is waited for, and taken over
-/// where that process is gone. A search that learns nothing from outcomes is shared in blocks of its sequence
-/// (block_walk.hpp), so that there are few claims.
+/// Each process claims a configuration before it measures it; the results of configurations that others have claimed
+/// are waited for, and the work is taken over if that process has ended. A search that learns nothing from outcomes is
+/// shared in blocks of its sequence (block_walk.hpp), so that there are few claims.
 class PeerWork {
  public:
   struct Listeners {
-    std::function<bool(const SearchPath::Proposal& proposal)> serve;  ///< whether the store has it by now; it counts
-    std::function<bool(const Trial& trial)> has_come;                 ///< likewise, of a trial
-    std::function<void(const TrialPtr& trial)> take_over;             ///< it is this process's to do after all
+    std::function<bool(const SearchPath::Proposal& proposal)> serve;  ///< whether the store has its result by now,
+                                                                      ///< which is then counted
+    std::function<bool(const Trial& trial)> has_come;                 ///< the same for a trial
+    std::function<void(const TrialPtr& trial)> take_over;             ///< this process must do it after all
   };
-  /// peers and loop outlive it.
+  /// peers and loop must outlive it.
   PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, WorkerTotals& totals, Listeners listeners);
 
-  /// Nothing is to be learned from the order: each process goes its own way through the same sequence, which outlives
+  /// For a search that does not learn: each process takes its own path through the same sequence, which must outlive
   /// this.
   void share_in_blocks(const search::Sequence& sequence);
   bool in_blocks() const noexcept { return blocks_.has_value(); }
   bool blocks_over() const noexcept { return blocks_->over(); }
-  /// The next proposal that is this process's to see to; nullopt: none for now, or none any more.
+  /// The next proposal for this process; nullopt: none for now, or none any more.
   std::optional<SearchPath::Proposal> next();
 
-  /// Whether the trial is this process's to do; else it is waited for.
+  /// Whether this process must do the trial; else it waits for it.
   bool claim(const TrialPtr& trial, const std::string& name);
   bool waiting() const noexcept { return !elsewhere_.empty(); }
-  /// Whatever others have in hand is not waited for any more.
+  /// Stops waiting for work of other processes.
   void forget();
 
-  /// What the others have stored since the last call.
+  /// The records that other processes have stored since the last call.
   std::vector<record::Record> news() { return peers_.news(); }
   void look_at_blocks();
-  /// Sees what has come of the trials that others have in hand.
+  /// Checks for results of trials that other processes have claimed.
   void look_at_trials();
-  /// Calls look now and then, until this is gone.
+  /// Calls `look` from time to time, until this object is destroyed.
   void every_look(std::function<void()> look);
 
   Peers& peers() noexcept { return peers_; }
-  /// With a warning: from now on everything is this process's to do. False: it had left before.
+  /// Stops sharing, with a warning: from now on this process does everything. False: it had already stopped.
   bool leave();
 
  private:

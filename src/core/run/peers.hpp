@@ -1,4 +1,4 @@
-// The other processes that work at the same search.
+// The other processes that share a search.
 #pragma once
 
 #include <cstdint>
@@ -12,38 +12,38 @@
 
 namespace xtune::run {
 
-/// Of one kernel, problem and architecture. All of them walk the same way through the space: what one measures the
-/// others read, and observe at its place.
+/// Processes with the same kernel, problem and architecture. All of them take the same path through the space: results
+/// that one measures are read by the others, and observed at their place.
 class Peers {
  public:
   virtual ~Peers() = default;
-  /// Whether this process shall do it, now or since before; false: another one does, as long as it lives. Throws
-  /// Error(io).
+  /// Whether this process must do the work, by a claim now or before; false: another process does it, as long as it
+  /// lives. Throws Error(io).
   virtual bool take(const std::string& name) = 0;
-  /// Gives up all that this process took: it is asked for nothing more, and its records are still found.
+  /// Gives up all claims of this process: it claims nothing more, and its records can still be found.
   virtual void leave() noexcept = 0;
-  /// This process has stored one more record: before anybody takes over from it, they must have read that.
+  /// This process has stored one more record: other processes must read it before they take over its work.
   virtual void stored_one() noexcept = 0;
-  /// What the others have stored since this was asked last, in no order. Throws Error(io).
+  /// The records that other processes have stored since the last call, in no particular order. Throws Error(io).
   virtual std::vector<record::Record> news() = 0;
-  /// Processes that were started, this one too; some may be of other architectures, or be gone.
+  /// Number of started processes, including this one; some may have other architectures, or have ended.
   virtual std::size_t size() const noexcept = 0;
-  /// Which of them this is: 0 .. size-1.
+  /// Number of this process: 0 .. size-1.
   virtual std::size_t place() const noexcept = 0;
-  /// When the first of them began: what was stored later is news, and guides no search.
+  /// When the first process began: records that were stored later are news, and do not guide the search.
   virtual std::int64_t began_unix_ms() const noexcept = 0;
-  /// So often news are worth asking for.
+  /// Useful interval for calls of news().
   virtual std::uint64_t look_every_ms() const noexcept = 0;
 };
 
-/// Peers for as long as work can be shared: once left, or once their store fails, everything is this process's to do.
+/// Peers as long as work can be shared: after leave(), or if their store fails, this process does everything.
 class LeavablePeers final : public Peers {
  public:
   using Warn = std::function<void(const std::string& text)>;
   LeavablePeers(Peers& peers, Warn warn) : peers_(peers), warn_(std::move(warn)) {}
   bool has_left() const noexcept { return left_; }
   void leave() noexcept override;
-  /// Throws nothing: what the store refuses is this process's to do.
+  /// Throws nothing: if the store fails, this process does the work.
   bool take(const std::string& name) override;
   std::vector<record::Record> news() override;
   void stored_one() noexcept override { peers_.stored_one(); }
@@ -59,8 +59,8 @@ class LeavablePeers final : public Peers {
   bool left_ = false;
 };
 
-/// Proposals without an outcome that so many processes may have between them, of a search that learns: enough for each
-/// to have work, and not more of the evaluations than are worth making without the outcomes of the others.
+/// Maximum number of proposals without an outcome over all processes, for a search that learns: enough for each process
+/// to have work, but no more of the evaluations than are worth making without the outcomes of the others.
 std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals);
 
 }  // namespace xtune::run

@@ -1,4 +1,4 @@
-// What the bench workers must know before the first configuration: inputs, reference, and the kernel that checks both.
+// Data that the bench workers need before the first configuration: inputs, reference, and the kernel that checks both.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@
 
 namespace xtune::run {
 
-/// Compiles the reference kernel and the check kernel, where there are such, and then gives the problem to all devices.
+/// Compiles the reference kernel and the check kernel, if there are any, and then gives the problem to all devices.
 class ProblemSetup {
  public:
   ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices, WorkerTotals& totals);
 
-  /// Once, before the first configuration compiles, so that the device need not wait for its reference behind the whole
-  /// queue. config: whose launch the reference borrows.
+  /// Call it once, before the first configuration is compiled, so that the device need not wait for its reference
+  /// behind the whole queue. config: its launch is used for the reference.
   void prepare(const space::Config& config);
   bool done() const noexcept { return done_; }
-  /// After CompileService::cancel_all: what was not done yet starts again with the next prepare.
+  /// Call it after CompileService::cancel_all: unfinished steps start again with the next prepare.
   void restart();
 
  private:

@@ -1,4 +1,4 @@
-// Appends records to the run's own file and counts those that do not get there.
+// Appends records to the run's file and counts those that could not be written.
 #include "core/run/record_keeper.hpp"
 
 #include <fmt/core.h>

@@ -17,7 +17,7 @@ namespace {
 
 /// A source that is refused, or takes too long, is the spec's. What killed a compiler is not in the spec.
 ErrorKind kind_of_failure(const ipc::CompileAnswer& answer) {
-  // What is unclear, such as a header that is missing, is most likely the spec's.
+  // An unclear cause, such as a missing header, is most likely an error in the spec.
   const bool of_the_machine = answer.lack != build::Lack::none && answer.lack != build::Lack::unclear;
   return of_the_machine || answer.outcome == Outcome::crashed ? ErrorKind::io : ErrorKind::invalid_spec;
 }

@@ -1,4 +1,4 @@
-// How the expected outputs of a problem will be made: compiles the reference kernel where there is one.
+// How the expected outputs of a problem will be made: compiles the reference kernel if there is one.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace xtune::run {
 
-/// Lives as long as a run. A reference that cannot be made is the spec's fault: Error(invalid_spec) with the compiler's
-/// log; Error(io) where its compiler crashed or was killed.
+/// Has the lifetime of a run. If a reference cannot be made, it throws Error(invalid_spec) with the compiler's log;
+/// Error(io) if the compiler crashed or was killed.
 class ReferenceBuilder {
  public:
   ReferenceBuilder(const spec::Spec& spec, const resolve::CandidateResolver& resolver, const target::Target& target,
                    std::filesystem::path store, std::filesystem::path scratch);
-  /// config: whose launch a reference kernel without its own borrows. done is called from the event loop, or at once
-  /// where nothing has to be compiled.
+  /// config: its launch is used for a reference kernel without its own. done is called from the event loop, or at once
+  /// if nothing has to be compiled.
   void build(const space::Config& config, ipc::CompileService& compiler, std::function<void(ipc::ReferencePlan)> done);
 
  private:

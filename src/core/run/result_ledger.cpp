@@ -29,7 +29,7 @@ const record::Record& ResultLedger::book(const Trial& trial, record::Record reco
                                          bool from_store) {
   const bool settled = trial.purpose == Trial::Purpose::settle;
   const Outcome outcome = record.outcome;
-  // Strategies minimise times, or what stands for them.
+  // Strategies minimise times, or scores derived from the objective.
   double observed = 0;
   if (outcome == Outcome::ok)
     observed = run_.criterion.score ? run_.objective.search_score(record) : run_.criterion.of(record);

@@ -1,4 +1,4 @@
-// Books what comes of each configuration, measured here or known from the store.
+// Processes the result of each configuration, measured here or known from the store.
 #pragma once
 
 #include <functional>
@@ -15,31 +15,32 @@
 
 namespace xtune::run {
 
-/// One way in for every outcome, so that a search resumes from the store as it went: the result is counted, the search
-/// is told, it may be the best or the incumbent, and a configuration that passed may calibrate the devices.
+/// All outcomes are processed in the same way, so that a search resumes from the store as it went before: the result is
+/// counted, the search observes it, it may become the best or the incumbent, and a configuration that passed may
+/// calibrate the devices.
 class ResultLedger {
  public:
   struct Listeners {
-    /// An outcome of a proposal, once each.
+    /// The outcome of a proposal; called once for each.
     std::function<void(std::uint64_t number, const search::Observation& outcome)> observe;
     std::function<void()> progress;
   };
-  /// The references outlive it.
+  /// The references must outlive it.
   ResultLedger(const RunContext& run, RecordKeeper& keeper, StoreAnswers& store, const DevicePool& devices,
                Calibration& calibration, Listeners listeners);
 
-  /// A trial that was carried out: its record is stamped, stored and counted. log: of the compiler or sanitizer.
+  /// Stores and counts a trial that was carried out. log: of the compiler or sanitizer.
   void finish(Trial& trial, const std::string& log);
   /// Whether the store has the proposal's result, which then counts.
   bool serve(const SearchPath::Proposal& proposal, const store::KeyDigest& key);
-  /// Whether what another process had in hand is in the store by now; then it counts.
+  /// Whether a trial that another process had claimed is in the store by now; then it counts.
   bool has_come(const Trial& trial);
-  /// Other processes' records: challengers race the best of all, which is measured long before this process comes by
-  /// its place.
+  /// Uses other processes' records for the race: challengers race the best of all, which may be measured long before
+  /// this process reaches its place.
   void race_best_of(const std::vector<record::Record>& news);
-  /// A configuration that lost its race and may be among the best nevertheless, to be measured in full; null: none.
+  /// A configuration that lost its race and may nevertheless be among the best, to be measured in full; null: none.
   TrialPtr take_doubtful();
-  /// A configuration that passed before, and whose record now says that its results are wrong: it answers nothing.
+  /// A configuration that passed before turned out to be wrong: its earlier results are no longer used.
   void refute(const record::Record& wrong);
 
   RunResults& results() noexcept { return results_; }
@@ -47,7 +48,7 @@ class ResultLedger {
 
  private:
   using Row = store::GrowingRecords::Row;
-  /// Where the record is until the next one is booked.
+  /// The reference is valid until the next call.
   const record::Record& book(const Trial& trial, record::Record record, const std::string& log, bool from_store);
   void book_row(const SearchPath::Proposal& proposal, const Row& row);
   void race(std::uint64_t index, const record::Record& record, bool stored);

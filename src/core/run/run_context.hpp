@@ -1,4 +1,4 @@
-// What a run is about, and what follows from that alone.
+// The inputs of a run, and constants derived from them.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace xtune::run {
 
-/// One spec and problem on one kind of device. Nothing in it changes during a run; every part of the run has a
-/// reference to it.
+/// One spec and problem on one kind of device. Constant during a run; every part of the run has a reference to it.
 struct RunContext {
-  /// parallel: compilers that run at once; devices: that measure. poll: as Space. The references outlive this.
+  /// parallel: maximum number of compilers at once; devices: number of devices that measure. poll: as in Space. The
+  /// references must outlive this.
   RunContext(const spec::Spec& spec, const Bindings& problem, const target::Target& target, const TuneOptions& options,
              std::size_t parallel, std::size_t devices, base::Clock& clock, TuneObserver& observer,
              const std::function<void()>& poll);
@@ -33,16 +33,16 @@ struct RunContext {
   TuneObserver& observer;
   const space::Space space;
   const resolve::CandidateResolver resolver;
-  mutable resolve::MeasurementKeys keys;  ///< remembers the texts that it made last
+  mutable resolve::MeasurementKeys keys;  ///< caches its last texts
   const record::Objective objective;
-  const record::Criterion criterion;  ///< with a score where time alone does not decide
+  const record::Criterion criterion;  ///< with a score if the time is not the only criterion
   const std::uint64_t evals;
   const bool alternates;            ///< compiling and measuring take turns, as on a CPU
   const std::size_t max_in_flight;  ///< configurations
 
-  /// With its record's keys; not launched.
+  /// A trial with its record's keys, but without a launch.
   TrialPtr make_trial(std::uint64_t index) const;
-  /// The same with its launch, for a configuration that the space allows and that has passed or may pass.
+  /// A trial with its launch, for a configuration that the space allows and that has passed or may pass.
   TrialPtr make_trial(std::uint64_t index, Trial::Purpose purpose) const;
   store::KeyDigest key_at(std::uint64_t index) const;
   ipc::CompileJob compile_job(const std::string& key, build::CompileRequest request) const;
@@ -51,17 +51,17 @@ struct RunContext {
   /// check, and for a reference on inputs of its own what a reference may take.
   double bench_timeout_s() const;
 
-  /// Whether challengers are measured only while they may still win.
+  /// Whether challengers are measured only while they can still win.
   bool races() const { return spec.measure.race && !criterion.score && options.only.empty(); }
   bool holds_finals() const { return spec.measure.finals >= 2 && criterion.times && options.only.empty(); }
   std::size_t max_finalists() const { return static_cast<std::size_t>(std::max(spec.measure.finals, 1)); }
-  /// Whether every stored result is read whole.
+  /// Whether all stored results are read completely.
   bool reads_all() const { return !options.best_only || criterion.score; }
-  /// Whether the process of today stored it: this one or one of its peers.
+  /// Whether it was stored by this process or one of its peers.
   bool of_today(std::int64_t unix_time_ms) const {
     return options.peers && unix_time_ms >= options.peers->began_unix_ms();
   }
-  std::uint64_t planned() const;  ///< evaluations, at most
+  std::uint64_t planned() const;  ///< maximum number of evaluations
 };
 
 /// The whole record of a row; nullopt, with a warning: its file was repaired or removed since it was scanned.

@@ -1,4 +1,4 @@
-// What a run has found so far: its records, its counts, and the best.
+// The results of a run so far: its records, its counts, and the best.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,34 @@
 
 namespace xtune::run {
 
-/// Builds the TuneResult. Of the results that the store answers, those that nobody needs in full stay rows
-/// (stored_rows.hpp): they count, they may be the best, and they are read when the finals or the report ask for them.
+/// Builds the TuneResult. Results from the store that are not needed in full stay rows (stored_rows.hpp): they count,
+/// they may be the best, and they are read if the finals or the report need them.
 class RunResults {
  public:
   using Row = store::GrowingRecords::Row;
   explicit RunResults(const RunContext& run);
 
-  /// An evaluated configuration's record, or that of a trial that settles a pruned one, in its place. Where it is.
+  /// Adds an evaluated configuration's record, or replaces a pruned one by the record of its settling trial. Returns
+  /// its index.
   std::size_t put(const Trial& trial, record::Record record);
-  /// A stored result that stays a row.
+  /// Adds a stored result that stays a row.
   void put(const Row& row);
-  /// The finals and other records that the answer rests on.
+  /// Adds records of finals and others on which the answer is based.
   void add_further(record::Record record) { result_.further.push_back(std::move(record)); }
   void count_stored(bool from_peers);
-  /// Results with this key were found wrong: they become this record. There is no best then, until what is still good
-  /// was considered again.
+  /// Results with this key turned out to be wrong: they are replaced by this record. There is no best then, until the
+  /// remaining results were considered again.
   void refute(const record::Record& wrong);
 
-  /// Whether it is better than the best so far; then it is the best.
+  /// Makes it the best if it is better than the best so far.
   void consider(std::size_t place);
   void consider(const Row& row);
   bool has_best() const noexcept { return best_score_.has_value(); }
-  /// By the criterion. has_best.
+  /// The best by the criterion. Requires has_best.
   const record::Record& best();
-  /// Where the best's interval ends, as far as finals look; infinite: there is no best.
+  /// The upper end of the best's interval for choosing finalists; infinite: there is no best.
   double finals_reach();
-  /// best, of a row perhaps only configuration and times; null: there is none.
+  /// The best; for a row possibly only configuration and times; null: there is none.
   const record::Record* shown_best() const;
 
   std::uint64_t evaluated() const noexcept { return evaluated_; }
@@ -45,11 +46,11 @@ class RunResults {
   /// Ok results that are not among the records.
   const std::vector<Row>& rows() const noexcept { return rows_.rows(); }
 
-  /// Reads the rows that may be among so many finalists.
+  /// Reads the rows that may be among this many finalists.
   void read_best(std::size_t most);
-  /// Reads what a report shows of the rows: the best, and what ties with the first of them.
+  /// Reads the rows that a report shows: the best, and ties with the first of them.
   void read_reported();
-  /// To be completed and handed out when the run ends.
+  /// To be completed and returned at the end of the run.
   TuneResult& result() noexcept { return result_; }
 
  private:
@@ -61,10 +62,10 @@ class RunResults {
   struct BestRow {
     Row row;
     record::Record shown;
-    std::optional<record::Record> whole;  ///< once it was asked for
+    std::optional<record::Record> whole;  ///< set at first use
   };
   std::optional<double> best_score_;
-  std::size_t best_ = 0;  ///< its place in the records, unless best_row_ is set
+  std::size_t best_ = 0;  ///< index in the records, unless best_row_ is set
   std::optional<BestRow> best_row_;
 };
 

@@ -1,4 +1,5 @@
-// A strategy driven in step with the outcomes of its proposals, so that the same outcomes always lead the same way.
+// Drives a strategy in step with the outcomes of its proposals, so that the same outcomes always lead to the same
+// search.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@
 
 namespace xtune::run {
 
-/// What a strategy proposes depends on the outcomes of its earlier proposals and on when it sees them. Here it sees
-/// them in order of proposal and at fixed points: the n-th proposal is made once it has seen the outcomes up to n -
-/// window, and no others. So neither the speed of a compile worker nor a crash in the middle changes the way of a
-/// search: a run resumes, and a stored run repeats, without measuring anything else.
+/// A strategy's proposals depend on the outcomes of its earlier proposals and on when it sees them. Here it sees them
+/// in order of proposal and at fixed points: the n-th proposal is made once it has seen exactly the outcomes up to n -
+/// window. So neither the speed of a compile worker nor a crash in the middle changes the path of a search: a run
+/// resumes, and a stored run repeats, without new measurements.
 class SearchPath {
  public:
-  /// window: proposals without an outcome at most, at least 1; a strategy that does not learn needs none.
+  /// window: maximum number of proposals without an outcome, at least 1; a strategy that does not learn needs none.
   SearchPath(std::unique_ptr<search::Strategy> strategy, std::size_t window);
 
   struct Proposal {
@@ -25,11 +26,11 @@ class SearchPath {
   };
   /// nullopt: not before another outcome is known, or never again (exhausted).
   std::optional<Proposal> next();
-  /// Once for each proposal, in any order.
+  /// Call it once for each proposal, in any order.
   void set_outcome(std::uint64_t number, const search::Observation& outcome);
-  /// Outcomes change the way: proposals made far ahead of them are worth less.
+  /// Whether outcomes change the proposals: proposals made far ahead of them are then worth less.
   bool learns() const noexcept { return sequence() == nullptr; }
-  /// What it proposes, where outcomes change nothing; else nullptr.
+  /// Its proposals, if outcomes do not change them; else nullptr.
   const search::Sequence* sequence() const noexcept { return strategy_->sequence(); }
   /// The strategy has seen every outcome and proposes nothing more.
   bool exhausted() const noexcept { return exhausted_; }
@@ -40,7 +41,7 @@ class SearchPath {
   std::size_t window_;
   std::deque<std::optional<search::Observation>> outcomes_;  ///< of proposals from shown_ on; unset: not known yet
   std::uint64_t shown_ = 0;
-  bool starved_ = false;  ///< it proposes nothing before it sees another outcome
+  bool starved_ = false;  ///< it proposes nothing until it sees another outcome
   bool exhausted_ = false;
 };
 

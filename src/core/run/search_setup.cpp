@@ -10,12 +10,12 @@
 namespace xtune::run {
 namespace {
 
-// Of each process, so that all of them walk the same way whatever their machines are like.
+// For each process, so that all of them take the same path on any machine.
 constexpr std::size_t window_a_process = 4, min_a_process = 2;
 // Of the evaluations: proposals made without the outcomes of more than that are worth too little.
 constexpr std::uint64_t share_of_evals = 8;
 
-/// Proposes what it was given.
+/// Proposes the given configurations.
 class Listed final : public search::SequenceStrategy {
  public:
   Listed(const space::Space& space, const std::vector<Bindings>& configs) {

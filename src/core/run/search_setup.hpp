@@ -1,4 +1,4 @@
-// What a run's search starts from: its strategy, what guides that, and how many proposals it may have open.
+// The start of a run's search: its strategy, its guidance, and its maximum number of open proposals.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@ namespace xtune::run {
 
 /// Whether records of other devices and problems guide the search.
 bool learns_from_store(const RunContext& run);
-/// records: of the kernel and architecture, refreshed. Notes for the user go to the observer.
+/// records: of the kernel and architecture, refreshed. Notes for the user are sent to the observer.
 std::unique_ptr<search::Strategy> make_search(const RunContext& run, const store::GrowingRecords& records);
-/// Proposals without an outcome at most. parallel: compilers that run at once.
+/// Maximum number of proposals without an outcome. parallel: maximum number of compilers at once.
 std::size_t proposal_window(const RunContext& run, std::size_t parallel);
 
 }  // namespace xtune::run

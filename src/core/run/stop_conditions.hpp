@@ -1,4 +1,4 @@
-// When a run ends: asked to, out of time, or draining.
+// When a run ends: on request, out of time, or draining.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,13 @@
 
 namespace xtune::run {
 
-/// Counts from its construction.
+/// Time counts from its construction.
 class StopConditions {
  public:
-  /// Of the seconds that a run has: the rest is for the finals.
+  /// Share of the run's time for the search: the rest is for the finals.
   static constexpr double share_of_search = 0.9;
 
-  /// seconds: of the whole run; unset: no limit. drain may be null. The references outlive this.
+  /// seconds: of the whole run; unset: no limit. drain may be null. The references must outlive this.
   StopConditions(base::Clock& clock, std::optional<double> seconds, const std::atomic<bool>& stop,
                  const std::atomic<bool>* drain)
       : clock_(clock), start_ns_(clock.now_ns()), seconds_(seconds), stop_(stop), drain_(drain) {}
@@ -25,9 +25,9 @@ class StopConditions {
   bool asked() const { return stop_.load(); }
   bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
   bool draining() const { return drain_ && drain_->load(std::memory_order_relaxed); }
-  /// Whether the search's share of the time is spent and what it had under way was given up (cut_search).
+  /// Whether the search's share of the time is spent and its open work was given up (cut_search).
   bool search_cut() const noexcept { return search_cut_; }
-  /// True once: now the search must be cut.
+  /// Returns true once, when the search must be cut.
   bool cut_search() { return !search_cut_ && (search_cut_ = time_is_up(share_of_search)); }
 
  private:

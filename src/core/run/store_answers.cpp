@@ -75,7 +75,7 @@ std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& k
     answer.whole = *found.record;
   else if (run_.reads_all() || run_.observer.wants_stored() || outcome == Outcome::timed_out)
     answer.whole = read_row(found.row, run_.observer);
-  // Only the whole record says under which limit it timed out.
+  // Only the whole record has the limit under which it timed out.
   if (outcome == Outcome::timed_out && !of_today && !(answer.whole && answers_under_limits(*answer.whole, run_.spec)))
     return std::nullopt;
   if (!found.record && !run_.reads_all()) answer.row = found.row;

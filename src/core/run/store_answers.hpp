@@ -1,4 +1,4 @@
-// What the store, and the other processes of a job, answer of a run.
+// The answers of the store, and of the other processes of a job, for a run.
 #pragma once
 
 #include <deque>
@@ -13,14 +13,14 @@
 
 namespace xtune::run {
 
-/// Knows which stored results count for this run: options such as `fresh` and `retry_failed`, time limits that have
-/// changed, and races that are switched off make some of them no answer. What other processes of the same job stored
-/// since they began counts in any case.
+/// Decides which stored results count for this run: options such as `fresh` and `retry_failed`, changed time limits,
+/// and a disabled race exclude some of them. Results that other processes of the same job stored since they began
+/// always count.
 class StoreAnswers {
  public:
   using Row = store::GrowingRecords::Row;
 
-  /// Reads the store, warns of what cannot be read, and lets keeper know what there is.
+  /// Reads the store, warns about unreadable parts, and passes the times of its records to keeper.
   StoreAnswers(const RunContext& run, RecordKeeper& keeper);
 
   struct Answer {
@@ -28,19 +28,19 @@ class StoreAnswers {
     Row row;                              ///< set: it stays a row
     bool of_today = false;                ///< stored by a process of this job
   };
-  /// The answer to the key of a configuration, by its index, once. A record that names another configuration than its
-  /// key's is damaged: it is no answer, and a warning says so.
+  /// The answer for the key of a configuration, by its index; returned once. A record whose configuration does not
+  /// match its key is damaged: it is not used, and a warning reports it.
   std::optional<Answer> take(const store::KeyDigest& key, std::uint64_t index);
-  /// Another process's result of a configuration that was pruned before, measured in full since; once.
+  /// Another process's full measurement of a configuration that was pruned before; returned once.
   std::optional<record::Record> take_full(const store::KeyDigest& key);
   void add(record::Record record) { stored_.add(std::move(record)); }
   bool empty() const noexcept { return stored_.empty(); }
 
-  /// Ok results that this run did not evaluate, that its space allows and that its spec measures the same way: as many
-  /// of the best as may take part in finals, whose intervals begin before `reach`. Valid until it is asked again.
+  /// Ok results that this run did not evaluate, that its space allows and that its spec measures in the same way: as
+  /// many of the best as may take part in finals, whose intervals begin before `reach`. Valid until the next call.
   std::vector<const record::Record*> rivals(double reach);
-  /// The records of finals that were held of just these configurations (by key) and decide what this run asks; empty:
-  /// none were, since then. A fresh run has none of other days'.
+  /// The records of finals that were held of exactly these configurations (by key) and that apply to this run; empty:
+  /// there were none since then. A fresh run uses none from before.
   std::vector<record::Record> finals_of_keys(const std::vector<std::string>& keys, record::Tainted tainted,
                                              std::int64_t since_unix_ms = 0) const;
   /// All records of this kernel and architecture.
@@ -52,7 +52,7 @@ class StoreAnswers {
   bool is_of(const StoredResults::Answer& found, std::uint64_t index) const;
   bool asked_today(const Bindings& config, const store::KeyDigest& key) const;
   const RunContext& run_;
-  std::optional<store::GrowingRecords> own_records_;  ///< unset: TuneOptions::records
+  std::optional<store::GrowingRecords> own_records_;  ///< unset: TuneOptions::records is used
   store::GrowingRecords& records_;
   StoredResults stored_;
   std::deque<record::Record> rivals_;  ///< read for the finals

@@ -1,4 +1,4 @@
-// Sorts a store's records by what they say to a run. Of a million rows only few bytes each are added here.
+// Groups a store's records by their meaning for a run. Adds only a few bytes for each of up to a million rows.
 #include "core/run/stored_results.hpp"
 
 #include <bit>
@@ -27,8 +27,8 @@ bool supersedes(const Facts& later, const Facts& earlier) {
   return earlier.unix_time_ms <= later.unix_time_ms;
 }
 
-// Finals and what follows the device's drift are no first measurements. Wrong results say of the configuration itself
-// what no earlier record of it outweighs.
+// Finals and measurements of the device's drift are not first measurements. Wrong results concern the configuration
+// itself, and no earlier record of it outweighs them.
 bool answers(const store::StoredConfig& row) {
   return (!row.drift && !row.finals) || row.outcome == Outcome::wrong_result;
 }

@@ -1,4 +1,4 @@
-// What a store already answers of a run.
+// The results in a store that a run can use.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace xtune::run {
 
-/// The records of one problem on one kind of device, as a run asks for them: rows of its store, and whole records of
-/// what other processes have measured since.
+/// The records of one problem on one kind of device: rows of the store, and whole records that other processes have
+/// measured since.
 class StoredResults {
  public:
   using Row = store::GrowingRecords::Row;
 
-  /// What a search is told of one key.
+  /// The result for one key.
   struct Answer {
-    const record::Record* record = nullptr;  ///< null: the row has it
+    const record::Record* record = nullptr;  ///< null: see row
     Row row;
     Outcome outcome = Outcome::ok;
     std::int64_t unix_time_ms = 0;
@@ -27,35 +27,35 @@ class StoredResults {
   };
 
   StoredResults() = default;
-  /// The rows' views outlive this.
+  /// The rows' views must outlive this.
   explicit StoredResults(std::vector<Row> rows);
 
   void add(record::Record record);
 
   bool empty() const noexcept { return rows_.empty() && records_.empty(); }
-  /// The newest result of a first measurement, where one that was pruned says nothing against a full one; wrong results
-  /// count whenever they were found. Nothing: it was not measured, or was taken.
+  /// The newest result of a first measurement, except that a pruned one does not replace a full one; wrong results
+  /// always count. Empty: it was not measured, or was taken.
   Answer find(const store::KeyDigest& key) const;
-  /// An answer to a key is given once.
+  /// Marks the answer for a key as used.
   void take(const store::KeyDigest& key);
-  /// The ok ones with this device's driver that were not taken; in no order.
+  /// The ok records with this device's driver that were not taken; in no particular order.
   std::vector<const record::Record*> ok_records(const device::DeviceInfo& device) const;
   std::vector<Row> ok_rows(const device::DeviceInfo& device) const;
-  /// All records of finals, whole. Those that cannot be read any more are left out.
+  /// All records of finals, complete. Those that can no longer be read are omitted.
   const std::vector<record::Record>& finals() const noexcept { return finals_; }
 
  private:
   std::size_t slot_of(const store::KeyDigest& key) const;
-  /// The place of the key's row that was not taken; rows_.size(): there is none.
+  /// The index of the key's row that was not taken; rows_.size(): there is none.
   std::size_t place_of(const store::KeyDigest& key) const;
 
-  /// By key, open addressing: the place in rows_ and one, 0 where there is none; and a part of the key, so that rows of
-  /// other keys are hardly ever looked at.
+  /// By key, open addressing: the index in rows_ plus one, 0 if it is empty; and a part of the key, so that rows of
+  /// other keys are rarely read.
   struct Slot {
     std::uint32_t place = 0, tag = 0;
   };
-  std::vector<Row> rows_;    ///< of each key one
-  std::vector<bool> taken_;  ///< by the place in rows_
+  std::vector<Row> rows_;    ///< one for each key
+  std::vector<bool> taken_;  ///< by index in rows_
   std::vector<Slot> slots_;
   std::unordered_map<store::KeyDigest, record::Record, store::KeyDigestHash> records_;
   std::vector<record::Record> finals_;

@@ -1,4 +1,4 @@
-// Stored results of a run that stay rows until somebody needs their records.
+// Stored results of a run that stay rows until their records are needed.
 #pragma once
 
 #include <map>
@@ -10,32 +10,33 @@
 
 namespace xtune::run {
 
-/// As ranked() orders records.
+/// The order of ranked() for records.
 bool ranks_before(const store::GrowingRecords::Row& a, const store::GrowingRecords::Row& b);
-/// The lower end of its time's interval, or its time where that is less.
+/// The lower end of its time's interval, or its time if that is less.
 double interval_begin(const store::GrowingRecords::Row& row);
-/// What can be said of a row without reading its record: key, problem, configuration, outcome and times.
+/// The facts of a row that need not be read from its record: key, problem, configuration, outcome and times.
 record::Record shown_of(const store::GrowingRecords::Row& row);
 
-/// Of a million stored results nearly all stay rows of some 200 bytes. Read are those that may be among the best, and
-/// one or two failures of each outcome as examples for the report. What was read is handed over and is no longer here.
+/// Of a million stored results nearly all stay rows of about 200 bytes. Records are read for those that may be among
+/// the best, and for one or two failures of each outcome as examples for the report. Results that were read are
+/// returned and removed from here.
 class StoredRows {
  public:
   using Row = store::GrowingRecords::Row;
   explicit StoredRows(TuneObserver& observer) : observer_(observer) {}
 
   bool empty() const noexcept { return ok_.empty(); }
-  /// An ok result with a finite time.
+  /// Adds an ok result with a finite time.
   void add(const Row& row) { ok_.push_back(row); }
   const std::vector<Row>& rows() const noexcept { return ok_; }
-  /// Whether there was a row with this key; it is removed.
+  /// Removes the row with this key; returns whether there was one.
   bool remove(const store::KeyDigest& key);
-  /// Of a failed one: its record, where it explains more than the examples so far.
+  /// The record of a failure, if it explains more than the examples so far.
   std::optional<record::Record> example(const Row& failure);
 
-  /// The best of those whose intervals begin within reach, `most` at most.
+  /// The best of those whose intervals begin within reach, up to `most`.
   std::vector<record::Record> read_within(std::size_t most, double reach_ms);
-  /// Those that rank among the first `most`, earlier calls included.
+  /// Those that rank among the first `most`, counting those of earlier calls.
   std::vector<record::Record> read_first(std::size_t most);
 
  private:
@@ -44,8 +45,8 @@ class StoredRows {
   };
   TuneObserver& observer_;
   std::vector<Row> ok_;
-  std::size_t first_read_ = 0;           ///< so many that rank before all of ok_ were read
-  std::map<Outcome, Example> examples_;  ///< what the failures that were read say
+  std::size_t first_read_ = 0;           ///< number of rows before all of ok_ that were read
+  std::map<Outcome, Example> examples_;  ///< messages of the failures that were read
 };
 
 }  // namespace xtune::run

@@ -1,4 +1,4 @@
-// The limits are no part of the key, so that what ended in time keeps its value when they change.
+// The limits are not part of the key, so that results within the limit stay valid when the limits change.
 #include "core/run/time_limits.hpp"
 
 #include "core/spec/process_spec.hpp"

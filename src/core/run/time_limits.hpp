@@ -1,4 +1,4 @@
-// Time limits that are part of no key, and what they mean for stored records.
+// Time limits that are not part of a key, and their effect on stored records.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace xtune::run {
 
-/// In seconds, of what a record's stage runs: kernel.compile_timeout_s of "compile", [process] timeout_s of a program.
-/// 0: the key has the limit, as [measure] timeout_s of kernels.
+/// The limit for a record's stage, in seconds: kernel.compile_timeout_s for "compile", [process] timeout_s for a
+/// program. 0: the limit is part of the key, as [measure] timeout_s for kernels.
 double limit_beside_key(const spec::Spec& spec, std::string_view stage);
 
-/// Whether a record answers under today's limits. What timed out does not where today's limit is larger, or where the
-/// record does not say under which it timed out, as those of earlier versions.
+/// Whether a record is valid under today's limits. One that timed out is not if today's limit is larger, or if the
+/// record does not contain its limit, as in earlier versions.
 bool answers_under_limits(const record::Record& record, const spec::Spec& spec);
 
 }  // namespace xtune::run

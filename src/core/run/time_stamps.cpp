@@ -1,4 +1,4 @@
-// Only keys with records from after the run's start need to be remembered; nearly always there are none.
+// Only keys with records from after the run's start are stored; nearly always there are none.
 #include "core/run/time_stamps.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The times that a run gives its records.
+// The timestamps of a run's records.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace xtune::run {
 
-/// Of one key the newest record counts, so a run's records are newer than all that it has read of their keys, whatever
-/// the clock says: one that goes back, or was ahead when an earlier run wrote its records.
+/// For each key the newest record counts, so a run's records must be newer than all that it has read with their keys,
+/// even if the clock goes back, or was ahead when an earlier run wrote its records.
 class TimeStamps {
  public:
   explicit TimeStamps(base::Clock& clock) : clock_(clock), start_ms_(clock.unix_time_ms()), last_ms_(start_ms_) {}
 
   void learn(const store::KeyDigest& key, std::int64_t unix_time_ms);
-  /// Unix time in ms: the clock's, but never before an earlier stamp, and after all records of the key.
+  /// Unix time in ms: the clock's, but at least the last stamp, and after all records of the key.
   std::int64_t next(const store::KeyDigest& key);
 
  private:
@@ -24,7 +24,7 @@ class TimeStamps {
   const std::int64_t start_ms_;
   std::int64_t last_ms_;
   std::unordered_map<store::KeyDigest, std::int64_t, store::KeyDigestHash>
-      ahead_;  ///< newest time; only after the run's start
+      ahead_;  ///< newest time; only if it is after the run's start
 };
 
 }  // namespace xtune::run

@@ -1,4 +1,4 @@
-// One configuration on its way to a record, and the device that measures it.
+// One configuration on the way to its record, and the device that measures it.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace xtune::run {
 struct Trial {
   enum class Purpose {
     search,     ///< proposed by the strategy
-    settle,     ///< lost a race against another best than today's: measured in full
-    drift,      ///< the incumbent once more
-    calibrate,  ///< what passed before, in full, to compare devices
-    finalist,   ///< to be measured in finals
+    settle,     ///< lost a race against another best than today's: is measured in full
+    drift,      ///< the incumbent, measured once more
+    calibrate,  ///< one that passed before, measured in full to compare devices
+    finalist,   ///< measured in finals
   };
   Purpose purpose = Purpose::search;
   SearchPath::Proposal proposal;
@@ -28,13 +28,13 @@ struct Trial {
   build::CompileRequest request;
   build::Artifact artifact;
   record::Record record;
-  build::Lack lack = build::Lack::none;  ///< what the machine lacked: its record is not stored
-  /// settle: the place of the pruned record in TuneResult::records; unset: the pruned result is a row of the store.
+  build::Lack lack = build::Lack::none;  ///< resource that the machine lacked: its record is not stored
+  /// settle: the index of the pruned record in TuneResult::records; unset: the pruned result is a row of the store.
   std::optional<std::size_t> replaces;
 };
 using TrialPtr = std::shared_ptr<Trial>;
 
-/// What workers have done for a run so far.
+/// The work of the workers for a run so far.
 struct WorkerTotals {
   std::uint64_t answers = 0;  ///< of compilers, devices and other processes
   double device_busy_s = 0;   ///< as TuneResult
@@ -42,7 +42,7 @@ struct WorkerTotals {
   double compile_wall_s = 0;  ///< as TuneResult
 };
 
-/// What a bench worker answers, as the trial's record: all but key, configuration and what the compiler reported.
+/// Fills the trial's record from a bench worker's answer: all except key, configuration and the compiler's report.
 void fill_record(record::Record& record, const Trial& trial, const device::DeviceInfo& device,
                  const ipc::BenchAnswer& answer);
 

@@ -17,7 +17,7 @@ bool may_order_compiles(const RunContext& run, const SearchPath& path) {
   return !path.learns() && !run.spec.search.seconds && !run.options.peers;
 }
 
-/// What the compiler says of a configuration, as its record.
+/// Fills the trial's record from the compiler's answer.
 void fill_compiled(Trial& trial, const ipc::CompileAnswer& answer, const resolve::CandidateResolver& resolver) {
   record::Record& record = trial.record;
   record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
@@ -91,7 +91,7 @@ TuneResult Tuning::go() {
   if (const auto& seconds = run_.spec.search.seconds)
     for (const double share : {StopConditions::share_of_search, 1.0})
       alarms.emplace_back(loop_, std::max(0.0, share * *seconds) + 1e-3, 0, [](bool) {});
-  // Callbacks point at this object: none may come once it is gone, whichever way it goes.
+  // Callbacks refer to this object: none may come after it is destroyed, however that happens.
   struct Abandon {
     Tuning& run;
     ~Abandon() {
@@ -140,7 +140,7 @@ TuneResult Tuning::result(bool done) {
 
 bool Tuning::exhausted() const { return peers_ && peers_->in_blocks() ? peers_->blocks_over() : path_.exhausted(); }
 
-/// Cuts the search where its time is up; what the device is at ends by itself.
+/// Cuts the search if its time is up; measurements in progress end by themselves.
 bool Tuning::search_is_over() {
   if (run_.holds_finals() && stops_.cut_search()) {
     compiles_.cancel_all();
@@ -175,7 +175,7 @@ bool Tuning::room() const {
   return compiles_.trials() < (compiles_.longest_first() ? 2 : 1) * run_.max_in_flight;
 }
 
-/// Starts whatever may start now.
+/// Starts everything that can start now.
 void Tuning::pump() {
   while (!search_is_over() && benches_.may_compile() && room() && !stops_.stopping()) {
     const auto proposal = next_proposal();
@@ -251,8 +251,8 @@ void Tuning::look_at_peers() {
   finals_.look_at_peers();
 }
 
-/// What this process measured and could not store the others wait for, until it gives it up; it must not wait for them.
-/// Whatever it has not heard of it does itself then, as if there were nobody else.
+/// Other processes wait for results that this process measured and could not store, until it gives them up; it must not
+/// wait for them in turn. Work of others without a known result is then done here, as if this were the only process.
 void Tuning::leave_peers() {
   if (!keeper_.peers_lack_some() || !waits_for_peers() || in_flight() > 0) return;
   if (peers_->leave()) look_at_peers();

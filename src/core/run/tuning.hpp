@@ -15,19 +15,19 @@
 
 namespace xtune::run {
 
-/// The way of a configuration through the parts:
+/// The path of a configuration through the parts:
 ///
 ///   path_ proposes -> store_ answers -> ledger_ books it
-///                  -> compiles_ -> benches_ -> ledger_, which tells path_
+///                    -> compiles_ -> benches_ -> ledger_, which informs path_
 ///
-/// Every part owns its state and reports back by functions that it was given here. The search is over when the strategy
-/// proposes nothing more, or its share of the time is spent. Then the doubtful losers of the race are measured in full,
-/// one after the other, and at last finals_ are held.
+/// Every part owns its state and reports back through functions that it receives here. The search is over when the
+/// strategy proposes nothing more, or its share of the time is spent. Then the doubtful losers of the race are measured
+/// in full, one after the other, and finally finals_ are held.
 class Tuning {
  public:
   Tuning(const spec::Spec& spec, const Bindings& problem, const target::Target& target, const TuneOptions& options,
          const TuneServices& services, TuneObserver& observer);
-  /// Once.
+  /// Call it once.
   TuneResult go();
 
  private:

@@ -11,7 +11,7 @@ namespace {
 constexpr double hot = 0.5;     // of the logarithm of time: a place half as fast again is taken with odds of e^-1
 constexpr double cold = 0.002;  // below the differences that matter
 constexpr std::uint64_t starts = 10;
-constexpr std::uint64_t patience = 40;  // results without a move until it goes back to the best
+constexpr std::uint64_t patience = 40;  // results without a move until it returns to the best
 
 // The temperature follows the budget, not the moves, so that a run of any length ends cold.
 class Annealing : public BudgetedSearch {

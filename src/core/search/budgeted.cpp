@@ -82,7 +82,7 @@ std::optional<std::uint64_t> BudgetedSearch::fresh() {
   return std::nullopt;
 }
 
-// By its nearest results: those that differ from it in the fewest parameters.
+// Judged by the nearest results: those that differ from it in the fewest parameters.
 bool BudgetedSearch::likely_to_fail(std::uint64_t index) const {
   if (failed_.empty()) return false;
   const Digits digits = space_.value_indices(index);

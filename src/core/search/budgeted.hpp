@@ -1,4 +1,4 @@
-// What every strategy that learns has in common: the budget, no repetition, and results taken in one form.
+// The common part of all strategies that learn: the budget, no repetition, and results in one form.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +18,36 @@
 
 namespace xtune::search {
 
-/// A strategy that says only which configuration it wants next; the rest is done here. Where next() has nothing to say,
-/// or names what is known already, an unknown configuration drawn at random fills the place, so proposals never wait.
-/// What the options say to try first comes first. Then the sources propose as often as Following allows it.
+/// A strategy that chooses only the next configuration; this class does the rest. If next() returns nothing, or a known
+/// configuration, a random unknown configuration is proposed instead, so proposals never wait. Configurations that the
+/// options list come first. Then the sources propose as often as Following allows.
 class BudgetedSearch : public Strategy {
  public:
   explicit BudgetedSearch(const StrategyOptions& options);
   std::vector<std::uint64_t> propose(std::size_t max) final;
   void observe(const Observation& observation) final;
 
-  /// Proposed, or observed without having been proposed.
+  /// Whether it was proposed, or observed without having been proposed.
   bool known(std::uint64_t index) const { return known_.contains(index); }
   const std::vector<SearchResult>& results() const noexcept { return results_; }
-  /// Proposed and not observed yet, in the order of proposal.
+  /// Configurations that were proposed and not observed yet, in the order of proposal.
   const std::vector<std::uint64_t>& outstanding() const noexcept { return outstanding_; }
   const space::Space& space() const noexcept { return space_; }
 
  protected:
-  /// The next wish; it need not be unknown.
+  /// The next wanted configuration; it may be known already.
   virtual std::optional<std::uint64_t> next() = 0;
-  /// Each configuration's first result, in the order in which they come.
+  /// Receives each configuration's first result, in the order in which they arrive.
   virtual void learn(const SearchResult&) {}
 
-  /// A configuration that is not known, uniformly; nullopt: there is none.
+  /// A configuration that is not known, drawn uniformly; nullopt: there is none.
   std::optional<std::uint64_t> fresh();
-  /// An unknown configuration near `index`: itself, or one of a few random steps away; nullopt: all that were tried are
-  /// known. Where the nearest results failed, it is mostly passed over.
+  /// An unknown configuration near `index`: itself, or one a few random steps away; nullopt: all that were tried are
+  /// known. Configurations whose nearest results failed are mostly skipped.
   std::optional<std::uint64_t> unknown_near(std::uint64_t index);
-  /// The fastest measured, as a position in results().
+  /// The fastest measured configuration, as a position in results().
   const std::optional<std::size_t>& best() const noexcept { return best_; }
-  /// Results of other proposals than the sources'.
+  /// Number of results for proposals that did not come from the sources.
   std::uint64_t own_results() const noexcept { return own_results_; }
   std::uint64_t proposed() const noexcept { return proposed_; }
   std::uint64_t evals() const noexcept { return evals_; }

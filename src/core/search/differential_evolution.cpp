@@ -13,8 +13,9 @@ namespace {
 constexpr std::size_t slot_count = 16;
 constexpr double crossover = 0.7;
 
-// best/1 of the published schemes, its weight drawn anew for each difference: value indices are coarse, and one weight
-// would round to the same few steps. A trial takes its slot when it is better than what holds it by then.
+// best/1 of the published schemes, with a new random weight for each difference: value indices are coarse, and with one
+// weight all differences would round to the same few steps. A trial takes its slot if it is better than the one that
+// holds it by then.
 class DifferentialEvolution : public BudgetedSearch {
  public:
   using BudgetedSearch::BudgetedSearch;

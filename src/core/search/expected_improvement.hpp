@@ -6,7 +6,7 @@
 namespace xtune::search {
 
 /// Logarithm of the expected improvement upon `best` (less is better) of a normal variable (Jones, Schonlau and Welch,
-/// "Efficient Global Optimization of Expensive Black-Box Functions", 1998), by its asymptote where the improvement is
+/// "Efficient Global Optimization of Expensive Black-Box Functions", 1998). Uses the asymptote if the improvement is
 /// too unlikely for doubles. deviation > 0.
 inline double log_expected_improvement(double mean, double deviation, double best) {
   const double z = (best - mean) / deviation;

@@ -12,12 +12,13 @@ namespace xtune::search {
 
 struct ForestOptions {
   std::size_t trees = 30;
-  std::size_t min_leaf = 2;  ///< targets a leaf holds at least
-  std::size_t tries = 10;    ///< random splits weighed at a node
+  std::size_t min_leaf = 2;  ///< minimum number of targets in a leaf
+  std::size_t tries = 10;    ///< random splits compared at a node
 };
 
 /// Splits at random places of random features and keeps the best of a few (Geurts, Ernst and Wehenkel, "Extremely
-/// randomized trees", 2006). Every tree learns from all points; that the trees differ is a measure of what is unknown.
+/// randomized trees", 2006). Every tree learns from all points; the variance between the trees measures the
+/// uncertainty.
 class ExtraTrees {
  public:
   /// points: targets.size() rows of `features` values.
@@ -35,7 +36,7 @@ class ExtraTrees {
   struct Node {
     std::uint32_t feature = 0;
     std::uint32_t right = 0;  // 0: a leaf; the left child follows its parent
-    float value = 0;          // the cut, or the leaf's mean
+    float value = 0;          // the threshold, or the leaf's mean
   };
   void grow(std::span<std::uint32_t> rows, std::span<const float> points, std::span<const float> targets,
             const ForestOptions& options, base::Random& random);

@@ -10,22 +10,23 @@
 
 namespace xtune::search {
 
-/// Turns value indices into features, from the parameters alone; each is 0 .. 1 over the values of its parameter.
+/// Turns value indices into features, using only the parameters; each is 0 .. 1 over the values of its parameter.
 ///
-/// A positive number becomes its logarithm, since sizes of tiles and blocks act by their ratios, and, where that says
-/// something else, how often two divides it, since warps, banks and vectors come in powers of two. Where zero is among
-/// the values ("off" by custom) it lies half a range below the smallest positive one. Numbers of both signs stay as
-/// they are. Strings become one feature a value. Parameters of one value have no features.
+/// A positive number becomes its logarithm, since sizes of tiles and blocks act by their ratios. If the exponent of two
+/// in it differs from that, it is another feature, since warps, banks and vectors come in powers of two. A zero among
+/// the values (usually "off") is placed half a range below the smallest positive value. Numbers of both signs stay as
+/// they are. Strings become one feature for each value. Parameters with one value have no features.
 class Features {
  public:
   explicit Features(const space::Space& space);
 
-  /// For models that know distances.
+  /// Number of features for models that use distances.
   std::size_t plain_count() const noexcept { return columns_.size(); }
   void plain(std::span<const std::uint32_t> value_indices, float* features) const;
 
-  /// For models that split: the plain ones, then logarithms of products and quotients of pairs of positive parameters,
-  /// not scaled. Threads of a block, elements of a tile and elements a thread are such products and quotients.
+  /// Number of features for models that split: the plain ones, then unscaled logarithms of products and quotients of
+  /// pairs of positive parameters. Threads of a block, elements of a tile and elements per thread are such products and
+  /// quotients.
   std::size_t all_count() const noexcept { return columns_.size() + 2 * pairs_.size(); }
   void all(std::span<const std::uint32_t> value_indices, float* features) const;
 

@@ -38,7 +38,7 @@ class ForestModel : public Model {
   void expect(std::uint64_t index) override { under_way_.push_back(index); }
 
   void update(const Lesson& lesson, base::Random& random) override {
-    // As models go a forest is dear to grow, so it is grown anew every few results only.
+    // A forest is expensive to train, so it is trained again only every few results.
     if (lesson.timed().size() + lesson.failed().size() < next_growth_) return;
     grow(lesson, random);
     for (std::size_t i = 0; i < predictions_.size(); ++i)
@@ -48,7 +48,7 @@ class ForestModel : public Model {
   Prediction predict(std::size_t candidate) const override { return predictions_[candidate]; }
 
  private:
-  // Two forests: of times, where what is under way is taken to come out as predicted; and of failures.
+  // Two forests: of times, where outstanding configurations count with their predictions; and of failures.
   void grow(const Lesson& lesson, base::Random& random) {
     const std::size_t results = lesson.timed().size() + lesson.failed().size();
     next_growth_ = results + 1 + results / 40;

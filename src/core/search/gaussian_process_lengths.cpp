@@ -1,4 +1,4 @@
-// Lengths and noise of a Gaussian process by gradient steps that trust signs alone.
+// Lengths and noise of a Gaussian process by gradient steps that use only signs.
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace xtune::search {
 
 namespace {
 
-// Lengths of half a feature's range times the root of the number of features keep distances alike whatever that number
-// (Hvarfner, Hellsten and Nardi, "Vanilla Bayesian Optimization Performs Great in High Dimensions", 2024).
+// Lengths of half a feature's range times the root of the number of features keep distances similar for any number of
+// features (Hvarfner, Hellsten and Nardi, "Vanilla Bayesian Optimization Performs Great in High Dimensions", 2024).
 constexpr double usual_length = 0.5;
 constexpr double usual_noise = 0.005;
 constexpr double deviation = 1;  // of the logarithms of lengths and noise around the usual
@@ -74,7 +74,7 @@ std::vector<double> GaussianProcess::scales() const {
   return scales;
 }
 
-// Rprop (Riedmiller and Braun, 1993): each logarithm has a step of its own, longer while its gradient keeps its sign.
+// Rprop (Riedmiller and Braun, 1993): each logarithm has its own step, which grows while its gradient keeps its sign.
 void GaussianProcess::learn_lengths(std::span<const float> points, std::span<const float> targets, int steps) {
   if (targets.size() < 3 || features_ == 0) return;
   const auto n = static_cast<Eigen::Index>(targets.size());

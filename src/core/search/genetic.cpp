@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t population_size = 20;
 constexpr std::size_t tournament = 3;
-constexpr std::uint64_t mutation_odds = 4;  // one child in so many takes a further step
+constexpr std::uint64_t mutation_odds = 4;  // one in this many children takes another step
 
 // Steady state with replacement of the worst (Whitley, "The GENITOR algorithm and selection pressure", 1989): it takes
 // results in any order.

@@ -1,4 +1,4 @@
-// What other devices and problem sizes say about a configuration.
+// Results of other devices and problem sizes as predictions for a configuration.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace xtune::search {
 
-/// One source: a score for every configuration of the space, measured there or predicted from what was.
+/// One source: a score for every configuration of the space, measured there or predicted from its measurements.
 class Guide {
  public:
   Guide(const space::Space& space, const Features& features, const Source& source, base::Random& random);
 
-  /// A source with a handful of times says too little.
+  /// A source with only a few times is not usable.
   bool usable() const noexcept { return !order_.empty(); }
-  /// SoftLogarithm of the time there, centred on the median.
+  /// SoftLogarithm of the source's time, centred on the median.
   double score(std::uint64_t index) const;
-  /// Configurations measured there, fastest first.
+  /// Configurations that the source measured, fastest first.
   const std::vector<std::uint64_t>& order() const noexcept { return order_; }
 
  private:
@@ -32,28 +32,28 @@ class Guide {
   ExtraTrees forest_;
 };
 
-/// Values that a switch has at most; see Guidance::is_switch.
+/// Maximum number of values of a switch; see Guidance::is_switch.
 inline constexpr std::size_t max_switch_values = 4;
 
 /// All sources together.
 class Guidance {
  public:
-  /// space and features outlive it.
+  /// space and features must outlive it.
   Guidance(const space::Space& space, const Features& features, std::span<const Source> sources, base::Random& random);
 
   bool empty() const noexcept { return guides_.empty(); }
   const std::vector<Guide>& guides() const noexcept { return guides_; }
 
-  /// Of each source; the reference lasts.
+  /// The score of each source; the reference stays valid.
   const std::vector<double>& scores(std::uint64_t index) const;
-  /// Whether the parameter chooses between ways through a kernel: two values, a few words, or a few numbers with zero
-  /// for "off". Devices differ in which way is best.
+  /// Whether the parameter chooses between implementations in a kernel: two values, a few words, or a few numbers with
+  /// zero for "off". Devices differ in which one is best.
   bool is_switch(std::size_t parameter) const { return is_switch_[parameter]; }
 
  private:
   std::vector<Guide> guides_;
-  std::vector<bool> is_switch_;                                                  // of each parameter
-  mutable std::unordered_map<std::uint64_t, std::vector<double>> known_scores_;  // of what was asked for
+  std::vector<bool> is_switch_;                                                  // by parameter
+  mutable std::unordered_map<std::uint64_t, std::vector<double>> known_scores_;  // cache
 };
 
 }  // namespace xtune::search

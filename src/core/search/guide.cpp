@@ -10,7 +10,7 @@ namespace xtune::search {
 namespace {
 
 constexpr std::size_t min_times = 8;
-constexpr std::size_t max_training_points = 1200;  // what the forest learns from: a third the best, the rest by chance
+constexpr std::size_t max_training_points = 1200;  // training set of the forest: one third the best, the rest random
 
 }  // namespace
 

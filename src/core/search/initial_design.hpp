@@ -1,4 +1,4 @@
-// Where to look before anything is known.
+// The first configurations of a search, before there are results.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,13 @@
 
 namespace xtune::search {
 
-/// Of a hundred random configurations, the first takes the one nearest the centre of all features; later ones take one
-/// that is far from those before and not far from the centre, since extremes of many parameters at once are seldom
-/// good.
+/// Draws a hundred random configurations. The first choice is the one nearest the centre of all features; later choices
+/// are far from those before and not far from the centre, since extremes of many parameters at once are seldom good.
 class InitialDesign {
  public:
-  /// space and features outlive it.
+  /// space and features must outlive it.
   InitialDesign(const space::Space& space, const Features& features) : space_(space), features_(features) {}
-  /// May be a configuration that is known elsewhere. nullopt: the space is empty.
+  /// The result may be known to the search already. nullopt: the space is empty.
   std::optional<std::uint64_t> next(base::Random& random);
 
  private:

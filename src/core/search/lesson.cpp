@@ -11,8 +11,8 @@ namespace xtune::search {
 
 namespace {
 
-// The centre lies by so many deviations below the mean: what is unknown is expected to be somewhat better than what is
-// known, which keeps the search curious.
+// The centre is this many deviations below the mean: unknown configurations are expected to be somewhat better than
+// known ones, which makes the search explore.
 constexpr double optimism = 0.5;
 
 }  // namespace
@@ -29,7 +29,7 @@ Lesson::Lesson(std::span<const SearchResult> results) {
       targets_.emplace(result.index, std::numeric_limits<float>::quiet_NaN());
       continue;
     }
-    // A bound above the best is taken for the time; one below says no more than that it was beaten.
+    // A bound above the best counts as the time; a bound below only means that the configuration was beaten.
     if (result.kind == SearchResult::Kind::bound && result.time_ms <= measured_ms.front())
       result.time_ms = measured_ms[measured_ms.size() / 2];
     timed.push_back(result);

@@ -1,4 +1,4 @@
-// What models are taught: the results so far as targets of one scale.
+// The training data of models: the results so far as targets on one scale.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace xtune::search {
 
-/// Made anew from all results whenever there are more of them. A target is the result's SoftLogarithm,
-/// centred and divided by the deviation.
+/// Built from all results whenever there are new ones. A target is the result's SoftLogarithm, centred and divided by
+/// the deviation.
 class Lesson {
  public:
-  /// results: at least one of them measured.
+  /// results: at least one must be measured.
   explicit Lesson(std::span<const SearchResult> results);
 
   const std::vector<std::uint64_t>& timed() const noexcept { return timed_; }  ///< fastest first; bounds count as times
-  const std::vector<std::uint64_t>& failed() const noexcept { return failed_; }  ///< in the order in which they came
-  /// NaN: failed or not known.
+  const std::vector<std::uint64_t>& failed() const noexcept { return failed_; }  ///< in the order of the results
+  /// NaN: failed, or not known.
   float target(std::uint64_t index) const;
-  /// Whether it failed, as one or zero, less the part that did; NaN: not known.
+  /// One for a failure, else zero, minus the fraction of failures; NaN: not known.
   float failure(std::uint64_t index) const;
   float failure_rate() const noexcept { return failure_rate_; }
-  /// The least target of those measured.
+  /// The minimum target of the measured configurations.
   float best() const noexcept { return best_; }
 
  private:

@@ -85,8 +85,8 @@ class Climb : public BudgetedSearch {
 
   std::uint64_t climbs_ = 0;
   std::unordered_set<std::uint64_t> expanded_, around_;
-  std::unordered_map<std::uint64_t, double> times_;  // of those that ran
-  std::deque<std::uint64_t> random_starts_;          // in the order in which they came back
+  std::unordered_map<std::uint64_t, double> times_;  // of configurations that ran
+  std::deque<std::uint64_t> random_starts_;          // in the order of their results
   std::optional<std::uint64_t> centre_;
   std::vector<std::uint64_t> queue_, doubtful_;  // neighbours of the centre, in random order
 };

@@ -1,4 +1,4 @@
-// What a search by model asks of a model.
+// The interface of models for a model-based search.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,30 @@
 
 namespace xtune::search {
 
-/// In units of the lesson's targets.
+/// A prediction in units of the lesson's targets.
 struct Prediction {
   float mean = 0;
   float deviation = 1;
   float failure = 0;  ///< probability
 };
 
-/// Predicts targets for a pool of candidates, numbered in the order in which they are given.
+/// Predicts targets for a pool of candidates, which are numbered in the order given.
 class Model {
  public:
   virtual ~Model() = default;
-  /// Forgets everything; learns the lesson and what is under way; takes a new pool.
+  /// Forgets everything, learns the lesson and the outstanding configurations, and sets a new pool.
   virtual void restart(const Lesson& lesson, std::span<const std::uint64_t> under_way,
                        std::span<const std::uint64_t> pool, base::Random& random) = 0;
-  /// More candidates.
+  /// Adds candidates to the pool.
   virtual void extend(std::span<const std::uint64_t> candidates) = 0;
-  /// Is under way from now on: what it will tell is not worth another proposal.
+  /// Marks a configuration as outstanding: its expected result needs no further proposal.
   virtual void expect(std::uint64_t index) = 0;
-  /// More results than at the last lesson.
+  /// Learns a lesson with more results than the last one.
   virtual void update(const Lesson& lesson, base::Random& random) = 0;
   virtual Prediction predict(std::size_t candidate) const = 0;
 };
 
-/// A Gaussian process over the plain features. It learns its lengths anew from each lesson that it restarts with.
+/// A Gaussian process over the plain features. It learns its lengths from each lesson that it restarts with.
 std::unique_ptr<Model> make_process_model(const space::Space& space, const Features& features);
 /// Extremely randomised trees over all features.
 std::unique_ptr<Model> make_forest_model(const space::Space& space, const Features& features);

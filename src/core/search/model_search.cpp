@@ -116,7 +116,7 @@ class ModelSearch : public BudgetedSearch {
 
  protected:
   std::optional<std::uint64_t> next() override {
-    // What the sources proposed stands for no place of the design.
+    // Proposals of the sources do not count as places of the design.
     if (!best() || own_results() < initial_results) {
       const auto designed = design_.next(random());
       return designed && known(*designed) ? fresh() : designed;

@@ -1,15 +1,15 @@
 // Beliefs about a device, one for each source, and the expected improvement under all of them.
 //
-// A guided search has records of other devices or problem sizes (sources) and few results of its own. Which source is
-// alike is unknown, so it is a hypothesis: each belief is a Gaussian process around one source's scores, and one belief
-// says that no source is alike. The results weight the beliefs (Bayesian model averaging, see the header); expected
-// improvement under the mixture chooses the next place. One method so covers a perfect source, several that contradict
-// each other, and sources that are worthless, for which following.hpp stops the opening.
+// A guided search has records of other devices or problem sizes (sources) and few own results. It is unknown
+// which source is similar, so each possibility is a hypothesis: each belief is a Gaussian process around one source's
+// scores, and one belief is that no source is similar. The results weight the beliefs (Bayesian model averaging, see
+// the header); the expected improvement under the mixture selects the next place. One method thus handles a perfect
+// source, several contradictory ones, and worthless ones, for which following.hpp stops the opening.
 //
 // Values are logarithms of time over the best time so far. Beyond a factor of e (knee = 1) they are compressed by
-// slope_beyond, because how slow a bad configuration is says little about where the best ones are; a failure counts as
-// the knee. The candidates are a pool rather than the whole space: the best of each source, the best few of each
-// combination of switches, and some at even distances, which keeps a step within milliseconds.
+// slope_beyond, because the slowness of a bad configuration gives little information about the best ones; a failure
+// counts as the knee. The candidates are a pool rather than the whole space: the best of each source, the best few of
+// each combination of switches, and some at even distances. This keeps a step within milliseconds.
 //
 // Constants (pool sizes, length, knee, negligible) were chosen on recorded spaces; docs/search.md states the results
 // and which of them are not held out.
@@ -137,7 +137,7 @@ std::optional<std::uint64_t> Opening::next(std::span<const SearchResult> results
                               [&](const Place* a, const Place* b) { return sum(a) < sum(b); }))
         ->index;
   }
-  // Since the level is unknown, the first under way may stand for it until there are results.
+  // Since the level is unknown, the first outstanding place may represent it until there are results.
   if (rows.values.empty()) rows.values.push_back(0);
 
   const Covariance within(rows.places, pointers_to(rows.places)), across(rows.places, open);

@@ -6,15 +6,15 @@
 
 namespace xtune::search {
 
-/// A bijection of 0 .. size-1 onto itself, chosen by the seed: a Feistel network over the smallest even number of bits
-/// that holds size, walked until it lands inside (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
-/// size < 2^63.
+/// A bijection of 0 .. size-1 onto itself, determined by the seed: a Feistel network over the smallest even number of
+/// bits that can hold size, iterated until the result is in range (Black and Rogaway, "Ciphers with Arbitrary Finite
+/// Domains", 2002). size < 2^63.
 class Permutation {
  public:
   Permutation(std::uint64_t size, std::uint64_t seed) noexcept;
   /// position < size.
   std::uint64_t operator()(std::uint64_t position) const noexcept;
-  /// The inverse: where the order has it. index < size.
+  /// The inverse: the position of an index. index < size.
   std::uint64_t position_of(std::uint64_t index) const noexcept;
   std::uint64_t size() const noexcept { return size_; }
 

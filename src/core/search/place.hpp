@@ -1,4 +1,4 @@
-// A configuration as beliefs about sources see it.
+// A configuration for beliefs about sources.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace xtune::search {
 
-/// What beliefs compare places by.
+/// The properties by which beliefs compare places.
 struct Place {
   std::uint64_t index = 0, way = 0;             ///< way: the values of its switches as one number
   std::vector<float> point;                     ///< features in units of the length
-  const std::vector<double>* scores = nullptr;  ///< of each source; not owned
+  const std::vector<double>* scores = nullptr;  ///< by source; not owned
 };
 
 }  // namespace xtune::search

@@ -9,8 +9,8 @@ namespace xtune::search {
 
 namespace {
 
-constexpr double forget = 0.95;    // of a member's past, a result of its own
-constexpr double curiosity = 0.3;  // weight of having been asked seldom
+constexpr double forget = 0.95;    // weight of a member's past per result
+constexpr double curiosity = 0.3;  // weight of members that were seldom asked
 
 struct Member {
   std::unique_ptr<Strategy> strategy;

@@ -5,12 +5,12 @@
 // each result adds one row to a Cholesky factor (gaussian_process.hpp), so that a proposal costs points x candidates
 // multiplications and no factorisation.
 //
-// Failures have limits of their own, such as shared memory or threads, and hence lengths of their own: a regression on
-// 0 and 1, which shares all code with the times.
+// Failures have other boundaries, such as shared memory or threads, and hence other lengths: a regression on 0 and 1,
+// which shares all code with the times.
 //
-// Cost bounds the constants: learning lengths is cubic in max_for_lengths for each of first_steps or later_steps
-// gradient steps, and rows are quadratic in max_points. Both samples are half the best results, where accuracy matters,
-// and half by chance, so that the model does not forget what a bad region looks like.
+// The cost limits the constants: learning lengths is cubic in max_for_lengths for each of first_steps or later_steps
+// gradient steps, and rows are quadratic in max_points. Half of each sample are the best results, where accuracy
+// matters, and half are random, so that the model keeps some points in bad regions.
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
@@ -47,7 +47,7 @@ class ProcessModel : public Model {
     for (const std::uint64_t index : sample) targets.push_back(lesson.target(index));
     process_.learn_lengths(points_of(sample), targets, learnt_ ? later_steps : first_steps);
     learnt_ = true;
-    // What fails has borders of its own: of shared memory, of threads.
+    // Failures have their own boundaries: of shared memory, of threads.
     models_failures_ = !lesson.failed().empty();
     if (models_failures_) learn_failures(lesson, random);
     const std::vector<float> candidates = points_of(pool);
@@ -78,7 +78,7 @@ class ProcessModel : public Model {
   }
 
   void update(const Lesson& lesson, base::Random&) override {
-    // Results of configurations that nobody announced.
+    // Results of configurations that were not announced.
     if (left_out_ == 0 && lesson.timed().size() + lesson.failed().size() > 0) {
       for (const std::uint64_t index : lesson.timed()) expect(index);
       for (const std::uint64_t index : lesson.failed()) expect(index);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double slope_beyond_cap = 0.1;
 constexpr double max_above_best = 1;     // e times the best, unless fewer than a quarter are that good
-constexpr double min_above_best = 0.05;  // differences of noise alone make no knee
+constexpr double min_above_best = 0.05;  // differences within the noise make no knee
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 
 namespace xtune::search {
 
-/// Logarithms of times, pressed together where they are much slower than the best: near the best it matters how good a
+/// Logarithms of times, compressed for times that are much slower than the best: near the best it matters how good a
 /// place is, elsewhere only that it is bad.
 class SoftLogarithm {
  public:

@@ -92,7 +92,7 @@ class SpreadSample {
     }
   }
 
-  /// False: it is a work of its own, and there is no room for it.
+  /// False: it is a new piece of work, and the sample is full.
   bool take(std::uint64_t index) {
     std::string work = work_of_(index);
     if (full() && !works_.contains(work)) return false;

@@ -1,4 +1,4 @@
-// A few configurations that stand for a whole space.
+// A few configurations that represent a whole space.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace xtune::search {
 
-/// What makes two configurations the same piece of work, such as the key of what they compile to.
+/// Identifies the work of a configuration, for example by the key of its artifact: two with equal work are the same.
 using WorkOf = std::function<std::string(std::uint64_t index)>;
 
-/// Configurations of at most `limit` (>= 1) different works; the whole space, in order, where it has no more than
-/// `limit` configurations. The first ones show every value of every parameter, as far as `limit` allows and random
-/// draws find one that is valid; a configuration with a new value of a known work is listed too, and does not count.
-/// The others are uniform draws without replacement. Always the same sample, and a smaller limit's is its beginning.
+/// Configurations with up to `limit` (>= 1) different pieces of work; the whole space, in order, if it has at most
+/// `limit` configurations. The first ones contain every value of every parameter, as far as `limit` allows and random
+/// draws find a valid one; a configuration that has a new value but known work is listed too, and does not count. The
+/// others are uniform draws without replacement. Always the same sample; the sample of a smaller limit is its
+/// beginning.
 std::vector<std::uint64_t> spread_sample(const space::Space& space, std::uint64_t limit, const WorkOf& work_of);
 
 }  // namespace xtune::search

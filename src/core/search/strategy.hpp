@@ -12,14 +12,14 @@
 
 namespace xtune::search {
 
-/// What came of one configuration, as a strategy sees it.
+/// The result of one configuration, for a strategy.
 struct Observation {
   std::uint64_t index = 0;  ///< in the Space
   Outcome outcome = Outcome::ok;
-  double time_ms = 0;  ///< ok: the statistic; pruned: a lower bound; else meaningless
+  double time_ms = 0;  ///< ok: the statistic; pruned: a lower bound; else without meaning
 };
 
-/// The proposals of a strategy that nothing changes, by their number.
+/// The numbered proposals of a strategy that ignores observations.
 class Sequence {
  public:
   virtual ~Sequence() = default;
@@ -32,15 +32,17 @@ class Sequence {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Up to max configurations not proposed before, to be tried in any order. Fewer (even none) when it waits for
-  /// observations; none with nothing outstanding means that the space is exhausted or the strategy is done.
+  /// Returns up to max configurations that were not proposed before, to be tried in any order. Returns fewer (or none)
+  /// while it waits for observations; none with nothing outstanding means that the space is exhausted or the strategy
+  /// is done.
   virtual std::vector<std::uint64_t> propose(std::size_t max) = 0;
   virtual void observe(const Observation& observation) = 0;
-  /// All that it proposes, in order, where observations change nothing of it; nullptr: it learns. Lives as long as it.
+  /// All proposals in order, if observations do not change them; nullptr: the strategy learns. Has the lifetime of
+  /// this.
   virtual const Sequence* sequence() const noexcept { return nullptr; }
 };
 
-/// Proposes a sequence, one after the other.
+/// Proposes a sequence, one configuration after the other.
 class SequenceStrategy : public Strategy, public Sequence {
  public:
   std::vector<std::uint64_t> propose(std::size_t max) final;
@@ -51,25 +53,25 @@ class SequenceStrategy : public Strategy, public Sequence {
   std::uint64_t proposed_ = 0;
 };
 
-/// What another device, or another problem size of the same kernel, is known to do.
+/// Results of another device, or of another problem size of the same kernel.
 struct Source {
   std::string name;
   std::vector<Observation> observations;  ///< by index in this space
 };
 
-/// What a strategy is given. space outlives the strategy.
+/// The inputs of a strategy. space must outlive the strategy.
 struct StrategyOptions {
   const space::Space& space;
   std::uint64_t seed = 1;
   std::uint64_t evals = 0;
   std::vector<std::uint64_t> first =
-      {};  ///< worth trying first, the best of them first; others than of the space are ignored
+      {};  ///< configurations to try first, best first; those outside of the space are ignored
   std::vector<Source> sources = {};
 };
 
 /// Throws Error(invalid_argument) for an unknown name, naming the nearest.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, StrategyOptions options);
-/// Without knowledge. space outlives the strategy.
+/// The same without earlier results. space must outlive the strategy.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const space::Space& space, std::uint64_t seed,
                                         std::uint64_t evals);
 std::vector<std::string> strategy_names();

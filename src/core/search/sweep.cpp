@@ -1,4 +1,4 @@
-// Strategies that ignore what they observe: the space in its own order, or in a random one.
+// Strategies that ignore their observations: the space in its order, or in a random one.
 #include <algorithm>
 #include <unordered_set>
 
@@ -14,7 +14,7 @@ struct InOrder {
   std::uint64_t position_of(std::uint64_t index) const noexcept { return index; }
 };
 
-/// What was worth trying first, then the others in their order.
+/// The configurations to try first, then the others in their order.
 template <class Order>
 class Sweep final : public SequenceStrategy {
  public:

@@ -1,4 +1,4 @@
-// A parsed expression as instructions for a small stack machine: flat, so that no nesting of the text can overflow a
+// A parsed expression as instructions for a small stack machine. It is flat, so that nested text cannot overflow a
 // stack.
 #pragma once
 
@@ -20,16 +20,16 @@ enum class Opcode : std::uint8_t {
   plus,           ///< pop, push
   logical_not,    ///< pop, push
   compare,        ///< pop two, push a boolean; detail is the Relation
-  chain,          ///< pop two; push the right one when the Relation holds, else push false and jump to operand
-  skip_if_false,  ///< `and`: jump to operand when the top is false, else pop it
+  chain,          ///< pop two; push the right one if the Relation holds, else push false and jump to operand
+  skip_if_false,  ///< `and`: jump to operand if the top is false, else pop it
   skip_if_true,   ///< `or`
-  branch,         ///< `VALUE if CONDITION else OTHER`: pop; jump to operand, OTHER's code, when it was false
-  jump,           ///< behind VALUE's code: to operand, behind OTHER's; branch's operand is the next instruction
+  branch,         ///< `VALUE if CONDITION else OTHER`: pop; jump to operand, OTHER's code, if it was false
+  jump,           ///< after VALUE's code: to operand, after OTHER's; branch's operand is the next instruction
   contains,       ///< pop operand elements and the value before them, push whether it is among them
   call,           ///< pop operand arguments, push; detail is the Function
 };
 
-/// Whether operand is the place of an instruction.
+/// Whether the instruction's operand is the position of another instruction.
 constexpr bool is_jump(Opcode opcode) noexcept {
   return opcode == Opcode::chain || opcode == Opcode::skip_if_false || opcode == Opcode::skip_if_true ||
          opcode == Opcode::branch || opcode == Opcode::jump;
@@ -44,7 +44,7 @@ struct Instruction {
 
 struct NameUse {
   std::string name;
-  std::size_t column = 0;  ///< of its first use
+  std::size_t column = 0;  ///< of the first use
 };
 
 }  // namespace xtune::space::expr

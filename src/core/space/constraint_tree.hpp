@@ -18,13 +18,13 @@ struct ConstraintTree {
     operation,
     both,   ///< Python's `and`
     any,    ///< Python's `or`
-    choice  ///< of a condition, the value where it holds, and the other one
+    choice  ///< a condition, the value if it holds, and the value if it does not
   };
   struct Node {
     Kind kind = Kind::constant;
-    expr::Scalar constant;          ///< constant
-    std::uint32_t member = 0;       ///< parameter: its position in the space
-    expr::Instruction instruction;  ///< operation
+    expr::Scalar constant;          ///< of a constant
+    std::uint32_t member = 0;       ///< of a parameter: its position in the space
+    expr::Instruction instruction;  ///< of an operation
     std::vector<std::uint32_t> children;
   };
   std::vector<Node> nodes;  ///< children before parents

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t dead = std::numeric_limits<std::uint32_t>::max();
 
-/// Numbers of nodes by their edges: open addressing, half full at most.
+/// Numbers of nodes by their edges: open addressing, at most half full.
 class NodeTable {
  public:
   explicit NodeTable(std::size_t max_nodes) : slots_(std::max<std::size_t>(16, std::bit_ceil(2 * max_nodes)), dead) {}

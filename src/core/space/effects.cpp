@@ -1,4 +1,4 @@
-// How much each constraint removes on its own: what to tell the user of an empty space.
+// How many configurations each constraint removes on its own, for the message about an empty space.
 #include <cmath>
 
 #include "base/random.hpp"

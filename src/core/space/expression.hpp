@@ -13,7 +13,7 @@
 
 namespace xtune::space {
 
-/// Thrown by parse and evaluate. column counts from 0 within the expression's text.
+/// Thrown by parse and evaluate. column counts from 0 in the expression's text.
 struct ExpressionError : std::runtime_error {
   ExpressionError(const std::string& message, std::size_t column_, std::string word_ = {})
       : std::runtime_error(message), column(column_), word(std::move(word_)) {}
@@ -34,9 +34,9 @@ using Lookup = std::function<const Value*(std::string_view name)>;
 /// throws ExpressionError.
 class Expression {
  public:
-  /// Names that stand for expressions of their own.
+  /// Names of derived expressions, and their expressions.
   using Derived = std::map<std::string, Expression, std::less<>>;
-  /// derived: null for none. What such a name stands for is computed in its place.
+  /// derived: may be null. The expression of such a name is computed in place of the name.
   static Expression parse(std::string_view text, const Derived* derived = nullptr);
 
   Value evaluate(const Lookup& lookup) const;
@@ -45,7 +45,7 @@ class Expression {
   std::size_t column_of(std::string_view name) const;
   const std::string& text() const;
 
-  struct Code;  // defined in code.hpp, for the folder's own use
+  struct Code;  // defined in code.hpp, for this directory only
   const Code& code() const noexcept { return *code_; }
 
  private:
@@ -53,7 +53,7 @@ class Expression {
   std::shared_ptr<const Code> code_;
 };
 
-/// Python's truth: zero and the empty string are false.
+/// Python's truth value: zero and the empty string are false.
 bool truth(const Value& value) noexcept;
 
 }  // namespace xtune::space

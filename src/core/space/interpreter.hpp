@@ -7,7 +7,7 @@
 
 namespace xtune::space::expr {
 
-// The frequent case of index arithmetic, without a call; false when the general way is needed (other types, overflow).
+// The frequent case of index arithmetic, without a call; false if the general case is needed (other types, overflow).
 inline bool quick_arithmetic(Arithmetic operation, Scalar& left, const Scalar& right) noexcept {
   if (left.kind != Scalar::Kind::integer || right.kind != Scalar::Kind::integer) return false;
   std::int64_t result = 0;

@@ -15,7 +15,7 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 constexpr std::string_view symbols[] = {"**", "//", "==", "!=", "<=", ">=", "+", "-", "*",
                                         "/",  "%",  "<",  ">",  "(",  ")",  "[", "]", ","};
 
-// What people of other languages write, and what it is called here.
+// Suggests this language's operator for one that is common in other languages.
 std::string unknown_character(std::string_view rest) {
   if (rest.substr(0, 2) == "&&") return "'&&' is written 'and' here";
   if (rest.substr(0, 2) == "||") return "'||' is written 'or' here";

@@ -14,10 +14,10 @@ struct Token {
   std::size_t column = 0;          ///< byte offset
   std::string_view word;           ///< as written; keywords are names
   Value value = false;             ///< of a literal
-  bool is_lowest_integer = false;  ///< 9223372036854775808, which only a minus sign before it makes valid
+  bool is_lowest_integer = false;  ///< 9223372036854775808, which is valid only after a minus sign
 };
 
-/// One token ahead. All functions throw ExpressionError at the offending character.
+/// Reads the text one token ahead. All functions throw ExpressionError at the offending character.
 class Lexer {
  public:
   explicit Lexer(std::string_view text);

@@ -35,7 +35,7 @@ class CodeWriter {
  public:
   explicit CodeWriter(std::string_view text) { code_.text = text; }
 
-  // change: what the instruction does to the height of the stack.
+  // change: how many values the instruction adds to the stack (negative: removes).
   std::size_t emit(Opcode opcode, int change, std::size_t column, std::size_t operand = 0, std::uint8_t detail = 0) {
     code_.instructions.push_back(
         {opcode, detail, static_cast<std::uint32_t>(operand), static_cast<std::uint32_t>(column)});
@@ -65,7 +65,7 @@ class CodeWriter {
     return branch;
   }
 
-  /// The place of the name among those that are used.
+  /// The position of the name among the names that the code uses.
   std::size_t use(const std::string& name, std::size_t column) {
     const auto known =
         std::find_if(code_.uses.begin(), code_.uses.end(), [&](const NameUse& each) { return each.name == name; });
@@ -77,7 +77,7 @@ class CodeWriter {
     return index;
   }
 
-  /// The code that a derived name stands for; its errors are shown at the name.
+  /// Inserts the code of a derived name; its errors are reported at the name.
   void inlined(const Expression::Code& from, const Token& token) {
     constexpr std::size_t max_instructions = 100'000;
     const std::size_t begin = code_.instructions.size(), constants = code_.values.size();
@@ -282,7 +282,8 @@ class Parser {
     code_.emit(minus ? Opcode::negate : Opcode::plus, 0, token.column);
   }
 
-  // -9223372036854775808 is a valid integer although its digits alone are not; -(2**63) by way of ** is not.
+  // -9223372036854775808 is a valid integer although its digits without the sign are not; -(2**63) with ** is not
+  // valid.
   void lowest_integer(std::size_t column) {
     const Token digits = lexer_.next();
     if (at("**")) too_large(digits);

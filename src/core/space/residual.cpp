@@ -4,9 +4,9 @@
 // of the largest bound nodes: once A and B are bound, "A * B * C <= 64" depends only on A * B. Two prefixes with equal
 // cells therefore allow the same completions, which is what lets the solver merge them.
 //
-// A constraint is decided as early as bounds allow. Each parameter that has no value yet counts as the interval of all
-// its values, and interval arithmetic (bounds.hpp) says whether the constraint can still hold or fail. If it holds for
-// every completion, its cells become "decided", so that prefixes that differ only in them merge, too. Behind a short
+// A constraint is decided as early as bounds allow. Each parameter without a value counts as the interval of all its
+// values, and interval arithmetic (bounds.hpp) shows whether the constraint can still hold or fail. If it holds for
+// every completion, its cells become "decided", so that prefixes that differ only in them merge, too. After a short
 // circuit ("A > 1 or B % A == 0"), cells that can no longer be evaluated are cleared for the same reason.
 //
 // An arithmetic error, such as a division by zero, is kept in a cell and reported only if the whole expression needs
@@ -50,7 +50,7 @@ expr::Scalar scalar_of(const Cell& cell) noexcept {
   return scalar;
 }
 
-/// What is known of a choice: of(1) where its condition holds, of(2) where it does not, both where it may be either.
+/// Bounds of a choice: of(1) if its condition holds, of(2) if it does not, both if either is possible.
 template <class Of, class Unite>
 auto chosen(expr::Truth condition, const Of& of, const Unite& unite) -> decltype(of(std::size_t{1})) {
   switch (condition) {
@@ -189,7 +189,7 @@ Cell Residual::operate(std::uint32_t at, std::size_t depth, const expr::Scalar& 
   return result;
 }
 
-// What a short circuit has made irrelevant would keep states apart that are the same.
+// Cells that a short circuit has made irrelevant would keep equal states apart.
 void Residual::drop_unneeded(std::size_t depth, std::span<Cell> cells) {
   needed_.assign(cells.size(), false);
   mark_needed(tree_.root, depth, cells);

@@ -1,4 +1,4 @@
-// What a constraint still depends on once some of its parameters have values.
+// The part of a constraint that is still open after some of its parameters have values.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace xtune::space {
 
-/// What is remembered of a prefix of values for one constraint, compared bit by bit: two prefixes with equal cells
+/// A value that is stored for one constraint and a prefix of values, compared bit by bit: two prefixes with equal cells
 /// allow the same completions.
 struct Cell {
   enum Tag : std::uint64_t { value = 0, unused = 16, failed = 17, decided = 18 };  ///< value: plus the scalar's kind
@@ -24,15 +24,15 @@ struct Cell {
 /// only parameters before d: for "A * B * C <= 64" with A and B bound, by the product A * B.
 class Residual {
  public:
-  /// order: positions of the group's parameters, first to last. The tree outlives it.
+  /// order: positions of the group's parameters, first to last. The tree must outlive this object.
   Residual(const ConstraintTree& tree, const std::vector<Parameter>& parameters,
            const std::vector<std::uint32_t>& order);
 
   enum class Verdict : std::uint8_t { open, holds, fails, cannot_be_evaluated };
-  /// Before any parameter has a value: by the bounds of their values alone. Never cannot_be_evaluated.
+  /// Decides before any parameter has a value, only by the bounds of their values. Never returns cannot_be_evaluated.
   Verdict start();
   std::size_t cells(std::size_t depth) const noexcept { return slots_[depth].size(); }
-  /// Gives the parameter at `depth` a value. before: cells(depth); after: room for cells(depth + 1), written when the
+  /// Gives the parameter at `depth` a value. before: cells(depth); after: room for cells(depth + 1), written if the
   /// constraint stays open, or holds for every completion.
   Verdict bind(std::size_t depth, const expr::Scalar& value, std::span<const Cell> before, std::span<Cell> after);
 
@@ -48,17 +48,17 @@ class Residual {
   expr::Truth truth(std::uint32_t node, std::size_t depth, std::span<const Cell> cells) const;
 
   const ConstraintTree& tree_;
-  std::vector<int> last_;                           ///< of each node: depth of the last parameter below it; -1: none
-  std::vector<expr::Bounds> leaf_bounds_;           ///< of each parameter node: over all its values
-  std::vector<Slots> slots_;                        ///< by depth: the nodes whose values are remembered
+  std::vector<int> last_;                           ///< by node: depth of the last parameter below it; -1: none
+  std::vector<expr::Bounds> leaf_bounds_;           ///< by parameter node: over all its values
+  std::vector<Slots> slots_;                        ///< by depth: the nodes whose values are stored
   std::vector<std::vector<std::int32_t>> slot_of_;  ///< by depth and node; -1: none
-  bool has_logic_ = false;                          ///< holds `and` or `or`
+  bool has_logic_ = false;                          ///< contains `and` or `or`
   std::vector<expr::Scalar> stack_;
   std::vector<bool> needed_;  ///< by slot
 };
 
-/// An order of the members in which the constraints depend on little at every depth: greedily, by the number of
-/// different values that the remembered parts could take.
+/// An order of the members in which the constraints depend on little at every depth. Chosen greedily, by the number of
+/// different values that the stored parts can have.
 std::vector<std::uint32_t> narrow_order(const std::vector<ConstraintTree>& trees,
                                         const std::vector<Parameter>& parameters,
                                         const std::vector<std::uint32_t>& members);

@@ -54,7 +54,7 @@ double floor_divide(double a, double b) {
   return quotient - floored > 0.5 ? floored + 1 : floored;
 }
 
-// Rounded once, as Python's: the quotient has 63 bits or more, and the lowest of them stands for a remainder too.
+// Rounded once, as in Python: the quotient has at least 63 bits, and the lowest one is set if there is a remainder.
 double divide(std::int64_t a, std::int64_t b) {
   __extension__ using Wide = unsigned __int128;
   const auto magnitude = [](std::int64_t x) {

@@ -1,4 +1,4 @@
-// The evaluator's value: what Value holds, in 16 bytes that copy freely; and Python's arithmetic over it.
+// The evaluator's value: the contents of a Value in 16 bytes that are cheap to copy, and Python's arithmetic on it.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace xtune::space::expr {
 
-/// A string is borrowed: it lives in the Value or the expression that the scalar was made from.
+/// A string is not owned: it lives in the Value or the expression that the scalar was made from.
 struct Scalar {
   enum class Kind : std::uint8_t { boolean, integer, floating, text };
   Kind kind = Kind::integer;
   union {
-    std::int64_t integer = 0;  ///< also a boolean's 0 or 1
+    std::int64_t integer = 0;  ///< also 0 or 1 for a boolean
     double floating;
     const std::string* text;
   };
@@ -49,12 +49,12 @@ enum class Arithmetic : std::uint8_t { add, subtract, multiply, divide, floor_di
 enum class Relation : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
 enum class Function : std::uint8_t { min, max, abs, ceildiv, pow2, log2, to_int, to_float };
 
-/// What went wrong in an operation; the interpreter adds the place.
+/// An error in an operation; the interpreter adds the place.
 struct ArithmeticError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// All throw ArithmeticError: overflow, division by zero, a type that the operation does not take.
+/// All throw ArithmeticError: overflow, division by zero, an unsupported type.
 Scalar calculate(Arithmetic operation, const Scalar& left, const Scalar& right);
 Scalar negate(const Scalar& operand);
 Scalar unary_plus(const Scalar& operand);

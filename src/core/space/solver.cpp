@@ -1,17 +1,17 @@
 // Builds the decision diagram of a group of parameters, one layer for each parameter.
 //
-// Layer by layer, each state (what the constraints still depend on, residual.hpp) meets each value of the next
+// Layer by layer, each state (the open part of the constraints, residual.hpp) is combined with each value of the next
 // parameter. A value that makes a constraint fail adds no edge; two prefixes that leave equal states share a node, so
 // the work grows with the number of states, not with the number of combinations.
 //
-// The order of the parameters decides how many states there are, and the best one is not known in advance. Four
-// attempts follow each other: the order of the spec, whose diagram numbers the configurations as a reader expects, and
-// a narrow order (narrow_order), first with room for few_edges, then for max_edges. An order that needs too many steps
-// is not tried again.
+// The order of the parameters determines the number of states, and the best order is not known in advance. There are up
+// to four attempts: the order of the spec, whose diagram numbers the configurations as a reader expects, and a narrow
+// order (narrow_order), each first with room for few_edges, then for max_edges. An order that needs too many steps is
+// not tried again.
 //
-// Limits: an edge takes 8 bytes while layers are built and 16 in the reduced diagram, so that max_edges stands for
-// about 800 MB and few_edges for about 50 MB; max_steps bounds the time. Beyond them the space is refused with the
-// names of its parameters.
+// Limits: an edge takes 8 bytes while layers are built and 16 in the reduced diagram, so max_edges means about 800 MB
+// and few_edges about 50 MB; max_steps limits the time. A space beyond these limits is refused with the names of its
+// parameters.
 #include "core/space/solver.hpp"
 
 #include <algorithm>

@@ -222,7 +222,7 @@ std::optional<std::uint64_t> Space::index_of(const Config& config) const {
   for (std::size_t i = 0; i < config.size(); ++i) {
     const auto& numbers = state_->value_numbers[i];
     auto found = numbers.find(config[i]);
-    if (found == numbers.end()) {  // a record written elsewhere may say 1.0 for 1
+    if (found == numbers.end()) {  // a record written elsewhere may have 1.0 for 1
       if (const auto* integer = std::get_if<std::int64_t>(&config[i])) {
         found = numbers.find(static_cast<double>(*integer));
       } else if (const auto* floating = std::get_if<double>(&config[i]);

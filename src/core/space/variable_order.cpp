@@ -19,7 +19,7 @@ class StateEstimate {
 
   void set(std::uint32_t member, bool bound) { bound_[member] = bound; }
 
-  /// Binary logarithm of the product of what the remembered parts could be.
+  /// Binary logarithm of the number of values that the stored parts can have together.
   double log_states() const {
     double sum = 0;
     for (const ConstraintTree& tree : trees_) {

@@ -1,5 +1,5 @@
-// Checks every expression of a spec before anything runs: that it parses, that its names exist and are allowed where it
-// stands, and, where it uses the problem alone, that it can be evaluated.
+// Checks every expression of a spec before anything runs: that it parses, that its names exist and are allowed where
+// they are used, and, if it uses only names of the problem, that it can be evaluated.
 #include <algorithm>
 
 #include "base/named.hpp"
@@ -89,7 +89,7 @@ class ExpressionChecker {
       for (const Text& text : *command) check_template(text, problem_and_device_);
     if (reference.launch) check_launch(*reference.launch);
     for (const auto& [role, text] : reference.bindings) {
-      if (base::find_named(spec_.args, text.text) || is_word_role(role)) continue;  // a word that the builtin knows
+      if (base::find_named(spec_.args, text.text) || is_word_role(role)) continue;  // a word of the builtin
       Names names = all_;
       for (const ArgSpec& arg : spec_.args) names.push_back(arg.name);
       check(text, all_, "a reference", &names);
@@ -168,7 +168,8 @@ class ExpressionChecker {
     return list.empty() ? "" : "; known: " + list;
   }
 
-  // What names the problem alone has its value now, so a division by zero shows before anything is compiled.
+  // Expressions that use only names of the problem are evaluated now: a division by zero is found before anything is
+  // compiled.
   template <class Complaint>
   void fold(const Text& text, const space::Expression& expression, Complaint complaint) const {
     const bool problem_only = std::all_of(

@@ -99,7 +99,7 @@ class Splitter {
   std::vector<Text> words_;
 };
 
-/// "{FLAGS...}" without its dots; nullopt: it is no such word.
+/// "{FLAGS...}" without its dots; nullopt if the word has another form.
 std::optional<Text> several(const Text& word) {
   constexpr std::string_view ending = "...}";
   if (word.text.size() <= ending.size() + 1 || !opens_placeholder(word.text, 0) || !word.text.ends_with(ending) ||
@@ -185,7 +185,7 @@ void CommandWord::expand(const space::Lookup& lookup, std::vector<std::string>& 
     const Text& expression = text_.parts().front().text;
     const std::string value = space::to_define(evaluate(expression, lookup));
     refuse_zero_bytes(expression, value);
-    // A value is data: what looks like a placeholder in it is none.
+    // A value is data: braces in it are not placeholders.
     for (const Text& word : split_command({device::to_call_text(value), expression.at})) to.push_back(word.text);
     return;
   }
@@ -199,7 +199,7 @@ void CommandWord::expand(const space::Lookup& lookup, std::vector<std::string>& 
 
 ShellText::ShellText(const Text& text)
     : word_(without_dots(text, ", which does not go with shell = true: write it without the dots, as one word")) {
-  // The shell's own quotes: in them a value would no longer stand for itself.
+  // Quotes for the shell: within them a value would not be literal.
   char quote = 0;
   const std::string& source = text.text;
   for (std::size_t i = 0; i < source.size(); ++i) {

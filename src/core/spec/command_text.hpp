@@ -1,4 +1,4 @@
-// Commands of a spec: cut into words before anything is put into them, so that no value can break out of its word.
+// Commands of a spec: split into words before values are inserted, so that a value cannot extend beyond its word.
 #pragma once
 
 #include <string>
@@ -8,37 +8,37 @@
 
 namespace xtune::spec {
 
-/// The words of a command that no shell will read. Blanks separate them; 'single' and "double" quotes hold blanks, and
-/// a backslash takes the next character for itself (within double quotes: \" and \\ alone). What stands in braces is
-/// one piece, and keeps its quotes. Each word is a template text at its place. Throws TextError for an open quote or
-/// brace, and for what only a shell would understand: | & ; < > ( ) $ ` * ? ~ # outside of quotes.
+/// The words of a command that is not passed to a shell. Blanks separate them; 'single' and "double" quotes enclose
+/// blanks, and a backslash escapes the next character (within double quotes: only \" and \\). Text in braces is one
+/// piece, and keeps its quotes. Each word is a template text with its place. Throws TextError for an open quote or
+/// brace, and for characters with a meaning only for a shell: | & ; < > ( ) $ ` * ? ~ # outside of quotes.
 std::vector<Text> split_command(const Text& command);
 
-/// A word of a command: a template text of which "{out}" and "{tmp}" stay, or "{EXPR...}", the one form that becomes
-/// several words or none: the words of the value, as split_command cuts it.
+/// A word of a command: a template text in which "{out}" and "{tmp}" stay, or "{EXPR...}", the one form that becomes
+/// any number of words: those of the value, as split_command splits it.
 class CommandWord {
  public:
   /// Throws TextError.
   explicit CommandWord(const Text& word);
 
-  /// Appends call texts (core/device/program_call.hpp). Throws TextError where an expression has no value.
+  /// Appends call texts (core/device/program_call.hpp). Throws TextError if an expression has no value.
   void expand(const space::Lookup& lookup, std::vector<std::string>& to) const;
   const CompiledText& text() const noexcept { return text_; }
-  /// The parts with an expression that is not out or tmp.
+  /// The parts with an expression other than out and tmp.
   std::vector<const CompiledText::Part*> expressions() const;
-  bool names(std::string_view place) const;  ///< whether "{out}" or "{tmp}" is in it
+  bool names(std::string_view place) const;  ///< whether it contains "{out}" or "{tmp}"
 
  private:
   CompiledText text_;
   bool several_ = false;
 };
 
-/// A text for /bin/sh -c: each value comes in single quotes, {out} and {tmp} as the variables that hold them.
+/// A text for /bin/sh -c: each value is put into single quotes, and {out} and {tmp} become variables with these places.
 class ShellText {
  public:
-  /// Throws TextError, also for a placeholder that stands within quotes.
+  /// Throws TextError, also for a placeholder within quotes.
   explicit ShellText(const Text& text);
-  /// A call text. Throws TextError.
+  /// Returns a call text. Throws TextError.
   std::string expand(const space::Lookup& lookup) const;
   const CommandWord& word() const noexcept { return word_; }
 
@@ -46,9 +46,9 @@ class ShellText {
   CommandWord word_;
 };
 
-/// The places that call texts name.
+/// Whether the expression is the name of a place in call texts.
 bool is_place(std::string_view expression) noexcept;
-/// Why commands could not name it, to follow "parameter 'out' "; empty: they can.
+/// Why commands cannot use the name, to follow "parameter 'out' "; empty: they can.
 std::string place_complaint(std::string_view name);
 
 }  // namespace xtune::spec

@@ -143,7 +143,7 @@ std::vector<std::size_t> read_header(Table& table, const std::vector<space::Para
 
 using Rows = std::vector<std::vector<std::uint32_t>>;
 
-/// The numbers of different rows, found by what the rows hold.
+/// The numbers of distinct rows, found by their contents.
 class SeenRows {
  public:
   explicit SeenRows(const Rows& rows) : numbers_(16, Hash{&rows}, Equal{&rows}) {}

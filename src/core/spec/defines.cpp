@@ -54,7 +54,7 @@ bool set_problem(Spec& spec, const std::string& name, const std::string& text) {
     changed = changed || problem[name] != value;
     problem[name] = value;
   }
-  std::vector<Bindings> distinct;  // cases that differed in this name alone are one now
+  std::vector<Bindings> distinct;  // cases that differed only in this name have become one
   for (Bindings& problem : spec.cases)
     if (std::find(distinct.begin(), distinct.end(), problem) == distinct.end()) distinct.push_back(std::move(problem));
   const bool several = spec.cases.size() > 1;

@@ -35,7 +35,7 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
-// The line and a caret under the column, on lines of their own; empty where they would be of no use.
+// The line, and below it a caret under the column; empty if they would not help.
 std::string excerpt(std::string_view line, std::size_t column) {
   constexpr std::size_t longest = 160;
   if (line.empty() || line.size() > longest || column == 0 || column > line.size() + 1) return {};

@@ -1,4 +1,4 @@
-// A TOML document as a tree that knows where each key and value stands, and the errors that point into it.
+// A TOML document as a tree with the place of each key and value, and errors that point into it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace xtune::spec {
 
-/// Counted from 1; columns in characters.
+/// A place in the text. Both count from 1; columns in characters.
 struct Position {
   std::size_t line = 0;
   std::size_t column = 0;
@@ -22,8 +22,8 @@ struct TomlEntry;
 struct TomlNode {
   enum class Kind { boolean, integer, floating, text, array, table, time };
   Kind kind = Kind::table;
-  Position at;                     ///< the value
-  Position key_at;                 ///< its key, when it is a table's entry; else the value
+  Position at;                     ///< of the value
+  Position key_at;                 ///< of the key, for an entry of a table; else of the value
   Position content_at;             ///< text: the first character inside the quotes; else the value
   bool escaped = false;            ///< text: in double quotes, on one line
   Value value = false;             ///< boolean, integer, floating and text
@@ -42,9 +42,9 @@ struct TomlEntry {
   TomlNode node;
 };
 
-/// "a string", "an array": what an error says it got.
+/// "a string", "an array": for errors about an unexpected kind.
 const char* kind_name(TomlNode::Kind kind) noexcept;
-/// As TOML writes it, on one line: "[64, 128]", "{ min = 2, max = 5 }".
+/// The node as TOML on one line: "[64, 128]", "{ min = 2, max = 5 }".
 std::string render(const TomlNode& node);
 
 class Document {
@@ -59,11 +59,11 @@ class Document {
   /// Whether the text stands in the file as it is, without escapes.
   bool verbatim(const TomlNode& text) const;
 
-  /// Throws Error(invalid_spec): all complaints so far and this one, each "file:line:column: message", the source line
-  /// and a caret.
+  /// Throws Error(invalid_spec) with all complaints so far and this one, each as "file:line:column: message", the
+  /// source line and a caret.
   [[noreturn]] void fail(Position position, const std::string& message) const;
   [[noreturn]] void fail(const Location& location, const std::string& message) const;
-  /// Remembers an error that does not keep the rest from being checked; fail and throw_complaints report it.
+  /// Records an error after which the check can continue; fail and throw_complaints report it.
   void complain(Position position, const std::string& message);
   void throw_complaints() const;
 
@@ -78,7 +78,7 @@ class Document {
   TomlNode root_;
 };
 
-/// Reads text into a tree. line_starts: byte offsets of the lines. Throws TomlSyntaxError.
+/// The parser that reads text into a tree. line_starts: byte offsets of the lines. Throws TomlSyntaxError.
 struct TomlSyntaxError {
   Position at;
   std::string message;

@@ -7,7 +7,7 @@ namespace xtune::spec {
 
 namespace {
 
-/// An expression that does not parse is none: that is reported with its column where all expressions are checked.
+/// False for an expression that does not parse: its error is reported where all expressions are checked.
 bool is_a_number(const Text& text) {
   try {
     return space::is_always_a_number(parse_expression(text));

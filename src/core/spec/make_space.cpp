@@ -1,4 +1,4 @@
-// The space of one problem on one device, with errors told in the spec's places.
+// The space of one problem on one device, with errors that point into the spec.
 #include <numeric>
 
 #include "base/text.hpp"
@@ -11,7 +11,8 @@ namespace xtune::spec {
 
 namespace {
 
-// With candidates the space holds only what the device can launch, as far as the launch's expressions tell.
+// With candidates, the space has only configurations that the device can launch, as far as the launch's expressions
+// show.
 std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts) {
   std::vector<Text> constraints = spec.constraints;
   if (!spec.candidates) return constraints;
@@ -67,8 +68,8 @@ Rows filtered(const Spec& spec, const std::vector<space::Expression>& constraint
   return rows;
 }
 
-/// Every count-th of the numbered configurations, in an order that has nothing to do with their numbers: each part has
-/// all values of all parameters as far as its size goes.
+/// Every count-th of the numbered configurations, in an order that is independent of their numbers: each part has all
+/// values of all parameters, as far as its size allows.
 space::Space part_of(const space::Space& space, const Partition& partition) {
   constexpr std::uint64_t most = 20'000'000;
   if (space.size() / partition.count > most)

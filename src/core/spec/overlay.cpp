@@ -43,8 +43,8 @@ TomlNode& entry(TomlNode& table, const std::string& key, const TomlNode& like) {
   return table.entries.back().node;
 }
 
-// Names of the problem and of parameters must be the spec's own: its expressions are checked with these, whatever the
-// backend.
+// An overlay cannot add names to the problem or the parameters, because the spec's expressions are checked with these
+// names for every backend.
 void merge_named(const Reader& reader, TomlNode& own, const TomlNode& overlay, const std::string& backend,
                  const std::string& where, const std::function<void(const std::string&, const TomlNode&)>& changed) {
   std::vector<std::string> names;
@@ -117,7 +117,7 @@ void apply_overlay(Reader& reader, const std::string& backend, const Defines& de
   const TomlNode overlay = *found;  // merging may move the root's entries
   Changes changes;
   merge(reader, reader.document.root(), overlay, backend, changes);
-  // What -D gives counts, whatever the overlay says.
+  // -D overrides the overlay.
   for (const auto& [name, value] : defines) {
     std::erase(changes.parameters, name);
     std::erase_if(changes.sizes,

@@ -1,4 +1,4 @@
-// What the readers of [process] share.
+// Functions that the readers of [process] share.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace xtune::spec {
 
-/// make(), whose TextError becomes an error of the document at its place.
+/// Calls make(); a TextError from it becomes an error of the document at its place.
 template <class Make>
 auto compiled(const Reader& reader, const Make& make) {
   try {
@@ -20,7 +20,7 @@ auto compiled(const Reader& reader, const Make& make) {
 
 /// Complains unless the text is a regular expression.
 void check_regex(const Reader& reader, const TomlNode& node, const std::string& what);  // read_process_values.cpp
-/// time and metrics.
+/// Reads time and metrics.
 void read_process_values(const Reader& reader, const TomlNode& process, ProcessSpec& spec);  // read_process_values.cpp
 
 }  // namespace xtune::spec

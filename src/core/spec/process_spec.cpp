@@ -1,4 +1,4 @@
-// What a [process] command becomes for one configuration.
+// Fills in the commands of [process] for one configuration.
 #include "core/spec/process_spec.hpp"
 
 namespace xtune::spec {

@@ -1,4 +1,4 @@
-// [process]: a program that is tuned, in place of a kernel.
+// [process]: a program that is tuned instead of a kernel.
 #pragma once
 
 #include <filesystem>
@@ -12,36 +12,36 @@
 
 namespace xtune::spec {
 
-/// One command: its words, or the text that /bin/sh reads.
+/// One command: its words, or a text for /bin/sh.
 struct ProcessCommand {
   std::vector<CommandWord> words;
   std::optional<ShellText> shell;
   Location at;
 
   bool given() const noexcept { return !words.empty() || shell; }
-  /// Call texts. Throws TextError.
+  /// Returns call texts. Throws TextError.
   std::vector<std::string> expand(const space::Lookup& lookup) const;
-  /// Of both forms.
+  /// The texts of either form.
   std::vector<const CommandWord*> texts() const;
-  /// What is started, where that is the same whatever the configuration; else empty. A call text.
+  /// The program that is started, as a call text; empty if it depends on the configuration.
   std::string program() const;
 };
 
 struct ProcessSpec {
   Location at;
-  ProcessCommand build, run, check;                            ///< build and check may not be given
-  ProcessCommand exec_prefix;                                  ///< words before those of run; no shell
-  std::filesystem::path folder;                                ///< absolute: where all of them are started
-  std::vector<std::filesystem::path> sources;                  ///< absolute: whose contents the build depends on
-  std::vector<std::filesystem::path> outputs;                  ///< absolute: what commands write, in no key
-  std::vector<std::string> environment;                        ///< names of variables that build and run depend on
-  std::vector<std::pair<std::string, CommandWord>> env;        ///< NAME: what run and check find there
-  std::vector<std::pair<std::string, CommandWord>> build_env;  ///< NAME: what build finds there
+  ProcessCommand build, run, check;                            ///< build and check are optional
+  ProcessCommand exec_prefix;                                  ///< words before those of run; without a shell
+  std::filesystem::path folder;                                ///< absolute: working directory of all commands
+  std::vector<std::filesystem::path> sources;                  ///< absolute: files on which the build depends
+  std::vector<std::filesystem::path> outputs;                  ///< absolute: files that commands write; in no key
+  std::vector<std::string> environment;                        ///< names of variables on which build and run depend
+  std::vector<std::pair<std::string, CommandWord>> env;        ///< NAME: value for run and check
+  std::vector<std::pair<std::string, CommandWord>> build_env;  ///< NAME: value for build
   device::ProgramValue time;
   std::vector<device::ProgramValue> metrics;
   std::vector<Location> metrics_at;
   std::string expect;
-  std::string device = "host";  ///< what it runs on: a backend's name
+  std::string device = "host";  ///< backend whose device it runs on
   double timeout_s = 60;        ///< of one run
 };
 

@@ -1,4 +1,4 @@
-// [[args]]: what the kernel is called with, in its order.
+// [[args]]: the kernel's arguments, in its order.
 #include "base/named.hpp"
 #include "core/spec/reader.hpp"
 

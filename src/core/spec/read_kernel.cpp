@@ -20,7 +20,7 @@ std::vector<Text> options(const Reader& reader, const TomlNode& kernel, const st
   return texts;
 }
 
-// The name is a folder of the store.
+// The name becomes a directory of the store.
 void check_name(const Reader& reader, const TomlNode& node, const std::string& name) {
   const bool plain =
       !name.empty() && name.size() <= 100 && name.front() != '.' &&
@@ -43,7 +43,7 @@ void read_include_dirs(const Reader& reader, const TomlNode& node) {
   }
 }
 
-// A file, or the folder of a store.
+// A file, or the directory of a store.
 std::filesystem::path existing_recording(const Reader& reader, const TomlNode& node) {
   const std::filesystem::path path = (reader.base_dir / reader.text(node, "kernel.recording")).lexically_normal();
   std::error_code error;
@@ -69,7 +69,7 @@ std::vector<Text> sizes(const Reader& reader, const TomlNode& launch, const std:
                         const std::string& where) {
   const TomlNode* const node = launch.find(key);
   if (node == nullptr) return {};
-  // One size is that of x.
+  // A single extent is x.
   if (!node->is_array()) return {reader.expression(*node, where + "." + key)};
   std::vector<Text> texts = reader.expressions(*node, where + "." + key);
   if (texts.empty() || texts.size() > 3)
@@ -78,7 +78,7 @@ std::vector<Text> sizes(const Reader& reader, const TomlNode& launch, const std:
   return texts;
 }
 
-/// A macro's value is one line: what follows a line end would be a line of its own in the source.
+/// A macro's value is one line: text after a line end would become another line of the source.
 void refuse_control_characters(const Reader& reader, const TomlNode& node, const std::string& name) {
   const auto* const text = std::get_if<std::string>(&node.value);
   if (text && std::any_of(text->begin(), text->end(), [](unsigned char c) { return c < 0x20 && c != '\t'; }))

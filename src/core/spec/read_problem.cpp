@@ -1,4 +1,4 @@
-// [problem] and [[cases]]: the sizes that expressions know by name.
+// [problem] and [[cases]]: the sizes that expressions refer to by name.
 #include <algorithm>
 #include <optional>
 

@@ -110,7 +110,7 @@ void refuse_place_names(const Reader& reader) {
       reader.document.fail(reader.spec.parameters_at[i], "parameter '" + name + "' " + place_complaint(name));
 }
 
-// A parameter that the build does not name has no part in what is built.
+// A parameter that the build command does not use does not affect the binary.
 void find_launch_only(const Reader& reader, const TomlNode& process, const ProcessSpec& spec) {
   std::vector<const CommandWord*> texts = spec.build.texts();
   for (const auto& [name, word] : spec.build_env) texts.push_back(&word);

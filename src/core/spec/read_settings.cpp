@@ -18,7 +18,7 @@ const TomlNode* section(const Reader& reader, const std::string& name, const std
   return section_of(reader, reader.document.root(), name, keys);
 }
 
-// Hot is the absence of any flush, so the two keys say one thing, and may not say two.
+// "Hot" means no flush at all, so the two keys set the same thing, and must not contradict each other.
 void read_mode(Reader& reader, const TomlNode& node) {
   Flush& spec = reader.spec.measure.flush;
   const TomlNode* const flush = node.find("flush");
@@ -62,7 +62,7 @@ void read_measure(Reader& reader, const TomlNode& table) {
     spec.statistic = reader.word(*statistic, "statistic", statistic_words);
   if (const TomlNode* race = node->find("race")) spec.race = reader.boolean(*race, "race");
   count("finals", spec.finals, 0);
-  // rep alone lowered below min_rep's default means that few samples are wanted.
+  // If only rep is set, and below min_rep's default, few samples are wanted.
   if (spec.min_rep > spec.rep) {
     if (node->find("min_rep") != nullptr && node->find("rep") != nullptr)
       reader.fail(node->find("min_rep")->at,

@@ -69,8 +69,7 @@ std::vector<Value> float_steps(const Reader& reader, const TomlNode& node, const
   const double max = reader.number(*node.find("max"), name + ".max", lowest);
   const double step = reader.number(*node.find("step"), name + ".step", std::numeric_limits<double>::min());
   if (min > max) reader.fail(node.at, name + " is an empty range: min is greater than max");
-  const double count =
-      std::floor((max - min) / step * (1 + 1e-12)) + 1;  // 0.3 is three steps of 0.1, whatever the rounding
+  const double count = std::floor((max - min) / step * (1 + 1e-12)) + 1;  // 0.3 is three steps of 0.1, despite rounding
   if (!(count <= static_cast<double>(max_values))) reader.fail(node.at, name + " has more than 1000000 values");
   std::vector<Value> values;
   for (int i = 0; i < static_cast<int>(count); ++i) values.emplace_back(min + i * step);
@@ -97,7 +96,7 @@ std::vector<Value> range_values(const Reader& reader, const TomlNode& node, cons
   return integer_steps(reader, node, name);
 }
 
-/// Parameters are macros, whose value is one line: what follows a line end would be a line of its own in the source.
+/// Parameters are macros, whose value is one line: text after a line end would become another line of the source.
 void refuse_line_ends(const Reader& reader, const TomlNode& node, const space::Parameter& parameter) {
   const TomlNode* const kernel = reader.document.root().find("kernel");
   const bool compiled = kernel && kernel->is_table() && (kernel->find("source") || kernel->find("code"));
@@ -141,7 +140,7 @@ void read_configs(Reader& reader, const TomlNode& space, const TomlNode& configs
 
 }  // namespace
 
-// Each may use those before it: what a name stands for is known when the next one is parsed.
+// Each may use those before it, because their expressions are known by then.
 void read_derived(Reader& reader) {
   const TomlNode* const section = reader.document.root().find("derived");
   if (section == nullptr) return;

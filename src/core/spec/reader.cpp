@@ -1,4 +1,4 @@
-// Typed access: what was expected, what was found, and the nearest word.
+// Typed access to nodes: errors name what was expected, what was found, and the nearest word.
 #include "core/spec/reader.hpp"
 
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace xtune::spec {
 
 namespace {
 
-// Why a path is no file to read, or empty.
+// Why a path is not a readable file; empty if it is.
 std::string file_obstacle(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   std::error_code error;

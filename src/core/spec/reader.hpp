@@ -1,4 +1,4 @@
-// Typed access to a document's nodes, and what every section's reader needs.
+// Typed access to a document's nodes, and functions that every section's reader needs.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ struct Reader {
   /// "M: expected an integer, got a string".
   [[noreturn]] void wrong_type(const TomlNode& node, const std::string& what, const std::string& expected) const;
 
-  /// Complains of entries that are not among keys. where: "[[args]]".
+  /// Complains about entries that are not among keys. where: "[[args]]".
   void check_keys(const TomlNode& table, const std::string& where, const std::vector<std::string>& keys) const;
 
   const TomlNode& table(const TomlNode& node, const std::string& what) const;
@@ -41,25 +41,25 @@ struct Reader {
                 double most = std::numeric_limits<double>::max()) const;
   /// A boolean, a finite number or a string.
   Value scalar(const TomlNode& node, const std::string& what) const;
-  /// A string, or a number or boolean that stands for its own text.
+  /// A string, or the text of a number or boolean.
   Text expression(const TomlNode& node, const std::string& what) const;
   std::vector<Text> expressions(const TomlNode& node, const std::string& what) const;
   /// A table of names to texts.
   std::vector<std::pair<std::string, Text>> named_texts(const TomlNode& node, const std::string& what) const;
-  /// Resolves against base_dir; a regular file that may be read.
+  /// Resolves against base_dir; must be a readable regular file.
   std::filesystem::path existing_file(const TomlNode& node, const std::string& what) const;
-  /// One of words, by its position.
+  /// The position of the text in `words`, which must contain it.
   std::size_t choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const;
   template <class Enum, std::size_t count>
   Enum word(const TomlNode& node, const std::string& what, const base::EnumWords<Enum, count>& words) const {
     return static_cast<Enum>(choice(node, what, {words.words.begin(), words.words.end()}));
   }
-  /// Complains of what identifier_complaint says.
+  /// Complains if identifier_complaint is not empty.
   void check_identifier(Position at, const std::string& name, const std::string& what) const;
 };
 
-/// Why no spec can have the name, to follow "parameter 'x' ": it is no C identifier, or the expression language takes
-/// it for its own. Empty: a spec can.
+/// Why a spec cannot use the name, to follow "parameter 'x' ": it is not a C identifier, or the expression language
+/// reserves it. Empty: it can.
 std::string identifier_complaint(const std::string& name);
 
 /// The node's value as one of the type that `own` has: an integer stands for a float. where: "[problem]".
@@ -67,13 +67,13 @@ Value value_like(const Reader& reader, const TomlNode& node, const std::string& 
                  const std::string& where);                 // read_problem.cpp
 std::string values_text(const std::vector<Value>& values);  ///< "[1, 2, ...]"                       defines.cpp
 
-// One function a section, each in the file of its topic. They read document.root() into spec.
+// One function for each section, in the file of its topic. They read document.root() into spec.
 void read_derived(Reader& reader);  // read_space.cpp
 using Defines = std::vector<std::pair<std::string, std::string>>;
-/// What the overlay changes and `defines` do not replace is one note to the user.
+/// Values that the overlay changes and `defines` do not replace are listed in one note to the user.
 void apply_overlay(Reader& reader, const std::string& backend, const Defines& defines = {});  // overlay.cpp
 void check_overlays(const Reader& reader);                                                    // overlay.cpp
-/// The cases of the suite, where it gives some.
+/// Uses the cases of the suite, if it has any.
 void read_problem(Reader& reader, const SuiteEntry* suite);  // read_problem.cpp
 void read_space(Reader& reader);                             // read_space.cpp
 /// After apply_defines: drops listed configurations that a pinned parameter excludes.
@@ -90,12 +90,12 @@ DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& 
 void read_args(Reader& reader);      // read_args.cpp
 void read_validate(Reader& reader);  // read_validate.cpp
 void read_settings(Reader& reader);  ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
-/// [measure] and [search] of this table, over what the spec says so far.                             read_settings.cpp
+/// Reads [measure] and [search] of this table over the current settings. read_settings.cpp
 void read_budget(Reader& reader, const TomlNode& table);
 void check_expressions(const Reader& reader);  // check_expressions.cpp
 
-/// What a name means to every compiler of kernels, so that -D NAME=value would break each of them: "a word of C++";
-/// empty: nothing.                                                                      reserved_names.cpp
+/// The meaning of a name for every kernel compiler, if -D NAME=value would break each of them: "a word of C++"; empty:
+/// no such meaning. In reserved_names.cpp.
 std::string_view reserved_meaning(std::string_view name) noexcept;
 
 }  // namespace xtune::spec

@@ -8,7 +8,7 @@ namespace xtune::spec {
 
 namespace {
 
-// ISO C++20, tables 5 and 6 [lex.key]; identifiers with a meaning in some contexts only are left out.
+// ISO C++20, tables 5 and 6 [lex.key]; without identifiers that have a meaning only in some contexts.
 constexpr std::array keywords{
     "alignas",   "alignof",  "and",        "and_eq",    "asm",          "auto",          "bitand",
     "bitor",     "bool",     "break",      "case",      "catch",        "char",          "char16_t",
@@ -30,7 +30,7 @@ constexpr std::array keywords{
 constexpr std::array builtins{"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
                               "dim3",      "uint3",    "x",        "y",       "z"};
 
-// CUDA C++ Programming Guide, "Execution Space Specifiers" and those of memory spaces.
+// CUDA C++ Programming Guide, "Execution Space Specifiers" and the memory space specifiers.
 constexpr std::array specifiers{"__global__",   "__device__",      "__host__",          "__shared__",
                                 "__constant__", "__managed__",     "__launch_bounds__", "__restrict__",
                                 "__noinline__", "__forceinline__", "__syncthreads"};

@@ -11,7 +11,7 @@ namespace xtune::spec {
 
 namespace {
 
-// Energy takes launches of its own, so it is measured only where it is wanted.
+// Measuring energy takes additional launches, so it is done only if a goal or metric uses it.
 void measure_what_goals_name(Spec& spec) {
   constexpr double enough_ms = 300;
   for (const ObjectiveSpec::Goal& goal : spec.objective.goals)
@@ -25,7 +25,7 @@ const std::vector<std::string> sections{"kernel",    "problem",  "cases",    "de
                                         "launch",    "args",     "validate", "measure", "search", "metrics",
                                         "objective", "dispatch", "on",       "process"};
 
-// The document is parsed anew for each overlay: merging changes it.
+// The document is parsed once more for each overlay, because merging changes it.
 Spec read_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
                const SpecOptions& options, bool check_files, std::vector<std::string>* overlays = nullptr) {
   Document document(text, name);

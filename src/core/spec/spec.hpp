@@ -1,4 +1,4 @@
-// A tuning job as the user wrote it: the spec file, parsed and checked, with a place for every text that may still
+// A tuning job as the user wrote it: the spec file, parsed and checked, with the place of every text that may still
 // fail.
 #pragma once
 
@@ -23,37 +23,37 @@
 
 namespace xtune::spec {
 
-/// Where a text stands; lines and columns count from 1. line 0 = no file (built from code or the command line).
+/// The place of a text; lines and columns count from 1. Line 0: no file (built from code or the command line).
 struct Location {
   std::string file;
   std::size_t line = 0;
   std::size_t column = 0;
 };
-std::string to_string(const Location& at);  ///< "gemm.toml:12:9", or the file alone
+std::string to_string(const Location& at);  ///< "gemm.toml:12:9", or only the file
 
 /// A text from the spec with its place: an expression, or a template text in which {expression} is replaced by its
 /// value.
 struct Text {
   std::string text;
   Location at;
-  bool escaped = false;  ///< it stands in one line, where line breaks, quotes and backslashes have a backslash
+  bool escaped = false;  ///< it is on one line, where line breaks, quotes and backslashes are escaped
   std::shared_ptr<const space::Expression::Derived> derived{};  ///< names of [derived]; null: none
 };
 
 struct KernelSpec {
-  std::string name;              ///< identity in the store
+  std::string name;              ///< name in the store
   std::filesystem::path source;  ///< absolute; empty in a space-only spec; the spec's own path where code is given
   std::optional<Text> code;      ///< the source's text; unset: it is in the file
   Location source_at;
   Text entry;                                                ///< "gemm", or a template-id: "gemm<{BLOCK_M}, {BLOCK_N}>"
   std::vector<Text> options;                                 ///< for every backend; `{EXPR}` is replaced
-  std::map<std::string, std::vector<Text>> backend_options;  ///< further ones of a backend: options_<backend>
+  std::map<std::string, std::vector<Text>> backend_options;  ///< additional ones for one backend: options_<backend>
   std::vector<std::pair<std::string, Text>> defines;
-  std::vector<std::filesystem::path> include_dirs;  ///< absolute; the source's own folder is searched first
+  std::vector<std::filesystem::path> include_dirs;  ///< absolute; the source's directory is searched first
   double compile_timeout_s = 120;
-  /// "replay": nothing is compiled or measured; "kokkos": the source is a Kokkos unit; empty: whichever is chosen
+  /// "replay": nothing is compiled or measured; "kokkos": the source is a Kokkos unit; empty: any kernel backend
   std::string backend;
-  std::filesystem::path recording;  ///< absolute: what a replay is served from; empty: the command line names it
+  std::filesystem::path recording;  ///< absolute: the source of a replay; empty: given on the command line
 };
 
 struct LaunchSpec {
@@ -91,20 +91,20 @@ struct ArgSpec {
 };
 
 struct ReferenceSpec {
-  /// given: by the program that tunes through the library; the expected outputs lie in the run's scratch folder.
+  /// given: by a program that uses the library; the expected outputs are in the run's scratch directory.
   enum class Kind { none, kernel, builtin, file, command, given };
   Kind kind = Kind::none;
   Location at;
-  std::string name;                  ///< the kernel's entry or the builtin's name
+  std::string name;                  ///< the kernel's entry point or the builtin's name
   std::filesystem::path source;      ///< kernel: absolute
   std::vector<Text> options;         ///< kernel: instead of the tuned kernel's options
   std::optional<Bindings> config;    ///< kernel: the tuned kernel itself, with these values of all parameters
   std::optional<LaunchSpec> launch;  ///< kernel: its own grid and block, else the tuned kernel's
   std::filesystem::path file;        ///< file: absolute .npy
   std::vector<Text> command;         ///< command: its words, each a template text over problem and device
-  std::string digest;                ///< given: of the expected outputs
-  std::string checked_by;            ///< what else judges the outputs, a label; empty: nothing
-  std::string output;                ///< file, builtin: which argument it describes; empty = the only output
+  std::string digest;                ///< given: hash of the expected outputs
+  std::string checked_by;            ///< label of a check that the library's caller added; empty: none
+  std::string output;                ///< file, builtin: the argument it describes; empty: the only output
   std::vector<std::pair<std::string, Text>> bindings;  ///< builtin: role -> argument name or expression ("a" -> "A")
 };
 
@@ -128,7 +128,7 @@ struct ValidateSpec {
   std::vector<Text> check;  ///< words of a command that judges the outputs, template texts over problem and device
   Location check_at;
   Inputs inputs = Inputs::same;      ///< fresh: new random ones for each configuration
-  std::optional<double> rtol, atol;  ///< unset: by dtype, reduction length and the reference's own size
+  std::optional<double> rtol, atol;  ///< unset: from dtype, reduction length and magnitude of the reference
   double max_mismatched_ratio = 0.0;
   double outlier_factor = 10;           ///< what the ratio forgives lies within so many times the tolerance
   std::optional<Text> reduction;        ///< terms added up for one element; unset: as the reference knows
@@ -142,24 +142,25 @@ inline constexpr auto flush_words = base::enum_words<Flush>("l2", "rotate", "non
 
 struct MeasureSpec {
   int warmup = 3;            ///< untimed launches before the first sample
-  int rep = 50;              ///< samples at most
-  int min_rep = 7;           ///< samples at least, unless timeout or budget ends the series
+  int rep = 50;              ///< maximum number of samples
+  int min_rep = 7;           ///< minimum number of samples, unless timeout or budget ends the series
   double min_time_ms = 0;    ///< keep sampling until this much kernel time is accumulated (within rep)
   double max_time_ms = 200;  ///< stop sampling after this much kernel time
-  double noise = 0.005;      ///< stop early when the median's relative uncertainty is below this
-  double timeout_s = 30;     ///< a configuration's whole benchmark, wall clock
-  double wait_s = 1;         ///< for what disturbs the device to pass, before a series
-  double energy_ms = 0;      ///< run the kernel again and again this long to measure its energy; 0 = do not
+  double noise = 0.005;      ///< stop early if the median's relative uncertainty is below this
+  double timeout_s = 30;     ///< wall clock for a configuration's whole benchmark
+  double wait_s = 1;         ///< maximum wait before a series while the device is disturbed
+  double energy_ms = 0;      ///< time of repeated runs to measure the kernel's energy; 0: do not
   Flush flush = Flush::l2;
   Statistic statistic = Statistic::median;
-  bool race = true;  ///< stop measuring what is clearly slower than the best so far
-  int finals = 8;    ///< the best so many are measured again in turns at the end; below 2: none
+  bool race = true;  ///< stop measuring configurations that are clearly slower than the best so far
+  int finals = 8;    ///< number of best configurations measured again in turns at the end; below 2: none
 };
 
 struct SearchSpec {
   std::string strategy = "auto";
-  std::optional<std::uint64_t> evals;  ///< configurations at most; unset: the whole space for exhaustive, else 400
-  std::optional<double> seconds;       ///< wall clock at most
+  std::optional<std::uint64_t> evals;  ///< maximum number of configurations; unset: the whole space for exhaustive,
+                                       ///< else 400
+  std::optional<double> seconds;       ///< maximum wall clock
   std::uint64_t seed = 1;
   Location at;
 };
@@ -172,20 +173,19 @@ struct Metric {
 /// What makes one configuration better than another.
 struct ObjectiveSpec {
   struct Goal {
-    Text expression;  ///< over problem, parameters, device, metrics and what is measured (quantity_names)
+    Text expression;  ///< over problem, parameters, device, metrics and measured quantities (quantity_names)
     bool maximize = false;
   };
   enum class Across { each, geomean, worst };
-  std::vector<Goal> goals;       ///< none: the least time_ms; two: a compromise, and the Pareto set
+  std::vector<Goal> goals;       ///< empty: minimise time_ms; two: a compromise, and the Pareto set
   Across across = Across::each;  ///< one configuration for all cases, or one for each
   Location at;
 };
 
-/// What is known of a measured configuration besides its time: "energy_j", "registers", "shared_bytes",
-/// "spilled_bytes".
+/// Measured quantities of a configuration besides its time: "energy_j", "registers", "shared_bytes", "spilled_bytes".
 const std::vector<std::string>& quantity_names();
 
-/// What the cost model calls a property of a configuration, and the expression over problem, parameters and device that
+/// The cost model's name for a property of a configuration, and the expression over problem, parameters and device that
 /// gives it.
 struct CandidateField {
   std::string name;
@@ -205,25 +205,26 @@ struct CandidatesSpec {
 
 struct ProcessSpec;  // process_spec.hpp
 
-/// The part of a space that one of several runs works on: parts 0 .. count - 1 share no configuration, and have them
-/// all together.
+/// The part of a space for one of several runs: parts 0 .. count - 1 have no configuration in common, and together they
+/// are the whole space.
 struct Partition {
   std::uint64_t part = 0, count = 1;
 };
 
 struct Spec {
   std::filesystem::path path;
-  std::shared_ptr<const std::string> text;  ///< of the file, so that later errors can show its lines; null: from code
-  std::string text_name;                    ///< what places in it call the file
-  std::string backend;                      ///< whose [on.<backend>] overlay was applied; empty: none
+  std::shared_ptr<const std::string> text;  ///< text of the file, so that later errors can show its lines; null: from
+                                            ///< code
+  std::string text_name;                    ///< name of the file in places
+  std::string backend;                      ///< the backend whose [on.<backend>] overlay was applied; empty: none
   KernelSpec kernel;
-  std::shared_ptr<const ProcessSpec> process;  ///< a program is tuned; null: a kernel
+  std::shared_ptr<const ProcessSpec> process;  ///< for a program that is tuned; null: a kernel
   std::vector<Bindings> cases;                 ///< at least one; each a complete problem with the -D overrides applied
   std::shared_ptr<const space::Expression::Derived> derived;  ///< [derived]; null: none
   std::vector<space::Parameter> parameters;
   std::vector<Location> parameters_at;
   std::vector<Text> constraints;
-  /// The valid configurations where the spec lists them, instead of constraints: rows of value indices.
+  /// The valid configurations if the spec lists them instead of constraints: rows of value indices.
   std::optional<std::vector<std::vector<std::uint32_t>>> configs;
   Location configs_at;
   Partition partition;
@@ -236,7 +237,8 @@ struct Spec {
   ObjectiveSpec objective;
   std::optional<CandidatesSpec> candidates;
   std::vector<Text> dispatch_key;
-  /// What the overlay or -D changed, a line each ("on host: M = 256; other values of TILE (gemm.toml [on.host])").
+  /// Values that the overlay or -D changed, one line each ("on host: M = 256; other values of TILE (gemm.toml
+  /// [on.host])").
   std::vector<std::string> notes;
 
   bool space_only() const noexcept { return kernel.source.empty() && !process; }
@@ -249,34 +251,34 @@ struct SuiteEntry;  // suite.hpp
 struct SpecOptions {
   std::vector<std::pair<std::string, std::string>>
       defines;                         ///< -D NAME=value: a problem size, or a parameter pinned to a value
-  std::string backend;                 ///< applies [on.<backend>]
-  std::vector<std::string> filters{};  ///< --filter: expressions that a configuration must satisfy as well
+  std::string backend;                 ///< its [on.<backend>] is applied
+  std::vector<std::string> filters{};  ///< --filter: further expressions that a configuration must satisfy
   Partition partition = {};
-  const SuiteEntry* suite = nullptr;  ///< the spec is read as this entry changes it
+  const SuiteEntry* suite = nullptr;  ///< the entry of a suite that changes the spec
 };
 
-/// Reads and checks a spec. Everything a text can tell is checked here, before anything compiles: keys, types, names in
-/// expressions, duplicates, missing sources. Throws Error(invalid_spec) whose message opens with file:line:column and
-/// names the offending word and the nearest valid one; Error(io) when the file cannot be read; Error(invalid_argument)
-/// for a bad -D.
+/// Reads and checks a spec. Everything that the text determines is checked here, before anything compiles: keys, types,
+/// names in expressions, duplicates, missing sources. Throws Error(invalid_spec) whose message opens with
+/// file:line:column and names the wrong word and the nearest valid one; Error(io) if the file cannot be read;
+/// Error(invalid_argument) for a bad -D.
 Spec load_spec(const std::filesystem::path& path, const SpecOptions& options = {});
 
-/// The same, from text (name stands for the file in messages; relative paths resolve against base_dir).
+/// The same from text (name is used for the file in messages; relative paths resolve against base_dir).
 Spec parse_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
                 const SpecOptions& options = {});
 
-/// The names of the metrics that the program itself reports, in the spec's order; none for a kernel.
+/// The names of the metrics that the program itself reports, in the spec's order; empty for a kernel.
 std::vector<std::string> reported_names(const Spec& spec);
 
-/// Whether something judges the results of a configuration: a reference, or a program's check or expected output.
+/// Whether the results of a configuration are checked: by a reference, or by a program's check or expected output.
 bool validates(const Spec& spec);
 
-/// An Error(invalid_spec) about what stands at a place of the spec: "file:line:column: message", the line and a caret.
+/// An Error(invalid_spec) at a place of the spec: "file:line:column: message", the line and a caret.
 Error spec_error(const Spec& spec, const Location& at, const std::string& message);
 
-/// The space of one problem on one device. An expression that fails (say, division by zero), or a space too large to
-/// number, throws Error(invalid_spec) at its place; a space with no valid configuration throws Error(nothing_valid)
-/// that tells how many each constraint removes. poll: as in Space.
+/// The space of one problem on one device. Throws Error(invalid_spec) at the place of an expression that fails (such as
+/// a division by zero) or a space that is too large to number. Throws Error(nothing_valid) with the number of
+/// configurations that each constraint removes if no configuration is valid. poll: as in Space.
 space::Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
                         const std::function<void()>& poll = {});
 

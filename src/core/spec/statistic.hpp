@@ -10,11 +10,11 @@ namespace xtune::spec {
 
 enum class Statistic { median, min, mean };
 
-/// As specs, records and options have them.
+/// The words in specs, records and options.
 inline constexpr auto statistic_words = base::enum_words<Statistic>("median", "min", "mean");
 
 constexpr const char* to_string(Statistic statistic) noexcept { return statistic_words.of(statistic); }
-/// nullopt: an unknown word.
+/// nullopt for an unknown word.
 constexpr std::optional<Statistic> statistic_from_string(std::string_view word) noexcept {
   return statistic_words.find(word);
 }

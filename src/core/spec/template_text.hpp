@@ -23,37 +23,36 @@ struct TextError : Error {
   std::string message;
 };
 
-/// The place of a column (bytes from 0) inside a text.
+/// The place of a column (counted in bytes from 0) in a text.
 Location locate(const Text& text, std::size_t column);
-/// The brace that closes the expression opened just before start; quotes hide braces. Throws TextError at the one that
-/// opens.
+/// The brace that closes the expression opened just before start; braces in quotes do not count. Throws TextError at
+/// the opening brace.
 std::size_t closing_brace(const Text& text, std::size_t start);
 
 /// An expression or a template text, parsed once and evaluated many times. Immutable, cheap to copy, safe to share
 /// between threads.
 ///
-/// In a template text "{EXPR}" is replaced by the value of the expression as a compiler reads it (booleans as 1 and 0),
-/// "{{" and
-/// "}}" stand for braces. Every function throws TextError at the place of what is wrong.
+/// In a template text, "{EXPR}" is replaced by the value of the expression as a compiler reads it (booleans as 1 and
+/// 0), and "{{" and "}}" by braces. Every function throws TextError at the place of the error.
 class CompiledText {
  public:
   static CompiledText expression(const Text& text);
   static CompiledText template_text(const Text& text);
 
   const Text& source() const noexcept { return source_; }
-  /// The expressions in it; a place's text and location is that expression's own.
+  /// The expressions in it; a part's text and location are those of the expression.
   struct Part {
     std::string before;  ///< plain text before the expression, or after the last one
     Text text;
     std::vector<space::Expression> expression;  ///< one, or none in the last part of a template
   };
   const std::vector<Part>& parts() const noexcept { return parts_; }
-  /// Those that its expressions use.
+  /// The names that its expressions use.
   std::set<std::string, std::less<>> names() const;
 
   /// The value of an expression.
   Value evaluate(const space::Lookup& lookup) const;
-  /// The same as an integer; a float without a fraction is one. A boolean is not.
+  /// The same as an integer; accepts a float without a fraction, but not a boolean.
   std::int64_t evaluate_integer(const space::Lookup& lookup) const;
   /// A template text with its expressions replaced; an expression's value as text.
   std::string expand(const space::Lookup& lookup) const;
@@ -73,8 +72,8 @@ Value evaluate(const Text& expression, const space::Lookup& lookup);
 std::int64_t evaluate_integer(const Text& expression, const space::Lookup& lookup);
 std::string expand(const Text& template_text, const space::Lookup& lookup);
 
-/// Finds the names of a problem, of device facts ("device.<name>"), and of the parameters when config is given. All
-/// that it is given outlives it.
+/// Finds the names of a problem, of device facts ("device.<name>"), and, if config is given, of the parameters. The
+/// arguments must outlive the result.
 space::Lookup lookup_names(const Bindings& problem, const Bindings& device_facts,
                            const std::vector<space::Parameter>& parameters = {}, const space::Config* config = nullptr);
 

@@ -143,7 +143,7 @@ std::optional<std::size_t> foreign_character(std::string_view text) {
       const bool lines = triple == std::string(3, c);
       const std::string_view close = lines ? triple : triple.substr(0, 1);
       for (at += close.size(); at < text.size() && text.substr(at, close.size()) != close; ++at) {
-        if (!lines && text[at] == '\n') break;  // not closed: the parser says so
+        if (!lines && text[at] == '\n') break;  // not closed: the parser reports it
         if (c == '"' && text[at] == '\\') ++at;
       }
       at += close.size();
@@ -161,7 +161,7 @@ Position position_of(const std::string& text, const std::vector<std::size_t>& li
   return at;
 }
 
-/// What the parser says, with what to do about the commonest slips.
+/// The parser's message, with advice for the most common mistakes.
 std::string explained(std::string_view description) {
   const auto mentions = [&](std::string_view part) { return description.find(part) != std::string_view::npos; };
   std::string text = base::printable(description);

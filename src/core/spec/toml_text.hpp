@@ -1,4 +1,4 @@
-// Values as TOML writes them.
+// Values as TOML text.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace xtune::spec {
 
-/// A basic string, whatever is in the text.
+/// A basic string, for any text.
 std::string toml_string(std::string_view text);
 std::string toml_text(const Value& value);
 std::string toml_list(const std::vector<Value>& values);  ///< "[1, 2]"

@@ -1,4 +1,4 @@
-// A bundle: a line that vouches for the index, the index, then what it tells the places of.
+// A bundle: a line with the hash of the index, the index, then the parts at the positions in the index.
 #include "core/store/bundle.hpp"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ std::map<std::string, const BundledSpec*> specs_by_kernel(const std::vector<Bund
   return by_kernel;
 }
 
-// A path below a folder, and the only way to write it.
+// Whether it is a path below a directory, in its canonical form.
 bool is_inner_path(const std::string& name) {
   const fs::path path(name);
   return !name.empty() && name.find('\0') == std::string::npos && path.is_relative() &&

@@ -14,10 +14,10 @@
 
 namespace xtune::store {
 
-/// The fastest record of each kernel, architecture, problem and kind of device, by median, with the driver that was
-/// measured with last; whole, as its line is.
+/// The fastest record of each kernel, architecture, problem and kind of device, by median, with the most recently used
+/// driver; complete, like its line.
 struct Winner {
-  std::string arch, kernel;  ///< as the records have them
+  std::string arch, kernel;  ///< as in the records
   record::Record record;
   std::string line;
 };
@@ -27,31 +27,31 @@ struct WinnerFilter {
   bool takes(const Bindings& sizes) const;
 };
 /// Sorted by kernel, architecture, problem, device. Damage and newer versions are warnings. Throws
-/// Error(invalid_argument) without a store, or where the store has nothing of an architecture or kernel asked for, or
-/// no problem with a size of that name; Error(nothing_valid) where none of its problems is the one asked for; Error(io)
-/// where nothing of what is there could be read.
+/// Error(invalid_argument) without a store, or if the store has nothing of a requested architecture or kernel, or no
+/// problem with a size of that name; Error(nothing_valid) if it does not have the requested problem; Error(io) if none
+/// of the files could be read.
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                std::vector<std::string>& warnings);
 
 struct BundleReport {
   std::uint64_t records = 0, artifacts = 0, bytes = 0;
-  std::vector<std::string> warnings;  ///< artifacts that the store lacks or that are damaged
+  std::vector<std::string> warnings;  ///< artifacts that are missing from the store or damaged
 };
-/// A kernel's spec with the files that it names, so that a bundle needs nothing beside it.
+/// A kernel's spec with the files that it names, so that a bundle needs no other files.
 struct BundledSpec {
   std::string kernel;
-  std::string spec;                          ///< which of the files is the spec
-  std::map<std::string, std::string> files;  ///< text by relative path, as they lay to each other
+  std::string spec;                          ///< the name of the spec among the files
+  std::map<std::string, std::string> files;  ///< text by relative path
 };
 
-/// Writes the winners and their artifacts into one file, with these specs, which appears whole or not at all. Throws
-/// Error(nothing_valid) where there is no winner, Error(invalid_argument) where two specs are of one kernel, Error(io)
-/// where the file cannot be written.
+/// Writes the winners and their artifacts, with these specs, into one file, atomically. Throws Error(nothing_valid) if
+/// there is no winner, Error(invalid_argument) if two specs are for the same kernel, Error(io) if the file cannot be
+/// written.
 BundleReport write_bundle(const std::filesystem::path& store, const std::filesystem::path& path,
                           const WinnerFilter& filter, const std::vector<BundledSpec>& specs = {});
 
-/// Reads a bundle where it lies, which may be read-only: nothing is unpacked, and no name in it is a file's. Immutable
-/// once made; any number of threads may ask it at once.
+/// Reads a bundle in place, which may be read-only: nothing is unpacked, and names in it are not used as paths.
+/// Immutable once made; any number of threads may use it at once.
 class Bundle {
  public:
   /// Reads the index and checks the records. Throws Error(io) for a file that cannot be read or is damaged,
@@ -61,23 +61,26 @@ class Bundle {
   struct Part {
     std::string arch, kernel;
   };
-  const std::vector<Part>& parts() const noexcept { return parts_; }  ///< what it holds records of
+  const std::vector<Part>& parts() const noexcept {
+    return parts_;
+  }  ///< kernels and architectures that it has records
+     ///< of
   /// "gemm (sm_90, gfx90a), reduction (sm_90)": for messages.
   std::string contents() const;
-  /// Kernels whose specs it holds, sorted.
+  /// Kernels whose specs it contains, sorted.
   std::vector<std::string> specs() const;
-  /// Throws Error(invalid_argument) that lists the kernels with a spec where this one has none, Error(io) where a file
-  /// is not the one that was packed or has a name that leads out of a folder.
+  /// Throws Error(invalid_argument) with the kernels that have a spec if this one has none, Error(io) if a file is not
+  /// the one that was packed or its name leads out of a directory.
   BundledSpec spec(const std::string& kernel) const;
-  /// Empty where the bundle has no such part.
+  /// Empty if the bundle has no such part.
   StoreView view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options = {}) const;
-  /// The record lines of one of its parts, with a header line. Throws Error(io), Error(invalid_argument) where the
-  /// bundle has no such part.
+  /// The record lines of one of its parts, with a header line. Throws Error(io), Error(invalid_argument) if the bundle
+  /// has no such part.
   std::string records(const Part& part) const;
   std::vector<std::string> artifact_keys() const;
-  /// As in a store's .json; empty: the bundle has none of this key.
+  /// As in a store's .json; empty: the bundle has none for this key.
   std::string metadata(const std::string& key) const;
-  /// nullopt: the bundle has none of this key. Throws Error(io) where its image is not the one that was packed.
+  /// nullopt: the bundle has none for this key. Throws Error(io) if its image is not the one that was packed.
   std::optional<build::Artifact> artifact(const std::string& key) const;
 
  private:

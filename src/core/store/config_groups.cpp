@@ -40,7 +40,7 @@ std::vector<std::uint32_t> kinds_of(const std::vector<device::DeviceInfo>& devic
 
 // A text whose first bytes are numbers, so that few comparisons look at the text.
 struct QuickText {
-  std::uint64_t first = 0, second = 0;  ///< 16 bytes, those that are not there 0
+  std::uint64_t first = 0, second = 0;  ///< 16 bytes, padded with 0
   std::string_view text;
 
   explicit QuickText(std::string_view whole) : text(whole) {

@@ -1,4 +1,4 @@
-// Stored configurations by problem and kind of device, each group ranked when it is first asked for.
+// Stored configurations by problem and kind of device; each group is ranked at first use.
 #pragma once
 
 #include <atomic>
@@ -12,29 +12,28 @@
 
 namespace xtune::store {
 
-/// Of one problem on one kind of device, without sanitized ones.
+/// The configurations of one problem on one kind of device, without sanitized ones.
 struct ConfigGroup {
   std::uint32_t problem = 0, device = 0;  ///< in the RowSet
   std::size_t begin = 0, end = 0;
 };
 
-/// Any number of threads may ask it at once.
+/// Any number of threads may use it at once.
 class ConfigGroups {
  public:
-  /// rows outlive it. all: groups of which no record ranks too. threads as in for_each_index.
+  /// rows must outlive it. all: include groups without a ranked record. threads as in for_each_index.
   ConfigGroups(const RowSet& rows, measure::Statistic statistic, bool all, unsigned threads);
   ~ConfigGroups();
   ConfigGroups(const ConfigGroups&) = delete;
   ConfigGroups& operator=(const ConfigGroups&) = delete;
 
-  /// By the problem's text, then the device's name.
+  /// Sorted by the problem's text, then the device's name.
   const std::vector<ConfigGroup>& all() const noexcept { return groups_; }
 
-  /// Best first; empty only where all groups were asked for. The first time it costs what ranking costs, then an atomic
-  /// load.
+  /// Best first; empty only with `all`. The first call for a group ranks it, later calls cost an atomic load.
   const ConfigOrder& order(std::size_t group) const;
   void rank_all(unsigned threads) const;
-  /// Those that rank and those that do not, in the order of the rows.
+  /// All members, whether they rank or not, in the order of the rows.
   std::span<const StoredConfig* const> members_of(std::size_t group) const;
 
  private:
@@ -46,7 +45,7 @@ class ConfigGroups {
   const bool all_;
   std::vector<const StoredConfig*> members_;  ///< group by group, each in the order of the rows
   std::vector<ConfigGroup> groups_;
-  /// Null until somebody asked. Where two threads rank one group at once, the second order is thrown away.
+  /// Null until first use. If two threads rank one group at once, the second order is discarded.
   mutable std::vector<std::atomic<const ConfigOrder*>> orders_;
 };
 

@@ -1,4 +1,4 @@
-// Ranks through the code that ranks whole records; of finals alone it makes records, as their samples decide.
+// Ranks with the code that ranks whole records; makes records only for finals, which need their samples.
 #include "core/store/config_ranking.hpp"
 
 #include <algorithm>

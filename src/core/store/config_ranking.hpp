@@ -1,4 +1,4 @@
-// The order of stored configurations: ranked(), for what a StoreView keeps of records.
+// The order of stored configurations: ranked(), for the entries of a StoreView.
 #pragma once
 
 #include <span>
@@ -13,18 +13,18 @@ namespace xtune::store {
 
 using ConfigOrder = std::vector<const StoredConfig*>;
 
-/// What rankings (core/record/ranking.hpp) look at in a row.
+/// Access to a row for rankings (core/record/ranking.hpp).
 struct ConfigAccess {
   using Item = const StoredConfig*;
   static record::RankFacts facts(Item config);
   static std::string config_text(Item config);
 };
 
-/// Of each key the one that counts, as current_records has it; in no order.
+/// For each key the record that counts, as in current_records; in no particular order.
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs);
-/// Those that may answer, best first, as ranked() has them. statistic: that of the rows' times.
+/// Those that can be used, best first, as in ranked(). statistic: that of the rows' times.
 ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, measure::Statistic statistic);
-/// Whether that has any, which costs less than to rank them.
+/// Whether the result of rank_configs would not be empty, which is cheaper than ranking.
 bool any_ranks(std::span<const StoredConfig* const> configs);
 
 }  // namespace xtune::store

@@ -26,11 +26,11 @@ const std::set<std::string_view> taken_words = {
     "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw",
     "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
     "wchar_t", "while", "xor", "xor_eq",
-    // what the header itself names
+    // names used by the header itself
     "std", "arch", "device", "config", "problem", "time_ms", "Config", "Problem", "Winner", "winners", "default_config",
     "best", "distance", "detail"};
 
-/// A C++ identifier that is none of `used`, and joins them.
+/// Makes a C++ identifier that is not in `used`, and adds it.
 std::string identifier(std::string_view name, std::set<std::string>& used) {
   std::string word;
   for (const char c : name) {

@@ -1,4 +1,4 @@
-// Decides what goes, then removes it: metadata first, so that no artifact is ever there by half.
+// Decides what is removed, then removes it: metadata first, so that there is never half an artifact.
 #include "core/store/gc.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ class Collection {
     StoreLayout layout = layout_of(store_);
     for (const record::Unreadable& one : layout.unreadable) report_.warnings.push_back(one.text());
     report_.nothing_read = !layout.unreadable.empty() && layout.records.empty() && layout.artifacts.empty();
-    // Records first: what only those that go have named is unnamed then.
+    // Records first: artifacts that only removed records name count as unnamed.
     std::erase_if(layout.records,
                   [&](const RecordFile& file) { return options_.records && remove_records(file.path); });
     for (const Leftover& leftover : layout.leftovers)

@@ -1,4 +1,4 @@
-// Files are append-only and mostly finished: what is new since the last look goes into a view of its own.
+// Files are append-only and mostly complete: lines that are new since the last refresh go into a separate view.
 #include "core/store/growing_records.hpp"
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, st
                                measure::Statistic statistic)
     : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)), statistic_(statistic) {}
 
-// Taken before the file is read: what is appended between makes it differ at the next look.
+// Taken before the file is read: lines that are appended meanwhile make it differ at the next refresh.
 GrowingRecords::File GrowingRecords::file_at(const std::filesystem::path& path) {
   struct stat info {};
   File file{path, 0, 0, 0, 0, true};

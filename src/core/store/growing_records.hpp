@@ -1,4 +1,4 @@
-// A store's records of one kernel on one architecture, for a process that asks again and again while files grow.
+// A store's records of one kernel on one architecture, for a process that reads repeatedly while files grow.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace xtune::store {
 /// Scans each file once, and again only when it has changed. One thread at a time.
 class GrowingRecords {
  public:
-  /// statistic: what StoredConfig::time_ms is.
+  /// statistic: that of StoredConfig::time_ms.
   GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel,
                  measure::Statistic statistic = measure::Statistic::median);
 
-  /// Looks for what has changed since the last call. Invalidates rows that were handed out.
+  /// Reads the changes since the last call. Invalidates rows that were returned before.
   void refresh();
 
-  /// A row with the view that knows its problem and device.
+  /// A row with the view that contains its problem and device.
   struct Row {
     const StoreView* view = nullptr;
     const StoredConfig* config = nullptr;
   };
-  /// Those of this very problem on this kind of device, sanitized ones too, in no order.
+  /// The rows of exactly this problem on this kind of device, including sanitized ones, in no particular order.
   std::vector<Row> rows_of(const Bindings& problem, const device::DeviceInfo& device) const;
-  /// visit(Row) every row.
+  /// Calls visit(Row) for every row.
   template <class Visit>
   void each_row(const Visit& visit) const {
     for (const Part& part : parts_)
@@ -37,10 +37,10 @@ class GrowingRecords {
         if (part.files[config.file].current) visit(Row{&part.view, &config});
       });
   }
-  /// These rows' whole records, in the order of files and lines; and the warnings of the last refresh, with one for
-  /// each record that cannot be read any more.
+  /// The whole records of these rows, in the order of files and lines, and the warnings of the last refresh, with one
+  /// for each record that can no longer be read.
   record::RecordSet read(std::vector<Row> rows) const;
-  /// Those of the last refresh.
+  /// The warnings of the last refresh.
   std::vector<std::string> warnings() const;
 
  private:
@@ -48,13 +48,13 @@ class GrowingRecords {
     std::filesystem::path path;
     std::uint64_t bytes = 0, inode = 0, device = 0;
     std::int64_t changed_ns = 0;
-    bool current = true;  ///< false: another part has what is in it now, or it has gone
+    bool current = true;  ///< false: another part has its contents now, or it was removed
     bool operator==(const File&) const = default;
   };
   struct Part {
     StoreView view;
     std::vector<File> files;                     ///< by StoredConfig::file
-    std::vector<const StoredConfig*> sanitized;  ///< they are in no group
+    std::vector<const StoredConfig*> sanitized;  ///< these are in no group
   };
   static File file_at(const std::filesystem::path& path);
   void add_part(std::vector<File> files);

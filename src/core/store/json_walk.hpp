@@ -7,7 +7,7 @@
 
 namespace xtune::store {
 
-/// What is not there is not taken: then a step returns false.
+/// A step that does not find its token returns false and does not advance.
 class JsonWalk {
  public:
   explicit JsonWalk(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
@@ -27,7 +27,7 @@ class JsonWalk {
   }
   bool take_through(const char* last) { return at_ = last + 1, true; }
 
-  /// A string without its quotes, escapes left as they are.
+  /// Takes a string without its quotes; escapes are not decoded.
   bool take_string(std::string_view& text) {
     if (!take('"')) return false;
     const char* const begin = at_;
@@ -43,7 +43,7 @@ class JsonWalk {
     return false;
   }
 
-  /// Any value, as its text with quotes and brackets.
+  /// Takes any value, as its text with quotes and brackets.
   bool take_value(std::string_view& text) {
     if (at_ == end_) return false;
     const char* const begin = at_;
@@ -53,7 +53,7 @@ class JsonWalk {
     return taken;
   }
 
-  /// The next such character, or null.
+  /// The next occurrence of this character, or null.
   const char* find(char c) const {
     return static_cast<const char*>(std::memchr(at_, c, static_cast<std::size_t>(end_ - at_)));
   }
@@ -66,7 +66,7 @@ class JsonWalk {
   }
 
   bool skip_brackets() {
-    // A list of numbers, such as the samples, holds no bracket.
+    // A list of numbers, such as the samples, contains no bracket.
     if (*at_ == '[' && at_ + 1 != end_ && (at_[1] == '-' || (at_[1] >= '0' && at_[1] <= '9'))) {
       const char* const close = find(']');
       return close && take_through(close);
@@ -101,7 +101,7 @@ inline bool is_plain(std::string_view text) {
 }
 
 /// Walks the members of a flat JSON object of plain texts: a value is a string's text (then is_text), or the JSON text
-/// of a number, true, false or null. False: it is no such object, or visit(name, value, is_text) returned false.
+/// of a number, true, false or null. False: it is not such an object, or visit(name, value, is_text) returned false.
 template <class Visit>
 bool visit_members(std::string_view object, const Visit& visit) {
   if (!is_plain(object)) return false;
@@ -118,7 +118,7 @@ bool visit_members(std::string_view object, const Visit& visit) {
   return walk.ended();
 }
 
-/// Walks [["name","value"],...]: visit(name, value), the value as its JSON text. False: it is no such list.
+/// Walks [["name","value"],...] with visit(name, value), the value as its JSON text. False: it is not such a list.
 template <class Visit>
 bool visit_pairs(std::string_view list, const Visit& visit) {
   JsonWalk walk(list);

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bytes and time of a file or folder; false: it has gone meanwhile.
+// Size and time of a file or directory; false: it has been removed meanwhile.
 bool stat_of(const fs::path& path, std::uint64_t& bytes, std::int64_t& unix_time_ms) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return false;

@@ -1,4 +1,4 @@
-// What lies where in a store.
+// The files of a store.
 #pragma once
 
 #include <cstdint>
@@ -21,41 +21,41 @@ struct RecordFile {
 struct ArtifactFiles {
   std::vector<std::filesystem::path> files;
   std::uint64_t bytes = 0;
-  std::int64_t unix_time_ms = 0;  ///< of the last change to any of them
-  bool has_metadata = false;      ///< without, its writer was stopped, or has not come so far yet
-  std::filesystem::path link;     ///< that one of the files lies behind; empty: all are the store's own
+  std::int64_t unix_time_ms = 0;  ///< last change of any of them
+  bool has_metadata = false;      ///< false: its writer was stopped, or has not written them yet
+  std::filesystem::path link;     ///< a link on the path of one of the files; empty: all are in the store itself
 };
 
-/// A temporary file that its writer left, or still writes.
+/// A temporary file of a writer that has ended or is still writing.
 struct Leftover {
   std::filesystem::path path;
   std::uint64_t bytes = 0;
   std::int64_t unix_time_ms = 0;
 };
 
-/// <store>/studies/<job>: the claims of processes that shared a search, of no use once the job has ended.
+/// <store>/studies/<job>: the claims of processes that shared a search, not needed after the job has ended.
 struct StudyFolder {
   std::filesystem::path path;
   std::uint64_t bytes = 0;
-  std::int64_t unix_time_ms = 0;  ///< of the last change to any file of it: a job that runs has a heartbeat
+  std::int64_t unix_time_ms = 0;  ///< last change of any of its files: a running job has a heartbeat
 };
 
-/// What a store holds, as far as it can be listed. Links are followed as store_entries does, but for studies and
-/// temporary files, which are there to be removed. Names that no store has are passed over.
+/// The files of a store, as far as they can be listed. Links are followed as in store_entries, except for studies and
+/// temporary files, which are candidates for removal. Names that do not belong in a store are skipped.
 struct StoreLayout {
   std::vector<RecordFile> records;                 ///< sorted by path
   std::map<std::string, ArtifactFiles> artifacts;  ///< by key
   std::vector<Leftover> leftovers;
   std::vector<StudyFolder> studies;
-  std::size_t unreadable_records = 0;          ///< the first so many of `unreadable` are of records
-  std::vector<record::Unreadable> unreadable;  ///< folders that cannot be listed, links that lead nowhere
+  std::size_t unreadable_records = 0;          ///< this many entries at the start of `unreadable` are of records
+  std::vector<record::Unreadable> unreadable;  ///< directories that cannot be listed, dangling links
 };
 StoreLayout layout_of(const std::filesystem::path& store, record::Owners owners = record::Owners::trusted);
 
-/// Throws Error(invalid_argument) where there is no such folder, Error(io) where that cannot be told.
+/// Throws Error(invalid_argument) if there is no such directory, Error(io) if that cannot be determined.
 void require_store(const std::filesystem::path& store);
 
-/// "sm_90/gemm": the names that the components stand for, where these can be told.
+/// "sm_90/gemm": the names that the components represent, if they can be decoded.
 std::string title_of(const RecordFile& file);
 
 }  // namespace xtune::store

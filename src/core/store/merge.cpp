@@ -58,7 +58,7 @@ class Merge {
  private:
   void warn(const std::string& text) { report_.warnings.push_back(text); }
 
-  /// checked: they are the other's, and what is wrong with them is told.
+  /// checked: they are the other store's, and problems with them are reported.
   template <class Take>
   void each_record(const std::string& name, std::string_view text, bool checked, const Take& take) {
     std::string_view rest = text;

@@ -1,4 +1,4 @@
-// Brings what other stores and bundles hold into this one.
+// Copies the contents of other stores and bundles into this one.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,22 @@
 namespace xtune::store {
 
 struct MergeReport {
-  std::uint64_t records = 0, artifacts = 0;              ///< that came
-  std::uint64_t known_records = 0, known_artifacts = 0;  ///< that were there before
+  std::uint64_t records = 0, artifacts = 0;              ///< that were added
+  std::uint64_t known_records = 0, known_artifacts = 0;  ///< that were already in the store
   std::uint64_t refused = 0;          ///< records and artifacts that would have to be written behind a link
-  std::uint64_t unread = 0;           ///< record files of `other` that were left out: links, or what cannot be read
-  std::vector<std::string> warnings;  ///< what did not come, and why
+  std::uint64_t unread = 0;           ///< record files of `other` that were skipped: links, or unreadable files
+  std::vector<std::string> warnings;  ///< what was not added, and why
 };
 
-/// Adds the records and artifacts of `other`, a store or a bundle, that `store` lacks; `store` is made where it is
-/// missing. Records are compared as lines, and those that are new appear, a file for each kernel and architecture,
-/// under a name made of their hash; no file of `store` is ever written to or removed. Lines that are damaged, and files
-/// of a newer version, stay out, as do artifacts whose image is not the one that their metadata tell, or none of those
-/// that `other`'s records of them measured; of two artifacts of one key the one of the smaller hash stays. So it makes
-/// no difference in which order stores are merged, nor how often. What lies behind links in `other` is left out, and
-/// nothing is written behind links in `store`: nothing is taken from places outside, nor comes to any. Throws what
-/// require_store does where `other` is not a store, and Error(invalid_argument) where it has neither records nor
-/// artifacts, what Bundle throws where it is a file but no bundle, Error(io) where
-/// `store` cannot be written.
+/// Adds the records and artifacts of `other`, a store or a bundle, that `store` does not have; `store` is created if it
+/// is missing. Records are compared as lines, and new ones are put into one file for each kernel and architecture,
+/// whose name is a hash of them; existing files of `store` are never written to or removed. Damaged lines and files of
+/// a newer version are skipped, and so are artifacts whose image does not match their metadata, or none of the images
+/// that `other`'s records measured. Of two artifacts with one key the one with the smaller hash is kept. Therefore the
+/// result does not depend on the order in which stores are merged, nor on repetitions. Files behind links in `other`
+/// are skipped, and nothing is written behind links in `store`, so no files outside of the stores are read or written.
+/// Throws the errors of require_store if `other` is not a store, Error(invalid_argument) if it has neither records nor
+/// artifacts, the errors of Bundle if it is a file but not a bundle, and Error(io) if `store` cannot be written.
 MergeReport merge_store(const std::filesystem::path& store, const std::filesystem::path& other);
 
 }  // namespace xtune::store

@@ -62,7 +62,7 @@ class StoreSource final : public MergeSource {
   }
 
  private:
-  // Whoever made the store chose where its links lead: to what is private to the one who merges, perhaps.
+  // The author of the store chose the targets of its links, which may be private files of the user who merges.
   static bool pass_over(const fs::path& link, std::vector<std::string>& warnings) {
     if (!link.empty())
       base::add_once(warnings, "skipped: " + base::printable(link.string()) +
@@ -99,7 +99,7 @@ class BundleSource final : public MergeSource {
   const std::string name_;
 };
 
-/// Whoever made it, the user chose to take from it; but no third one is to have a say.
+/// The user chose to take files from the author of the store, but third users must not be able to change them.
 void require_unwritable(const fs::path& store) {
   struct stat info {};
   if (::stat(store.c_str(), &info) != 0) return;
@@ -114,8 +114,7 @@ std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return std::make_unique<BundleSource>(path);
   require_store(path);
-  // A store that nothing was put into yet has neither; but then there is nothing to merge, and a wrong path is
-  // likelier.
+  // A new store has neither directory; but then there is nothing to merge, and a wrong path is more likely.
   if (!fs::exists(fs::symlink_status(path / "records", error)) &&
       !fs::exists(fs::symlink_status(path / "artifacts", error)))
     throw Error(ErrorKind::invalid_argument,

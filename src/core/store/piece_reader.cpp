@@ -1,4 +1,4 @@
-// A line is scanned; where it is not of the plain form, the reader of whole records tells what it is.
+// A line is scanned; if it does not have the plain form, the reader of whole records reads it.
 #include "core/store/piece_reader.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace xtune::store {
 
-/// What a row keeps of a failure.
+/// The parts of a failure that a row keeps.
 struct FailureFacts {
   bool shortage = false, explained = false, sanitizer_report = false;
 };
@@ -43,7 +43,7 @@ bool has_runtime(std::string_view config, std::string_view part) {
   return plain && text.is_string() && record::runtime_matches(text.get<std::string>(), plain->values);
 }
 
-/// The key of a record of an earlier version as record_from_json makes it (add_driver_part); empty: it is as it stands.
+/// The key of a record from an earlier version, as record_from_json converts it (add_driver_part); empty: no change.
 std::string completed_key(const ScannedRecord& record, const std::string& driver) {
   if (driver.empty() || record.key_parts.empty() || record.key_parts.find("[\"driver\",") != std::string_view::npos)
     return {};
@@ -52,12 +52,12 @@ std::string completed_key(const ScannedRecord& record, const std::string& driver
     std::string key(record.key);
     record::add_driver_part(parts, key, driver);
     return key;
-  } catch (const Json::exception&) {  // whole records tell what is wrong
+  } catch (const Json::exception&) {  // the reader of whole records reports the error
     return {};
   }
 }
 
-/// Decodes a JSON string; false: it is none.
+/// Decodes a JSON string; false if it is not one.
 bool read_json_text(std::string_view json, std::string& text) {
   if (json.empty()) return text.clear(), true;
   if (json.size() >= 2 && json.front() == '"' && is_plain(json)) return text = json.substr(1, json.size() - 2), true;
@@ -65,7 +65,7 @@ bool read_json_text(std::string_view json, std::string& text) {
   return value.is_string() && (text = value.get<std::string>(), true);
 }
 
-/// What a sound record says of its failure; nullopt: it cannot be told from a scan.
+/// The failure facts of a valid record; nullopt: the scan does not show them.
 std::optional<FailureFacts> failure_of(const ScannedRecord& from) {
   if (from.message.empty() || from.outcome == Outcome::ok) return FailureFacts();
   record::Record record;
@@ -144,7 +144,7 @@ bool PieceReader::find_problem(std::string_view json) {
         plain->text = space::bindings_text(plain->values);
       }
       rows_.problems.push_back({std::move(plain->values), keep(plain->text)});
-    } catch (const std::exception&) {  // Json's, or Error: the reader of whole records tells what is wrong
+    } catch (const std::exception&) {  // from Json, or Error: the reader of whole records reports the error
       return false;
     }
     known.add(keep(json), hash);
@@ -180,7 +180,7 @@ bool PieceReader::is_consistent(const ScannedRecord& record) {
     if (!plain_numbers(record.samples_ms, samples_) || !record::follows_from(record.time_ms, samples_)) return false;
   }
   if (record.key_parts.empty()) return true;
-  // What is printed otherwise than it was hashed has another hash, and is left to the reader of whole records.
+  // A text that was hashed in another form has another hash, and is left to the reader of whole records.
   if (record.key.size() != 64 || base::sha256(record.key_parts) != record.key) return false;
   const auto part = [&](std::vector<std::string>& known, std::uint32_t number, const auto& make) -> const std::string& {
     if (known.size() <= number) known.resize(number + 1);
@@ -210,7 +210,7 @@ bool PieceReader::is_consistent(const ScannedRecord& record) {
   return visit_pairs(record.key_parts, visit) && same;
 }
 
-// Reads what a row needs of its problem, device and configuration. False: whole records tell what is wrong.
+// Reads the row's problem, device and configuration. False: the reader of whole records must read it.
 bool PieceReader::resolve(const ScannedRecord& from) {
   if (!find_problem(from.problem) || !find_device(from.device)) return false;
   if (!split_plain(from.config, names_text_, values_text_)) return false;
@@ -218,7 +218,7 @@ bool PieceReader::resolve(const ScannedRecord& from) {
   return from.finals.empty() || is_sound(from);
 }
 
-// Of what was resolved.
+// Uses the result of resolve.
 void PieceReader::add_row(const ScannedRecord& from, const FailureFacts& failure, std::string_view line) {
   ++rows_.records;
   rows_.sanitized += from.sanitized;

@@ -1,4 +1,4 @@
-// Makes rows of the lines of one piece of a record file.
+// Makes rows from the lines of one piece of a record file.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,28 @@ namespace xtune::store {
 struct ScannedRecord;
 struct FailureFacts;
 
-/// What a piece held. Problems and devices are numbered within it.
+/// The contents of a piece. Problems and devices are numbered within it.
 struct PieceRows {
   std::vector<StoredConfig> rows;
-  TextTable problem_json, device_json;  ///< their texts lie in `texts`; numbers as in `problems` and `devices`
+  TextTable problem_json, device_json;  ///< their texts are in `texts`; numbers as in `problems` and `devices`
   std::vector<NamedProblem> problems;
   std::vector<device::DeviceInfo> devices;
   std::unique_ptr<TextArena> texts;
   std::uint64_t records = 0, sanitized = 0, lines = 0;
   std::int64_t newest_unix_ms = 0;
-  std::vector<std::pair<std::uint64_t, std::string>> warnings;  ///< line from 1 within the piece; 0: of the file
-  bool unread = false;  ///< the last warning stands for the rest of the piece, or of the source
-  bool ended = false;   ///< by a header of a newer version: the source's later pieces do not count
+  std::vector<std::pair<std::uint64_t, std::string>> warnings;  ///< line from 1 within the piece; 0: about the whole
+                                                                ///< file
+  bool unread = false;  ///< the last warning is about the rest of the piece, or of the source
+  bool ended = false;   ///< at a header of a newer version: the source's later pieces do not count
 };
 
 class PieceReader {
  public:
-  /// source: the number that rows get; is_first: whether the piece is the first of its source. options and rows outlive
-  /// it.
+  /// source: the number for the rows; is_first: whether the piece is the first of its source. options and rows must
+  /// outlive it.
   PieceReader(std::uint32_t source, bool is_first, const RowOptions& options, PieceRows& rows);
 
-  /// A line without its newline, and where it begins. False: reading is over.
+  /// Reads a line without its newline, and its offset. False: reading is over.
   bool line(std::string_view line, std::uint64_t offset);
 
  private:
@@ -61,10 +62,10 @@ class PieceReader {
   const RowOptions& options_;
   PieceRows& rows_;
   std::string names_text_, values_text_;       ///< of the line's configuration
-  const std::string_view* names_ = nullptr;    ///< those of the last row
-  const std::string_view* attempt_ = nullptr;  ///< likewise
+  const std::string_view* names_ = nullptr;    ///< of the last row
+  const std::string_view* attempt_ = nullptr;  ///< of the last row
   std::vector<double> samples_;
-  std::vector<std::string> problem_parts_, device_parts_;  ///< by number, as JSON; empty: not made yet
+  std::vector<std::string> problem_parts_, device_parts_;  ///< by number, as JSON; empty: not computed yet
   std::string_view last_problem_, last_device_;            ///< as JSON
   std::uint32_t problem_ = 0, device_ = 0;                 ///< their numbers
   std::uint64_t offset_ = 0;

@@ -1,4 +1,4 @@
-// Numbers are taken only in the form that a JSON writer gives them; whatever else is left to the JSON reader.
+// Numbers are accepted only in the form that a JSON writer uses; others are left to the JSON reader.
 #include "core/store/plain_values.hpp"
 
 #include <algorithm>

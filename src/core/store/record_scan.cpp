@@ -1,5 +1,5 @@
-// A walk over the members of a record's line. Most of a line (samples, key parts, device) is passed over by memchr,
-// which is an order of magnitude faster than parsing it.
+// A walk over the members of a record's line. Most of a line (samples, key parts, device) is skipped with memchr, which
+// is an order of magnitude faster than parsing it.
 #include "core/store/record_scan.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ bool take_number(JsonWalk& walk, Number& number) {
   return error == std::errc() && walk.take_through(end - 1);
 }
 
-// The times as RecordWriter writes them, in one pass. False: nothing is taken, and read_times tells.
+// Reads times in RecordWriter's format, in one pass. False: it did not advance, and read_times must read them.
 bool take_times(JsonWalk& walk, measure::Summary& times) {
   struct Member {
     std::string_view before;

@@ -1,4 +1,4 @@
-// Cuts record files into pieces at line ends, reads the pieces in several threads, and joins what they gave in order.
+// Divides record files into pieces at line ends, reads the pieces in several threads, and joins the results in order.
 #include "core/store/row_reader.hpp"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ std::vector<Piece> pieces_of(const std::vector<record::RecordSource>& sources, s
   return pieces;
 }
 
-/// The numbers that one piece's values have among those of all pieces, which get what is new.
+/// Maps the values of one piece to their numbers among those of all pieces; new values are added.
 template <class Value>
 std::vector<std::uint32_t> merge(TextTable& known, std::vector<Value>& all, const TextTable& own,
                                  std::vector<Value>& values) {

@@ -16,7 +16,7 @@
 namespace xtune::store {
 namespace {
 
-// Distances that differ by less are taken for equal; whoever asks decides between them by the exact formula.
+// Distances with a smaller difference count as equal; the caller decides between them by the exact formula.
 constexpr double rounding = 1e-9;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) { return base::mix64(hash ^ value) + 0x9e3779b97f4a7c15; }
@@ -48,8 +48,8 @@ struct Points {
 };
 using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L1_Adaptor<double, Points>, Points, -1, std::uint32_t>;
 
-/// What the tree's search reports to: the nearest points, all of them where several are equally near. Members have the
-/// names that nanoflann asks for, in all versions since 1.3.
+/// Receives the results of the tree's search: the nearest points, all of them if several are equally near. The member
+/// names are required by nanoflann, in all versions since 1.3.
 struct NearestPoints {
   using DistanceType = double;
   using IndexType = std::uint32_t;
@@ -99,7 +99,7 @@ ShapeIndex::~ShapeIndex() = default;
 ShapeIndex::ShapeIndex(const std::vector<const Bindings*>& problems, unsigned threads) {
   constexpr std::size_t at_once = 1024;
   std::vector<Asked> asked(problems.size());
-  std::vector<std::vector<double>> logs((problems.size() + at_once - 1) / at_once);  // of so many problems each
+  std::vector<std::vector<double>> logs((problems.size() + at_once - 1) / at_once);  // of this many problems each
   std::vector<std::uint32_t> dimensions(problems.size());
   base::for_each_index(logs.size(), threads, [&](std::size_t part) {
     for (std::size_t i = part * at_once; i < std::min(problems.size(), (part + 1) * at_once); ++i) {
@@ -146,7 +146,7 @@ void ShapeIndex::add_slots(const std::vector<Asked>& asked) {
 }
 
 const std::vector<std::uint32_t>& ShapeIndex::nearest(const Asked& asked, const Bindings& problem) const {
-  // Kept for the thread's next question, so that answers need little memory of their own.
+  // Kept for the thread's next call, so that a lookup needs little memory.
   static thread_local NearestPoints nearest;
   static thread_local std::vector<double> logs;
   static thread_local std::vector<std::uint32_t> places;
@@ -156,7 +156,7 @@ const std::vector<std::uint32_t>& ShapeIndex::nearest(const Asked& asked, const 
   const Kind& kind = *found->second;
   logs.clear();
   append_logs(problem, logs);
-  // Plain arithmetic tells nothing of endless sizes: all are looked at.
+  // Infinite sizes cannot be compared by arithmetic: all problems are visited.
   const bool finite = logs.size() == kind.points.dimensions && all_finite(logs);
   if (!finite) places = kind.problems;
   if (!finite || !kind.tree) places.insert(places.end(), kind.unsized.begin(), kind.unsized.end());

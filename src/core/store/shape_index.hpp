@@ -10,21 +10,21 @@
 
 namespace xtune::store {
 
-/// Knows problems by their place in a list. Immutable once made; any number of threads may ask it at once.
+/// Refers to problems by their position in a list. Immutable once made; any number of threads may use it at once.
 class ShapeIndex {
  public:
   /// threads as in for_each_index.
   explicit ShapeIndex(const std::vector<const Bindings*>& problems, unsigned threads = 1);
   ~ShapeIndex();
 
-  /// What is asked for, worked out once for both questions.
+  /// The wanted problem, prepared once for both lookups.
   struct Asked {
-    std::uint64_t kind = 0;   ///< hash of the names, and of the values that are no positive numbers
-    std::uint64_t sizes = 0;  ///< of all
+    std::uint64_t kind = 0;   ///< hash of the names, and of the values that are not positive numbers
+    std::uint64_t sizes = 0;  ///< hash of all sizes
   };
   static Asked ask(const Bindings& problem);
 
-  /// visit(i) of those that may have a shape_distance of 0 to this problem: all that do, and rarely another.
+  /// Calls visit(i) for problems that may have a shape_distance of 0 to this one: all that do, and rarely another.
   template <class Visit>
   void each_same(const Asked& asked, const Visit& visit) const {
     if (slots_.empty()) return;
@@ -32,8 +32,8 @@ class ShapeIndex {
       if (slots_[slot].tag == tag_of(asked.sizes)) visit(slots_[slot].problem);
   }
 
-  /// visit(i) of those whose shape_distance to this problem is the least, but for rounding, and perhaps others. None:
-  /// every one is of another kind.
+  /// Calls visit(i) for the problems with the minimum shape_distance to this one, up to rounding, and perhaps others.
+  /// No call: all problems are of another kind.
   template <class Visit>
   void each_nearest(const Asked& asked, const Bindings& problem, const Visit& visit) const {
     for (const std::uint32_t place : nearest(asked, problem)) visit(place);
@@ -46,16 +46,16 @@ class ShapeIndex {
     std::uint32_t tag = 0;
     std::uint32_t problem = none;
   };
-  /// Problems of the same names, and of the same values where these are no positive numbers.
+  /// Problems with the same names, and the same values for those that are not positive numbers.
   struct Kind;
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
   std::size_t slot_of(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
   void add_slots(const std::vector<Asked>& asked);
-  /// Valid until the thread asks again.
+  /// Valid until the next call on this thread.
   const std::vector<std::uint32_t>& nearest(const Asked& asked, const Bindings& problem) const;
 
-  std::vector<Slot> slots_;  ///< open addressing; a power of two of them
+  std::vector<Slot> slots_;  ///< open addressing; the size is a power of two
   std::unordered_map<std::uint64_t, std::unique_ptr<Kind>> kinds_;
 };
 

@@ -44,7 +44,7 @@ struct ArchIndex {
   }
 };
 
-// What choose_ranked asks of rows in this order. members: those that may have failed.
+// The interface of choose_ranked for rows in this order. members: those that may have failed.
 record::LookupGroup::Order readable(const StoreView& view, std::shared_ptr<const ConfigOrder> order,
                                     ConfigOrder members) {
   record::LookupGroup::Order asked;
@@ -71,7 +71,7 @@ bool choose(const StoreView& view, std::span<const StoredConfig* const> members,
   };
   std::shared_ptr<const ConfigOrder> order(std::shared_ptr<void>(), &all);
   if (!may_answer(all.front())) {
-    // What was turned away may have decided the finals of the others.
+    // Rejected rows may have decided the finals of the others.
     ConfigOrder allowed;
     std::copy_if(all.begin(), all.end(), std::back_inserter(allowed), may_answer);
     order = std::make_shared<const ConfigOrder>(rank_configs(allowed, statistic));

@@ -12,7 +12,7 @@
 namespace xtune::store {
 namespace {
 
-/// By character; 255: it is no digit.
+/// By character; 255: not a digit.
 constexpr auto hex_digits = [] {
   std::array<unsigned char, 256> values{};
   values.fill(255);

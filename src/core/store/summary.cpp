@@ -1,4 +1,4 @@
-// Counts what a store holds.
+// Counts the contents of a store.
 #include "core/store/summary.hpp"
 
 #include <algorithm>

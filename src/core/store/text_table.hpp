@@ -1,4 +1,4 @@
-// Numbers texts, each once.
+// Gives each distinct text a number.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace xtune::store {
 
-/// The texts lie elsewhere and outlive it.
+/// The texts are stored elsewhere and must outlive the table.
 class TextTable {
  public:
   struct Entry {
@@ -22,7 +22,7 @@ class TextTable {
 
   const std::vector<Entry>& entries() const noexcept { return entries_; }
 
-  /// Its number; or, where it has none yet, the next one, which add() would give it.
+  /// The text's number; if it has none yet, the next one, which add() would give it.
   std::uint32_t find(std::string_view text, std::size_t hash) const {
     if (slots_.empty()) return next();
     for (std::size_t slot = place_of(hash);; slot = (slot + 1) & (slots_.size() - 1)) {
@@ -38,7 +38,7 @@ class TextTable {
     if (count * 2 > slots_.size()) grow(std::bit_ceil(count * 2));
   }
 
-  /// A text that find does not know.
+  /// Adds a text that find does not contain.
   void add(std::string_view text, std::size_t hash) {
     entries_.push_back({text, hash});
     if (entries_.size() * 2 > slots_.size())
@@ -62,7 +62,7 @@ class TextTable {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> slots_;  ///< a power of two of them
+  std::vector<std::uint32_t> slots_;  ///< the size is a power of two
 };
 
 }  // namespace xtune::store

@@ -1,4 +1,4 @@
-// Walks over a store's files and tells damage from what is merely unfinished.
+// Goes through a store's files and distinguishes damage from unfinished writes.
 #include "core/store/verify.hpp"
 
 #include <fmt/format.h>
@@ -104,12 +104,12 @@ std::optional<bool> writer_runs(const Json& header) {
   try {
     if (header.is_object() && !base::pid_scope().empty() && header.at("pid_scope") == base::pid_scope())
       return !base::process_is_gone(header.at("pid").get<pid_t>());
-  } catch (const Json::exception&) {  // an earlier version's, which does not say where it ran
+  } catch (const Json::exception&) {  // from an earlier version, which does not record where it ran
   }
   return std::nullopt;
 }
 
-// Changed within the hour before `now_ms`; true where that cannot be told.
+// Whether it changed within the hour before `now_ms`; true if that cannot be determined.
 bool was_changed_lately(const fs::path& path, std::int64_t now_ms) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return true;
@@ -148,7 +148,7 @@ class Verification {
     try {
       text = base::read_file(file.path, longest_verified_file);
     } catch (const Error& error) {
-      // Removed since it was listed, as `xtune store gc` does: that is no damage.
+      // Removed since it was listed, for example by `xtune store gc`: this is not damage.
       if (!is_gone(file.path)) report_.damage.push_back({name, error.what(), false, false});
       return;
     }
@@ -222,8 +222,8 @@ class Verification {
     take_over(held, size, path);
   }
 
-  // A writer that was taken for ended may have appended to the file until it was replaced. What it appends later it
-  // writes again elsewhere, as RecordWriter looks after each line whether its file is still the store's.
+  // A writer that was assumed to have ended may have appended to the file until it was replaced. It writes later lines
+  // again elsewhere, as RecordWriter checks after each line whether its file is still in the store.
   static void take_over(std::ifstream& replaced, std::uint64_t from, const fs::path& path) {
     replaced.seekg(static_cast<std::streamoff>(from));
     const std::string rest{std::istreambuf_iterator<char>(replaced), {}};
@@ -248,7 +248,7 @@ class Verification {
     if (artifact_is_gone(key)) return;
     ++report_.artifacts;
     if (wrong.empty()) return check_source(key);
-    // The metadata last in coming go first: without them there is no artifact.
+    // The metadata are written last and removed first: without them there is no artifact.
     bool repaired = repair_;
     for (const bool metadata : {true, false})
       for (const fs::path& file : files.files)
@@ -258,7 +258,7 @@ class Verification {
     report_.damage.push_back({base::printable(cache_.entry_path(key, "json").string()), wrong, repaired});
   }
 
-  // What is wrong with an artifact, by its metadata and by the records that measured it; empty: nothing.
+  // What is wrong with an artifact, according to its metadata and the records that measured it; empty: nothing.
   std::string image_damage(const std::string& key) const {
     try {
       const build::Artifact artifact = cache_.read(key);
@@ -270,7 +270,8 @@ class Verification {
     }
   }
 
-  // Whether it was removed since it was listed. The metadata go first (gc.cpp): without them there is no artifact.
+  // Whether it was removed since it was listed. The metadata are removed first (gc.cpp): without them there is no
+  // artifact.
   bool artifact_is_gone(const std::string& key) const { return is_gone(cache_.entry_path(key, "json")); }
 
   void check_source(const std::string& key) {
@@ -285,7 +286,7 @@ class Verification {
         return;
       }
       const std::string text = base::read_file(path, longest_verified_file);
-      // Artifacts of earlier versions do not say; but each source opens with its artifact's key.
+      // Artifacts of earlier versions have no hash; but each source begins with its artifact's key.
       if (expected.empty() ? !text.starts_with("// artifact: '" + key + "'\n") : base::sha256(text) != expected)
         wrong = "it is not the source that was compiled to its artifact";
     } catch (const Error& error) {

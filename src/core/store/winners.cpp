@@ -30,9 +30,10 @@ std::vector<std::string> judged_by(const record::Record& record) {
   return parts;
 }
 
-/// The best of what still holds, by the newest measurements: with the driver, the sources and the validation of the
-/// newest one of all, and of a configuration whose own newest one did not fail. What is faster with an earlier driver
-/// may not be with this one, and an earlier source, or results that nobody compared, may be wrong. nullptr: none holds.
+/// The best valid configuration, judged by the newest measurements: with the driver, the sources and the validation of
+/// the newest one of all, and whose own newest measurement did not fail. A configuration that was faster with an
+/// earlier driver may not be with this one, and an earlier source, or results that were not compared, may be wrong.
+/// nullptr: none is valid.
 const StoredConfig* best_of(const std::filesystem::path& store, const StoreView& view, const StoreView::Group& group) {
   const StoredConfig* newest = nullptr;
   std::unordered_map<std::string, const StoredConfig*> newest_of_config;

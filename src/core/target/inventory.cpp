@@ -1,4 +1,4 @@
-// Probing backends in a process of their own, and remembering what was found.
+// Probes backends in a separate process, and caches the results.
 #include "core/target/inventory.hpp"
 
 #include <fmt/core.h>
@@ -67,7 +67,7 @@ std::vector<std::string> library_folders() {
   return folders;
 }
 
-/// By the names that they are opened with; a link counts with what it leads to.
+/// The files of libraries, by the names that they are opened with; a link counts together with its target.
 void add_library_states(std::string& text) {
   const std::vector<std::string> endings{"",   ".0", ".1", ".2",  ".3",  ".4",    ".5",  ".6",
                                          ".7", ".8", ".9", ".10", ".11", ".11.2", ".12", ".13"};
@@ -84,7 +84,7 @@ bool is_kokkos(const std::string& backend) {
   return facts && facts->source == device::SourceKind::kokkos;
 }
 
-/// Which Kokkos CMake finds, and what the backend makes of it.
+/// The Kokkos that CMake finds, and the variables that the backend uses.
 void add_kokkos_variables(std::string& text) {
   for (const char* name :
        {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "XTUNE_KOKKOS_CXX", "CUDA_ROOT",
@@ -94,7 +94,7 @@ void add_kokkos_variables(std::string& text) {
     text += fmt::format("Kokkos_ROOT={}\n", std::filesystem::absolute(root).string());
 }
 
-/// Everything that, when it changes, may change what a probe finds.
+/// All facts on which the result of a probe may depend.
 std::string machine_state(const std::string& backend) {
   std::string text = backend + "\n" + base::read_if_there("/proc/sys/kernel/random/boot_id") +
                      base::read_if_there("/proc/driver/nvidia/version");
@@ -146,7 +146,7 @@ BackendState ask(const std::string& name) {
         name, (result.timed_out ? "no answer within 120 s" : base::describe_exit(result.exit_code, result.signal)) +
                   (result.stderr_text.empty() ? "" : ": " + base::printable(result.stderr_text, 500)));
   try {
-    // A driver may print lines of its own first: the answer is the last line.
+    // A driver may print lines before the answer, which is the last line.
     std::string_view text = result.stdout_text;
     text = text.substr(0, text.find_last_not_of('\n') + 1);
     return backend_state_from_json(nlohmann::json::parse(text.substr(text.rfind('\n') + 1)));
@@ -192,10 +192,10 @@ BackendState find_backend(const std::string& name, bool fresh) {
       BackendState known = backend_state_from_json(nlohmann::json::parse(base::read_trusted_file(*memory, 1 << 20)));
       if (!known.toolchain_parts.may_start_others && build::are_untouched(known.toolchain_parts.files)) return known;
     } catch (const std::exception&) {
-      // Damaged or of another version: ask again and write it anew.
+      // damaged or of another version: probe again and replace it
     }
   BackendState state = ask(name);
-  // A call that failed may succeed the next time. Nor must an unwritable cache stop anybody.
+  // A call that failed may succeed the next time. A cache that cannot be written must not stop the program.
   if (memory && !state.device_failed && !state.toolchain_failed && !state.toolchain_parts.may_start_others) try {
       base::write_file_atomically(*memory, to_json(state).dump());
     } catch (const Error&) {
@@ -207,7 +207,7 @@ void forget_backend(const std::string& name) noexcept {
   try {
     std::error_code ignored;
     if (const auto memory = memory_path(name)) std::filesystem::remove(*memory, ignored);
-  } catch (const std::exception&) {  // no memory: the next run finds the same, and says the same
+  } catch (const std::exception&) {  // not cached: the next run probes again
   }
 }
 

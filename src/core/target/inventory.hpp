@@ -1,4 +1,4 @@
-// What this machine offers: each backend's devices and compiler, found by a probe process and remembered.
+// The resources of this machine: each backend's devices and compiler, found by a probe process and cached.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,24 +13,24 @@ namespace xtune::target {
 struct BackendState {
   std::string name;
   std::vector<device::DeviceInfo> devices;
-  std::string device_reason;         ///< why there is no device
-  bool device_failed = false;        ///< what device_reason says may be gone the next time: a call failed
+  std::string device_reason;         ///< why there are no devices
+  bool device_failed = false;        ///< a call failed, so device_reason may be gone the next time
   std::string toolchain;             ///< fingerprint; empty: no compiler
   std::string toolchain_reason;      ///< why there is no compiler
-  bool toolchain_failed = false;     ///< likewise
-  std::string default_arch;          ///< the toolchain's
-  build::ToolFiles toolchain_parts;  ///< what the fingerprint covers
+  bool toolchain_failed = false;     ///< a call failed, so toolchain_reason may be gone the next time
+  std::string default_arch;          ///< of the toolchain
+  build::ToolFiles toolchain_parts;  ///< files and variables that the fingerprint covers
 };
 
 nlohmann::json to_json(const BackendState& state);
 BackendState backend_state_from_json(const nlohmann::json& json);
 
-/// The state of one backend, by `xtune worker probe`. A driver that crashes or hangs is a state with a reason. The
-/// answer is kept in the cache folder for as long as boot, drivers, the files of the compiler (and of Kokkos) and
-/// VISIBLE_DEVICES settings stay the same, so that a fully stored run starts no process; not where a call failed, where
-/// the compiler is a script that may start anything, nor with XTUNE_DISABLE_CACHE. fresh = ask again.
+/// The state of one backend, from `xtune worker probe`. A driver that crashes or hangs gives a state with a reason. The
+/// answer is cached as long as boot, drivers, the files of the compiler (and of Kokkos) and VISIBLE_DEVICES settings
+/// stay the same, so that a run with only stored results starts no process. It is not cached if a call failed, if the
+/// compiler is a script that may start anything, or with XTUNE_DISABLE_CACHE. fresh: probe again.
 BackendState find_backend(const std::string& name, bool fresh);
-/// What is remembered of it is not what is here.
+/// Removes the cached state, which has turned out to be wrong.
 void forget_backend(const std::string& name) noexcept;
 
 }  // namespace xtune::target

@@ -1,11 +1,11 @@
-// The xtune program, which every worker process is.
+// The xtune program, which runs as every worker process.
 #pragma once
 
 #include <filesystem>
 
 namespace xtune::target {
 
-/// Its own file; the running program's unless another one was set. Thread-safe.
+/// The program's file; that of the running program unless another one was set. Thread-safe.
 std::filesystem::path worker_program();
 void set_worker_program(const std::filesystem::path& program);
 

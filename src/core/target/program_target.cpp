@@ -30,7 +30,7 @@ constexpr std::uint64_t largest_program = std::uint64_t{256} << 20;
                                                        : "not in PATH: install it, load its module, or give its path"));
 }
 
-/// Empty: it is not the same for all configurations, or it is what the build makes.
+/// Empty: it differs between configurations, or it is made by the build.
 std::string found(const spec::Spec& spec, const spec::ProcessCommand& command) {
   const std::string text = command.program();
   if (text.empty() || text.find("{out}") != std::string::npos || text.find("{tmp}") != std::string::npos) return {};

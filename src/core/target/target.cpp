@@ -14,7 +14,7 @@
 namespace xtune::target {
 namespace {
 
-/// A compiler alone will do: for compiling, and where the user names the backend or the architecture.
+/// A compiler is enough: for compiling, and if the user names the backend or the architecture.
 bool without_device(const TargetOptions& options) {
   if (options.need == TargetNeed::device_or_named) return options.backend != "auto" || !options.arch.empty();
   return options.need == TargetNeed::compiler;
@@ -129,7 +129,7 @@ Target choose_target(const TargetOptions& options) {
     target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch);
   }
   target.arch = options.arch.empty() ? target.device.arch : options.arch;
-  // "sm_90a" on an sm_90 is the same device; anything else is another one, known by its facts alone.
+  // "sm_90a" on an sm_90 is the same device; any other architecture is another device, known only by its facts.
   const bool same = target.arch == target.device.arch || target.arch == target.device.arch + "a";
   if (target.present && !same) {
     if (options.need == TargetNeed::device)

@@ -12,7 +12,7 @@
 
 namespace xtune::validate {
 
-/// An array given to a builtin: borrowed bytes with their layout.
+/// An array for a builtin: bytes, which are not owned, and their layout.
 struct ArrayView {
   const ArgumentLayout* layout = nullptr;
   std::span<const std::byte> data;
@@ -35,19 +35,19 @@ struct BuiltinCall {
 /// transpose: output[N, M] of x[M, N].
 /// gemv, softmax, layernorm, conv2d, attention, stencil: docs/validation.md gives formulas, arrays and scalars.
 std::vector<std::string> builtin_names();
-/// The roles a builtin needs and accepts, for checks of the spec: required and optional arrays, and scalars; of scalars
-/// that take a word, which.
+/// The roles that a builtin needs and accepts, for checks of the spec: required and optional arrays, scalars, and for
+/// scalars that take a word, the words.
 struct BuiltinSignature {
   std::vector<std::string> required, optional, scalars;
   std::map<std::string, std::vector<std::string>> words;
 };
 const BuiltinSignature* builtin_signature(std::string_view name) noexcept;
-/// The output's bytes, in its dtype: each element computed in double precision and rounded once, the same on any number
-/// of cores. Uses all cores. Shapes that do not fit, roles that are missing and scalars of the wrong type throw
-/// Error(invalid_argument) naming them.
+/// The output's bytes, in its dtype: each element is computed in double precision and rounded once, with the same
+/// result on any number of cores. Uses all cores. Throws Error(invalid_argument) with the names for shapes that do not
+/// fit, missing roles and scalars of the wrong type.
 std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& call);
-/// How many terms make one element of the output, and what size random ones would give it. call: one that run_builtin
-/// takes.
+/// How many terms form one element of the output, and its magnitude for random terms. call: must be valid for
+/// run_builtin.
 ResultFacts builtin_facts(std::string_view name, const BuiltinCall& call);
 
 }  // namespace xtune::validate

@@ -68,7 +68,7 @@ Attention checked_attention(const BuiltinCall& call) {
   return a;
 }
 
-/// What is added to a score; minus infinity hides a key.
+/// The value that is added to a score; minus infinity hides a key.
 class Mask {
  public:
   Mask(const BuiltinCall& call, const Attention& a) : heads_({1, 1}, false) {

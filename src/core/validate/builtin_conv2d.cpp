@@ -1,4 +1,4 @@
-// Convolution of images (cross-correlation, as deep learning says it) in double precision, straight from its formula.
+// Convolution of images (the cross-correlation of deep learning) in double precision, directly from its formula.
 #include <fmt/core.h>
 
 #include <cmath>

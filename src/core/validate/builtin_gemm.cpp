@@ -29,8 +29,8 @@ std::vector<double> transposed(const std::vector<double>& values, std::uint64_t 
   return result;
 }
 
-// Four steps of k for one row of sums: one pass over the sums serves four of them. The order over k never depends on
-// the blocks.
+// Four steps of k for one row of sums, added together, so that the sums are read once for all four. The order over k
+// does not depend on the blocks.
 void add_products(const double* a, const double* b, std::uint64_t b_stride, std::uint64_t steps, double* sums,
                   std::uint64_t count) {
   std::uint64_t k = 0;

@@ -28,7 +28,7 @@ Lines lines_of(const BuiltinCall& call, const char* name) {
   return lines;
 }
 
-// Calls transform on each line, which lies in a buffer of its own, in place.
+// Calls transform on each line in place, in a separate buffer.
 template <class Transform>
 std::vector<std::byte> each_line(const BuiltinCall& call, const Lines& lines, const Transform& transform) {
   const ArrayView& x = *find_array(call, "x");

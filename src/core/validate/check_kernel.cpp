@@ -10,8 +10,8 @@
 namespace xtune::validate {
 namespace {
 
-// Largest errors travel as the bits of doubles, whose order is that of non-negative numbers. Whatever is not plainly
-// right is only counted: the host then reads the output and finds out by itself.
+// Maximum errors are stored as the bits of doubles, which have the order of non-negative numbers. Elements that are not
+// clearly right are only counted: the host then reads the output and examines them.
 constexpr const char* source = R"(
 typedef unsigned long long u64;
 

@@ -1,4 +1,4 @@
-// The kernel that looks after arguments where they lie: fills, copies, compares and sums them up on the device.
+// The kernel that processes arguments in device memory: fills, copies, compares and sums them.
 #pragma once
 
 #include <cstddef>
@@ -12,42 +12,42 @@
 
 namespace xtune::validate {
 
-/// One thing for the kernel to do with a range of device memory, faster where that starts at a multiple of 16 bytes.
-/// The layout is the one that the kernel reads.
+/// One operation of the kernel on a range of device memory, faster if that starts at a multiple of 16 bytes. The layout
+/// is the one that the kernel reads.
 struct CheckItem {
   enum Operation : std::uint32_t { add_up, compare, copy, fill };
   std::uint32_t operation = add_up;
-  // Of compare: how an element is made up. Exponent bits of 0 are no float.
+  // For compare: the structure of an element. Exponent bits of 0: not a float.
   std::uint32_t part_bytes = 0, parts = 0, exponent_bits = 0, mantissa_bits = 0, top_is_nan = 0;
-  std::uint64_t address = 0;  ///< what is added up, compared, or written
-  std::uint64_t other = 0;    ///< the address of what is expected or copied; of fill, the eight bytes to repeat
+  std::uint64_t address = 0;  ///< range to add up, compare or write
+  std::uint64_t other = 0;    ///< address of the expected or copied bytes; for fill, the eight bytes to repeat
   std::uint64_t bytes = 0;
   double atol = 0, rtol = 0;
 };
 
-/// What the kernel found out about an item.
+/// The kernel's result for an item.
 struct CheckResult {
-  std::uint64_t sum = 0;  ///< of add_up: checksum() of the bytes
-  /// Of compare: elements that differ by more than the tolerance, or differ and are no finite floats. What is the same
-  /// bit for bit agrees.
+  std::uint64_t sum = 0;  ///< for add_up: checksum() of the bytes
+  /// For compare: elements that differ by more than the tolerance, or differ and are not finite floats. Elements with
+  /// equal bits agree.
   std::uint64_t differing = 0;
-  double max_abs_error = 0, max_rel_error = 0;  ///< as Comparison has them, where nothing differs
+  double max_abs_error = 0, max_rel_error = 0;  ///< as in Comparison, if nothing differs
 };
 
-/// Of one argument against what is expected of it.
+/// Compares one argument with its expected contents.
 CheckItem compare_item(DType type, std::uint64_t actual, std::uint64_t expected, std::uint64_t bytes,
                        const Tolerance& tolerance);
 
-/// Tells by its 64 bits whether memory holds what it should. Two that differ by accident agree with a chance of 2^-64;
-/// it is no protection against intent. Uses all cores.
+/// A 64-bit hash that shows whether memory has the expected contents. Different contents agree with a probability of
+/// 2^-64 by accident; it does not protect against intent. Uses all cores.
 std::uint64_t checksum(std::span<const std::byte> bytes);
 
 namespace check_kernel {
-/// Its name, and its parameters: (const CheckItem* items, CheckResult* results). Row y of the grid does items[y] and
-/// adds to results[y], which starts as zeros; the blocks of a row share the work.
+/// The kernel's name. Its parameters: (const CheckItem* items, CheckResult* results). Row y of the grid processes
+/// items[y] and adds to results[y], which starts as zeros; the blocks of a row share the work.
 inline constexpr const char* name = "xtune_check";
 inline constexpr unsigned block_threads = 256;
-inline constexpr std::uint64_t unit_bytes = 16;  ///< that a thread handles at a time
+inline constexpr std::uint64_t unit_bytes = 16;  ///< bytes that a thread handles at a time
 }  // namespace check_kernel
 
 build::CompileRequest check_request(const std::string& arch);

@@ -56,7 +56,7 @@ bool unwritten(const Pair& pair, std::uint64_t index) {
   return holds_any_poison(pair.type, pair.actual + index * pair.size) && !same_bits(pair, index);
 }
 
-/// True: the reference left this float alone, and so must the kernel.
+/// True: the reference did not write this float, so the kernel must not write it either.
 bool left_alone(const Pair& pair, std::uint64_t index) {
   return holds_poison(pair.type, pair.expected + index * pair.size);
 }
@@ -72,7 +72,7 @@ void judge_left_alone(const Pair& pair, std::uint64_t index, Tally& tally) {
   ++tally.outliers;
 }
 
-// step: what the tolerance counts at least for what is forgiven: the distance of neighbouring values of the type.
+// step: minimum tolerance for allowed mismatches: the distance of neighbouring values of the type.
 void judge(const Pair& pair, std::uint64_t index, double error, double size, double step, Tally& tally) {
   const Tolerance& tolerance = pair.tolerance;
   const double allowed = tolerance.atol + tolerance.rtol * size;
@@ -82,8 +82,8 @@ void judge(const Pair& pair, std::uint64_t index, double error, double size, dou
     ++tally.outliers;
 }
 
-// True when every pair is finite and within tolerance; then the tally has all there is to say. The loop has no branch
-// and four independent maxima, so that it runs at the speed of memory.
+// Returns true if every pair is finite and within tolerance; the tally is then complete. The loop has no branch and
+// four independent maxima, so that it runs at the speed of memory.
 template <class T>
 bool agree(const T* actual, const T* expected, std::size_t count, const Tolerance& tolerance, Tally& tally) {
   std::array<double, 4> abs_error{}, rel_error{};

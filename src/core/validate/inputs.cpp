@@ -30,7 +30,7 @@ std::uint64_t stream_of(std::uint64_t seed, const std::string& name) {
 
 bool is_unsigned(DType type) { return type >= DType::u8 && type <= DType::u64; }
 
-// Lemire's multiply-shift; the bias of 2^-62 for bounds this small is no concern of test data.
+// Lemire's multiply-shift; the bias of 2^-62 for bounds this small does not matter for test data.
 std::int64_t below(std::uint64_t hash, std::uint64_t bound) {
   return static_cast<std::int64_t>(((hash >> 32) * bound) >> 32);
 }
@@ -43,7 +43,7 @@ std::int64_t small_integer(DType type, std::uint64_t hash) {
   return is_unsigned(type) ? below(hash, 3) : below(hash, 5) - 2;
 }
 
-// In an argument of few bits a value near 1 rounds to 1: the open interval is that of the value before rounding.
+// In a type of few bits a value near 1 rounds to 1: the interval is open for the value before rounding.
 double symmetric(std::uint64_t hash) { return 2 * open_unit(hash) - 1; }
 
 double standard_normal(std::uint64_t hash) {

@@ -11,7 +11,7 @@
 
 namespace xtune::validate {
 
-/// An argument with its shape worked out for one problem.
+/// An argument with its shape for one problem.
 struct ArgumentLayout {
   std::string name;
   spec::ArgRole role = spec::ArgRole::in;
@@ -21,46 +21,46 @@ struct ArgumentLayout {
   std::filesystem::path file;      ///< absolute .npy, instead of fill
   std::string at{};                ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
   std::vector<std::byte> value{};  ///< the contents, instead of fill and file; empty: none is given
-  /// The products of the shape; 2^64 - 1 where they are larger than that. No shape is one element.
+  /// The product of the extents; 2^64 - 1 if it is larger than that. An empty shape is one element.
   std::uint64_t elements() const noexcept;
   std::uint64_t bytes() const noexcept;
 };
 
-/// layout.bytes(), where this machine could hold them. Throws Error(invalid_argument) that names the argument and its
-/// shape when the product of the shape exceeds 2^63 or limit_bytes (0: the machine's physical memory).
+/// layout.bytes(), if this machine can hold them. Throws Error(invalid_argument) with the argument and its shape if the
+/// product of the extents exceeds 2^63 or limit_bytes (0: the machine's physical memory).
 std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_bytes = 0);
 
 /// "f32[64, 32]".
 std::string describe(DType dtype, const std::vector<std::uint64_t>& shape);
 
-/// Fills data (layout.bytes() long, else std::invalid_argument). Each element depends on seed, argument name and index
-/// alone, so the result is the same on any number of threads. automatic: unsigned integers [0,3), signed [-2,3), floats
-/// uniform (-1,1), fp8 small integers [-2,3), bool 0/1. integer: the same small integers for every type, floats
-/// included (unsigned and bool as above). uniform: floats in (-1,1); integers over the dtype's whole range. normal,
-/// randn: mean 0, standard deviation 1 (Box and Muller 1958); integers truncate. range: 0, 1, 2, ..., from 0 again
-/// where the type would no longer hold every integer (after 2047 in f16, 127 in i8). The parts of complex numbers are
-/// made one by one, but those of zero, one and range are real. A file must have the layout's shape and dtype: else
-/// Error(invalid_argument) that names both. bf16 and fp8 come from files of u16 and u8, as NumPy has no such types.
+/// Fills data (layout.bytes() long, else std::invalid_argument). Each element depends only on seed, argument name and
+/// index, so the result is the same on any number of threads. automatic: unsigned integers [0,3), signed [-2,3), floats
+/// uniform (-1,1), fp8 small integers [-2,3), bool 0/1. integer: the same small integers for every type, including
+/// floats (unsigned and bool as above). uniform: floats in (-1,1); integers over the dtype's whole range. normal,
+/// randn: mean 0, standard deviation 1 (Box and Muller 1958); integers truncate. range: 0, 1, 2, ..., from 0 again when
+/// the type can no longer represent every integer (after 2047 in f16, 127 in i8). The parts of complex numbers are
+/// filled separately, but for zero, one and range they are real. A file must have the layout's shape and dtype, else
+/// Error(invalid_argument) names both. bf16 and fp8 are read from files of u16 and u8, as NumPy has no such types.
 void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data);
 
-/// By its header, reads no data: whether the file of an argument that has one holds what the argument is. Throws as
+/// Checks by the header of an argument's file, without reading data, whether the file fits the argument. Throws as
 /// fill_input does.
 void check_input_file(const ArgumentLayout& layout);
 
-/// What outputs hold before a judged launch. A kernel that reads them must not be right by luck: the maximum of a
-/// number and a NaN is the number, and that of a number and a small one, too.
+/// The contents of outputs before a validated launch. A kernel that reads them must not be right by accident: the
+/// maximum of a number and a NaN is the number, and so is that of a number and a small one.
 enum class Poison {
-  usual,  ///< FF for floats and complex numbers, which read it as a NaN; A5 for the rest, because FF is -1 there, or
-          ///< the largest value: usual results of a search that finds nothing
+  usual,  ///< FF for floats and complex numbers, which is a NaN; A5 for the rest, because FF is -1 or the maximum
+          ///< there: usual results of a search that finds nothing
   high,   ///< 7B: a large positive number of every type
-  low,    ///< FB, a large negative number, for floats and complex numbers; 01 for the rest, where the usual one is
-          ///< negative
+  low,    ///< FB, a large negative number, for floats and complex numbers; 01 for the rest, for which the usual poison
+          ///< is negative
 };
 /// The byte that poisons outputs of this type.
 std::byte poison_byte(DType type, Poison poison = Poison::usual) noexcept;
 /// Whether each byte of an element is the usual poison.
 bool holds_poison(DType type, const std::byte* element) noexcept;
-/// Whether each byte of an element is one and the same poison.
+/// Whether all bytes of an element are the same poison.
 bool holds_any_poison(DType type, const std::byte* element) noexcept;
 /// The size of the guard zones before and after every buffer.
 inline constexpr std::size_t guard_bytes = 4096;

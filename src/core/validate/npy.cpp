@@ -20,7 +20,7 @@ namespace xtune::validate {
 namespace {
 
 constexpr std::string_view magic{"\x93NUMPY", 6};
-// NumPy itself refuses headers of more than 10,000 characters unless told otherwise.
+// NumPy itself refuses headers of more than 10,000 characters by default.
 constexpr std::uint64_t header_limit = std::uint64_t{1} << 16;
 constexpr std::size_t rank_limit = 64;  // NumPy's own
 

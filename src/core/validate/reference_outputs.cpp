@@ -1,4 +1,4 @@
-// Tells unwritten elements of a reference from those that it computed.
+// Distinguishes unwritten elements of a reference from those that it computed.
 #include "core/validate/reference_outputs.hpp"
 
 #include <algorithm>

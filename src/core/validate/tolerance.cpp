@@ -83,7 +83,7 @@ double unit_roundoff(DType type) noexcept {
 }
 
 double root_mean_square(DType type, std::span<const std::byte> elements) {
-  // A magnitude's square is the sum of those of both parts.
+  // The square of a magnitude is the sum of the squares of both parts.
   if (spec::is_complex(type)) return std::sqrt(2.0) * root_mean_square(spec::part_of(type), elements);
   const std::uint64_t count = elements.size() / size_of(type);
   const double largest = largest_finite(type, elements, count);

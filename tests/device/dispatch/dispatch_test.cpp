@@ -77,7 +77,7 @@ TEST_CASE("a context that takes another's place gets its kernels loaded") {
     settings.store = folder.path() / "store";
     const Kernel add = load(folder.path() / "add.toml", settings);
     for (int time = 0; time < 3; ++time) {
-      // With its only user the primary context goes, and the next one may lie where it was.
+      // The primary context is destroyed with its only user, and the next one may get the same address.
       gpu.device.reset();
       gpu.device = make_backend(backend)->open_device(0);
       auto x = gpu.device->allocate(1000 * sizeof(int)), y = gpu.device->allocate(1000 * sizeof(int));

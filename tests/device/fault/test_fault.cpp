@@ -1,4 +1,4 @@
-// A kernel that faults: crashed, in the driver's words, and every later use of the device says so too.
+// A kernel that faults: crashed, with the driver's message, and every later use of the device reports it too.
 #include <cstdlib>
 
 #include "device/gpu_case.hpp"

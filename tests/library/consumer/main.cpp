@@ -1,4 +1,4 @@
-// Uses something of every public header: what is missing from the library's symbols fails to link.
+// Uses something from every public header: a symbol that is missing from the library fails to link.
 #include <cstdio>
 #include <cstring>
 #include <string>

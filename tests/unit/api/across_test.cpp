@@ -20,7 +20,7 @@ Tunable two_cases(AcrossRule rule) {
   return tunable;
 }
 
-/// Passes where the case is among those of the configuration.
+/// Passes if the case is in the set of the configuration.
 Tunable passing(AcrossRule rule, std::set<std::pair<std::int64_t, Bindings>> passes, const std::string& label) {
   Tunable tunable = two_cases(rule);
   tunable.output_check(

@@ -12,7 +12,7 @@ using namespace api_test;
 
 struct Mine {};
 
-/// One callback of a run, with what it is to do.
+/// One callback of a run, and its action.
 struct Place {
   const char* name;
   std::function<void(Tunable&, TuneSettings&, const std::function<void()>& act)> put;

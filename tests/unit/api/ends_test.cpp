@@ -16,13 +16,13 @@ namespace {
 
 using namespace api_test;
 
-/// What the child's exit status is, which work() gives.
+/// The child's exit status, which is the result of work().
 int status_of_child(const std::function<int()>& work) {
-  std::cout.flush();  // else the child says it again
+  std::cout.flush();  // otherwise the child writes it once more
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(120);  // ends who hangs
+    alarm(120);  // ends a process that hangs
     _exit(work());
   }
   int status = -1;
@@ -35,7 +35,7 @@ TEST_CASE("a program may end while its threads tune and wait for their turn") {
   const Tunable kernel = saxpy();
   CHECK(status_of_child([&] {
           auto* const began = new std::promise<void>;
-          auto* const own = new TuneSettings(settings);  // both outlive what the threads do with them
+          auto* const own = new TuneSettings(settings);  // both must outlive their use in the threads
           own->on_measurement = [began, first = true](const Measurement&, const std::string&) mutable {
             if (std::exchange(first, false)) began->set_value();
             std::this_thread::sleep_for(std::chrono::hours(1));  // as a run that takes its time

@@ -1,4 +1,4 @@
-// A result's winner as a callable: from the run that found it, and from a folder.
+// A result's winner as a callable: from the run that found it, and from a directory.
 #include "xtune/kernel.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace api_test;
 
-/// y = a * x + y with an argument that the configuration decides, and a size that no argument tells.
+/// y = a * x + y with an argument that depends on the configuration, and a size that no argument gives.
 Tunable stepped() {
   Tunable tunable("stepped");
   tunable

@@ -1,4 +1,4 @@
-// Kernels that tune what they are called for: with a store that cannot be written, and where nothing passes.
+// Kernels that tune the problems of their calls: with a store that cannot be written, and if no configuration passes.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// Saved results survive JSON, whatever they hold.
+// Saved results survive JSON, for any contents.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

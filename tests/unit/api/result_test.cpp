@@ -130,7 +130,8 @@ TEST_CASE("damaged and foreign folders are refused") {
   CHECK(has(changed([](auto& json) { json["schema"] = 1; }), "schema 1"));  // which had no hashes
   example().save(folder.path() / "other");
   std::ofstream(folder.path() / "other/latency.json") << "{";
-  CHECK(has(refused(ErrorKind::io, [&] { Result::load(folder.path() / "other"); }), "latency.json is not a saved result"));
+  CHECK(has(refused(ErrorKind::io, [&] { Result::load(folder.path() / "other"); }),
+            "latency.json is not a saved result"));
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { Result().save(folder.path()); }), "no configuration"));
 }
 
@@ -164,7 +165,8 @@ TEST_CASE("edited times and sources are refused with the place") {
 }
 
 TEST_CASE("an empty folder name is the caller's mistake") {
-  CHECK(has(refused(ErrorKind::invalid_argument, [] { example().save(""); }), "Result::save: the directory has no name"));
+  CHECK(
+      has(refused(ErrorKind::invalid_argument, [] { example().save(""); }), "Result::save: the directory has no name"));
   CHECK(has(refused(ErrorKind::invalid_argument, [] { Result::load(""); }), "Result::load: the directory has no name"));
 }
 

@@ -1,4 +1,4 @@
-// What the application does on signals is its own.
+// The library does not change the application's actions for signals.
 #include <doctest/doctest.h>
 
 #include <csignal>

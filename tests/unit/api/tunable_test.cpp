@@ -1,4 +1,4 @@
-// Tunables built in code: the spec they make, what they refuse, and how predicates narrow the space.
+// Tunables built in code: the resulting spec, errors, and how predicates restrict the space.
 #include "xtune/tunable.hpp"
 
 #include <doctest/doctest.h>

@@ -24,7 +24,7 @@ inline const std::filesystem::path& shared_store() {
   return folder.path();
 }
 
-/// Measures anew, so that nothing depends on the order of tests.
+/// Ignores stored results, so that tests do not depend on their order.
 inline TuneSettings host_settings() {
   TuneSettings settings;
   settings.backend = "host";

@@ -1,4 +1,4 @@
-// What a caller may get wrong, stop or throw while tuning: always an Error or a result, never a crash.
+// Mistakes of a caller, stops and exceptions while tuning: always an Error or a result, never a crash.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

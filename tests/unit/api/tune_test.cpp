@@ -1,4 +1,4 @@
-// Tuning from code on the host backend: data, references, checks, both isolations, and what is found.
+// Tuning from code on the host backend: data, references, checks, both isolations, and results.
 #include "xtune/tune.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Quotas of CPU time, as a made-up /proc and /sys tell them.
+// Quotas of CPU time, from an artificial /proc and /sys.
 #include "base/control_groups.hpp"
 
 #include <doctest/doctest.h>

@@ -101,7 +101,7 @@ TEST_CASE("the time that a process waits for a CPU is told, of those that it sta
   CHECK(waits(1'000'000));
   shell.kill_group(SIGKILL);
   REQUIRE(sched_setaffinity(0, sizeof old, &old) == 0);
-  CHECK(cpu_times(1 << 30).empty());  // nobody's
+  CHECK(cpu_times(1 << 30).empty());  // no such process
 }
 
 TEST_CASE("a process is starved if others had the CPUs, and not if its own threads wait for each other") {
@@ -116,7 +116,7 @@ TEST_CASE("a process is starved if others had the CPUs, and not if its own threa
   CHECK(starved(threads(1, 50, 950), 2, 0.9));
   CHECK_FALSE(starved(threads(1, 500, 500), 2, 0.75));
   CHECK(starved(threads(8, 50, 950), 8, 0.9));
-  // Sixteen threads that share two CPUs with nobody else.
+  // Sixteen threads that share two CPUs, and no other load.
   CHECK_FALSE(starved(threads(16, 125, 875), 2, 0.75));
   CHECK_FALSE(starved(threads(64, 31, 969), 2, 0.9));
   CHECK(starved(threads(16, 5, 995), 2, 0.9));

@@ -23,7 +23,7 @@ using namespace xtune;
 
 namespace {
 
-/// A child that has a child of its own, in another session, and tells both ids through a pipe.
+/// A child that starts a child in another session, and writes both ids to a pipe.
 struct Family {
   int child = 0, grandchild = 0;
   Family() {
@@ -70,7 +70,7 @@ TEST_CASE("children are found, and killed with what they have started, but for t
   CHECK(std::count(now.begin(), now.end(), spared.grandchild) == 1);
   CHECK(kill_children_but(before) == 1);
   CHECK_FALSE(alive(spared.grandchild));
-  ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // orphans of other tests are none of this process'
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // this process does not adopt orphans of other tests
 }
 
 TEST_CASE("what a process has started ends with the scope that looks after it, what was there before stays") {

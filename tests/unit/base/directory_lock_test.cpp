@@ -1,4 +1,4 @@
-// Turns among processes: who waits, who is told, and what the death of a holder does.
+// Turns among processes: who waits, which messages are sent, and the effect of a holder's death.
 #include "base/directory_lock.hpp"
 
 #include <doctest/doctest.h>

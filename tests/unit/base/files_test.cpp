@@ -1,4 +1,4 @@
-// Reading, atomic writing and temporary folders, where disks are full, paths are wrong and files are odd.
+// Reading, atomic writing and temporary directories, with full disks, wrong paths and unusual files.
 #include "base/files.hpp"
 
 #include <doctest/doctest.h>
@@ -95,8 +95,8 @@ TEST_CASE("a full disk leaves the old file and no temporary one") {
 TEST_CASE("where nothing can be written, the message says where") {
   const TemporaryDirectory folder;
   write_file_atomically(folder.path() / "file", "x");
-  CHECK(
-      has(io_error([&] { write_file_atomically(folder.path() / "file" / "below", "x"); }), "cannot create the directory"));
+  CHECK(has(io_error([&] { write_file_atomically(folder.path() / "file" / "below", "x"); }),
+            "cannot create the directory"));
   CHECK(has(io_error([&] { write_file_atomically("/proc/xtune", "x"); }), "cannot write in the directory /proc"));
   CHECK(has(io_error([&] { write_file_atomically(folder.path() / "", "x"); }), "it names no file"));
   fs::create_directory(folder.path() / "taken");
@@ -174,8 +174,9 @@ TEST_CASE("folders of processes that are gone are removed, and no others") {
   const fs::path abandoned[] = {made(name, pid, "-999999999-"), made(name, "-" + start + "-", "-" + start + "1-")};
   const fs::path kept[] = {mine.path(), made(name, "xtune-", "xtune-0"),  // of another machine
                            made(name, "xtune-", "other-"),                // of another program
-                           made(name, pid, "-x-"),                        // of nobody
-                           made(name, "-" + start + "-", "-0-")};         // of a process that could not tell
+                           made(name, pid, "-x-"),                        // without an owner
+                           made(name, "-" + start + "-", "-0-")};         // of a process that did not know its start
+                                                                          // time
   std::ofstream(root.path() / (name + "-file")) << "no folder";
   fs::create_directory_symlink(mine.path(), root.path() / fs::path(abandoned[0]).filename().string().append("x"));
   remove_abandoned_temporaries();

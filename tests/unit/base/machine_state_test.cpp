@@ -1,4 +1,4 @@
-// What a directory takes, which errnos are the machine's, and who was killed for memory.
+// Whether a directory can be written, which errnos are caused by the machine, and kills for lack of memory.
 #include "base/machine_state.hpp"
 
 #include <doctest/doctest.h>

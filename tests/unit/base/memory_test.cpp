@@ -1,4 +1,4 @@
-// Available memory, as a made-up /proc and /sys tell it.
+// Available memory, from an artificial /proc and /sys.
 #include "base/memory.hpp"
 
 #include <doctest/doctest.h>

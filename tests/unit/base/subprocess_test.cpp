@@ -243,8 +243,8 @@ TEST_CASE("own_group decides whose group a child is in") {
 TEST_CASE("no descriptor of the parent leaks into a child") {
   const int secret = open("/dev/null", O_RDONLY | O_CLOEXEC);
   EventLoop loop;
-  // What this program itself was started with is not the subject.
-  std::size_t expected = 3 + 1;  // and the folder that ls reads
+  // Descriptors that this program itself was started with are not tested.
+  std::size_t expected = 3 + 1;  // and the directory that ls reads
   for (int fd = 3; fd < 1024; ++fd) {
     const int flags = fcntl(fd, F_GETFD);
     if (flags >= 0 && !(flags & FD_CLOEXEC)) ++expected;

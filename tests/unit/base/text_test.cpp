@@ -129,7 +129,7 @@ TEST_CASE("marks of styles become a terminal's codes, or nothing") {
   CHECK(printable(text) == text);
   CHECK(painted(text, false) == "a bcde f");
   CHECK(painted(text, true) == "a \x1b[1;32mb\x1b[0m\x1b[1;31mc\x1b[0m\x1b[33md\x1b[0m\x1b[2me\x1b[0m f");
-  // Other characters that begin alike stay, and what is not closed is.
+  // Other characters with the same first bytes stay; an open style is closed.
   CHECK(painted("\xEF\xB7\xBA \xEF\xB7", true) == "\xEF\xB7\xBA \xEF\xB7");
   CHECK(painted("\xEF\xB7\x91"
                 "red",

@@ -1,4 +1,4 @@
-// Tests of what is noticed when a thread is scheduled in another way than before.
+// Noticing that a thread is scheduled in another way than before.
 #include "base/thread_state.hpp"
 
 #include <doctest/doctest.h>

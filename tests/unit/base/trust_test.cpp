@@ -1,4 +1,4 @@
-// Whose files are believed, and what is made where other users may make names.
+// Which files are trusted, and how files are made where other users may create names.
 #include "base/trust.hpp"
 
 #include <doctest/doctest.h>
@@ -219,7 +219,7 @@ TEST_CASE("links that others put where a temporary file might go lead nowhere") 
   const fs::path victim = folder.path() / "victim", place = folder.path() / "place";
   write_with_mode(victim, 0600);
   fs::create_directory(place);
-  // As names were formed once, from what anybody can know.
+  // The form of earlier names, which other users could predict.
   const std::string known = "." + host_name() + "-" + std::to_string(::getpid()) + "-";
   for (int n = 0; n < 1000; ++n) fs::create_symlink(victim, place / (known + std::to_string(n) + ".tmp"));
   write_file_atomically(place / "file", "new");

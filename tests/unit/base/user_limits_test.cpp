@@ -1,4 +1,4 @@
-// Limits as a shell sets them, in processes of their own.
+// Limits as a shell sets them, in separate processes.
 #include "base/user_limits.hpp"
 
 #include <doctest/doctest.h>

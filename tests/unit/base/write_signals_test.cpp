@@ -1,4 +1,4 @@
-// Failed writes without signals, and loops that leave the program's signals alone.
+// Failed writes without signals, and loops that do not change the program's signals.
 #include "base/write_signals.hpp"
 
 #include <doctest/doctest.h>
@@ -110,7 +110,7 @@ TEST_CASE("loops and children leave the program's handlers alone") {
       CHECK(size_handler.stands());
     };
     Subprocess child(loop, options);
-    // More than a pipe holds: what is written once the child has closed its end fails.
+    // More than fits into a pipe: bytes that are written after the child has closed its end fail.
     child.write(std::string(std::size_t{1} << 20, 'x'));
     CHECK(loop.run_until([&] { return ended > 0; }));
   }

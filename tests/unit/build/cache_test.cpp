@@ -1,4 +1,4 @@
-// The artifact cache: what goes in comes out, damage counts as absence, and a full disk leaves nothing behind.
+// The artifact cache: artifacts are read back unchanged, damage counts as absence, and a full disk leaves no files.
 #include "core/build/cache.hpp"
 
 #include <doctest/doctest.h>

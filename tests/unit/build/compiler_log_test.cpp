@@ -1,4 +1,4 @@
-// Tests of what a compiler's log says of the machine, with lines that compilers really print.
+// Problems of the machine in a compiler's log, with lines that compilers really print.
 #include "core/build/compiler_log.hpp"
 
 #include <doctest/doctest.h>
@@ -227,7 +227,7 @@ TEST_CASE("What ends at a limit that depends on what others use is the machine's
 
 namespace {
 
-/// What the log's first line misses may be installed later.
+/// The file that the log's first line reports as missing may be installed later.
 void check_missing(const std::string& log) {
   using namespace xtune;
   try {

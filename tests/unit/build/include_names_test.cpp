@@ -74,7 +74,7 @@ TEST_CASE("What cannot be told is said") {
   CHECK(names({"F(x) F2(x) F2(x)", "F2(x) F3(x) F3(x)", "F3(x) F4(x) F4(x)", "F4(x) x x"}, "F(F(F(F(1))))").find('?') !=
         std::string::npos);
   CHECK(names({}, "__CONFIG_FILE") == "");
-  CHECK(names({}, "CONFIG_FILE") == "");  // nobody defines it: the compiler refuses it, or a header of its own does
+  CHECK(names({}, "CONFIG_FILE") == "");  // not defined: the compiler refuses it, or its own header defines it
   for (const char* text : {"", "(", "F(", "\"", "<", "#", "##", "F(,,)"}) names({"F(a,b) a##b #a ##", "G("}, text);
 }
 

@@ -1,4 +1,4 @@
-// Artifact keys: what is scanned for includes, and what changes a digest or a key.
+// Artifact keys: the scan for includes, and changes of a digest or a key.
 #include "core/build/keys.hpp"
 
 #include <doctest/doctest.h>

@@ -34,7 +34,7 @@ struct OptionFiles : FileTree {
     ScannedFiles read;
     return compile_closure(request, {{path("local"), path("system")}, true}, read).canonical_text;
   }
-  /// Whether that the file is there, and what it holds, changes the text.
+  /// Whether the existence and the contents of the file change the text.
   bool counts(const std::string& name, const std::vector<std::string>& options, const std::string& source = "") const {
     std::filesystem::remove(path(name));
     const std::string without = text(options, source);
@@ -177,7 +177,7 @@ TEST_CASE("Headers in the folders that compilers search by themselves count by t
   CHECK(tree.counts("system/lib/x.h", {}, "#include \"lib/x.h\"\n"));
   tree.write("system/lib/outer.h", "#include \"inner.h\"\n");
   CHECK(tree.counts("system/lib/inner.h", {}, "#include <lib/outer.h>\n"));
-  // Behind them come the folders of -idirafter, before them those of -isystem.
+  // The directories of -idirafter come after them, those of -isystem before.
   tree.write("system/y.h", "");
   CHECK_FALSE(tree.counts("after/y.h", {"-idirafter", tree.path("after")}, "#include <y.h>\n"));
   CHECK(tree.counts("before/y.h", {"-isystem", tree.path("before")}, "#include <y.h>\n"));

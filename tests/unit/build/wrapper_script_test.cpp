@@ -1,4 +1,4 @@
-// Scripts that certainly start one program, and those that may do anything.
+// Scripts that certainly start one program, and scripts that may do anything.
 #include "core/build/wrapper_script.hpp"
 
 #include <doctest/doctest.h>

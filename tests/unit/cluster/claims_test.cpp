@@ -1,4 +1,4 @@
-// Tests of claims: one owner each, whoever asks at the same time; owners that die, end, or seem to.
+// Claims: one owner each, for any simultaneous requests; owners that die, end, or seem to.
 #include "cluster/claims.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ namespace {
 using namespace xtune;
 namespace fs = std::filesystem;
 
-/// Dead owners lose to who has read what they wrote since it saw that they are.
+/// Claims of a dead owner go to a process that has read its records since it found out.
 bool take_in_two_looks(Claims& claims, const std::string& name) {
   claims.about_to_read();
   if (claims.take(name)) return true;
@@ -59,7 +59,7 @@ TEST_CASE("Of many that ask for the same at once each claim goes to one") {
       fakes::FakeClock clock;
       Claims claims(folder.path(), "rank" + std::to_string(i), clock);
       for (int n = 0; n < names; ++n) mine[static_cast<std::size_t>(i)].push_back(claims.take(std::to_string(n)));
-      all_asked.arrive_and_wait();  // who ends loses its claims
+      all_asked.arrive_and_wait();  // a process that ends loses its claims
     });
   for (std::thread& thread : threads) thread.join();
   for (std::size_t n = 0; n < names; ++n) {
@@ -82,7 +82,7 @@ TEST_CASE("An owner that has ended loses its claims, one that is silent too, one
   CHECK(silent->take("of the silent"));
   CHECK(beating.take("of the beating"));
   heir.about_to_read();
-  // It may have stored what is not read yet, however often one asks, and for whatever of its claims.
+  // It may have stored records that were not read yet, for any of its claims, however often one asks.
   for (int i = 0; i < 3; ++i) CHECK_FALSE(heir.take("of the ended"));
   CHECK_FALSE(heir.take("of the ended too"));
   heir.about_to_read();
@@ -114,7 +114,7 @@ TEST_CASE("Before all that an owner told of has been read nobody takes over from
   CHECK(silent.take("of the silent"));
   silent.have_stored_one();
   silent.beat();
-  silent.have_stored_one();  // of which it does not come to tell
+  silent.have_stored_one();  // not reported by a later beat
   const auto look = [&](const std::string& name) {
     heir.about_to_read();
     return heir.take(name);

@@ -18,7 +18,7 @@ TEST_CASE("Processes of one run sit together, those of the next one beside them"
   for (const char* run : {"job", "job+2", "job+3"})
     for (const char* place : {"0-of-3", "1-of-3", "2-of-3"}) CHECK(join_study(store.path(), "job", place) == run);
   CHECK(join_study(store.path(), "other/../job", "0-of-3") == "other/../job");
-  // Components have places of their own.
+  // Components have separate places.
   CHECK(join_study(store.path(), "job", "1.0-of-3") == "job");
 }
 

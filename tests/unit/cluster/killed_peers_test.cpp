@@ -1,5 +1,5 @@
-// Tests of jobs whose processes are killed, stopped or late at random: whoever is left knows every outcome and the same
-// best, and nothing that was stored is measured again.
+// Jobs whose processes are killed, stopped or late at random: the remaining ones have every outcome and the same best,
+// and no stored configuration is measured again.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ struct Plan {
   int finals = 0;
   struct Process {
     End end = End::stays;
-    int after = 0;  ///< so many steps
+    int after = 0;  ///< number of steps
     int late_ms = 0;
   };
   std::vector<Process> processes;
@@ -65,7 +65,7 @@ Plan draw(std::uint64_t seed) {
   return plan;
 }
 
-/// What a process that stays says of itself: "ok RECORDS BEST FINALS", or its failure.
+/// The report of a process that stays: "ok RECORDS BEST FINALS", or its failure.
 std::string run_peer(const Plan& plan, std::size_t place, std::uint64_t seed, const std::filesystem::path& store) {
   const Plan::Process& mine = plan.processes[place];
   Random random(mix64(seed) + place);
@@ -124,7 +124,7 @@ std::string run_peer(const Plan& plan, std::size_t place, std::uint64_t seed, co
 }
 
 struct Left {
-  std::set<std::string> words;  ///< of those that stay
+  std::set<std::string> words;  ///< from those that stay
   std::vector<std::string> trouble;
 };
 

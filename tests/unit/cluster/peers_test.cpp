@@ -1,5 +1,5 @@
-// Tests of several processes at one search, each in a thread of its own: everything is measured once, all know the same
-// best, and what one leaves behind the others take over.
+// Several processes at one search, each in a thread: everything is measured once, all have the same best, and work that
+// one abandons is taken over by the others.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a process writes of its progress survives JSON, whatever it holds.
+// The progress file of a process survives JSON, for any contents.
 #include <doctest/doctest.h>
 
 #include "cluster/progress_file.hpp"

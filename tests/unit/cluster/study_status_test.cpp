@@ -1,4 +1,4 @@
-// What several processes tell of one job, put together.
+// The combined status of several processes of one job.
 #include "cluster/study_status.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Scripts of submissions, whatever stands in names, and one type of GPU a component.
+// Scripts of submissions with any characters in names, and one type of GPU per component.
 #include "cluster/submission.hpp"
 
 #include <doctest/doctest.h>
@@ -88,7 +88,7 @@ TEST_CASE("Scripts are good shell, with each foreign word one word") {
             "srun --export=ALL --kill-on-bad-exit=0 --wait=0 --no-kill --het-group=1 --gpus-per-task=1"));
   CHECK(steps[1].arguments.size() == 2 + 3 + 1 + 3);
 
-  // What the shell makes of the words is what they were.
+  // The shell turns the quoted words into the original ones.
   const std::vector<std::string> words{"it's", "a b", "$HOME", "`id`", "\"", "", "x\ny", "*"};
   const CommandResult echo = run_command({"bash", "-c", "printf '%s|' " + command_line(words)});
   CHECK(echo.stdout_text == "it's|a b|$HOME|`id`|\"||x\ny|*|");

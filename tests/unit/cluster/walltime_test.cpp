@@ -146,6 +146,6 @@ TEST_CASE("One process of a job tells the others when it ends") {
         write_file_atomically(file.path(), damaged);
         CHECK_MESSAGE(!other.heard(1'010'000), damaged);
       }
-  // Nobody can be told there, and nobody is harmed.
+  // The directory cannot be created, which does no harm.
   JobEnd("/proc/nowhere", "s", get).tell(std::nullopt, 0);
 }

@@ -1,4 +1,4 @@
-// Device models: figures that make sense, overrides by what a device reports, products, and unknown architectures.
+// Device models: plausible figures, overrides by a device's own facts, products, and unknown architectures.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -30,7 +30,7 @@ TEST_CASE("every GPU of the table has a model that makes sense") {
     CHECK(model.schedulers > 0);
     CHECK(model.shared_bytes_per_clock >= 128);
     CHECK(model.fma_per_clock >= 64);
-    // A data sheet's f32 peak is what the units do at its clock, or twice that where they pair operations.
+    // A data sheet's f32 peak is that of the units at its clock, or twice that if they pair operations.
     if (model.clock_mhz > 0 && model.peak(Rate::f32) > 0) {
       const double computed = 2e-6 * model.fma_per_clock * info.compute_units * model.clock_mhz;
       const double ratio = model.peak(Rate::f32) / computed;

@@ -1,4 +1,4 @@
-// Wrong calls: each is refused with what the argument takes and what it got, before anything is launched.
+// Wrong calls: each is refused with the expected and the given argument, before anything is launched.
 #include "unit/dispatch/shop.hpp"
 
 using namespace xtune::spec;

@@ -1,4 +1,4 @@
-// Callbacks that call back, throw, or drop the kernel that called them; and what a fork leaves of a kernel.
+// Callbacks that call back, throw, or drop the kernel that called them; and the state of a kernel after a fork.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,7 +98,7 @@ TEST_CASE("the child of a fork goes on with a kernel whose background thread sta
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(60);  // ends who hangs
+    alarm(60);  // ends a process that hangs
     shop.call(*kernel, 64);
     kernel->wait();
     const bool right = shop.call(*kernel, 64).image == "BLOCK=128 " && tuned == 2;

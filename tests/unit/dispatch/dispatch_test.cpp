@@ -1,4 +1,4 @@
-// Calls from a program: what is launched, for which problem, with which arguments.
+// Calls from a program: the launched configuration, its problem, and its arguments.
 #include <cstring>
 #include <thread>
 

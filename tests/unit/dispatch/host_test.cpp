@@ -352,7 +352,7 @@ TEST_CASE("host: a captured launch with several outputs is validated in all of t
   fs::remove(cli.path("split.cu"));
   for (const char* file : {"x.npy", "sum.npy", "lower-after.npy", "upper-after.npy", "sum-after.npy"})
     CHECK(fs::exists(cli.path("elsewhere") + "/" + file));
-  CHECK_FALSE(fs::exists(cli.path("elsewhere/lower.npy")));  // what was in an output before is nobody's
+  CHECK_FALSE(fs::exists(cli.path("elsewhere/lower.npy")));  // the previous contents of an output are not captured
   const CommandResult replayed = cli.run(cli.path("elsewhere/spec.toml"));
   INFO(replayed.stderr_text);
   REQUIRE(replayed.exit_code == 0);
@@ -450,7 +450,7 @@ TEST_CASE("host: a capture that cannot be written is said, and the launch goes o
   REQUIRE(messages.size() == 2);
   CHECK(holds(messages.back(), "XTUNE_CAPTURE_MB"));
 
-  // What is said while a kernel is made is said, too.
+  // Messages during the construction of a kernel are passed on, too.
   messages.clear();
   const Variable count("XTUNE_CAPTURE_COUNT", "abc");
   const Kernel another = load(fs::path(axpy.spec), settings);
@@ -472,7 +472,7 @@ TEST_CASE("the child of a fork calls the kernels of its parent") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(60);  // ends who hangs
+    alarm(60);  // ends a process that hangs
     _exit(calls() && calls() ? 0 : 1);
   }
   int status = -1;

@@ -18,7 +18,7 @@
 
 namespace xtune {
 
-/// Its image says what it was made of: "BLOCK=64".
+/// Its image contains its defines: "BLOCK=64".
 class FakeToolchain final : public build::Toolchain {
  public:
   explicit FakeToolchain(std::atomic<int>& compiled) : compiled_(compiled) {}
@@ -139,7 +139,7 @@ struct Shop {
     return dispatch::make_kernel(std::move(parts), settings);
   }
 
-  /// Calls it and tells what ran.
+  /// Calls it and returns the launch.
   fakes::FakeLaunchRecord call(const Kernel& kernel, std::int32_t n, float factor = 2.0F) {
     kernel(nullptr, static_cast<const float*>(x.data()), y.data(), n, factor);
     return runtime->launches().back();

@@ -1,4 +1,4 @@
-// What a tuning run leaves for later calls: a winner that no store keeps, or the knowledge that nothing passes.
+// The result of a tuning run for later calls: a winner that is in no store, or the fact that nothing passes.
 #include <algorithm>
 
 #include "unit/dispatch/shop.hpp"

@@ -1,4 +1,4 @@
-// Messages survive MessagePack, and what a probe finds survives JSON, whatever they hold.
+// Messages survive MessagePack, and the result of a probe survives JSON, for any contents.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

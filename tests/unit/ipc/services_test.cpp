@@ -138,7 +138,7 @@ TEST_CASE("A compiler that is killed from outside is tried once more, and then n
   CHECK(killed.lack == Lack::killed);
   CHECK(killed.message.find("signal 9") != std::string::npos);
   CHECK(killed.message.find("not stored") != std::string::npos);
-  // What is the source's own is not tried twice, and stays its own.
+  // A failure that the source caused is not tried twice, and is attributed to the source.
   CHECK(compile(workers, service, "crash").lack == Lack::none);
   CHECK(compile(workers, service, "hang", 0.05).lack == Lack::none);
 }
@@ -183,7 +183,7 @@ TEST_CASE("A program that is killed from outside is tried once more in a fresh w
   CHECK(killed.outcome == Outcome::launch_failed);
   CHECK(killed.lack == Lack::killed);
   CHECK(workers.times_opened() == 3);
-  // What was stopped has had all of its time.
+  // A stopped program has used all of its time.
   CHECK(bench(workers, service, "program stopped").lack == Lack::killed);
   CHECK(workers.times_opened() == 3);
 }
@@ -497,7 +497,7 @@ TEST_CASE("A further device that does not open is told as an answer, and may be 
   const BenchAnswer opened = answer_where("ok", "ok");
   CHECK_FALSE(opened.no_device);
   CHECK(opened.outcome == Outcome::ok);
-  // What a configuration does is its own.
+  // A failure of a configuration is attributed to it.
   CHECK_FALSE(bench(workers, service, "crash").no_device);
 }
 

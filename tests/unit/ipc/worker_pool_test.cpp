@@ -309,7 +309,7 @@ TEST_CASE("a job that is to run alone goes first, and nothing runs beside it") {
   pool.submit(gate.job(0), long_s, note("busy"));
   pool.submit_alone({{"do", "echo"}}, long_s, [&](const WorkerReply&) { done.push_back("alone"); });
   pool.submit({{"do", "echo"}}, long_s, note("later"));
-  // The second worker is idle, but one job runs beside it, and the one that waits for that goes first.
+  // The second worker is idle, but one job runs, and the job that must run on its own is next.
   CHECK(pool.busy() == 1);
   CHECK(pool.queued() == 2);
   gate.open_for_ever();

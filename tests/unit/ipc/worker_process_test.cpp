@@ -172,7 +172,7 @@ TEST_CASE("a process that was killed while idle costs the next request nothing")
   ask(loop, worker, {});
   const int pid = worker.pid();
   kill(pid, SIGKILL);
-  // Without a turn of the loop, which would notice: only the system knows that it has gone.
+  // Without a turn of the loop, which would notice: only asking the system shows that it has ended.
   while (!fakes::is_dead(pid)) {
   }
   const WorkerReply reply = ask(loop, worker, {});

@@ -1,4 +1,4 @@
-// Tests of the finals: who is fastest, who is tied, and how often that is wrong on noisy devices.
+// The finals: the fastest, ties, and the rate of errors on noisy devices.
 #include "core/measure/finals.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What taints a measurement and what is waited for, over scripted states of a device.
+// Reasons that taint a measurement, and waits, over scripted states of a device.
 #include "core/measure/noise_guard.hpp"
 
 #include <doctest/doctest.h>

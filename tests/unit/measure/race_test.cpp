@@ -1,4 +1,4 @@
-// Tests of the race: its margins, what it costs the best on noisy devices, and what it saves.
+// The race: its margins, how often it loses the best on noisy devices, and its savings.
 #include "core/measure/race.hpp"
 
 #include <doctest/doctest.h>
@@ -109,7 +109,7 @@ TEST_CASE("Roughness is what one launch in forty exceeds its median by, and unkn
   for (int i = 0; i < 100; ++i) roughness.learn(std::vector<double>{2, 2, 2, 2, 2, 2, 2, 2, 2, 2.6}, 2.0);
   CHECK(roughness.value() == doctest::Approx(0.3));
   for (int i = 0; i < 20; ++i) roughness.learn(smooth, 2.0);
-  CHECK(roughness.value() == 0);  // what is long past is forgotten
+  CHECK(roughness.value() == 0);  // old samples are forgotten
   roughness.learn(std::vector<double>(2000, 5.0), 0);
   CHECK(roughness.value() == 0);
 

@@ -1,4 +1,4 @@
-// The timer's overhead: recovered from spans that hold it, whatever the unit, drift or noise.
+// The timer's overhead: recovered from spans that contain it, for any unit, drift or noise.
 #include "core/measure/timer_overhead.hpp"
 
 #include <doctest/doctest.h>

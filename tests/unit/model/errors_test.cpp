@@ -1,4 +1,4 @@
-// Mistakes in [candidates], each told at its place.
+// Mistakes in [candidates]: each is reported at its place.
 #include <doctest/doctest.h>
 
 #include "ranking.hpp"

@@ -1,4 +1,4 @@
-// Properties that the cost model keeps whatever its constants: monotone in work and traffic, faster on faster devices.
+// Properties of the cost model for any constants: monotone in work and traffic, faster on faster devices.
 #include <doctest/doctest.h>
 
 #include "core/model/banks.hpp"

@@ -1,4 +1,4 @@
-// What is listed: only what fits, spread over what the model tells apart, the same every time, in bounded time.
+// The ranked list: only configurations that fit, with different properties, always the same, in bounded time.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ TEST_CASE("candidates come by cost, differ to the model, and are explained") {
     CHECK(config.estimate->occupancy <= 1);
     std::vector<std::int64_t> looks;
     for (const char* name : {"BM", "BN", "BK", "STAGES"}) looks.push_back(value_of(spec, space, config.index, name));
-    CHECK(seen.insert(looks).second);  // no two that differ in UNSEEN alone
+    CHECK(seen.insert(looks).second);  // no two that differ only in UNSEEN
     ++families[{looks[0], looks[1]}];
   }
   CHECK(std::all_of(families.begin(), families.end(), [](const auto& family) { return family.second <= 5; }));
@@ -91,7 +91,7 @@ TEST_CASE("a huge space is sampled and improved, in bounded work") {
   CHECK_FALSE(ranking.whole);
   CHECK(ranking.configs.size() == 20);
   CHECK(ranking.scored < 200'000);
-  // What the sample missed of 96 combinations, the neighbours bring: as good as the whole small space.
+  // Combinations that are not in the sample of 96 are found through neighbours: as good as the whole small space.
   CHECK(ranking.configs.front().cost == doctest::Approx(ranked(matmul_spec, "sm_90").configs.front().cost));
 }
 

@@ -1,4 +1,4 @@
-// Small specs to rank, and what a ranking says of them.
+// Small specs to rank, and helpers for their rankings.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Finals as records: who is invited, what they decide in the ranking, and which of a store's are the same.
+// Finals as records: who takes part, their effect on the ranking, and which of a store's finals can be used.
 #include "core/record/finals.hpp"
 
 #include <doctest/doctest.h>

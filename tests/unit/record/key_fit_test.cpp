@@ -1,4 +1,4 @@
-// The driver in a key: what is stale, and what records of earlier versions are read as.
+// The driver in a key: which records are stale, and how records of earlier versions are read.
 #include "core/record/key_fit.hpp"
 
 #include <doctest/doctest.h>
@@ -41,7 +41,7 @@ TEST_CASE("a record of an earlier version is read with its driver in its key") {
   const Record again = record_from_json(to_json(read));
   CHECK(again.key == read.key);
   CHECK(again.key_parts == read.key_parts);
-  // A CPU has no driver; and a key that is not the hash of its parts stays what it is, for `verify` to find.
+  // A CPU has no driver; and a key that is not the hash of its parts is not changed, so that `verify` finds it.
   record.device.driver = "";
   CHECK(record_from_json(to_json(record)).key == record.key);
   record.device.driver = "13.0 (580.65)";

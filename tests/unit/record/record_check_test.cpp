@@ -26,7 +26,7 @@ using namespace xtune;
 
 namespace {
 
-/// As a run writes it: its key is the hash of its parts, and these are of its own members.
+/// As a run writes it: its key is the hash of its parts, and these match its members.
 Record keyed_record() {
   Record record = example_record(64, 0.25, 0.01);
   record.config["RASTER"] = std::int64_t{4};
@@ -88,7 +88,7 @@ TEST_CASE("no flipped bit of a line with a checksum changes what is read of it")
     CHECK(read.kind == RecordLine::Kind::record);
     CHECK(dumped(*read.record) == expected);
   }
-  CHECK(sound <= 8 * std::string("checksum").size());  // as another name it is a member that nobody knows
+  CHECK(sound <= 8 * std::string("checksum").size());  // under another name it is an unknown member
 }
 
 TEST_CASE("who edits a line takes its checksum out; a checksum elsewhere than at the end is none") {

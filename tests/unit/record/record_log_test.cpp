@@ -1,4 +1,4 @@
-// Record files: killed and racing writers, full disks, damage of every kind, and names that are no file names.
+// Record files: killed and racing writers, full disks, damage of every kind, and names that are not file names.
 #include "core/record/record_log.hpp"
 
 #include <doctest/doctest.h>
@@ -163,7 +163,7 @@ TEST_CASE("a writer killed at any moment loses at most the record in flight") {
       }
     }
     close(progress[1]);
-    // The moment of death: after a random number of reported appends, and then wherever the child happens to be.
+    // The kill comes after a random number of reported appends, at any point of the child's work.
     char byte = 0;
     std::size_t reported = 0;
     for (std::uint64_t n = random.below(60) + 1; n > 0 && ::read(progress[0], &byte, 1) == 1; --n) ++reported;

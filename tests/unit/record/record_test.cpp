@@ -1,4 +1,4 @@
-// Records as JSON: nothing is lost, and what is wrong is named.
+// Records as JSON: nothing is lost, and errors are named.
 #include "core/record/record.hpp"
 
 #include <doctest/doctest.h>
@@ -126,7 +126,7 @@ TEST_CASE("every member of a device survives") {
   DeviceInfo device;
   Json all = to_json(device);
   CHECK(all.empty());
-  // Each member set to a value of its own must come back in its own place.
+  // Each member gets a different value, and must be read back with it.
   DeviceInfo other = example_device();
   other.warp_size = 64;
   other.max_grid_x = 1;

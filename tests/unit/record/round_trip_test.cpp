@@ -1,4 +1,4 @@
-// Records and their parts survive JSON, whatever they hold.
+// Records and their parts survive JSON, for any contents.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

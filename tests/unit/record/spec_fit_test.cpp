@@ -1,4 +1,4 @@
-// What of a stored record's key is not today's.
+// Differences between a stored record's key and today's.
 #include "core/record/spec_fit.hpp"
 
 #include <doctest/doctest.h>

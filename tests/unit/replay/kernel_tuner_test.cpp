@@ -1,4 +1,4 @@
-// Kernel Tuner caches: what they hold, what they leave open, and what is wrong with them.
+// Kernel Tuner caches: their contents, missing parts, and damage.
 #include <doctest/doctest.h>
 
 #include "caches.hpp"
@@ -45,7 +45,7 @@ TEST_CASE("a cache gives kernel, problem, device, space and every outcome") {
   CHECK(at(recording, 2, "col").outcome == Outcome::rejected);
   CHECK(recording.damage.count == 0);
   CHECK(recording.warnings.empty());
-  // 4,col is no key of the cache, so no configuration.
+  // 4,col is not a key of the cache, so it is not a configuration.
   CHECK_FALSE(recording.space.index_of(Config{std::int64_t{4}, std::string("col")}));
 }
 

@@ -1,4 +1,4 @@
-// Recordings from records and files, and what one tells of another space.
+// Recordings from records and files, and their use for another space.
 #include <doctest/doctest.h>
 #include <zlib.h>
 

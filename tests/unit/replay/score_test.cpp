@@ -22,7 +22,7 @@ using namespace xtune::test;
 
 namespace {
 
-/// Proposes what it is told.
+/// Proposes given configurations.
 class Scripted final : public Strategy {
  public:
   explicit Scripted(std::vector<std::uint64_t> script) : script_(std::move(script)) {}
@@ -174,7 +174,7 @@ TEST_CASE("the aggregate score by hand: nine configurations of 1 to 9 ms, a seco
   const std::vector<TrialStep> optimum_at_once{{1, 1}, {1, 2}, {1, 3}, {1, 4}};
   const auto best = problem->score({optimum_at_once, optimum_at_once});
   REQUIRE(best);
-  // One wherever random search is not at the optimum itself, which it is from 3 s on.
+  // One wherever random search is not at the optimum, which it reaches at 3 s.
   CHECK(*best == doctest::Approx(2.0 / 3).epsilon(0.02));
   const std::vector<TrialStep> stuck{{9, 1}, {9, 2}, {9, 3}, {9, 4}};
   CHECK(*problem->score({stuck}) < 0);

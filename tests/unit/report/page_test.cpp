@@ -1,4 +1,4 @@
-// Tests of the report's page: what it shows, that it is closed to what it shows, its size, and a golden file.
+// The report's page: its contents, escaping of texts from users, its size, and a golden file.
 #include "report/page.hpp"
 
 #include <doctest/doctest.h>
@@ -218,7 +218,7 @@ TEST_CASE("Names, values, messages and specs of others cannot leave their places
   // The page's script, and one list of rows for each problem.
   CHECK(occurrences(page, "<script") == 3);
   CHECK(occurrences(page, "</script>") == 3);
-  // No attribute ends at a quote of theirs.
+  // A quote in a text from users does not end an attribute.
   CHECK_FALSE(has(page, "=x onerror=alert(2)>\""));
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("The page loads nothing and runs its own script only") {
   CHECK_FALSE(has(page, "unsafe"));
   for (const char* word : {"http:", "https:", "src=", "url(", "@import", "<link", " style=", " onclick", "javascript:"})
     CHECK_FALSE(has(page, word));
-  // The hash in the policy is the script's: as `openssl dgst -sha256 -binary | base64` has it.
+  // The hash in the policy is the script's: as printed by `openssl dgst -sha256 -binary | base64`.
   CHECK(occurrences(page, "'sha256-") == 2);
   CHECK(has(page, "<script>" + std::string(page_script()) + "</script>"));
   CHECK(has(page, "<style>" + std::string(page_style()) + "</style>"));
@@ -273,7 +273,7 @@ TEST_CASE("A report of 5,000 records stays below 1 MB and keeps the best and the
   CHECK(std::any_of(view.drawn.begin(), view.drawn.end(),
                     [&](std::size_t place) { return view.events[place].record == one.ranked.back(); }));
   CHECK(report_page(data_of({one})).size() < 1'000'000);
-  // The same records as those of many problems.
+  // The same records, as if they were of many problems.
   std::vector<ReportCase> cases;
   for (std::size_t i = 0; i < 50; ++i)
     cases.push_back(case_of({records.begin() + static_cast<std::ptrdiff_t>(i * 100),

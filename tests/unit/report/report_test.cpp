@@ -148,7 +148,7 @@ TEST_CASE("The text of a run lists the fastest first, then outcomes and the winn
   CHECK(has(text, "1 crashed"));
   CHECK(has(text, "best: B=2 A=1"));
   CHECK(has(text, " (95 % interval "));
-  // The interval need not hold the mean, so it says what it is of.
+  // The interval need not contain the mean, so the text names its statistic.
   CHECK(has(run_text(spec_with("[measure]\nstatistic = \"mean\"\n"), result, 2), " (median's 95 % interval "));
   CHECK(has(text, "GB_per_s"));
   CHECK(has(text, "not validated"));

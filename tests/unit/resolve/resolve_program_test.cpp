@@ -99,7 +99,7 @@ struct ProgramTree {
     const CandidateResolver resolver(spec, space, spec.cases[0], device, "x86_64", "cc 1", false);
     return resolver.artifact_key(resolver.compile_request({std::string("inc")}));
   }
-  /// Whether the key knows what the header holds.
+  /// Whether the key depends on the contents of the header.
   bool knows(const std::string& header) const {
     const std::string before = key();
     write(header, "2");
@@ -211,7 +211,7 @@ TEST_CASE("variables that decide how fast a program runs are part of its measure
 
 namespace {
 
-/// A program that is a script, with files beside it. D and MODE do not decide what is built.
+/// A program that is a script, with other files. D and MODE do not affect the build.
 struct Scripts {
   TemporaryDirectory own;
   std::string commands;

@@ -704,7 +704,7 @@ TEST_CASE("what says nothing about a measurement leaves its key alone") {
   job.spec.kernel.backend_options["hip"].clear();
   job.spec.parameters[0].values.push_back(std::int64_t{256});
   CHECK(job.key() == key);
-  CHECK(Job().key() == key);  // in another folder
+  CHECK(Job().key() == key);  // in another directory
 }
 
 TEST_CASE("folders and files that options name are read for the key too") {

@@ -1,5 +1,5 @@
-// Tests of the way of several processes through one sequence: everything is somebody's, once, and what a process leaves
-// behind another one takes.
+// Several processes share one sequence: each number is done by exactly one of them, and work that a process abandons is
+// taken over by another one.
 #include "core/run/block_walk.hpp"
 
 #include <doctest/doctest.h>
@@ -52,7 +52,7 @@ struct Seat final : Peers {
   std::uint64_t look_every_ms() const noexcept override { return 1; }
 };
 
-/// Processes that take turns: each works off a number of its own, or looks what the others have.
+/// Processes that take turns: each does one of its numbers, or checks the results of the others.
 struct Crew {
   Numbers numbers;
   Board board;
@@ -125,7 +125,7 @@ TEST_CASE("A slow process is helped, and those that never came are not missed") 
   Crew crew(20'000, 8, 5);
   crew.run([](std::size_t place) { return place == 0 ? 1 : 10; });
   crew.check_all_done_once();
-  // 41 shares in all, of which the slow one has one; nobody waits for more than a block.
+  // There are 41 shares, one of them for the slow process; no process waits for more than a block.
   CHECK(crew.worked[0] < 20'000 / 41 + 64);
   for (std::size_t i = 1; i < 5; ++i) CHECK(crew.worked[i] > 20'000 / 41 * 10 - 640);
 }

@@ -1,4 +1,4 @@
-// What compiling alone says of each configuration, where several share a binary.
+// The answers of a compile sweep for each configuration, if several share a binary.
 #include "core/run/compile_sweep.hpp"
 
 #include <doctest/doctest.h>

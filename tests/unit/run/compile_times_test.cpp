@@ -61,7 +61,7 @@ TEST_CASE("Too few examples tell nothing, and a time of nothing is none") {
   for (std::size_t i = 1; i < CompileTimes::min_examples; ++i) times.learn(first, 2);
   CHECK_FALSE(times.expected_s(first));
   times.learn(first, 2);
-  // What was never varied is expected to make no difference.
+  // A parameter that was never varied is expected to make no difference.
   CHECK(times.expected_s(first).value() == doctest::Approx(2));
   CHECK(times.expected_s(space.value_indices(space.size() - 1)).value() == doctest::Approx(2));
 }

@@ -1,4 +1,4 @@
-// Tests of the incumbent: who leads, and when the leader is measured again.
+// The incumbent: which configuration it is, and when it is measured again.
 #include "core/run/incumbent_tracker.hpp"
 
 #include <doctest/doctest.h>
@@ -37,7 +37,7 @@ TEST_CASE("The incumbent is measured again after 40 races that took twenty times
   REQUIRE(tracker.remeasured("a"));
   tracker.update(record_of("a", 3).time_ms, 1);
   CHECK(tracker.bar()->median_ms == 3);
-  // Another one leads that is faster than what it takes by now.
+  // Another one takes over that is faster than the incumbent's current time.
   tracker.consider(8, record_of("b", 2.5), 1, false);
   CHECK(tracker.bar()->median_ms == 2.5);
   CHECK(tracker.remeasured("a") == nullptr);

@@ -1,4 +1,4 @@
-// What the runs of a tuning job share, and what each has for itself.
+// State that the runs of a tuning job share, and state of each run.
 #include "core/run/job.hpp"
 
 #include <doctest/doctest.h>

@@ -172,7 +172,7 @@ TEST_CASE("candidates come from the model for a GPU that is known, and are said 
   CHECK(knowledge.first.empty());
   REQUIRE(knowledge.notes.size() == 1);
   CHECK(knowledge.notes[0].find("without candidates") != std::string::npos);
-  // As a replay of a recording has it, which tells a name alone.
+  // As in a replay of a recording that has only a name.
   study.target.device = DeviceInfo{};
   study.target.device.name = "NVIDIA A100-PCIE-40GB";
   study.target.device.arch = "unknown";

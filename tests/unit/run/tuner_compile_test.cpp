@@ -1,4 +1,4 @@
-// Tests of what the tuner asks of the compilers: when, in which order, how far ahead of the device, and for what else.
+// The tuner's compile jobs: when, in which order, how far ahead of the device, and for which purposes.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tests of runs over several devices: who measures what, who is compared with whom, and who is left out.
+// Runs on several devices: which device measures what, how they are compared, and which are excluded.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ TEST_CASE("Devices of one kind share the work, and records tell which of them me
   CHECK(result.device_busy_s == doctest::Approx(0.5 * (12 + 3)));
   CHECK_FALSE(t.bench.overlapped_itself);
   CHECK_FALSE(second.overlapped_itself);
-  // Each was told the problem, and which device it is.
+  // Each received the problem and its device.
   REQUIRE(second.problems.size() == 1);
   CHECK(t.bench.problems.front().device == 0);
   CHECK(second.problems.front().device == 1);
@@ -201,7 +201,7 @@ TEST_CASE("Where no configuration passes a second time on the first device, it w
   };
   const TuneResult result = t.run();
   CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 12}});
-  CHECK(second.jobs.size() <= 3);  // what was to be compared, and nothing that counts
+  CHECK(second.jobs.size() <= 3);  // jobs for the comparison, and none that count
   CHECK(Devices::on(result.records, "GPU-1") == 0);
   REQUIRE(t.observer.warnings.size() == 1);
   CHECK(t.observer.warnings.front().find("no configuration passes twice") != std::string::npos);

@@ -1,4 +1,4 @@
-// Tests of the finals of a run: who meets, what they decide, crashes, budgets, and the same answer from the store.
+// The finals of a run: finalists, decisions, crashes, budgets, and the same answer from the store.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -338,7 +338,7 @@ TEST_CASE("What the store knows of this space takes part, though this run did no
   const TuneResult result = t.run();
   CHECK(result.records.size() == 3);
   CHECK(best_a(result) == 1);
-  // But not what the space no longer allows.
+  // But not configurations that the space no longer allows.
   t.parameters = "A = { min = 3, max = 20 }\n";
   CHECK(best_a(t.run()) == 3);
 }

@@ -76,7 +76,7 @@ struct Tuning {
            (parameters.find("B =") == std::string::npos ? "1" : "B") + "\"\n[validate]\n" + reference + "\n" + rest;
   }
 
-  /// One more device, with a bench of its own.
+  /// One more device, with its own bench.
   FakeBenchService& add_device() {
     device::DeviceInfo device = target.device;
     device.index = static_cast<int>(further.size()) + 1;
@@ -109,7 +109,7 @@ struct Tuning {
   static std::int64_t value(const Bindings& config, const std::string& name) {
     return std::get<std::int64_t>(config.at(name));
   }
-  /// What the compile job defines A as.
+  /// The value of A in the compile job.
   static std::string define(const ipc::CompileJob& job, const std::string& name) {
     for (const auto& [key, text] : job.request.defines)
       if (key == name) return text;

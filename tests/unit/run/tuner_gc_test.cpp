@@ -1,4 +1,4 @@
-// Artifacts that another process removes from the store while a run goes on.
+// Artifacts that another process removes from the store during a run.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -52,7 +52,7 @@ struct Emptied : fakes::Tuning {
       return answer;
     };
   }
-  /// A used one is forgotten again, so that each purpose misses it once more.
+  /// A used one is missing again, so that each purpose misses it once more.
   std::string missing(const std::vector<BenchJob>& jobs, std::set<std::string>& own) {
     for (const BenchJob& job : jobs)
       if (!own.contains(job.artifact.key)) return missed.emplace_back(job.artifact.key);
@@ -86,7 +86,7 @@ TEST_CASE("What gc removes is compiled again for the incumbent, for what is sett
   CHECK(result.records.size() == 60);
   CHECK(result.counts.at(Outcome::ok) == 60);
   CHECK(run.observer.warnings.empty());
-  CHECK_FALSE(run.bench.rounds.empty());           // the incumbent once more
+  CHECK_FALSE(run.bench.rounds.empty());           // the incumbent was measured again
   CHECK_FALSE(run.further.front()->jobs.empty());  // compared with the first device
 }
 

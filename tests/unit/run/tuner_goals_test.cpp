@@ -71,7 +71,7 @@ TEST_CASE("Whatever statistic ranks, the first row of a run is what the store an
 }
 
 TEST_CASE("An objective in which time counts has finals, held by its value") {
-  // All but equal, and least for the first; by time alone the last would win.
+  // Almost equal, with the first one best; by time only the last would win.
   Contest t("[objective]\nminimize = \"time_ms * energy_j\"\n", [](int a) { return 10.0 / (a - 0.04); });
   const TuneResult result = t.run();
   REQUIRE_FALSE(t.bench.rounds.empty());

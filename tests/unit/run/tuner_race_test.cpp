@@ -1,4 +1,4 @@
-// Tests of the race in a run: who challenges whom, what is stored of losers, and the incumbent measured once more.
+// The race in a run: challengers, records of losers, and repeated measurements of the incumbent.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -116,7 +116,7 @@ TEST_CASE("Without the race every configuration is measured in full, also one th
 TEST_CASE("A loser whose best is gone is measured in full, the most promising first; one that lost anyway is not") {
   Raced t;
   t.run();
-  // 1 and 2 are no longer allowed: 3 and 4 lost against nobody of this space.
+  // 1 and 2 are no longer allowed: 3 and 4 lost only against configurations outside of this space.
   t.parameters = "A = [3, 4]\n";
   t.clock.advance_s(1);
   const TuneResult result = t.run();
@@ -182,7 +182,7 @@ TEST_CASE("The incumbent is measured again now and then, and challengers meet wh
   const std::vector<Record> records = stored(t);
   CHECK(records.size() == 122);
   CHECK(std::count_if(records.begin(), records.end(), [](const Record& record) { return record.drift; }) == 2);
-  // They are no other answer to the same question.
+  // They are not another answer to the same question.
   CHECK(best_of(records)->record->time_ms.median == 1);
   const TuneResult again = t.run();
   CHECK(again.from_store == 120);

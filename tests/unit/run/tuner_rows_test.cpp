@@ -69,7 +69,7 @@ TEST_CASE("Of stored results only the best and what ties with them are among the
   CHECK(unread(rows, Outcome::ok) == 15);
   const auto order = ranked(rows.records);
   for (std::size_t i = 0; i < 2; ++i) CHECK(order[i]->samples_ms == ranked(whole.records)[i]->samples_ms);
-  // Who wants to see stored records gets them, whatever else reads them.
+  // An observer that wants stored records gets them, even if nothing else reads them.
   CHECK(t.observer.records.size() == 20);
   CHECK(t.observer.last.done == 20);
   REQUIRE(t.observer.last.best);

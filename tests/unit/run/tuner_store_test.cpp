@@ -1,4 +1,4 @@
-// Tests of what a run says of its store.
+// Messages of a run about its store.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tests of the schedule of two devices, in simulated time: what they save of what one takes.
+// The schedule of two devices, in simulated time: the savings compared with one.
 #include <doctest/doctest.h>
 
 #include "fakes/simulated_schedule.hpp"

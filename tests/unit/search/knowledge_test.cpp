@@ -26,7 +26,7 @@ Space space_with_switch() {
   return Space(parameters, {}, {});
 }
 
-// Two ways through the kernel, each with a bowl of its own; `shift` moves the bottoms as another device would.
+// Two implementations in the kernel, each with its own minimum; `shift` moves the minima as another device would.
 double switched_time(const Space& space, std::uint64_t index, double shift, bool prefers_switch) {
   const auto digits = space.value_indices(index);
   const bool on = digits[4] == 1;

@@ -196,7 +196,7 @@ TEST_CASE("a lesson takes failures for no times, and bounds for what they are wo
   CHECK(std::isnan(lesson.target(1)));
   CHECK(lesson.target(3) > lesson.target(2));
   CHECK(lesson.target(3) < lesson.target(0));
-  CHECK(lesson.target(4) > lesson.target(3));  // its bound says nothing, so it counts as middling
+  CHECK(lesson.target(4) > lesson.target(3));  // its bound has no information, so it counts as average
   CHECK(lesson.failure(1) == doctest::Approx(5.0 / 6));
   CHECK(lesson.failure(0) == doctest::Approx(-1.0 / 6));
 }

@@ -15,7 +15,7 @@ using namespace xtune;
 
 namespace {
 
-// Two ways through a kernel, each with tiles of its own that suit it.
+// Two implementations in a kernel, each with different tiles that suit it.
 Space space_of_tiles() {
   std::vector<Value> tiles;
   for (std::int64_t tile = 1; tile <= 64; ++tile) tiles.emplace_back(tile);

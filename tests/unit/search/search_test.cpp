@@ -1,4 +1,4 @@
-// What every strategy must do, whatever it is: its budget exactly, nothing twice, any batch, any order of results.
+// Properties of every strategy: uses its budget exactly, repeats nothing, for any batch and any order of results.
 #include <doctest/doctest.h>
 
 #include <algorithm>

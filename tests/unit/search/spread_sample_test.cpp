@@ -55,7 +55,7 @@ TEST_CASE("a sample shows as many values of every parameter as its limit allows"
 }
 
 TEST_CASE("constraints leave a sample every value that some configuration has") {
-  // WIDE = 1 goes with one ITEMS only, and BLOCK = 64 with nothing wide.
+  // WIDE = 1 is valid with only one ITEMS, and BLOCK = 64 only without WIDE.
   const Space space({numbers("BLOCK", {64, 128, 256, 512, 1024}), numbers("ITEMS", {1, 2, 3, 4, 5, 6, 7, 8}),
                      numbers("WIDE", {0, 1}), numbers("NEVER", {0, 1})},
                     {Expression::parse("WIDE == 0 or ITEMS == 8"), Expression::parse("WIDE == 0 or BLOCK > 64"),

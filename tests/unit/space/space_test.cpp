@@ -1,4 +1,4 @@
-// Spaces: what is valid, in which order, and the numbering both ways.
+// Spaces: valid configurations, their order, and the numbering in both directions.
 #include "core/space/space.hpp"
 
 #include <doctest/doctest.h>
@@ -154,7 +154,7 @@ TEST_CASE("random expressions of every operator are solved as they evaluate") {
       for (const Expression& constraint : constraints) by_filter(parameters, {constraint}, {});
       expected = by_filter(parameters, constraints, {});
     } catch (const ExpressionError&) {
-      continue;  // a division by zero somewhere: whether it is met depends on what is pruned before
+      continue;  // a division by zero somewhere: whether it is reached depends on earlier pruning
     }
     check_numbering(Space(parameters, constraints, {}), expected);
     ++compared;
@@ -323,7 +323,7 @@ TEST_CASE("ten million combinations are solved") {
   const Space space(parameters, parse({"P0 * P1 * P2 * P3 * P4 * P5 * P6 <= 100", "P0 + P6 > 3"}), {});
   CHECK(space.cartesian_size() == 1e7);
   std::uint64_t expected = 0;
-  for (int product = 1; product <= 100; ++product) {  // ordered factorisations into seven factors of at most ten
+  for (int product = 1; product <= 100; ++product) {  // ordered factorisations into seven factors of up to ten
     const auto count = [&](auto&& self, int rest, int left, int first) -> std::uint64_t {
       if (left == 0) return rest == 1 ? 1 : 0;
       std::uint64_t sum = 0;

@@ -360,7 +360,7 @@ TEST_CASE("parameters whose macros would break every kernel are refused where th
     refused("LAYOUT =", std::string(word) + " =", std::string(word) + " = [\"row",
             std::string("the parameter '") + word + "' is ");
   refused("LAYOUT =", "threadIdx =", "threadIdx", "is a built-in name of CUDA and HIP, and -D threadIdx=... would");
-  // What the compiler does not see harms nobody.
+  // Values that the compiler does not see do no harm.
   CHECK(failure(edited("LAYOUT = [\"row\", \"column\"]", "x = { values = [1], compile_time = false }")) == "no error");
   CHECK(failure("[kernel]\nname = \"space\"\n[space.params]\nfloat = [1]\n") == "no error");
   CHECK(failure(edited("LAYOUT =", "floats =")) == "no error");

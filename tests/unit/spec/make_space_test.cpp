@@ -29,7 +29,7 @@ TEST_CASE("constraints see the problem, the parameters and the device") {
                                  "\"BLOCK_M * 16 <= device.shared_per_block_optin and N == 1024\""));
   const Space space = make_space(spec, spec.cases.front(), facts());
   CHECK(space.cartesian_size() == 2 * 3 * 2 * 2 * 2 * 2);
-  CHECK(space.size() == 6 * 8);  // BLOCK_M = 64 alone, with all BLOCK_N and THREADS
+  CHECK(space.size() == 6 * 8);  // only BLOCK_M = 64, with all BLOCK_N and THREADS
 }
 
 TEST_CASE("with candidates the space holds only what the device can launch") {

@@ -1,4 +1,4 @@
-// What a good spec becomes: every section, overlays, cases and -D.
+// The result of reading a good spec: every section, overlays, cases and -D.
 #include <doctest/doctest.h>
 
 #include "core/spec/source_text.hpp"
@@ -145,7 +145,7 @@ TEST_CASE("the overlay of the chosen backend, and only that") {
   CHECK(host.search.evals == 10);
   CHECK(host.search.strategy == "random");
   CHECK(host.notes == std::vector<std::string>{"on host: M = 256; other values of BLOCK_M (gemm.toml [on.host])"});
-  // What -D gives is no news.
+  // Values from -D are not noted.
   CHECK(parse(good, {{{"M", "9"}}, "host"}).notes ==
         std::vector<std::string>{"on host: other values of BLOCK_M (gemm.toml [on.host])"});
   CHECK(parse(good, {{{"M", "9"}, {"BLOCK_M", "8"}}, "host"}).notes.empty());

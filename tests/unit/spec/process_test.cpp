@@ -1,4 +1,4 @@
-// [process]: what it may say, what its words become, and what is refused where.
+// [process]: its valid contents, the words of its commands, and the places of errors.
 #include <doctest/doctest.h>
 
 #include "core/spec/command_text.hpp"

@@ -1,4 +1,4 @@
-// A good spec to break, and a folder with the files that it names.
+// A good spec for modifications, and a directory with the files that it names.
 #pragma once
 
 #include <filesystem>

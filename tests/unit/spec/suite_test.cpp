@@ -1,4 +1,4 @@
-// Suites: what they change in a spec, and every mistake at its place.
+// Suites: their changes to a spec, and every mistake at its place.
 #include "core/spec/suite.hpp"
 
 #include <doctest/doctest.h>

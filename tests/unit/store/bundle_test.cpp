@@ -1,4 +1,4 @@
-// Bundles and exports: what is packed answers as the store did, damage is said, and headers compile.
+// Bundles and exports: a bundle gives the same answers as the store, damage is reported, and headers compile.
 #include "core/store/bundle.hpp"
 
 #include <doctest/doctest.h>

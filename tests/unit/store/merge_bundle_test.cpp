@@ -1,4 +1,4 @@
-// Merging a bundle: what it holds comes as from its store, and no name in it leads anywhere else.
+// Merging a bundle: its contents are added as from its store, and no name in it leads to another place.
 #include <doctest/doctest.h>
 
 #include <set>

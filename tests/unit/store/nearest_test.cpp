@@ -1,5 +1,4 @@
-// The indices of a StoreView find what a plain scan over all problems finds, and rankings wait until they are asked
-// for.
+// The indices of a StoreView return the same as a plain scan over all problems, and rankings are computed at first use.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -20,7 +19,7 @@ using namespace xtune;
 
 namespace {
 
-/// Sizes from few values, so that problems repeat and distances tie; now and then something that is no size.
+/// Sizes from few values, so that problems repeat and distances tie; sometimes a value that is not a size.
 Value random_size(Random& random) {
   if (random.below(40) == 0) return Value(std::int64_t{0});
   if (random.below(40) == 0) return Value(HUGE_VAL);
@@ -78,7 +77,7 @@ TEST_CASE("an index finds the same problem and the nearest ones as a plain scan 
       });
       CHECK(same == scan(pointers, asked, true));
       index.each_nearest(shape, asked, [&](std::uint32_t place) { near.insert(place); });
-      // It may name others as well, which whoever asks tells apart by the distance itself.
+      // It may return others as well, which the caller excludes by the distance itself.
       double least = HUGE_VAL;
       for (const std::uint32_t place : near)
         least = std::min(least, shape_distance(problems[place], asked).value_or(HUGE_VAL));

@@ -79,7 +79,7 @@ TEST_CASE("the scanning reader finds sound and damaged what the reader of whole 
     CAPTURE(text);
     ++(expected.records.empty() ? damaged : sound);
     if (rows.records > expected.records.size()) {
-      // Damage in what choosing passes over, as a line of an earlier version may have it.
+      // Damage in members that choosing skips, as a line of an earlier version may have it.
       CHECK(checksum_of(text.substr(text.find('\n') + 1, text.size() - text.find('\n') - 2)) == Checksum::none);
       const StoredConfig& row = rows.pieces.at(0).at(0);
       CHECK((row.key == own.key && config_text(row) == config_text(own) && row.median_ms == own.median_ms &&

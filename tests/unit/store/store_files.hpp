@@ -70,7 +70,7 @@ inline record::Record sound_record(const std::string& artifact_key, double time_
   return record;
 }
 
-/// One record file, whatever the records' own kernel is.
+/// One record file, for records of any kernel.
 inline std::filesystem::path write_records(const std::filesystem::path& store,
                                            const std::vector<record::Record>& records,
                                            const std::string& attempt = "a1", const std::string& arch = "sm_90",
@@ -97,7 +97,7 @@ inline build::Artifact put_artifact(const std::filesystem::path& store, const st
   return artifact;
 }
 
-/// Every file under a folder, by its path in it.
+/// Every file under a directory, by its path in it.
 inline std::map<std::string, std::string> texts_in(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))

@@ -1,5 +1,5 @@
-// Ten processes on one store without a lock, each killed again and again: what was acknowledged is there, and nobody
-// ever sees half a record or another's artifact.
+// Ten processes on one store without a lock, each killed repeatedly: acknowledged records exist, and no process ever
+// sees half a record or another's artifact.
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <signal.h>

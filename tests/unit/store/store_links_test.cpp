@@ -1,4 +1,4 @@
-// Links in a store: everybody reads what they lead to, nobody changes it.
+// Links in a store: all commands read their targets, none changes them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ fs::path link_away(const fs::path& path, const fs::path& elsewhere) {
   return path;
 }
 
-/// A store whose one record names one of its artifacts, and the folder that links lead to.
+/// A store whose one record names one of its artifacts, and the directory that links lead to.
 struct Linked {
   TemporaryDirectory store, elsewhere;
   Artifact named;

@@ -119,7 +119,7 @@ TEST_CASE("gc removes what was used longest ago first") {
   const TemporaryDirectory store;
   const ArtifactCache cache(store.path());
   const Artifact old = put_artifact(store.path(), "older"), young = put_artifact(store.path(), "newer");
-  const Artifact best = put_artifact(store.path(), "best");  // what won goes last, however old
+  const Artifact best = put_artifact(store.path(), "best");  // the winner is removed last, however old
   write_records(store.path(), {sound_record(old.key), sound_record(young.key), sound_record(best.key, 0.5)});
   age_all(store.path(), 9);
   for (const fs::path& file : {cache.image_path(young), cache.entry_path(young.key, "json")}) age(file, 5);

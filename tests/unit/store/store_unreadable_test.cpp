@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// gemm on sm_90 and on gfx90a, for everybody to read.
+/// gemm on sm_90 and on gfx90a, readable by all users.
 struct TwoArchs {
   TemporaryDirectory store;
   fs::path first, second;

@@ -54,7 +54,7 @@ TEST_CASE("verify finds every kind of damage by its line, and repair keeps all t
   const std::size_t at = wrong_key.find("M=");
   REQUIRE(at != std::string::npos);
   wrong_key.replace(at, 2, "M:");
-  // As earlier versions wrote it, so that the key is what is wrong.
+  // In the form of earlier versions, so that only the key is wrong.
   wrong_key.replace(wrong_key.find(",\"checksum\""), std::string::npos, "}\n");
   const std::size_t second = text.find('\n', text.find('\n') + 1) + 1;
   text.insert(second, std::string("\0\0\0", 3) + "{\"half\":\n" + wrong_key + "{\"schema\":1}\n");
@@ -107,7 +107,7 @@ TEST_CASE("verify makes keys again from what a record tells, and holds images an
   const ArtifactCache cache(store.path());
   CHECK(read_records(store.path(), "sm_90", "gemm").records[0].artifact_sha256 == sha256(swapped.image));
   of_another_host(path);
-  // Sound in itself, but not what was measured.
+  // Valid in itself, but not the measured one.
   Artifact other = swapped;
   other.image = "something else";
   write_text(cache.image_path(other), other.image);
@@ -163,7 +163,8 @@ TEST_CASE("repair does not trust the number of a process of another container, n
   RecordWriter writer(store.path(), "sm_90", "gemm", "a1");
   for (int block = 1; block <= 3; ++block) writer.append(sound_record(std::string(64, static_cast<char>('0' + block))));
   const fs::path path = writer.path();
-  // This machine's name, and a process id that is nobody's here; the bytes stay in place, as the writer has the file.
+  // This machine's name, and a process id that does not exist here; the bytes stay in place, as the writer has the
+  // file.
   std::string text = read_file(path);
   nlohmann::json header = nlohmann::json::parse(text.substr(0, text.find('\n')));
   REQUIRE(header.at("pid_scope") == pid_scope());

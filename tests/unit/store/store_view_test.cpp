@@ -1,4 +1,4 @@
-// A StoreView answers as look_up and ranked do, whatever the records; and reads what read_records reads.
+// A StoreView gives the same answers as look_up and ranked for any records, and reads the same as read_records.
 #include "core/store/store_view.hpp"
 
 #include <doctest/doctest.h>

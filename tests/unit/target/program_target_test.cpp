@@ -1,4 +1,4 @@
-// What a program is built with, and which backend runs it.
+// The tools that build a program, and the backend that runs it.
 #include "core/target/program_target.hpp"
 
 #include <doctest/doctest.h>

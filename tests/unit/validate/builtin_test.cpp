@@ -1,4 +1,4 @@
-// The built-in references against plain loops, and what they refuse.
+// The built-in references against plain loops, and their errors.
 
 #include <doctest/doctest.h>
 

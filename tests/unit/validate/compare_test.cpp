@@ -137,7 +137,7 @@ TEST_CASE("what the ratio forgives must still be near") {
     CHECK_FALSE(with(type, -1e4, {0.25, 0, 0.5, 100}).passed);
     CHECK(with(type, -1e4, {0.25, 0, 0.5, inf}).passed);
   }
-  // Where the tolerance is nothing, steps of the type count: 2^-10 at 4 in f16 is 2^-8.
+  // If the tolerance is 0, steps of the type count: 2^-10 at 4 in f16 is 2^-8.
   CHECK(with(DType::f16, 4 + 10 * 0x1p-8, {0, 0, 0.5}).passed);
   CHECK_FALSE(with(DType::f16, 4 + 11 * 0x1p-8, {0, 0, 0.5}).passed);
   CHECK(with(DType::i8, 14, {0, 0, 0.5}).passed);

@@ -38,7 +38,7 @@ struct Format {
   DType type;
   std::uint64_t patterns;
   std::uint64_t largest;  // bits of the largest finite value
-  std::uint64_t beyond;   // what a larger value becomes
+  std::uint64_t beyond;   // result for a larger value
 };
 const Format formats[] = {{DType::f8e4m3, 256, 0x7E, 0x7F},
                           {DType::f8e5m2, 256, 0x7B, 0x7C},
@@ -115,8 +115,8 @@ TEST_CASE("what is too large, and the half step before it") {
     const double largest = decoded(format.type, format.largest);
     const double half_step = (largest - decoded(format.type, format.largest - 1)) / 2;
     CHECK(encoded(format.type, std::nextafter(largest + half_step, 0.0)) == format.largest);
-    // The largest value of f8e4m3 is even (1110), so the tie stays; IEEE formats' largest is odd, so it goes to
-    // infinity.
+    // The largest value of f8e4m3 is even (1110), so the tie rounds to it; that of IEEE formats is odd, so the tie
+    // rounds to infinity.
     CHECK(encoded(format.type, largest + half_step) == (format.type == DType::f8e4m3 ? format.largest : format.beyond));
     CHECK(encoded(format.type, std::nextafter(largest + half_step, 1e300)) == format.beyond);
     CHECK(encoded(format.type, 1e308) == format.beyond);

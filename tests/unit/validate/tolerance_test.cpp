@@ -1,4 +1,4 @@
-// Default tolerances: what a right kernel's rounding needs, and what the mildest mistakes exceed, at any scale.
+// Default tolerances: large enough for a right kernel's rounding, and small enough for minor mistakes, at any scale.
 #include "core/validate/tolerance.hpp"
 
 #include <doctest/doctest.h>
@@ -95,7 +95,7 @@ TEST_CASE("Results in few bits are judged as sums in f32 that are rounded once")
     const Comparison short_one = judged(type, products.added(DType::f32, length - 1), products.exact, {}, {length, 0});
     CHECK_MESSAGE(!short_one.passed, short_one.text());
   }
-  // A kernel that adds up in f16 itself says so.
+  // A kernel that adds up in f16 must declare it.
   const std::vector<double> coarse = products.added(DType::f16, length);
   CHECK_FALSE(judged(DType::f16, coarse, products.exact, {}, {length, 0}).passed);
   ToleranceRule rule;
@@ -112,7 +112,7 @@ TEST_CASE("The formula") {
   CHECK(tolerance.rtol == doctest::Approx(eta).epsilon(1e-14));
   CHECK(tolerance.atol == doctest::Approx(eta * rms).epsilon(1e-14));
   CHECK(tolerance.max_mismatched_ratio == 0);
-  // The reference knows that its one result could have been larger.
+  // The reference reports that its one result could have been larger.
   CHECK(tolerance_for({}, DType::f32, {64, 100}, bytes).atol == doctest::Approx(eta * 100).epsilon(1e-14));
   ToleranceRule rule;
   rule.reduction = 256;

@@ -26,7 +26,7 @@ inline ipc::ArgumentPlan buffer(const std::string& name, spec::ArgRole role, Fil
   return {layout};
 }
 
-/// y = 2x, as long as the scalar says.
+/// y = 2x, up to the length in the scalar.
 inline double doubling(const FakeLaunch& call) {
   const auto* x = call.buffer<float>(0);
   auto* y = call.buffer<float>(1);

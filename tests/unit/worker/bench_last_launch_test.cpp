@@ -208,7 +208,7 @@ TEST_CASE("What programs report in rounds comes with the rounds' times") {
   REQUIRE(answer.reported.size() == 2);
   CHECK(answer.reported[0] == Reported{{"rate", {1, 4}}, {"loss", {-1, -4}}});
   CHECK(answer.reported[1] == Reported{{"rate", {2, 3}}, {"loss", {-2, -3}}});
-  // Programs that go on report what is new.
+  // When programs continue, they report new values.
   CHECK(session.measure_rounds(rounds).reported[0] == Reported{{"rate", {5, 8}}, {"loss", {-5, -8}}});
 }
 

@@ -1,4 +1,4 @@
-// Tests of what the bench worker does for a race and for rounds: launches, early ends, restored arguments, failures.
+// The bench worker in a race and in rounds: launches, early ends, restored arguments, failures.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ namespace {
 using namespace xtune;
 using fakes::FakeLaunch;
 
-/// One inout buffer of four floats; a job's kernel takes as long as its name says.
+/// One inout buffer of four floats; a job's kernel takes the time in its name.
 struct Worker {
   TemporaryDirectory folder;
   fakes::FakeDevice device;

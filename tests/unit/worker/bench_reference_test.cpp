@@ -1,4 +1,4 @@
-// Tests of what a trial is compared with: a kernel, a builtin, a command or a file, computed once.
+// References of a trial: a kernel, a builtin, a command or a file, computed once.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -37,7 +37,7 @@ TEST_CASE("A right kernel is validated, warmed up and measured with a cold cache
   // The reference, the validation, two warm-ups, five samples, and two launches that are judged again.
   REQUIRE(bench.device.launches.size() == 1 + 1 + 2 + 5 + 2);
   for (std::size_t i = 0; i < bench.device.launches.size(); ++i) {
-    const bool timed = i >= 3 && i < 9;  // the last warm-up tells how long a launch is
+    const bool timed = i >= 3 && i < 9;  // the last warm-up determines the length of a launch
     CHECK(bench.device.launches[i].timed == timed);
     CHECK(bench.device.launches[i].flush_bytes == (timed ? std::size_t{12} << 20 : 0));
   }

@@ -1,4 +1,4 @@
-// A reference computed by a program: what it is given, what is taken from it, and what it may get wrong.
+// A reference computed by a program: its inputs, its outputs, and its possible errors.
 #include "worker/command_reference.hpp"
 
 #include <doctest/doctest.h>

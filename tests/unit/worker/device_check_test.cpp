@@ -21,7 +21,7 @@ namespace {
 using namespace xtune;
 using namespace xtune::fakes;
 
-/// Checks on the device; the tuned kernels of the tests are handed the memory that they may not know of.
+/// Checks on the device; the tuned kernels of the tests get access to memory that they normally could not address.
 struct DeviceBench : Bench {
   int checks = 0;
   DeviceBench() {
@@ -41,7 +41,7 @@ FakeKernel then(std::function<void(const FakeLaunch&)> more) {
   };
 }
 
-/// What the session keeps on the device beside the arguments, which have guards.
+/// The session's copies on the device, without the arguments, which have guards.
 std::vector<Buffer*> copies_of(const Bench& bench) {
   std::vector<Buffer*> copies;
   for (Buffer* buffer : bench.device.live)
@@ -94,7 +94,7 @@ TEST_CASE("What agrees is not read back, and inputs found intact are not written
   bench.device.written_bytes = 0;
   bench.device.read_bytes = 0;
   CHECK(session.bench(bench.job("second", doubling)).outcome == Outcome::ok);
-  // Work lists and their results alone: one reset, outputs poisoned twice and compared three times, inputs once.
+  // Only work lists and their results: one reset, outputs poisoned twice and compared three times, inputs once.
   CHECK(bench.device.read_bytes == (3 * 6 + 1) * sizeof(CheckResult));
   CHECK(bench.device.written_bytes == (1 + 2 + 3 + 1) * 8 * (sizeof(CheckItem) + sizeof(CheckResult)));
 }
@@ -171,7 +171,7 @@ TEST_CASE("In-place arguments are restored from a copy on the device, which is r
                          for (Buffer* copy : copies_of(bench)) std::memset(copy->address(), 3, copy->size());
                          return 1.0;
                        }))
-            .outcome == Outcome::wrong_result);  // its own later launches were given what it wrote there
+            .outcome == Outcome::wrong_result);  // its later launches read the value that it wrote there
   CHECK(session.bench(job("right again", increment)).outcome == Outcome::ok);
 }
 

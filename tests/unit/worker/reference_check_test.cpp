@@ -1,4 +1,4 @@
-// Tests of what a reference must have written before anything is compared with it.
+// Outputs that a reference must have written before they are used for comparisons.
 #include <doctest/doctest.h>
 
 #include <algorithm>

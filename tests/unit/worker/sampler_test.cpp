@@ -1,4 +1,4 @@
-// Samples over a fake program: how many launches, on which buffers, what is restored and what is taken again.
+// Samples of a fake program: the number of launches, their buffers, restored arguments, and repetitions.
 #include "worker/sampler.hpp"
 
 #include <doctest/doctest.h>

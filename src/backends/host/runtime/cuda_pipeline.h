@@ -1,4 +1,4 @@
-// As CUDA's: of asynchronous copies the primitives alone, not cuda::pipeline.
+// CUDA's header of this name, but only the primitives of asynchronous copies, not cuda::pipeline.
 #pragma once
 #pragma GCC system_header
 

@@ -1,6 +1,6 @@
-// CUDA's asynchronous copies to shared memory, each done as late as it may be: when its thread waits for its group.
-// What is read too early then shows in the results, as it may on a GPU. Source: CUDA C++ Programming Guide,
-// "Asynchronous Data Copies", pipeline primitives.
+// CUDA's asynchronous copies to shared memory, each done as late as possible: when its thread waits for its group.
+// Reading too early then shows in the results, as it may on a GPU. Source: CUDA C++ Programming Guide, "Asynchronous
+// Data Copies", pipeline primitives.
 #pragma once
 #pragma GCC system_header
 
@@ -33,7 +33,7 @@ static inline __attribute__((noinline)) XtuneCopies& xtune_own_copies() {
   return xtune_copies_of[threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)];
 }
 
-/// What a thread started and never waited for.
+/// Copies that a thread started and never waited for.
 static const bool xtune_copies_end = [] {
   xtune_end_thread = [] { xtune_drop_copies(xtune_own_copies()); };
   return true;
@@ -73,7 +73,7 @@ static inline __attribute__((noinline)) void __pipeline_memcpy_async(void* to, c
 
 static inline __attribute__((noinline, unused)) void __pipeline_commit() { ++xtune_copies().groups; }
 
-/// Until at most `pending` of this thread's groups are unfinished.
+/// Waits until at most `pending` of this thread's groups are unfinished.
 static inline __attribute__((noinline, unused)) void __pipeline_wait_prior(size_t pending) {
   XtuneCopies& copies = xtune_copies();
   for (; copies.first < copies.end; ++copies.first) {

@@ -1,4 +1,4 @@
-// What a compiled kernel and the process that runs it agree on. Both sides compile this file.
+// The interface between a compiled kernel and the process that runs it. Both sides compile this file.
 #pragma once
 
 /// Raised when anything below changes; the number is part of the marker that every kernel library carries.
@@ -11,15 +11,16 @@ struct XtuneUint3 {
 
 /// One lane's part in a warp operation. Lanes are numbered 0 to 31 within 32 threads of consecutive linear index.
 struct XtuneLane {
-  unsigned mask;             ///< in: the lanes that take part; 0: those that come here together
-  int source;                ///< in: whose value this lane wants; a lane that takes no part gives back its own
+  unsigned mask;             ///< in: the lanes that take part; 0: those that arrive here together
+  int source;                ///< in: the lane whose value this lane wants; a lane that does not take part returns its
+                             ///< own
   int predicate;             ///< in
   unsigned long long value;  ///< in: this lane's; out: the source's
   unsigned ballot;           ///< out: lanes whose predicate is not 0
   unsigned participants;     ///< out: lanes that took part
 };
 
-/// What the process does for a kernel. Called on the kernel's thread only; each returns on the operating-system thread
+/// The process's services for a kernel. Called only on the kernel's thread; each returns on the operating-system thread
 /// it was called on, after other threads of the block have run.
 struct XtuneServices {
   /// Waits for all live threads of the block. Low half: how many passed a predicate that is not 0; high half: how many
@@ -45,7 +46,7 @@ struct XtuneParameter {
   unsigned bytes;  ///< 0 for a pointer to void
 };
 
-/// What a kernel library exports under the name xtune_kernel.
+/// The object that a kernel library exports under the name xtune_kernel.
 struct XtuneKernel {
   const char* marker;  ///< XTUNE_HOST_MARKER and 0 or 1
   int argument_count;

@@ -4,7 +4,7 @@
 
 #include "xtune_host_threads.h"
 
-/// Replaces *address by change(*address) and returns what was there.
+/// Replaces *address by change(*address) and returns the previous value.
 template <class T, class Change>
 XTUNE_DEVICE T xtune_update(T* address, Change change) {
   T old;

@@ -117,8 +117,8 @@ struct XtuneArguments {
        XtuneElement<typename XtunePointee<A>::type>::bytes}...,
       {nullptr, 'o', 0}};
 
-  /// What the process calls to run `entry`; one of the two ways only, so that it is compiled once. Everything is
-  /// inlined into it, as the compilers of GPUs do: arrays of a thread then stay in registers.
+  /// The function that the process calls to run `entry`; only one of the two forms, so that it is compiled once.
+  /// Everything is inlined into it, as GPU compilers do: arrays of a thread then stay in registers.
   template <void (*entry)(A...), bool uses_fibers>
   struct Runner {
     template <int... I>

@@ -1,5 +1,5 @@
-// The keywords of CUDA C++ and HIP C++ that mean nothing, or something simple, on a CPU.
-// __shared__ and __noinline__ are no macros: xtune rewrites them in the preprocessed text.
+// The keywords of CUDA C++ and HIP C++ that have no meaning, or a simple one, on a CPU.
+// __shared__ and __noinline__ are not macros: xtune rewrites them in the preprocessed text.
 #pragma once
 #pragma GCC system_header
 
@@ -17,7 +17,7 @@
 #define __align__(n) __attribute__((aligned(n)))
 
 #include <stddef.h>
-// The special functions of C++17 make <math.h> five times as long to read; no kernel language has them.
+// The special functions of C++17 make <math.h> five times as long; no kernel language has them.
 #if __has_include(<bits/c++config.h>)
 #include <bits/c++config.h>
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS

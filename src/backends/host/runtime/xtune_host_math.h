@@ -15,7 +15,7 @@ XTUNE_DEVICE T xtune_rounded(T value) {
   return value;
 }
 
-// The C library declares some of these names itself, extern "C": what is defined here must agree.
+// The C library declares some of these names as extern "C": the definitions here must match.
 extern "C" {
 #define XTUNE_FAST1(name, call) \
   inline float name(float x) noexcept { return call; }

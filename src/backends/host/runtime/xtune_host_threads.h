@@ -11,7 +11,7 @@ static constexpr int warpSize = 32;
 
 static const XtuneServices* xtune_services;
 static thread_local void* xtune_dynamic_shared_memory;
-// What a header has to tidy up when a thread of a block has ended; most have nothing, and cost nothing.
+// Cleanup of a header when a thread of a block has ended; most have none, which costs nothing.
 static void (*xtune_end_thread)() = nullptr;
 static thread_local unsigned long long xtune_blocks;  // begun on this thread of the system
 

@@ -1,5 +1,5 @@
-// For Kokkos translation units that xtune tunes, and for the applications that use them afterwards: where the unit
-// runs, and Views of memory that others own.
+// For Kokkos translation units that xtune tunes, and for applications that use them afterwards: the execution space,
+// and Views of memory that is owned elsewhere.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -7,15 +7,15 @@
 
 namespace xtune::kokkos {
 
-/// The execution space that is tuned for; in an application Kokkos' default one.
+/// The execution space that is tuned; in an application Kokkos' default one.
 #ifdef XTUNE_EXECUTION_SPACE
 using ExecutionSpace = XTUNE_EXECUTION_SPACE;
 #else
 using ExecutionSpace = Kokkos::DefaultExecutionSpace;
 #endif
 
-/// Unmanaged, in the execution space's memory. Rows one after the other, as a spec's shapes mean it, unless another
-/// Layout is asked for: View<float**, Kokkos::LayoutLeft>.
+/// An unmanaged View in the execution space's memory. Rows are contiguous, as in a spec's shapes, unless another Layout
+/// is given: View<float**, Kokkos::LayoutLeft>.
 template <class T, class Layout = Kokkos::LayoutRight>
 using View = Kokkos::View<T, Layout, ExecutionSpace::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 

@@ -1,4 +1,4 @@
-// What a compiled Kokkos unit and the process that runs it agree on. Both sides compile this file.
+// The interface between a compiled Kokkos unit and the process that runs it. Both sides compile this file.
 #pragma once
 
 /// The number is raised when anything below changes.
@@ -8,7 +8,7 @@
 enum XtuneKokkosStatus {
   xtune_kokkos_done = 0,
   xtune_kokkos_refused = 1,  ///< an exception from the entry: Kokkos would not launch it
-  xtune_kokkos_faulted = 2   ///< an exception while waiting for what was launched
+  xtune_kokkos_faulted = 2   ///< an exception while waiting for the launched work
 };
 
 struct XtuneKokkosText {
@@ -16,7 +16,7 @@ struct XtuneKokkosText {
   unsigned long bytes;
 };
 
-/// What a unit exports under the name xtune_kokkos_unit.
+/// The object that a unit exports under the name xtune_kokkos_unit.
 struct XtuneKokkosUnit {
   const char* marker;  ///< XTUNE_KOKKOS_MARKER
   int argument_count;

@@ -1,4 +1,4 @@
-// Makes the table that a unit exports out of its entry function.
+// Makes the table that a unit exports from its entry function.
 #pragma once
 
 #include <xtune/kokkos_abi.h>
@@ -12,7 +12,7 @@
 
 namespace xtune::kokkos {
 
-/// From its construction to stop(), with everything launched in between.
+/// Measures from its construction to stop(), including everything launched in between.
 template <class Space>
 class Stopwatch {
  public:
@@ -25,7 +25,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// By a pair of events in the stream of a GPU.
+/// Measures with a pair of events in the stream of a GPU.
 #define XTUNE_EVENT_STOPWATCH(Space, api, stream)           \
   template <>                                               \
   class Stopwatch<Space> {                                  \
@@ -76,7 +76,7 @@ inline void tell(XtuneKokkosText* failure, const char* text) {
   failure->text[failure->bytes - 1] = '\0';
 }
 
-/// What an action throws becomes a status and a text: no exception leaves a unit.
+/// Converts an action's exception to a status and a text: no exception leaves a unit.
 template <class Action>
 int guarded(XtuneKokkosText* failure, const int& status, const Action& action) {
   try {
@@ -90,7 +90,7 @@ int guarded(XtuneKokkosText* failure, const int& status, const Action& action) {
   return status;
 }
 
-/// Whether this unit has initialised Kokkos, and so has to finalise it.
+/// Whether this unit has initialised Kokkos, and therefore must finalise it.
 inline bool& is_starter() {
   static bool value = false;
   return value;

@@ -45,7 +45,7 @@ TEST_CASE("amdgpu's files tell temperature, power, errors, partition and process
   tree.write("sys/class/kfd/kfd/topology/nodes/2/gpu_id", "51001\n");
   state = monitor();
   CHECK(state.partition.empty());
-  CHECK(state.processes.empty());  // of which GPU they are is not told
+  CHECK(state.processes.empty());  // their GPU is unknown
 }
 
 TEST_CASE("what the files do not tell stays unset; no device, no monitor") {

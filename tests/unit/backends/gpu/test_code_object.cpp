@@ -41,7 +41,7 @@ json kernel(const std::string& name, int vgprs) {
                                  {{".size", 8}, {".value_kind", "hidden_global_offset_x"}}})}};
 }
 
-/// An ELF with one note: behind a program header, or a section header alone.
+/// An ELF with one note: in a program header, or only in a section header.
 std::string elf_with_note(const std::string& text, bool as_segment = true,
                           const std::string& owner = std::string("AMDGPU\0", 7), std::uint32_t type = 32) {
   std::string note;

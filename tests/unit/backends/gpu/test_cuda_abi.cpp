@@ -13,8 +13,8 @@ namespace {
 
 namespace own = xtune::cuda;
 
-/// Values of one size that are both pointers or both not. What pointers point at must have one size too, where both
-/// sides know it.
+/// Values of one size that are both pointers or both not. The targets of pointers must have one size too, if both sides
+/// have it.
 template <class Ours, class Theirs>
 constexpr bool alike() {
   if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {

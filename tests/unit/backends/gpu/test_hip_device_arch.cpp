@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t old_bytes = 792, old_arch = 396, new_bytes = 1472, new_arch = 1160;
 
-// What a library writes: its whole structure, with the name where its layout has it.
+// Writes as a library does: its whole structure, with the name at the position of its layout.
 int fill(void* properties, std::size_t bytes, std::size_t at, int index) {
   if (index != 0) return 101;
   std::memset(properties, 0x5A, bytes);

@@ -28,7 +28,7 @@ std::vector<const char*> nvidia_backends() {
   return names;
 }
 
-/// Runs the check for each backend that can compile here; says so when none can.
+/// Runs the check for each backend that can compile here; reports it if none can.
 template <class Check>
 void for_each_toolchain(Check check) {
   bool any = false;

@@ -1,4 +1,4 @@
-// NVRTC's precompiled headers: the same code and diagnostics as without, whatever changes between two compiles.
+// NVRTC's precompiled headers: the same code and diagnostics as without, for any change between two compiles.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A toolchain whose temporary files lie in `folder`; nullptr where NVRTC is missing.
+/// A toolchain with its temporary files in `folder`; nullptr if NVRTC is missing.
 struct Place {
   TemporaryDirectory folder;
   std::string before = std::getenv("XTUNE_TMP_DIR") ? std::getenv("XTUNE_TMP_DIR") : "";

@@ -1,4 +1,4 @@
-// What is known of addresses without touching them.
+// Facts about addresses that are found without accessing them.
 #include "backends/host/mapped_memory.hpp"
 
 #include <doctest/doctest.h>

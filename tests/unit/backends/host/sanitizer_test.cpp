@@ -1,5 +1,4 @@
-// Sanitized kernels, in a child process that the sanitizers are loaded into: this program, running one of its own
-// tests.
+// Sanitized kernels, in a child process with the sanitizers loaded: this program, running one of its tests.
 #include "backends/host/sanitizer.hpp"
 
 #include <doctest/doctest.h>

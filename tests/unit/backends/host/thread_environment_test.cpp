@@ -1,4 +1,4 @@
-// What a kernel sets in the threads that it runs on is gone for the next one.
+// Changes that a kernel makes to its threads' environment do not affect the next one.
 #include <doctest/doctest.h>
 
 #include <algorithm>

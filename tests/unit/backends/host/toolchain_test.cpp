@@ -253,7 +253,7 @@ TEST_CASE(
                       [&](const KeyedFile& file) { return std::filesystem::path(file.path).filename() == name; }));
   CHECK_FALSE(parts.may_start_others);
 
-  // A plain wrapper is as well known as the compiler that it starts; another script may start anything.
+  // A plain wrapper is as predictable as the compiler that it starts; another script may start anything.
   const auto wrapper = folder.path() / "wrapped++", second = folder.path() / "second++";
   const auto write_script = [](const std::filesystem::path& path, const std::string& text) {
     std::ofstream(path) << text;

@@ -31,7 +31,7 @@ TEST_CASE("A target's options, definitions, folders and libraries keep their ord
 
 TEST_CASE("What is no answer of CMake is an error that says so") {
   for (const char* text : {"", "{", "[]", "{\"compileGroups\": []}", "{\"compileGroups\": [{\"defines\": [{}]}]}"})
-    CHECK_THROWS_WITH_AS(kokkos::flags_of_target(text), doctest::Contains("CMake's description of Kokkos cannot be read"),
-                         Error);
+    CHECK_THROWS_WITH_AS(kokkos::flags_of_target(text),
+                         doctest::Contains("CMake's description of Kokkos cannot be read"), Error);
   CHECK_THROWS_WITH_AS(kokkos::read_reply("/nonexistent", "unit"), doctest::Contains("CMake 3.14"), Error);
 }

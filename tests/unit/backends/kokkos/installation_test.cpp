@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A store and a folder for packages of its own; nothing of the machine's Kokkos is asked for.
+/// A separate store and a directory for packages; the machine's Kokkos is not used.
 struct Scene {
   TemporaryDirectory folder;
   Variable cache{"XTUNE_CACHE_DIR", (folder.path() / "cache").string()};
@@ -65,7 +65,7 @@ TEST_CASE("A Kokkos tells its version, devices and flags; the answer is kept unt
   const Scene scene;
   scene.install(40601, "OPENMP;SERIAL");
   const kokkos::Installation first = kokkos::find_installation();
-  CHECK(first.version == "4.6.1");  // the header's, whatever the package calls itself
+  CHECK(first.version == "4.6.1");  // from the header, not from the package's own version
   CHECK(first.devices == std::vector<std::string>{"OPENMP", "SERIAL"});
   CHECK(has(first.flags.compile, "-DOF_KOKKOS=1"));
   CHECK(has(first.flags.compile, "-fPIC"));
@@ -144,7 +144,7 @@ TEST_CASE("A Kokkos for GPUs is used with the compiler that it was built with") 
 TEST_CASE("What is missing is said, with what to do") {
   const Scene scene;
   SUBCASE("No Kokkos below Kokkos_ROOT") {
-    // Another may be found elsewhere; it is not what was asked for.
+    // Another may be found elsewhere; it is not the requested one.
     const std::string said = failure();
     CHECK(said.find("Kokkos_ROOT") != std::string::npos);
     CHECK(

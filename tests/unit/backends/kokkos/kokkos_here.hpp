@@ -14,7 +14,7 @@
 
 namespace xtune::kokkos_test {
 
-/// Its toolchain and its device, with a store of their own; nothing where there is none, with a message.
+/// Its toolchain and its device, with a separate store; empty without Kokkos, with a message.
 struct Here {
   base::TemporaryDirectory folder;
   Variable cache{"XTUNE_CACHE_DIR", (folder.path() / "cache").string()};

@@ -189,7 +189,7 @@ TEST_CASE("The fingerprint has Kokkos' version, its execution space, its flags a
 }
 
 TEST_CASE("Headers are precompiled when the same flags come again, by one of those who ask") {
-  const TemporaryDirectory run;  // as a run's own folder: its compile workers share what is in there
+  const TemporaryDirectory run;  // like a run's directory: its compile workers share its contents
   const Variable temporaries("XTUNE_TMP_DIR", run.path().string());
   const std::filesystem::path compiler = run.path() / "compiler";
   // Takes the place of the compiler: counts its calls, and writes what -o names.

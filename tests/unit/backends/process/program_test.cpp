@@ -44,7 +44,7 @@ ProgramValue regex_value(const std::string& where, const std::string& name = "")
   return value;
 }
 
-/// A call of /bin/sh in a folder of the test's.
+/// A call of /bin/sh in a directory of the test.
 struct Shell {
   TemporaryDirectory folder;
   ProgramCall call;
@@ -150,7 +150,7 @@ TEST_CASE("a check does not judge what another configuration has written") {
   shell.run();
   CHECK(has(lazy.failure(), "wrong_result: the check ended with exit code 1"));
   shell.run();
-  // What no run has written is the user's.
+  // A file that no run has written belongs to the user.
   std::ofstream(shell.folder.path() / "result") << "edited";
   CHECK(lazy.failure() == "no failure");
   CHECK(shell.read("result") == "edited");

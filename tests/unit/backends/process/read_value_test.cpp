@@ -1,4 +1,4 @@
-// Where numbers are found in what programs write, and what is none.
+// Where numbers are found in the output of programs, and what is not a number.
 #include "backends/process/read_value.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// A backend is one folder and one line in backends.def: all commands of the program know it then.
+// A backend is one directory and one line in backends.def: all commands of the program then support it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
