@@ -44,7 +44,7 @@ struct Opened {
 
 bool known_to(Toolchain& toolchain, const std::string& arch) {
   try {
-    toolchain.compile({"probe.cu", "extern \"C\" __global__ void probe() {}", {}, "probe", {}, {}, arch, false});
+    toolchain.compile({"probe.cu", "extern \"C\" __global__ void probe() {}", 1, {}, "probe", {}, {}, arch, false});
     return true;
   } catch (const std::exception& error) {
     MESSAGE("skipped: " << arch << ": " << std::string(error.what()));

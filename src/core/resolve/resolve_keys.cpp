@@ -369,7 +369,12 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
     std::string reference_digest;
     if (spec.validate.reference.config) {
       const space::Config own = reference_config(config);
-      reference_digest = build::key_of({{"artifact", this->artifact_key(compile_request(own))},
+      build::CompileRequest request = compile_request(own);
+      const std::string source = state_->read(request).digest;
+      // Compiler and architecture are no part of what a reference is.
+      request.arch.clear();
+      request.sanitize = false;
+      reference_digest = build::key_of({{"kernel", build::key_of(build::artifact_key_parts(request, "", "", source))},
                                         {"scalars", state_->scalars_part(own)},
                                         {"launch", launch_part(own)}});
     } else if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::kernel) {

@@ -79,7 +79,11 @@ TEST_CASE("preamble: what its files mention is defined before it, the rest behin
   CHECK(split.between == SplitSource::Defines{{"T", "4"}});
   CHECK(split.head == "// T\n#include \"own.h\"\n#include <mma.h>\n");
   CHECK(split.tail == "int a = T;\n");
-  CHECK(split.lines == 3);
+  CHECK(split.head_line == 1);
+  CHECK(split.tail_line == 4);
+  request.first_line = 10;
+  CHECK(split_source(request).head_line == 10);
+  CHECK(split_source(request).tail_line == 13);
   CHECK(split.digest.size() == 64);
   CHECK(split.of_toolchain);
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -562,6 +563,15 @@ TEST_CASE("A reference at one configuration is that configuration, whichever is 
   });
   std::set<std::string> keys{job.key()};
   CHECK(keys.insert(job.key(job.config(128, 3, 4, false))).second);
+  const auto reference_part = [&] {
+    const KeyParts parts = job.with([&](const auto& r) { return r.measurement_key_parts(job.config(), "key"); });
+    return std::find_if(parts.begin(), parts.end(), [](const auto& part) { return part.first == "reference"; })->second;
+  };
+  const std::string reference = reference_part();
+  job.arch = "sm_80", job.toolchain = "nvrtc 12.8";
+  CHECK(reference_part() == reference);
+  job.spec.kernel.options = {text("-O{STAGES}")};
+  CHECK(reference_part() != reference);
   job.spec.validate.reference.config->at("BLOCK") = std::int64_t{64};
   CHECK(keys.insert(job.key()).second);
   job.spec.launch.grid = {text("N // (BLOCK - 64)")};

@@ -170,6 +170,8 @@ TEST_CASE("defines in front of the source keep its line numbers") {
       "#define N 4\n#line 1 \"k.cu\"\n#if N\n#include <h>\n#endif\n#define T unsigned int\n#line 4 \"k.cu\"\nint x;\n");
   request.defines = {{"N", "4"}};
   CHECK(gpu::with_defines(request) == "#define N 4\n#line 1 \"k.cu\"\n" + request.source);
+  request.first_line = 7;
+  CHECK(gpu::with_defines(request) == "#define N 4\n#line 7 \"k.cu\"\n" + request.source);
 }
 
 TEST_CASE("which library a symbol came from") {

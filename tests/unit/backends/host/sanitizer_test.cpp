@@ -143,7 +143,7 @@ TEST_CASE("undefined behaviour names its line") {
 
 #ifndef XTUNE_SANITIZED
 TEST_CASE("a sanitized kernel is refused where no sanitizer was loaded") {
-  CompileRequest request{"k.cu", "extern \"C\" __global__ void k() {}", {}, "k", {}, {}, "", true};
+  CompileRequest request{"k.cu", "extern \"C\" __global__ void k() {}", 1, {}, "k", {}, {}, "", true};
   const auto backend = make_backend("host");
   const auto toolchain = backend->open_toolchain();
   request.arch = toolchain->default_arch();
