@@ -32,7 +32,7 @@ template <int A, int B> __global__ void fill(int* x) { x[threadIdx.x] = A * 10 +
 CONFORMANCE_TEST("variables of the source are found by their C++ names, and filled before launches") {
   auto request = request_for(t, R"(
 __constant__ float plain[4];
-namespace conv { __constant__ float plain[2]; namespace { __device__ int counter; } }
+namespace conv { __constant__ float plain[2]; __device__ int counter; }
 static __constant__ double kept[3];
 template <int N> __constant__ float table[N];
 struct Pair { int a; float b; };
@@ -67,9 +67,26 @@ extern "C" __global__ void read(double* y) {
   CHECK(back == std::vector<float>{1, 2, 3, 4});
   // Another program has its own.
   const auto other = t.device->load(artifact, {{1, 1, 1}, {1, 1, 1}});
-  other->variable(2)->write(0, std::as_bytes(std::span(std::vector<int>{70})));
+  const std::vector<int> seventy{70};
+  other->variable(2)->write(0, std::as_bytes(std::span(seventy)));
   run(*program, arguments(y));
   CHECK(download<double>(*y)[2] == 7);
+}
+
+CONFORMANCE_TEST("a variable of an anonymous namespace is found, too") {
+  auto request = request_for(t, R"(
+namespace conv { namespace { __constant__ int step; } }
+extern "C" __global__ void read(int* y) { y[0] = conv::step; })",
+                             "read");
+  request.variables = {"conv::step"};
+  const auto artifact = compile(t, request);
+  if (!t.device) return;
+  const auto program = t.device->load(artifact, {{1, 1, 1}, {1, 1, 1}});
+  const std::vector<int> seven{7};
+  program->variable(0)->write(0, std::as_bytes(std::span(seven)));
+  const auto y = upload(t, std::vector<int>(1));
+  run(*program, arguments(y));
+  CHECK(download<int>(*y) == seven);
 }
 
 CONFORMANCE_TEST("a variable that the source does not have is an error that names it") {

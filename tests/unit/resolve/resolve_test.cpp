@@ -513,8 +513,8 @@ TEST_CASE("scratch buffers are sized for each configuration, and count in its ke
     }
     return std::string("accepted");
   };
-  CHECK(rejected("2 ** 30") == "scratch buffer 'work': f16[1073741824, 64] takes 128 GiB, and the device has 1.00 GiB");
-  CHECK(has(rejected("2 ** 62"), "and the device has 1.00 GiB"));
+  CHECK(rejected("2 ** 30") == "scratch buffer 'work': f16[1073741824, 64] takes 128 GiB, and the device has 1 GiB");
+  CHECK(has(rejected("2 ** 62"), "and the device has 1 GiB"));
   CHECK(has(rejected("RASTER"), "gemm.toml:21:5: scratch buffer 'work': its extent RASTER = 0 must be at least 1"));
   CHECK(has(rejected("64 // RASTER"), "division by zero"));
   job.spec.args.back().shape = {text("N - 64", 21)};
