@@ -205,7 +205,7 @@ void add_diff_command(CLI::App& app, Context& context) {
   command->add_option("--arch", options.arch, "Compare only records of this architecture")
       ->type_name("ARCH")
       ->group(option_group::device);
-  command->add_option("--kernel", options.kernels, "Compare only this kernel; may be repeated")
+  command->add_option("--kernel", options.kernels, "Compare only this kernel")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(option_group::problem);

@@ -17,6 +17,7 @@
 #include "core/outline/spec_expressions.hpp"
 #include "core/outline/usage.hpp"
 #include "core/outline/value_ranges.hpp"
+#include "core/space/space.hpp"
 #include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 
@@ -82,6 +83,30 @@ void give_values(DraftModel& model) {
   }
 }
 
+/// Whether some of the guessed values satisfy a constraint.
+bool is_satisfiable(const DraftModel& model, const std::string& constraint) {
+  std::vector<space::Parameter> parameters;
+  Bindings sizes;
+  for (const DraftParameter& parameter : model.parameters)
+    if (!parameter.commented_out) parameters.push_back({parameter.name, parameter.values, parameter.compile_time});
+  for (const DraftSize& size : model.sizes)
+    if (const auto value = integer_of(size.value)) sizes[size.name] = *value;
+  try {
+    return space::Space(std::move(parameters), {space::Expression::parse(constraint)}, sizes).size() > 0;
+  } catch (const space::ExpressionError&) {
+    return false;
+  }
+}
+
+/// A space without a configuration would be refused: what guessed values do not satisfy is left to the author.
+void drop_unsatisfiable(DraftModel& model) {
+  std::erase_if(model.constraints, [&](const std::string& constraint) {
+    if (is_satisfiable(model, constraint)) return false;
+    model.notes.push_back("guess: no values below satisfy " + constraint + ": change them, and make it a constraint");
+    return true;
+  });
+}
+
 std::vector<Value> thread_counts(std::size_t axes) {
   if (axes > 1) return {std::int64_t{8}, std::int64_t{16}, std::int64_t{32}};
   return {std::int64_t{64}, std::int64_t{128}, std::int64_t{256}};
@@ -108,6 +133,7 @@ class DraftBuilder {
     add_shared();
     give_values(model_);
     if (model_.parameters.empty()) add_only_parameter();
+    drop_unsatisfiable(model_);
     return std::move(model_);
   }
 

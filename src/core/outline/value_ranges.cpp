@@ -27,6 +27,10 @@ std::vector<Value> by_name(const std::string& name) {
   if (has_any(name, {"STAGE"})) return list({2, 3, 4});
   if (has_any(name, {"UNROLL", "PER_", "VEC", "COARSEN", "ITEMS", "MIN_"})) return list({1, 2, 4});
   if (has_any(name, {"WARPS"})) return list({2, 4, 8});
+  // Tiles of a matrix product.
+  const bool matrix = one_of_several && (name.back() == 'M' || name.back() == 'N');
+  if (matrix && name.starts_with("THREAD")) return list({2, 4, 8});
+  if (matrix && has_any(name, {"BLOCK", "TILE"})) return list({32, 64, 128});
   if (has_any(name, {"TILE"}) || (counts_threads(name) && one_of_several)) return list({8, 16, 32});
   if (counts_threads(name)) return list({64, 128, 256});
   return list({1, 2, 4});

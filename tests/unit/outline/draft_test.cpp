@@ -147,6 +147,13 @@ TEST_CASE("a block that divides may be empty, and a constraint says that it must
   CHECK(has(kernel, "constraints = [\"1 <= (TILE // 16) * 32 <= 1024\"]"));
 }
 
+TEST_CASE("a constraint that no guessed value satisfies is left to the author") {
+  const Drafted kernel =
+      drafted("__global__ void __launch_bounds__(UNROLL / 100) f(float* x, int n) {\n  x[threadIdx.x] = n;\n}\n");
+  CHECK(has(kernel, "# guess: no values below satisfy 1 <= UNROLL // 100 <= 1024"));
+  CHECK_FALSE(has(kernel, "constraints ="));
+}
+
 TEST_CASE("vectors, shared memory, strides, settings and flags") {
   const Drafted kernel = drafted(
       "__global__ void f(const float4* p, __half* h, int n, int lda, unsigned seed, bool fast, float eps, int) {\n"

@@ -96,6 +96,9 @@ TEST_CASE("values are few and around the default") {
   CHECK(plausible_values("BLOCK_SIZE", std::nullopt, false) == numbers({64, 128, 256}));
   CHECK(plausible_values("BLOCK_X", std::nullopt, false) == numbers({8, 16, 32}));
   CHECK(plausible_values("ITEMS_PER_THREAD", std::nullopt, false) == numbers({1, 2, 4}));
+  CHECK(plausible_values("BLOCK_M", std::nullopt, false) == numbers({32, 64, 128}));
+  CHECK(plausible_values("BLOCK_K", std::nullopt, false) == numbers({8, 16, 32}));
+  CHECK(plausible_values("THREAD_N", std::nullopt, false) == numbers({2, 4, 8}));
   CHECK(plausible_values("USE_LDG", std::nullopt, false) == numbers({0, 1}));
   for (std::int64_t value = 1; value < 200; ++value) {
     const auto values = plausible_values("V", value, false);
