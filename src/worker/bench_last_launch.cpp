@@ -8,10 +8,14 @@
 namespace xtune::worker {
 namespace {
 
-void say_when(ipc::BenchAnswer& answer) {
+void say_when(ipc::BenchAnswer& answer, bool sanitized) {
   answer.message +=
-      "; the first launch was right, and one after the measured launches was not: does the kernel rely on what only "
-      "the first launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
+      sanitized ? "; the first launch was right, and one in which the threads of a block change at random stores was "
+                  "not: do two of them write to one place without an atomic function or a barrier, or does the kernel "
+                  "rely on what only the first launch finds?"
+                : "; the first launch was right, and one after the measured launches was not: does the kernel rely on "
+                  "what only the first launch finds, such as a counter that no launch resets, or on what its outputs "
+                  "hold before the launch?";
 }
 
 }  // namespace
@@ -50,7 +54,7 @@ bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler
   // An input that a measured launch changed is the cause of wrong outputs, not their consequence.
   ipc::BenchAnswer inputs;
   if (judge_inputs(inputs)) {
-    say_when(answer);
+    say_when(answer, job_.sanitize);
   } else {
     answer.stage = "measure";
     answer.message = inputs.message;
@@ -81,7 +85,7 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
       leave_outputs(ipc::launch_of_round(at));
       continue;
     }
-    say_when(verdict);
+    say_when(verdict, job_.sanitize);
     answer.failed = at;
   }
   answer.outcome = verdict.outcome;

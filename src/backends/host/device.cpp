@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
@@ -59,7 +61,14 @@ class HostProgram final : public measure::Program {
  public:
   HostProgram(Engine& engine, const build::Artifact& artifact, const device::Launch& launch, const std::string& arch)
       : engine_(engine), launch_(launch), library_(artifact, arch) {
-    library_.kernel().bind(&BlockRunner::services());
+    const XtuneKernel& kernel = library_.kernel();
+    kernel.bind(&BlockRunner::services());
+    if (kernel.racing_begin == kernel.racing_end) return;
+    build::Artifact racing = artifact;
+    racing.image.assign(reinterpret_cast<const char*>(kernel.racing_begin),
+                        static_cast<std::size_t>(kernel.racing_end - kernel.racing_begin));
+    racing_.emplace(racing, arch);
+    racing_->kernel().bind(&BlockRunner::services());
   }
 
   void check_types(std::span<const measure::ArgumentType> arguments) const override {
@@ -77,7 +86,9 @@ class HostProgram final : public measure::Program {
  private:
   double launch(std::span<const measure::KernelArgument> arguments) {
     ArgumentAddresses addresses(arguments);
-    return engine_.launch(library_, launch_, addresses.data());
+    // The first launch finds bad accesses, also reads; the others races between the threads of a block.
+    const bool races = racing_ && std::exchange(launched_, true);
+    return engine_.launch(races ? *racing_ : library_, launch_, addresses.data());
   }
   void check(std::span<const measure::KernelArgument> arguments) const {
     const XtuneKernel& kernel = library_.kernel();
@@ -87,6 +98,8 @@ class HostProgram final : public measure::Program {
   Engine& engine_;
   device::Launch launch_;
   KernelLibrary library_;
+  std::optional<KernelLibrary> racing_;  ///< XtuneKernel::racing_begin
+  bool launched_ = false;
 };
 
 class HostDevice final : public measure::Device {
