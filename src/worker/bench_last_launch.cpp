@@ -11,8 +11,14 @@ namespace {
 constexpr const char* late_words =
     "; the first launch was right, and one after the measured launches was not: does the kernel rely on what only "
     "the first launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
+constexpr const char* racing_words =
+    "; the first launch was right, and one in which the threads of a block change at random stores was not: do two of "
+    "them write to one place without an atomic function or a barrier, or does the kernel rely on what only the first "
+    "launch finds?";
 
-void say_when(ipc::BenchAnswer& answer) { answer.message += late_words; }
+const char* words_of_late_failure(bool sanitized) { return sanitized ? racing_words : late_words; }
+
+void say_when(ipc::BenchAnswer& answer, bool sanitized) { answer.message += words_of_late_failure(sanitized); }
 
 }  // namespace
 
@@ -47,7 +53,7 @@ bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler
                      (sets_.size() > 1 || judge_launch_of_all_sets(sampler, scratch, 1, validate::Poison::low, answer));
   if (right) {
     answer.stage = "validate";
-    check_.judge(sets_[0], late_words);
+    check_.judge(sets_[0], words_of_late_failure(job_.sanitize));
     answer.stage = "measure";
     leave_outputs(job_, arguments_, sets_[0], "last");
     return true;
@@ -56,7 +62,7 @@ bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler
   // An input that a measured launch changed is the cause of wrong outputs, not their consequence.
   ipc::BenchAnswer inputs;
   if (judge_inputs(inputs)) {
-    say_when(answer);
+    say_when(answer, job_.sanitize);
   } else {
     answer.stage = "measure";
     answer.message = inputs.message;
@@ -89,11 +95,11 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
     Sampler& sampler = contenders[at]->sampler;
     if (judge_launch_of_all_sets(sampler, *contenders[at]->scratch, sampler.launches(), validate::Poison::high,
                                  verdict)) {
-      check_.judge(sets_[0], late_words);
+      check_.judge(sets_[0], words_of_late_failure(job_.sanitize));
       leave_outputs(job_, arguments_, sets_[0], ipc::launch_of_round(at));
       continue;
     }
-    say_when(verdict);
+    say_when(verdict, job_.sanitize);
     answer.failed = at;
   }
   answer.outcome = verdict.outcome;

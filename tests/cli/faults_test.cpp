@@ -140,6 +140,28 @@ TEST_CASE("A crash of the host's compiler is told from a refusal, whichever comp
 }
 
 #ifndef __SANITIZE_THREAD__  // AddressSanitizer's runtime cannot be loaded into a program that ThreadSanitizer watches
+TEST_CASE("--sanitize finds threads of a block that count without atomics") {
+  const Cli cli;
+  const auto run = [&](const std::string& count, bool sanitize) {
+    cli.write("count.cu", "extern \"C\" __global__ void count(const int* x, int* bins) {\n  " + count + "\n}\n");
+    const std::string spec = cli.write(
+        "count.toml",
+        "kernel = { name = \"count\", source = \"count.cu\", entry = \"count\" }\nlaunch = { grid = 1, block = 256 }\n"
+        "args = [{ name = \"x\", dtype = \"i32\", shape = [256], fill = \"one\" },\n"
+        "        { name = \"bins\", dtype = \"i32\", shape = [4], role = \"inout\", fill = \"zero\" }]\n"
+        "[space.params]\nA = [1]\n[validate]\nreference = { kernel = \"sum\", source = \"sum.cu\", grid = 1, block = 1 "
+        "}\n");
+    cli.write("sum.cu", "extern \"C\" __global__ void sum(const int* x, int* bins) { bins[1] += 256; }\n");
+    return cli.run(spec, sanitize ? std::vector<std::string>{"--sanitize"} : std::vector<std::string>{"--fresh"});
+  };
+  const std::string racing = "bins[x[threadIdx.x]] += 1;", right = "atomicAdd(&bins[x[threadIdx.x]], 1);";
+  CHECK(run(racing, false).exit_code == 0);
+  const CommandResult found = run(racing, true);
+  CHECK(found.exit_code == 3);
+  CHECK(has(found.stdout_text, "one in which the threads of a block change at random stores was not"));
+  CHECK(run(right, true).exit_code == 0);
+}
+
 TEST_CASE("--sanitize names the line of a bad access to shared and to global memory") {
   const Cli cli;
   cli.write("oob.cu",

@@ -46,7 +46,7 @@ XTUNE_MEMBERS(KeyedFiles, files, absent, unknown)
 XTUNE_PART_OF_MEMBERS(ToolFiles, (keyed, may_start_others), (keyed.files, keyed.absent, may_start_others))
 XTUNE_PART_OF_MEMBERS(CompileRequest,
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
-                       toolchain, files),
+                       toolchain, variables, files),
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
                        toolchain, variables))
 }  // namespace xtune::build

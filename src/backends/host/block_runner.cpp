@@ -61,6 +61,7 @@ std::string BlockRunner::run(const XtuneKernel& kernel, void* const* arguments, 
   running_ = ready_.head;
   ready_.head = fibers_[running_].next;
   FiberContext::switch_to(main_, fibers_[running_].context);
+  runner_of_thread = nullptr;
 
   std::string failure;
   if (live_ > 0) {
@@ -205,7 +206,10 @@ const XtuneServices& BlockRunner::services() {
   static const XtuneServices calls = {
       [](int predicate) -> unsigned long long { return runner_of_thread->barrier(predicate); },
       [](XtuneLane* lane) { runner_of_thread->warp(lane); },
-      [] { runner_of_thread->yield(); },
+      // Stores between blocks are no thread's.
+      [] {
+        if (runner_of_thread) runner_of_thread->yield();
+      },
   };
   return calls;
 }

@@ -51,15 +51,58 @@ std::string variables_text(const build::CompileRequest& request) {
   return text;
 }
 
-/// Line-marked, so that a message about it names the entry.
-std::string entry_text(const build::CompileRequest& request, bool uses_fibers) {
+/// Line-marked, so that a message about it names the entry. racing: the library that a sanitized kernel brings along;
+/// empty: none.
+std::string entry_text(const build::CompileRequest& request, bool uses_fibers, const std::string& racing) {
   const std::string marker = std::string(XTUNE_HOST_MARKER) + (request.sanitize ? "1" : "0");
-  return fmt::format(
+  std::string text = "\n# 1 \"<entry>\"\n";
+  if (!racing.empty())
+    text += fmt::format(
+        "__asm__(\".pushsection .rodata\\nxtune_racing_begin: .incbin \\\"{}\\\"\\nxtune_racing_end: .byte "
+        "0\\n.popsection\");\n"
+        "extern \"C\" __attribute__((visibility(\"hidden\"))) const unsigned char xtune_racing_begin[], "
+        "xtune_racing_end[];\n",
+        racing);
+  return text + fmt::format(
+                    "using XtuneEntry = decltype(xtune_arguments_of(&{0}))::Runner<&{0}, {2}>;\n"
+                    "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneKernel xtune_kernel;\n"
+                    "const XtuneKernel xtune_kernel = XtuneEntry::describe(\"{1}\"{3});\n",
+                    request.entry, marker, uses_fibers, racing.empty() ? "" : ", xtune_racing_begin, xtune_racing_end");
+}
+
+/// Stores of these sizes have a function of AddressSanitizer's, which is called between the reads of `x += 1` and its
+/// store where reads are not checked.
+constexpr int store_bytes[] = {1, 2, 4, 8, 16};
+
+/// Functions that let other threads of the block run, one time in 32, before a store.
+std::string racing_text() {
+  std::string text =
       "\n# 1 \"<entry>\"\n"
-      "using XtuneEntry = decltype(xtune_arguments_of(&{0}))::Runner<&{0}, {2}>;\n"
-      "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneKernel xtune_kernel;\n"
-      "const XtuneKernel xtune_kernel = XtuneEntry::describe(\"{1}\");\n",
-      request.entry, marker, uses_fibers);
+      "static __thread unsigned xtune_dice = 1;\n"
+      "static __attribute__((no_sanitize(\"address\", \"undefined\"))) void xtune_switch_sometimes() {\n"
+      "  xtune_dice = xtune_dice * 1664525u + 1013904223u;\n"
+      "  if (xtune_dice >> 27 != 0 || !xtune_services) return;\n"
+      "  const auto self = threadIdx;\n"
+      "  __asm__ __volatile__(\"\" ::: \"memory\");\n"
+      "  xtune_services->yield();\n"
+      "  __asm__ __volatile__(\"\" ::: \"memory\");\n"
+      "  threadIdx = self;\n"
+      "}\n";
+  for (const int bytes : store_bytes)
+    text += fmt::format(
+        "extern \"C\" void __real___asan_store{0}(unsigned long);\n"
+        "extern \"C\" __attribute__((no_sanitize(\"address\", \"undefined\"))) void __wrap___asan_store{0}(unsigned "
+        "long at) "
+        "{{ xtune_switch_sometimes(); __real___asan_store{0}(at); }}\n",
+        bytes);
+  return text;
+}
+
+std::vector<std::string> racing_options() {
+  std::vector<std::string> options{"--param=asan-instrument-reads=0",
+                                   "--param=asan-instrumentation-with-call-threshold=0"};
+  for (const int bytes : store_bytes) options.push_back(fmt::format("-Wl,--wrap=__asan_store{}", bytes));
+  return options;
 }
 
 /// Throws where the preprocessed source does not mention the entry or a variable.
@@ -126,8 +169,10 @@ class HostToolchain final : public build::Toolchain {
     // -Wa, and -Wl, would cut a path at its commas.
     if (assembler_reads && !c.is_clang)
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
-    const base::CommandResult built =
-        link(build, kernel.text + entry_text(request, kernel.uses_fibers) + variables_text(request), work.path());
+    std::string racing;
+    if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel.text, work.path());
+    const base::CommandResult built = link(
+        build, kernel.text + entry_text(request, kernel.uses_fibers, racing) + variables_text(request), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
 
     build::Artifact artifact;
@@ -167,6 +212,16 @@ class HostToolchain final : public build::Toolchain {
       compiler_ = std::move(now);
     }
     return compiler_;
+  }
+
+  /// Its path; empty where it cannot be made, which the plain kernel's build explains.
+  std::string make_racing_library(Arguments command, const build::CompileRequest& request, const std::string& kernel,
+                                  const std::filesystem::path& work) {
+    const std::string path = (work / "racing.so").string();
+    *std::next(std::find(command.begin(), command.end(), "-o")) = path;
+    append(command, racing_options());
+    const std::string source = kernel + racing_text() + entry_text(request, true, "") + variables_text(request);
+    return link(command, source, work).ok() ? path : "";
   }
 
   /// Lists the files that the linker reads, if it supports that.

@@ -53,6 +53,9 @@ struct XtuneKernel {
   const unsigned* argument_bytes;
   const bool* argument_is_pointer;
   const struct XtuneParameter* parameters;
+  /// Of a sanitized kernel: another library of the same source, in which threads also change at random stores. Equal
+  /// where there is none.
+  const unsigned char *racing_begin, *racing_end;
   bool uses_fibers;  ///< it waits for other threads of its block: run_thread on fibers; otherwise run_block
   /// Once after loading.
   void (*bind)(const struct XtuneServices* services);
