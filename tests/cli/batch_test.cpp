@@ -44,7 +44,7 @@ TEST_CASE("submit --dry-run prints the scripts and leaves nothing behind") {
   CHECK_FALSE(has(text.stdout_text, "hetjob"));
 }
 
-TEST_CASE("submit refuses a broken spec and says where there is no Slurm") {
+TEST_CASE("submit refuses a broken spec and reports a missing Slurm") {
   Cli cli;
   const std::string broken = cli.write("broken.toml", "[kernel]\nnam = 1\n");
   CHECK(cli.xtune({"submit", broken, "--dry-run"}).exit_code == 2);
@@ -96,7 +96,7 @@ TEST_CASE("What is queued already is told where a later step is refused") {
   CHECK_FALSE(has(test.stderr_text, "already queued"));
 }
 
-TEST_CASE("status tells of a named study from its files alone") {
+TEST_CASE("status reports a named study only from its files") {
   Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]");
   const CommandResult none = cli.xtune({"status"});
@@ -145,7 +145,7 @@ TEST_CASE("A limit that leaves no time stops before anything is measured, one th
   CHECK(has(requeue.stderr_text, "this is no Slurm job"));
 }
 
-TEST_CASE("A job whose name was used before is another run, with answers of its own") {
+TEST_CASE("A job whose name was used before is another run, with different answers") {
   Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]");
   be_one_of_two(cli);

@@ -130,7 +130,7 @@ TEST_CASE("carver's own order of tiles shows with the documented example") {
 }
 
 // docs/measured.md: on an H200, the five best of 300 configurations of this spec at 4096^3 all use tensor cores.
-TEST_CASE("the model tells tensor cores from vector units, where carver's formula does not") {
+TEST_CASE("the model distinguishes tensor cores from vector units, which carver's formula does not") {
   const Cli cli;
   for (const char* rank : {"model", "carver"}) {
     const CommandResult answer = cli.xtune({"candidates", XTUNE_SOURCE_DIR "/configs/gemm_f16.toml", "--product",

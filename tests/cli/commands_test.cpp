@@ -193,7 +193,7 @@ TEST_CASE("Bad specs exit with 2 and name file, line and column, before anything
   CHECK_FALSE(fs::exists(cli.path("cache") + "/artifacts"));
 }
 
-TEST_CASE("Files that are no spec at all exit with 2") {
+TEST_CASE("Files that are not specs exit with 2") {
   const Cli cli;
   std::string garbage;
   for (int i = 0; i < 4096; ++i) garbage += static_cast<char>((i * 2654435761u) >> 13);
@@ -276,7 +276,7 @@ TEST_CASE("With --format json an error is JSON on standard output, with its kind
   CHECK(parsed(nothing)["error"]["kind"] == "nothing_valid");
 }
 
-TEST_CASE("A path that is not UTF-8 is no obstacle to JSON") {
+TEST_CASE("A path that is not UTF-8 does not break JSON") {
   const Cli cli;
   fs::create_directories(
       cli.path("b\xff"
@@ -604,7 +604,7 @@ TEST_CASE("compile --limit shows every value, and every case") {
   }
 }
 
-TEST_CASE("A compile that fails tells how long it took") {
+TEST_CASE("A compile that fails reports its time") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");
   cli.write("copy.cu", "extern \"C\" __global__ void copy(const float* x, float* y, int n) { no }\n");
@@ -623,7 +623,7 @@ TEST_CASE("space prints samples in the spec's order, and counts in words") {
   CHECK(cli.xtune({"space", one}).stdout_text.find("1 parameter, 1 constraint: 1 of 2") != std::string::npos);
 }
 
-TEST_CASE("What is remembered of devices is of the visible ones: each VISIBLE_DEVICES setting is asked for anew") {
+TEST_CASE("The device cache is for visible devices: each VISIBLE_DEVICES setting is probed again") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");
   const auto remembered = [&] {

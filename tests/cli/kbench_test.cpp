@@ -39,7 +39,7 @@ TEST_CASE("kbench's YAML becomes specs that tune") {
   CHECK(tuned["best"]["time_ms"] == 1);
 }
 
-TEST_CASE("what is no kbench file is a bad argument, and leaves no spec") {
+TEST_CASE("a file that is not kbench's is a bad argument, and leaves no spec") {
   const Cli cli;
   const CommandResult bad = cli.xtune({"import", "kbench", cli.write("bad.yaml", "name: [x\n"), "-o", cli.path("out")});
   CHECK(bad.exit_code == 2);

@@ -104,7 +104,7 @@ TEST_CASE("a winner's kernel is for its problem, and says so") {
   check_call(kernel);
 }
 
-TEST_CASE("where there is no winner, no binary, or another machine's, there is a clear error") {
+TEST_CASE("without a winner or a binary, or with one of another machine, there is a clear error") {
   CHECK(has(refused(ErrorKind::nothing_valid, [] { Result().kernel(); }), "no configuration"));
   Result result = tune(stepped(), host_settings());
   Result bare = result;

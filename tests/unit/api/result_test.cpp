@@ -94,7 +94,7 @@ TEST_CASE("a result comes back as it was saved") {
     CHECK(std::filesystem::exists(folder.path() / "deep/er" / name));
 }
 
-TEST_CASE("damaged and foreign folders are refused") {
+TEST_CASE("damaged and foreign directories are refused") {
   const TemporaryDirectory folder;
   const auto load = [&] { Result::load(folder.path()); };
   CHECK(has(refused(ErrorKind::io, load), "best_config.json"));
@@ -163,7 +163,7 @@ TEST_CASE("edited times and sources are refused with the place") {
   CHECK(Result::load(folder.path()).binary->source.empty());
 }
 
-TEST_CASE("an empty folder name is the caller's mistake") {
+TEST_CASE("an empty directory name is the caller's mistake") {
   CHECK(has(refused(ErrorKind::invalid_argument, [] { example().save(""); }), "Result::save: the folder has no name"));
   CHECK(has(refused(ErrorKind::invalid_argument, [] { Result::load(""); }), "Result::load: the folder has no name"));
 }

@@ -34,7 +34,7 @@ std::string refused(ErrorKind kind, Body body) {
   return {};
 }
 
-TEST_CASE("shapes are extents, one alone or several") {
+TEST_CASE("shapes are one extent or several") {
   const auto texts = [](const Shape& shape) {
     std::string text;
     for (const Formula& extent : shape.extents()) text += extent.text() + ";";

@@ -113,7 +113,7 @@ TEST_CASE("a check in code judges every configuration, in either isolation") {
   }
 }
 
-TEST_CASE("a check that judges by exceptions alone") {
+TEST_CASE("a check that reports only by exceptions") {
   Tunable tunable = saxpy();
   tunable.output_check([](const Arguments& arguments) { (void)arguments.output("typo"); });
   const Result result = tune(tunable, host_settings());

@@ -44,7 +44,7 @@ TEST_CASE("what is written is read, of any content and size") {
   }
 }
 
-TEST_CASE("a path without a folder is in the current one") {
+TEST_CASE("a path without a directory is in the current one") {
   const TemporaryDirectory folder;
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
@@ -119,7 +119,7 @@ TEST_CASE("concurrent writers of one path leave one whole file") {
   CHECK(entries(folder.path()) == 1);
 }
 
-TEST_CASE("temporary folders are private, distinct, and gone afterwards") {
+TEST_CASE("temporary directories are private, distinct, and gone afterwards") {
   fs::path first_path;
   {
     TemporaryDirectory first;
@@ -148,7 +148,7 @@ TEST_CASE("XTUNE_TMP_DIR wins over TMPDIR, and one that cannot be used says so")
   CHECK(has(io_error([] { TemporaryDirectory(); }), "cannot make a temporary directory in /proc/none"));
 }
 
-TEST_CASE("Where a job has a scratch folder of its own and no TMPDIR, that is taken") {
+TEST_CASE("If a job has a scratch directory and no TMPDIR, it is used") {
   const TemporaryDirectory root;
   const Variable own("XTUNE_TMP_DIR", ""), tmpdir("TMPDIR", ""), slurm("SLURM_TMPDIR", root.path().c_str());
   CHECK(temporary_folder() == root.path());
@@ -156,7 +156,7 @@ TEST_CASE("Where a job has a scratch folder of its own and no TMPDIR, that is ta
   CHECK(temporary_folder() == "/elsewhere");
 }
 
-TEST_CASE("folders of processes that are gone are removed, and no others") {
+TEST_CASE("directories of processes that have ended are removed, and no others") {
   const TemporaryDirectory root;
   const Variable own("XTUNE_TMP_DIR", root.path().c_str());
   const TemporaryDirectory mine;

@@ -37,7 +37,7 @@ TEST_CASE("a wrong call is refused in checked mode") {
   CHECK(shop.runtime->launches().size() == 1);
 }
 
-TEST_CASE("an unchecked call looks at the number of its arguments alone") {
+TEST_CASE("an unchecked call checks only the number of its arguments") {
   Shop shop;
   shop.settings.checked = false;
   const Kernel kernel = shop.kernel();

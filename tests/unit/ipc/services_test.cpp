@@ -211,7 +211,7 @@ TEST_CASE("An error of xtune's own comes out of the loop with its kind") {
   CHECK(error_of([&] { bench(workers, bencher, "error"); }).first == ErrorKind::io);
 }
 
-TEST_CASE("Workers that cannot be started are no configuration's fault") {
+TEST_CASE("Workers that cannot be started are not a configuration's fault") {
   Workers workers;
   const WorkerCommand missing{{"/nonexistent/xtune"}, {}, {}};
   PooledCompileService compiler(workers.loop, 1, missing);

@@ -77,7 +77,7 @@ TEST_CASE("100 MB come back whole") {
   CHECK(data.back() == 0xAB);
 }
 
-TEST_CASE("a crash tells its signal and its last words, and the next request gets a new process") {
+TEST_CASE("a crash is reported with its signal and last output, and the next request gets a new process") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   const int first_pid = answer_in(ask(loop, worker, {}))["pid"];
@@ -235,7 +235,7 @@ TEST_CASE("the time of a request starts at the greeting") {
   CHECK(reply.stderr_tail == "greeting late\n");
 }
 
-TEST_CASE("interrupt kills at once and calls nobody") {
+TEST_CASE("interrupt kills at once and makes no callback") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   ask(loop, worker, {});
@@ -309,7 +309,7 @@ TEST_CASE("what was killed from outside is told from what died and from what was
   CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "hang"}}, 0.05), WorkerFailureKind::timed_out).from_outside);
 }
 
-TEST_CASE("an answer wins over a limit that passed while nobody read it") {
+TEST_CASE("an answer takes precedence over a limit that passed before it was read") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   answer_in(ask(loop, worker, {{"do", "echo"}}));

@@ -146,7 +146,7 @@ TEST_CASE("New memory errors taint one series, a partition every one") {
   CHECK(guard.taints(worse, 2000).size() == 1);
 }
 
-TEST_CASE("A process list without this process is no crowd by itself") {
+TEST_CASE("A process list without this process is not a disturbance by itself") {
   DeviceState state;
   CHECK(disturbances(state).empty());
   state.processes = {123456};  // a container: this process under the host's number

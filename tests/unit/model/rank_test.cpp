@@ -103,7 +103,7 @@ TEST_CASE("a space of one configuration, and more asked for than there is") {
   CHECK(ranked(one, "gfx906").configs.size() == 1);
 }
 
-TEST_CASE("sizes that make no sense are no candidates, and no crash") {
+TEST_CASE("invalid sizes give no candidates and no crash") {
   for (const char* size : {"0", "-1", "1e300", "BM - 32"}) {
     CAPTURE(size);
     const std::string found = failure(edited("block_m = \"BM\"", "block_m = \"" + std::string(size) + "\""));

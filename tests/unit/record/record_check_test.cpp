@@ -141,7 +141,7 @@ TEST_CASE("without a checksum, a summary must follow from its samples") {
   CHECK(damage_of(json.dump()).empty());
 }
 
-TEST_CASE("the digits that are cut off samples are no damage, at any scale") {
+TEST_CASE("the digits that are cut off samples are not damage, at any scale") {
   Random random(5);
   for (const double scale : {3e-5, 1e-3, 8e-3, 1e-2, 0.5, 40.0, 1e5}) {
     for (int i = 0; i < 20; ++i) {

@@ -180,7 +180,7 @@ TEST_CASE("what is wrong with a record is named") {
   CHECK(refusal(Json()) != "accepted");
 }
 
-TEST_CASE("members that this version does not know are passed over") {
+TEST_CASE("members that this version does not know are ignored") {
   Json json = to_json(full_record());
   json["colour"] = "green";
   json["device"]["colour"] = 3;

@@ -203,7 +203,7 @@ TEST_CASE("keys that are there twice, and further documents, are told where they
   CHECK(import.failure("---\n" + head + "...\n") == "no failure");
 }
 
-TEST_CASE("what is no kbench file says where and why") {
+TEST_CASE("a file that is not kbench's is refused with place and reason") {
   const Import import;
   const std::string head = "name: g\nfile: a b.mojo\n";
   CHECK(import.failure("- 1\n") == ":1:1: a kbench file is a mapping with name, file and params");

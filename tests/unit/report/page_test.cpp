@@ -135,7 +135,7 @@ TEST_CASE("The answer comes first, with its interval, ties and metrics") {
   CHECK(has(body_of(page_of(tied)), "1 other configuration tied with it"));
 }
 
-TEST_CASE("Sections without data are left out or say so") {
+TEST_CASE("Sections without data are omitted or say so") {
   const std::string none = body_of(page_of({}));
   CHECK(has(none, "No configuration passed"));
   CHECK(has(none, "The store holds no record of this problem."));

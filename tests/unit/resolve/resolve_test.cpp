@@ -444,7 +444,7 @@ TEST_CASE("the reference takes the kernel's options, defines and launch unless i
   CHECK(request().source == read_file(job.spec.kernel.source));
 }
 
-TEST_CASE("every configuration has a key of its own, the same each time") {
+TEST_CASE("every configuration has a different key, the same each time") {
   const Job job;
   std::set<std::string> keys, artifacts;
   for (const std::int64_t block : {64, 128})
@@ -506,7 +506,7 @@ TEST_CASE("whatever changes a measurement changes its key") {
   changes("an input file's data");
 }
 
-TEST_CASE("what says nothing about a measurement leaves its key alone") {
+TEST_CASE("settings that do not affect a measurement do not change its key") {
   Job job;
   const std::string key = job.key();
   job.info.uuid = "GPU-7";
@@ -521,7 +521,7 @@ TEST_CASE("what says nothing about a measurement leaves its key alone") {
   CHECK(Job().key() == key);  // in another directory
 }
 
-TEST_CASE("folders and files that options name are read for the key too") {
+TEST_CASE("directories and files that options name are read for the key too") {
   Job job;
   job.write("gemm.cu", "#include <deep.h>\n");
   std::filesystem::create_directory(job.folder.path() / "deep");

@@ -89,7 +89,7 @@ TEST_CASE("Who is certainly as good leaves the rounds too, and only those in dou
   CHECK(tied_a(result).contains(2));
 }
 
-TEST_CASE("The same run again answers the same from the store, and asks nobody") {
+TEST_CASE("A repeated run gives the same answer from the store, without any worker") {
   Finale t;
   const TuneResult result = t.run();
   t.clock.advance_s(10);

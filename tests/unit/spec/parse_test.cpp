@@ -89,7 +89,7 @@ TEST_CASE("a full spec, section by section") {
   CHECK_FALSE(spec.space_only());
 }
 
-TEST_CASE("a space alone is a spec") {
+TEST_CASE("a spec may have only a space") {
   const Spec spec =
       parse("[kernel]\nname = \"s\"\n[space]\nconstraints = [\"A > 1\", true]\n[space.params]\nA = [1, 2, 3]\n");
   CHECK(spec.space_only());

@@ -127,7 +127,7 @@ TEST_CASE("a shell's text gets values in quotes, and places as variables") {
   CHECK_NOTHROW(ShellText({"echo \"it's\" {X} 'a' \\\" {X}", {}}));
 }
 
-TEST_CASE("outputs are paths from the folder of the commands, of files that need not be there") {
+TEST_CASE("outputs are paths relative to the commands' directory, of files that need not exist") {
   const Spec spec = parse(changed("sources =", "outputs = [\"./a/result.csv\"]\nsources ="));
   REQUIRE(spec.process->outputs.size() == 1);
   CHECK(spec.process->outputs[0] == (spec.process->folder / "a/result.csv").lexically_normal());
@@ -154,7 +154,7 @@ TEST_CASE("a program is measured with few runs unless the spec says otherwise") 
   CHECK(parse(program + "[measure]\nrep = 20\n").measure.rep == 20);
 }
 
-TEST_CASE("a program alone, without build and parameters of its own, is a spec") {
+TEST_CASE("a program without a build and parameters is a valid spec") {
   const Spec spec = parse("[kernel]\nname = \"p\"\n[space.params]\nA = [1, 2]\n[process]\nrun = \"./p {A}\"\n");
   CHECK_FALSE(spec.process->build.given());
   CHECK(spec.process->time.form == ProgramValue::Form::wall);

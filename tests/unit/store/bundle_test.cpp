@@ -71,7 +71,7 @@ std::string compile(const std::string& compiler, const fs::path& source) {
 
 }  // namespace
 
-TEST_CASE("a bundle answers as its store does, from a place that nobody can write") {
+TEST_CASE("a bundle gives the same answers as its store, from a read-only place") {
   const TemporaryDirectory store, shipped;
   fill_two_archs(store.path());
   const fs::path path = shipped.path() / "gemm.xtune";
@@ -238,7 +238,7 @@ TEST_CASE("a winner of an earlier source is none") {
   CHECK(std::get<std::int64_t>(winners[0].record.config.at("BLOCK")) == 256);
 }
 
-TEST_CASE("the header stands alone, compiles without a warning, and chooses at compile time") {
+TEST_CASE("the header is self-contained, compiles without a warning, and chooses at compile time") {
   const TemporaryDirectory store;
   fill_two_archs(store.path());
   Record odd = stored_record(store.path(), 64, 32, 1);

@@ -77,7 +77,7 @@ TEST_CASE("NaN never passes where the reference has none, whatever the ratio and
   CHECK_FALSE(compare_values(DType::f8e4m3, {not_a_number}, {1}, {1e9, inf, 1.0}).passed);
 }
 
-TEST_CASE("a NaN in the reference is met by NaN alone") {
+TEST_CASE("only NaN matches a NaN in the reference") {
   for (const DType type : float_types) {
     CHECK(compare_values(type, {not_a_number, 2}, {not_a_number, 2}).passed);
     const Comparison result = compare_values(type, {0, 2}, {not_a_number, 2}, {1e9, inf, 0});
@@ -87,7 +87,7 @@ TEST_CASE("a NaN in the reference is met by NaN alone") {
   }
 }
 
-TEST_CASE("infinities agree with themselves alone") {
+TEST_CASE("infinities agree only with themselves") {
   for (const DType type : float_types) {
     CHECK(compare_values(type, {inf, -inf}, {inf, -inf}).passed);
     for (const Tolerance& tolerance : {Tolerance{}, Tolerance{1, 1, 0}, Tolerance{inf, inf, 0}}) {

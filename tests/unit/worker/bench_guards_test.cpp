@@ -107,7 +107,7 @@ TEST_CASE("A kernel that writes past the end of a buffer is wrong, and the buffe
   }
 }
 
-TEST_CASE("A buffer whose size is no multiple of anything has its guard right behind the last element") {
+TEST_CASE("A buffer of odd size has its guard immediately after the last element") {
   Bench bench;
   bench.open.arguments = {buffer("x", ArgRole::in), buffer("y", ArgRole::out), {}};
   for (ArgumentPlan& plan : bench.open.arguments)

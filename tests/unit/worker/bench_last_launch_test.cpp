@@ -171,7 +171,7 @@ TEST_CASE("A finalist that goes wrong in the rounds is named, and the others' ti
   }
 }
 
-TEST_CASE("Where an input was overwritten in rounds nobody knows by whom, and no time counts") {
+TEST_CASE("If an input was overwritten in rounds, the culprit is unknown and no time counts") {
   Bench bench;
   BenchSession session(bench.device, bench.open, bench.clock);
   const BenchJob right = bench.job("right", doubling), wild = bench.job("wild", [](const FakeLaunch&call) {

@@ -96,7 +96,7 @@ TEST_CASE("A flush or an in-place argument keeps launches apart; a sample of a s
   if (bench.plan.restore) CHECK(restored == bench.turns());
 }
 
-TEST_CASE("What was sampled before the warm-up tells how short a kernel is") {
+TEST_CASE("Samples before the warm-up show how short a kernel is") {
   SampledDevice bench;
   bench.kernel_ms = 0.01;
   bench.plan.flush_bytes = 64;

@@ -104,7 +104,7 @@ TEST_CASE("an empty buffer has an address to pass to a kernel") {
   CHECK_THROWS_AS(buffer->fill(0, 1, std::byte{}), std::out_of_range);
 }
 
-TEST_CASE("short memory is no fault of the candidate, a dead device is") {
+TEST_CASE("a lack of memory is not the candidate's fault, a dead device is") {
   FakeSetup s;
   s.driver->failures["allocate"] = FakeDriver::out_of_memory;
   try {

@@ -116,7 +116,7 @@ TEST_CASE("a failure says the log's first error and keeps the log") {
   }
 }
 
-TEST_CASE("a source with NUL is refused: the compiler would see its head alone") {
+TEST_CASE("a source with NUL is refused: the compiler would see only its head") {
   FakeCompiler fake;
   CHECK_THROWS_AS(gpu::compile_program(fake_api(fake), std::string("a\0b", 3), "k.cu", "k", {}), CandidateFailure);
 }

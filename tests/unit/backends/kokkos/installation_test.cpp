@@ -61,7 +61,7 @@ std::string failure() {
 
 }  // namespace
 
-TEST_CASE("A Kokkos tells its version, devices and flags; the answer is kept until it changes") {
+TEST_CASE("A Kokkos reports its version, devices and flags; the answer is kept until it changes") {
   const Scene scene;
   scene.install(40601, "OPENMP;SERIAL");
   const kokkos::Installation first = kokkos::find_installation();
@@ -115,7 +115,7 @@ TEST_CASE("Kokkos_ROOT may be relative to where the command is given") {
   CHECK(version == "4.6.1");
 }
 
-TEST_CASE("A package whose target names a missing folder is used with the one in its variable") {
+TEST_CASE("A package whose target names a missing directory is used with the one in its variable") {
   const Scene scene;
   scene.install(30401, "SERIAL");
   scene.write("lib/cmake/Kokkos/KokkosConfig.cmake",

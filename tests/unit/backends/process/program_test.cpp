@@ -88,7 +88,7 @@ TEST_CASE("a run's time and metrics are what it reports") {
   CHECK(shell.load()->times_itself());
 }
 
-TEST_CASE("without a time of its own a program takes what the clock says") {
+TEST_CASE("without a reported time the wall clock is used") {
   Shell shell("sleep 0.05");
   shell.call.time = {};
   const double time_ms = shell.run().time_ms;
