@@ -30,14 +30,14 @@ Variables shown(const Variables& variables) {
   return plain;
 }
 
-/// As it could be typed: variables first.
+/// As a user would type it: variables first.
 std::string line_of(const Variables& variables, const std::vector<std::string>& call_texts) {
   std::string line;
   for (const auto& [name, value] : shown(variables)) line += name + "=" + base::command_line({value}) + " ";
   return base::printable(line + base::command_line(device::from_call_texts(call_texts, shown_places)));
 }
 
-/// One configuration, as it would be built and run.
+/// The commands for building and running one configuration.
 struct Commands {
   Bindings config;
   build::CompileRequest build;

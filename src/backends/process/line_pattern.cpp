@@ -1,5 +1,5 @@
-// The library's matcher tries one way after another, exponentially many for some expressions. It reads the text through
-// an iterator, which can count: a count, unlike a clock, gives the same verdict on every machine.
+// The library's matcher tries alternatives one after another, exponentially many for some expressions. It reads the
+// text through an iterator, which can count its steps: unlike a clock, a count gives the same result on every machine.
 #include "backends/process/line_pattern.hpp"
 
 #include <fmt/core.h>
@@ -21,7 +21,7 @@ constexpr std::uint64_t max_steps_per_line = 100'000'000;
 
 struct TooManySteps {};
 
-/// Where a line is read, with the steps that are left.
+/// A position in a line, with the number of remaining steps.
 class CountingIterator {
  public:
   using iterator_category = std::bidirectional_iterator_tag;
@@ -71,7 +71,7 @@ class CountingIterator {
 
 }  // namespace
 
-/// Found(match) for each line that matches; ends where it returns false.
+/// Calls found(match) for each line that matches, until it returns false.
 template <class Found>
 void LinePattern::search(const std::string& text, const Found& found) const {
   for (std::string_view rest = text; !rest.empty();) {

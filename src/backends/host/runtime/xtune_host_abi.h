@@ -1,7 +1,7 @@
 // The interface between a compiled kernel and the process that runs it. Both sides compile this file.
 #pragma once
 
-/// Raised when anything below changes; the number is part of the marker that every kernel library carries.
+/// Increased when anything below changes; the number is part of the marker in every kernel library.
 #define XTUNE_HOST_ABI 1
 #define XTUNE_HOST_MARKER "xtune host kernel, abi 1, sanitized "
 
@@ -23,8 +23,8 @@ struct XtuneLane {
 /// The process's services for a kernel. Called only on the kernel's thread; each returns on the operating-system thread
 /// it was called on, after other threads of the block have run.
 struct XtuneServices {
-  /// Waits for all live threads of the block. Low half: how many passed a predicate that is not 0; high half: how many
-  /// came.
+  /// Waits for all live threads of the block. Low half of the result: how many passed a predicate that is not 0; high
+  /// half: how many took part.
   unsigned long long (*barrier)(int predicate);
   void (*warp)(struct XtuneLane* lane);
   /// Lets the block's other threads run.
@@ -33,18 +33,18 @@ struct XtuneServices {
 
 /// The object that a kernel library exports under the name xtune_kernel.
 struct XtuneKernel {
-  const char* marker;  ///< XTUNE_HOST_MARKER and 0 or 1
+  const char* marker;  ///< XTUNE_HOST_MARKER followed by 0 or 1
   int argument_count;
   const unsigned* argument_bytes;
   const bool* argument_is_pointer;
   bool uses_fibers;  ///< it waits for other threads of its block: run_thread on fibers; otherwise run_block
-  /// Once after loading.
+  /// Called once after loading.
   void (*bind)(const struct XtuneServices* services);
-  /// On each operating-system thread, before its first block of a launch.
+  /// Called on each operating-system thread, before its first block of a launch.
   void (*begin_launch)(struct XtuneUint3 grid, struct XtuneUint3 block, void* dynamic_shared);
-  /// All threads of one block, one after the other.
+  /// Runs all threads of one block, one after the other.
   void (*run_block)(void* const* arguments, struct XtuneUint3 block_index);
-  /// Before the first run_thread of a block.
+  /// Called before the first run_thread of a block.
   void (*begin_block)(struct XtuneUint3 block_index);
   void (*run_thread)(void* const* arguments, struct XtuneUint3 thread_index);
 };
