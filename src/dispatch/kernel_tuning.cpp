@@ -22,7 +22,7 @@ void KernelState::tune(const Bindings& problem) {
   } catch (const std::exception& error) {
     if (!stop_.stop_requested())
       say(fmt::format("{}, {}: not tuned: {}", name(), space::shown_text(problem), error.what()));
-  } catch (...) {  // of a callback of the application's
+  } catch (...) {  // from a callback of the application
     say(fmt::format("{}, {}: not tuned: a callback threw something that is not a std::exception", name(),
                     space::shown_text(problem)));
   }
@@ -53,7 +53,7 @@ std::shared_ptr<const dispatch::Failure> KernelState::failure_of(const Bindings&
   return found == failures_.end() ? nullptr : found->second;
 }
 
-/// Calls for it throw that, until something else is put in its place.
+/// Makes calls for it throw this, until it is replaced.
 void KernelState::refuse(const Key& key, const std::string& why) {
   Prepared refused;
   refused.key = key;

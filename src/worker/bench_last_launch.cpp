@@ -20,7 +20,7 @@ void BenchSession::poison_outputs(BufferSet& set, validate::Poison poison) {
   device_check_ ? device_check_->poison_outputs(set, poison) : xtune::worker::poison_outputs(arguments_, set, poison);
 }
 
-/// The sets' outputs hold `poison` and the opposite one in turn.
+/// The sets' outputs contain `poison` and the opposite one alternately.
 bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, validate::Poison poison,
                                             ipc::BenchAnswer& answer) {
   for (BufferSet& set : sets_) {
@@ -33,8 +33,8 @@ bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, vali
   return true;
 }
 
-/// Launched one behind the other as in a sample, then once. A kernel that is right every second time is caught: with
-/// one set the judged launches follow each other, with several sets all of them are judged.
+/// Launches back to back as in a sample, then once. A kernel that is right only every second time is caught: with one
+/// set the checked launches are consecutive, with several sets all of them are checked.
 bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler, ipc::BenchAnswer& answer) {
   if (program.times_itself()) {
     program.check_last_run();
@@ -75,7 +75,7 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
     if (contenders.size() == 1) answer.failed = 0;
   }
   for (at = 0; verdict.outcome == Outcome::ok && at < contenders.size(); ++at) {
-    if (contenders[at]->program->times_itself()) continue;  // judged after its last run
+    if (contenders[at]->program->times_itself()) continue;  // checked after its last run
     Sampler& sampler = contenders[at]->sampler;
     if (judge_launch_of_all_sets(sampler, sampler.launches(), validate::Poison::high, verdict)) {
       leave_outputs(ipc::launch_of_round(at));

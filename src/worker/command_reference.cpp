@@ -1,4 +1,4 @@
-// The exchange of arrays with a reference program.
+// Exchanges arrays with a reference program.
 #include "worker/command_reference.hpp"
 
 #include <fmt/core.h>

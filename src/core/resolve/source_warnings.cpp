@@ -1,4 +1,4 @@
-// Definitions are looked for in the source itself, uses of parameters also in the headers that it includes.
+// Definitions are searched only in the source, uses of parameters also in the headers that it includes.
 #include "core/resolve/source_warnings.hpp"
 
 #include <fmt/core.h>
@@ -44,7 +44,7 @@ Names names_in_texts(const spec::Spec& spec) {
   return names;
 }
 
-/// The words of the source and of its headers; nullopt: it makes names up, by ## or by macros in #include.
+/// The words of the source and of its headers; nullopt: names may be computed, by ## or by macros in #include.
 std::optional<Names> words_in_sources(const spec::Spec& spec, const std::string& text, const build::SourceScan& own) {
   build::CompileRequest request;
   request.source_name = spec.kernel.source.string();

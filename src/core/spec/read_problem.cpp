@@ -9,7 +9,7 @@ namespace xtune::spec {
 
 namespace {
 
-// An integer where the problem has a float means that float.
+// An integer is accepted for a float of the problem.
 Value like(const Reader& reader, const TomlNode& node, const std::string& name, const Value& own) {
   Value value = reader.scalar(node, name);
   if (std::holds_alternative<double>(own) && std::holds_alternative<std::int64_t>(value))
@@ -45,7 +45,7 @@ void read_problem(Reader& reader, const SuiteEntry* suite) {
     }
   }
   const TomlNode* cases = suite ? suite->table().find("cases") : nullptr;
-  // Errors point into the file that the cases are from.
+  // Errors point into the file that contains the cases.
   std::optional<Reader> of_suite;
   if (cases != nullptr) of_suite.emplace(Reader{*suite->document, reader.spec, reader.base_dir});
   const Reader& from = of_suite ? *of_suite : reader;
