@@ -74,7 +74,7 @@ TEST_CASE("submit refuses what sbatch would misread and options that would say n
   refused({"--", "--time=5", "job.sh"}, "sbatch would take it for the script");
 }
 
-TEST_CASE("What is queued already is told where a later step is refused") {
+TEST_CASE("Queued jobs are listed if a later step is refused") {
   Cli cli;
   const std::string bin = cli.path("bin");
   const std::string spec = cli.copy_spec("[1]");

@@ -54,7 +54,7 @@ TEST_CASE("candidates of a bare template") {
       2);
 }
 
-TEST_CASE("candidates say what is missing") {
+TEST_CASE("candidates reports missing parts") {
   const Cli cli;
   const std::string plain = cli.write("plain.toml", "[kernel]\nname = \"k\"\n[space.params]\nA = [1, 2]\n");
   const CommandResult section = cli.xtune({"candidates", plain, "--arch", "sm_90"});

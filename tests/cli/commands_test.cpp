@@ -29,7 +29,7 @@ TEST_CASE("Every command has help with an example") {
   CHECK(has(cli.xtune({"--version"}).stdout_text, "xtune "));
 }
 
-TEST_CASE("Bad arguments exit with 2 and say what is wrong") {
+TEST_CASE("Bad arguments exit with 2 and a message") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
   const std::vector<std::vector<std::string>> bad = {{},
@@ -351,7 +351,7 @@ TEST_CASE("A store that is not there, and a log that cannot be written, are name
   CHECK(has(log.stderr_text, "no-folder/log.txt"));
 }
 
-TEST_CASE("check, space and devices tell what they know") {
+TEST_CASE("check, space and devices print their facts") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"VARIANT != 2\"]\n");
   const json check = parsed(cli.xtune({"check", spec, "--format", "json"}));
@@ -386,7 +386,7 @@ TEST_CASE("A space-only spec has a space, and nothing to run") {
   CHECK(cli.run(spec).exit_code == 2);
 }
 
-TEST_CASE("What the probe found is remembered; devices asks again") {
+TEST_CASE("The probe's result is cached; devices probes again") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
   REQUIRE(cli.xtune({"space", spec, "--backend", "host"}).exit_code == 0);

@@ -83,7 +83,7 @@ TEST_CASE("the winner is called as it was measured, with no compiler and no stor
   loaded.kernel().prepare();
 }
 
-TEST_CASE("a winner's kernel is for its problem, and says so") {
+TEST_CASE("a winner's kernel is only for its problem, and others are an error") {
   const Result result = tune(stepped(), host_settings());
   const Kernel kernel = result.kernel();
   CHECK(kernel.name() == "stepped");

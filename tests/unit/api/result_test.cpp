@@ -196,7 +196,7 @@ TEST_CASE("compile_all compiles what it is given, in order") {
   CHECK(has(broken.at(0).log, "nonsense"));
 }
 
-TEST_CASE("what was compiled can be called, each configuration by itself") {
+TEST_CASE("compiled configurations can be called, each by itself") {
   CompileSettings settings;
   settings.backend = "host";
   shared_store();

@@ -121,7 +121,7 @@ TEST_CASE("a check that reports only by exceptions") {
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { result.best(); }), "there is no output 'typo'"));
 }
 
-TEST_CASE("what lies behind a device pointer is copied once") {
+TEST_CASE("memory behind a device pointer is copied once") {
   const std::vector<float> x(1024, 5.0f);
   Tunable tunable = saxpy();
   tunable.data("x", Data::device(x.data(), x.size() * sizeof(float)))

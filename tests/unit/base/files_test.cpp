@@ -33,7 +33,7 @@ std::size_t entries(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("what is written is read, of any content and size") {
+TEST_CASE("written files are read back, with any content and size") {
   const TemporaryDirectory folder;
   std::string big(3 << 20, '\0');
   for (std::size_t i = 0; i < big.size(); ++i) big[i] = static_cast<char>(i * 31);
@@ -53,7 +53,7 @@ TEST_CASE("a path without a directory is in the current one") {
   fs::current_path(before);
 }
 
-TEST_CASE("what cannot be read is named with the reason") {
+TEST_CASE("unreadable files are named with the reason") {
   const TemporaryDirectory folder;
   const auto reading = [](const fs::path& path, std::uint64_t limit = 100) {
     return io_error([&] { read_file(path, limit); });

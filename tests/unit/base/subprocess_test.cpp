@@ -155,7 +155,7 @@ TEST_CASE("errors for a missing program, a file that is not a program, and a mis
   CHECK_FALSE(loop.run_once());
 }
 
-TEST_CASE("a process without descriptors left says so, and starts children again later") {
+TEST_CASE("a process without descriptors reports it, and can start children again later") {
   EventLoop loop;
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
@@ -203,7 +203,7 @@ TEST_CASE("kill_group reaches grandchildren and on_exit reports the signal") {
   CHECK(dies_within_deadline(loop, std::atoi(run.out.c_str())));
 }
 
-TEST_CASE("what is left of the group ends with its leader") {
+TEST_CASE("the rest of the group ends with its leader") {
   EventLoop loop;
   Run run;
   const Subprocess child(loop, shell("sleep 1000 & echo $!", run));

@@ -101,7 +101,7 @@ std::string start_failure(int reason, const std::string& program = "sh") {
 
 }  // namespace
 
-TEST_CASE("What the machine lacks is told by its kind") {
+TEST_CASE("Lacking resources of the machine are classified by kind") {
   for (const char* log : {"sh: 0: Cannot fork\n", "bash: fork: retry: Resource temporarily unavailable\n",
                           "g++: fatal error: cannot execute 'as': vfork: Resource temporarily unavailable\n",
                           "cc1plus: fatal error: k.cu: Too many open files\n"}) {

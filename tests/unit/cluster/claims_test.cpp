@@ -34,7 +34,7 @@ bool take_in_two_looks(Claims& claims, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("A claim has one owner, who may ask again") {
+TEST_CASE("A claim has one owner, which may ask again") {
   const TemporaryDirectory folder;
   fakes::FakeClock clock;
   Claims one(folder.path(), "one", clock), two(folder.path(), "two", clock);

@@ -69,7 +69,7 @@ TEST_CASE("A job's limit comes from the variable, else from squeue, else it is u
   CHECK_FALSE(no_squeue.walltime());
 }
 
-TEST_CASE("What the user says counts first") {
+TEST_CASE("The user's setting counts first") {
   SlurmJob job{{{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "1000600"}, {"XTUNE_WALLTIME", "0:20"}}, ""};
   CHECK(job.walltime()->remaining_s == 20);
   CHECK(job.walltime()->source == "XTUNE_WALLTIME");

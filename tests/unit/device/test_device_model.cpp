@@ -65,7 +65,7 @@ TEST_CASE("figures of data sheets") {
   CHECK_FALSE(model_of("gfx1030").has_matrix("f16"));
 }
 
-TEST_CASE("what the device reports wins over the table") {
+TEST_CASE("facts that the device reports override the table") {
   DeviceInfo info = known_device("sm_80").value();
   info.compute_units = 54;
   info.clock_khz = 705'000;

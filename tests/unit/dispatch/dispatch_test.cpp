@@ -243,7 +243,7 @@ TEST_CASE("an artifact of a shared store that its record did not measure is refu
   }
 }
 
-TEST_CASE("a configuration that does not run gives way to a default one, which is said") {
+TEST_CASE("a configuration that does not run is replaced by a default one, with a message") {
   Shop shop;
   shop.measure(4096, 128, 1.0);
   shop.runtime->refused_image = "BLOCK=128";
@@ -357,7 +357,7 @@ TEST_CASE("records that change or go while the program runs cost no call") {
   CHECK(shop.call(kernel, 4096).image == "BLOCK=128 ");
 }
 
-TEST_CASE("who is told of a damaged store may ask for a choice") {
+TEST_CASE("a callback about a damaged store may ask for a choice") {
   Shop shop;
   std::filesystem::create_directories(shop.settings.store);
   std::ofstream(shop.settings.store / "records") << "no folder";

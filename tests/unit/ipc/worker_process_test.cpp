@@ -147,7 +147,7 @@ TEST_CASE("the grandchild of a worker that crashes dies with it") {
   CHECK(dies_within_deadline(loop, grandchild_of(reply)));
 }
 
-TEST_CASE("garbage on the message stream is told apart from a crash") {
+TEST_CASE("garbage on the message stream is distinguished from a crash") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   CHECK(has(failure_of(ask(loop, worker, {{"do", "garbage"}}), WorkerFailureKind::garbage).text,
@@ -252,7 +252,7 @@ TEST_CASE("interrupt kills at once and makes no callback") {
   CHECK(ask(loop, worker, {}).generation == 2);
 }
 
-TEST_CASE("a failure to start can be interrupted before it is told") {
+TEST_CASE("a failure to start can be interrupted before it is reported") {
   EventLoop loop;
   WorkerProcess worker(loop, {{"/nowhere/xtune"}, {}, {}});
   worker.request({}, long_s, [](WorkerReply) { FAIL("called after interrupt"); });

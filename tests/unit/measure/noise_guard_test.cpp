@@ -100,7 +100,7 @@ TEST_CASE("With no time to wait nothing pauses, and it taints all the same") {
   CHECK(guard.taints(quiet(), 2000) == std::vector<std::string>{"the device is slowed down: it is too hot"});
 }
 
-TEST_CASE("What comes up during the series taints it") {
+TEST_CASE("A disturbance that begins during the series taints it") {
   NoiseGuard guard(1);
   Script script{{quiet()}};
   script.settle(guard);

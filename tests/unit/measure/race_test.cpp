@@ -128,7 +128,7 @@ TEST_CASE("Without an incumbent, or with one without a time, no challenger loses
   }
 }
 
-TEST_CASE("Who lost a race has still lost against the same incumbent, and against a slightly slower one") {
+TEST_CASE("A challenger that lost has still lost against the same incumbent, and against a slightly slower one") {
   fakes::NoisyDevice device(Noise{}, 3);
   Random random(5);
   int losers = 0;

@@ -97,7 +97,7 @@ TEST_CASE("equal times break by the configuration's text") {
   CHECK(best_of(records)->ties.size() == 2);
 }
 
-TEST_CASE("of one key the newest record counts, whatever it says; a race given up does not") {
+TEST_CASE("for one key the newest record counts, with any outcome; a race given up does not") {
   Record old = example_record(1, 1), again = example_record(1, 5), other = example_record(2, 3);
   again.unix_time_ms += 1;
   CHECK(best_block({old, again, other}) == 2);

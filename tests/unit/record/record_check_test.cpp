@@ -91,7 +91,7 @@ TEST_CASE("no flipped bit of a line with a checksum changes what is read of it")
   CHECK(sound <= 8 * std::string("checksum").size());  // under another name it is an unknown member
 }
 
-TEST_CASE("who edits a line takes its checksum out; a checksum elsewhere than at the end is none") {
+TEST_CASE("an edited line must lose its checksum; a checksum elsewhere than at the end does not count") {
   const std::string line = dumped(keyed_record());
   CHECK(damage_of(line).empty());
   CHECK(damage_of(replaced(with_checksum(line), "node1", "node2")).starts_with("its checksum does not match"));

@@ -63,7 +63,7 @@ int in_child(const Body& body) {
 
 }  // namespace
 
-TEST_CASE("what was appended is read back, in order, after a header") {
+TEST_CASE("appended records are read back, in order, after a header") {
   const TemporaryDirectory store;
   const fs::path path = write_records(store.path(), 5);
   const RecordSet set = read_all(store.path());
@@ -285,7 +285,7 @@ TEST_CASE("damaged lines are skipped with their place, the rest is kept") {
   CHECK(any_has(set.warnings, ":4: skipped: record field 'kernel': it is missing"));
 }
 
-TEST_CASE("a file of a newer version is not read, and says so; the others are") {
+TEST_CASE("a file of a newer version is not read, with a warning; the others are") {
   const TemporaryDirectory store;
   const fs::path path = write_records(store.path(), 2);
   std::string text = read_file(path);

@@ -154,7 +154,7 @@ TEST_CASE("the file's variables are the environment's; options go into the build
         ":2:7: file: the environment has no XTUNE_TEST_ROOT: set it to where the benchmarks are");
 }
 
-TEST_CASE("a name that no spec can have is told where the file has it") {
+TEST_CASE("a name that no spec can have is reported at its place in the file") {
   const Import import;
   const std::string head = "name: g\nfile: a b.mojo\nparams:\n  A: 1\n  ";
   for (const char* name : {"out", "tmp", "$out"}) {

@@ -175,7 +175,7 @@ TEST_CASE("no recording guides another of the same device and problem") {
   CHECK(guides.notes[0] == "a again does not guide the search on a: it is of the same device and problem");
 }
 
-TEST_CASE("recordings of devices without a name are told apart by what was measured") {
+TEST_CASE("recordings of devices without a name are distinguished by their measurements") {
   std::vector<Recording> all{recording_of({1, 2, 3}, "a"), recording_of({1, 2, 3}, "copy"),
                              recording_of({2, 2, 3}, "b"), recording_of({1, 2, 0}, "c")};
   for (Recording& recording : all) recording.device.name = recording.device.arch = "unknown";

@@ -239,7 +239,7 @@ TEST_CASE("a rejected configuration's key does not depend on where the spec lies
   CHECK(here.key() == there.key());
 }
 
-TEST_CASE("the key of a sanitized kernel's measurement says so, others do not mention it") {
+TEST_CASE("only the key of a sanitized kernel's measurement mentions the sanitizers") {
   const Job job;
   const auto parts = [&](bool sanitize) {
     return job.with(
@@ -460,7 +460,7 @@ TEST_CASE("every configuration has a different key, the same each time") {
   CHECK(artifacts.size() == 8);  // RASTER does not reach the compiler
 }
 
-TEST_CASE("whatever changes a measurement changes its key") {
+TEST_CASE("everything that changes a measurement changes its key") {
   Job job;
   std::set<std::string> seen{job.key()};
   const auto changes = [&](const char* what) {

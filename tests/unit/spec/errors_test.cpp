@@ -56,7 +56,7 @@ TEST_CASE("all unknown keys are reported at once, with the source and a caret") 
                              ": unknown key 'flsh' in [measure] (did you mean 'flush'?)\n  flsh = \"rotate\"\n  ^");
 }
 
-TEST_CASE("wrong types say what was expected and what came") {
+TEST_CASE("errors for wrong types name the expected and the given type") {
   refused("name = \"gemm\"", "name = 5", "5", "kernel.name: expected a string, got an integer");
   refused("evals = 100", "evals = \"many\"", "\"many\"", "evals: expected an integer, got a string");
   refused("rtol = 1e-2", "rtol = true", "true", "rtol: expected a number, got a boolean");

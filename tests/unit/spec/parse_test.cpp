@@ -194,7 +194,7 @@ TEST_CASE("the forms of a reference") {
   CHECK_FALSE(own.validate.reference.launch);
 }
 
-TEST_CASE("what decides whether results agree") {
+TEST_CASE("settings that determine whether results agree") {
   const Spec plain = parse(good);
   CHECK(plain.validate.outlier_factor == 10);
   CHECK_FALSE(plain.validate.reduction);

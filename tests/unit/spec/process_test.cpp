@@ -91,7 +91,7 @@ TEST_CASE("a command is cut at blanks, quotes and backslashes apart, before anyt
   }
 }
 
-TEST_CASE("a value stays in its word, whatever it holds") {
+TEST_CASE("a value stays in its word, for any contents") {
   const Bindings names{{"X", std::string("a b; rm -rf $(pwd) {out} 'q'")}, {"N", std::int64_t{3}}, {"ON", true}};
   Words words;
   CommandWord({"--x={X}", {}}).expand(lookup_in(names), words);
@@ -160,7 +160,7 @@ TEST_CASE("a program without a build and parameters is a valid spec") {
   CHECK(spec.process->time.form == ProgramValue::Form::wall);
 }
 
-TEST_CASE("what is wrong with [process] is told at its place") {
+TEST_CASE("errors in [process] are reported at their place") {
   refused_at(changed("run = \"{out} --n {N} --threads {THREADS}\"", ""), "[process]", "[process] has no run");
   refused_at(changed("-o {out}\"", "-o prog\""), "\"cc", "never says {out}");
   refused_at(changed("--n {N}", "--n {M}"), "M}", "unknown name 'M' in a command");

@@ -86,7 +86,7 @@ TEST_CASE("A file without [[suite]], or that is not TOML, is not a suite") {
   CHECK_FALSE(load_suite(folder.folder.path()));
 }
 
-TEST_CASE("Mistakes are told at their place in the suite") {
+TEST_CASE("Mistakes are reported at their place in the suite") {
   const SuiteFolder folder;
   const auto has = [&](const std::string& text, const std::string& message) {
     CHECK(folder.failure(text) == "suite.toml:" + message);

@@ -216,7 +216,7 @@ TEST_CASE("a winner holds by the newest measurements: of its configuration, and 
   CHECK(winner({record(64, 1, "none", 1), repaired}) == 0);
 }
 
-TEST_CASE("a winner of an earlier source is none") {
+TEST_CASE("a winner of an earlier source is not one") {
   const TemporaryDirectory store;
   const auto stored = [&](std::int64_t block, double time_ms, const std::string& source, std::int64_t at) {
     Record record = example_record(block, time_ms);

@@ -256,7 +256,7 @@ TEST_CASE("gc removes what no record names once it is old, never a record unless
   }
 }
 
-TEST_CASE("merging gives the same whatever the order, and however often it is done") {
+TEST_CASE("merging gives the same result in any order, and for any number of repetitions") {
   std::vector<TemporaryDirectory> stores(3);
   std::set<std::string> all;
   for (std::size_t i = 0; i < stores.size(); ++i) {

@@ -142,7 +142,7 @@ TEST_CASE("Rounds that go on find their configurations loaded and warm; a measur
   CHECK(launches_of({{one, one}, {{0, 1}}}) == 3 + 2);
 }
 
-TEST_CASE("Who fails in a round is named, and the round does not count") {
+TEST_CASE("A configuration that fails in a round is named, and the round does not count") {
   Worker worker;
   BenchSession session(worker.device, worker.open, worker.clock);
   const BenchJob bad = worker.job("bad", [](const FakeLaunch& call) {

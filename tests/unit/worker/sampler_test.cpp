@@ -141,7 +141,7 @@ TEST_CASE("Telemetry is the median clock and the overhead taken off") {
   CHECK(sampler.telemetry().overhead_ms == 0.003);
 }
 
-TEST_CASE("what times itself is launched once a sample, and what it reports is kept by sample") {
+TEST_CASE("a program that times itself is launched once per sample, and its reports are kept by sample") {
   SampledDevice bench;
   bench.device.times_itself = true;
   bench.kernel_ms = 1e-4;

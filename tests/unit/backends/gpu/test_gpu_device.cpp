@@ -119,7 +119,7 @@ TEST_CASE("a lack of memory is not the candidate's fault, a dead device is") {
   CHECK(outcome_of([&] { s.device->allocate(1); }) == Outcome::crashed);
 }
 
-TEST_CASE("transfers on a dead device say crashed") {
+TEST_CASE("transfers on a dead device throw crashed") {
   FakeSetup s;
   auto buffer = s.device->allocate(4);
   s.driver->dead = true;
@@ -176,7 +176,7 @@ TEST_CASE("an untimed run waits and reads no clock") {
   CHECK(s.driver->calls == std::vector<std::string>{"launch", "synchronize_stream"});
 }
 
-TEST_CASE("what a failing run means") {
+TEST_CASE("outcomes of a failing run") {
   FakeSetup s;
   auto buffer = s.device->allocate(8);
   auto program = s.device->load(fake_artifact(), Launch{});

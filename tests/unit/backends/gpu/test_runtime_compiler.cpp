@@ -61,7 +61,7 @@ TEST_CASE("one program, compiled") {
   CHECK(fake.open == 0);
 }
 
-TEST_CASE("a compiler without memory or disk is told from one that refuses the source") {
+TEST_CASE("a compiler without memory or disk is distinguished from one that refuses the source") {
   for (const char* call : {"create", "compile"}) {
     FakeCompiler fake;
     fake.fail = call;

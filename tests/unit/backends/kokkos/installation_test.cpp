@@ -141,7 +141,7 @@ TEST_CASE("A Kokkos for GPUs is used with the compiler that it was built with") 
   if (fs::exists("/usr/bin/g++")) CHECK(kokkos::find_installation().compiler == "/usr/bin/g++");
 }
 
-TEST_CASE("What is missing is said, with what to do") {
+TEST_CASE("Missing parts are reported, with advice") {
   const Scene scene;
   SUBCASE("No Kokkos below Kokkos_ROOT") {
     // Another may be found elsewhere; it is not the requested one.
