@@ -53,8 +53,7 @@ double limit_of(const std::string& text) {
 /// The measured configurations of each case, and their times relative to the case's best.
 struct Matrix {
   std::vector<Bindings> problems, without;       ///< with and without measurements
-  std::vector<const store::StoredConfig*> rows;  ///< the configurations; alternatively in `configs`: there may be
-                                                 ///< millions
+  std::vector<const store::StoredConfig*> rows;  ///< the configurations, or else in `configs`: maybe millions
   std::vector<Bindings> configs;
   std::vector<std::vector<double>> ratios;
   Bindings config(std::size_t number) const {

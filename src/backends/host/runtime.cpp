@@ -148,9 +148,7 @@ class HostRuntime final : public backend::Runtime {
   }
   bool is_capturing(void*) noexcept override { return false; }
   void read(void* host, const void* device, std::size_t bytes, void*) override {
-    if (bytes != 0)
-      std::memcpy(host, device, bytes);  // both may be null if there are no bytes, which memcpy does not
-                                         // allow
+    if (bytes != 0) std::memcpy(host, device, bytes);  // memcpy allows no null pointers, even for 0 bytes
   }
   void snapshot(void* host, const void* device, std::size_t bytes) override { read_own_memory(host, device, bytes); }
 

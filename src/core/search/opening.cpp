@@ -94,9 +94,7 @@ Opening::Seen Opening::seen(std::span<const SearchResult> results) const {
   for (const SearchResult& result : results)
     if (result.kind == SearchResult::Kind::measured) best_ms = std::min(best_ms, result.time_ms);
   for (const SearchResult& result : results) {
-    if (result.kind != SearchResult::Kind::failed && std::isinf(best_ms))
-      continue;  // a bound without anything
-                 // measured
+    if (result.kind != SearchResult::Kind::failed && std::isinf(best_ms)) continue;  // a bound only
     seen.places.push_back(place(result.index));
     seen.values.push_back(value_of(result, best_ms));
   }

@@ -5,9 +5,9 @@
 // the work grows with the number of states, not with the number of combinations.
 //
 // The order of the parameters determines the number of states, and the best order is not known in advance. There are up
-// to four attempts: the order of the spec, whose diagram numbers the configurations as a reader expects, and a narrow
-// order (narrow_order), each first with room for few_edges, then for max_edges. An order that needs too many steps is
-// not tried again.
+// to four attempts: with room for few_edges, the order of the spec, whose diagram numbers the configurations as a
+// reader expects, then a narrow order (narrow_order); then both again with room for max_edges. An order that needs too
+// many steps is not tried again.
 //
 // Limits: an edge takes 8 bytes while layers are built and 16 in the reduced diagram, so max_edges means about 800 MB
 // and few_edges about 50 MB; max_steps limits the time. A space beyond these limits is refused with the names of its

@@ -175,8 +175,7 @@ TEST_CASE("directories of processes that have ended are removed, and no others")
   const fs::path kept[] = {mine.path(), made(name, "xtune-", "xtune-0"),  // of another machine
                            made(name, "xtune-", "other-"),                // of another program
                            made(name, pid, "-x-"),                        // without an owner
-                           made(name, "-" + start + "-", "-0-")};         // of a process that did not know its start
-                                                                          // time
+                           made(name, "-" + start + "-", "-0-")};         // without a start time
   std::ofstream(root.path() / (name + "-file")) << "no folder";
   fs::create_directory_symlink(mine.path(), root.path() / fs::path(abandoned[0]).filename().string().append("x"));
   remove_abandoned_temporaries();

@@ -12,8 +12,7 @@ struct XtuneUint3 {
 /// One lane's part in a warp operation. Lanes are numbered 0 to 31 within 32 threads of consecutive linear index.
 struct XtuneLane {
   unsigned mask;             ///< in: the lanes that take part; 0: those that arrive here together
-  int source;                ///< in: the lane whose value this lane wants; a lane that does not take part returns its
-                             ///< own
+  int source;                ///< in: lane whose value is wanted; a lane that does not take part returns its own
   int predicate;             ///< in
   unsigned long long value;  ///< in: this lane's; out: the source's
   unsigned ballot;           ///< out: lanes whose predicate is not 0
