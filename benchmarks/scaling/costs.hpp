@@ -7,7 +7,7 @@ namespace xtune::scaling {
 
 /// Seconds of the driver's thread, for each evaluation.
 struct DriverCosts {
-  double own_s = 0;   ///< to propose, resolve and store one of its own configurations, without compiling and measuring
+  double own_s = 0;   ///< to propose, resolve and store a configuration, without compiling and measuring
   double read_s = 0;  ///< to read the record of another process
   double walk_s = 0;  ///< to find that record's place in the sequence and to take it
 };

@@ -115,9 +115,8 @@ class Arguments {
  public:
   Bindings problem;                ///< problem sizes by name
   Bindings config;                 ///< only for a check: the configuration that ran
-  std::vector<HostArray> inputs;   ///< arguments that are read (input and inout), before the launch
-  std::vector<HostArray> outputs;  ///< only for a check: arguments that are written (output and inout), after the
-                                   ///< launch
+  std::vector<HostArray> inputs;   ///< arguments that are read (input, inout), before the launch
+  std::vector<HostArray> outputs;  ///< only for a check: arguments that are written (output, inout), after the launch
 
   /// An input by name. Throws Error(invalid_argument) with the list of inputs if there is none of that name.
   const HostArray& input(std::string_view name) const;

@@ -16,8 +16,7 @@ enum class Outcome {
   wrong_result,    ///< it ran, and its outputs differ from the reference
   timed_out,       ///< compiling or running exceeded its time limit
   crashed,         ///< the compiler or the kernel crashed its worker process
-  pruned,          ///< dropped from the race as slower than another: its time is a lower bound, and this is not a
-                   ///< failure
+  pruned,          ///< slower than another in the race: its time is a lower bound; not a failure
 };
 
 const char* to_string(Outcome outcome) noexcept;

@@ -46,8 +46,7 @@ struct Resources {
 struct Measurement {
   Bindings config;                                      ///< parameter name -> value
   Outcome outcome = Outcome::ok;                        ///< how it ended
-  std::string stage;                                    ///< the last stage: space, compile, load, run, validate or
-                                                        ///< measure
+  std::string stage;                                    ///< last stage: space, compile, load, run, validate or measure
   std::string message;                                  ///< the reason, if it failed
   double time_ms = 0;                                   ///< by the spec's statistic, milliseconds; for a pruned
                                                         ///< configuration a lower bound
@@ -119,8 +118,7 @@ struct Result {
   std::string toolchain;                    ///< the compiler
   std::optional<Measurement> winner;        ///< unset: no configuration compiled, ran and gave the right result
   std::vector<Measurement> ties;            ///< configurations whose difference from the winner is within the noise
-  std::optional<Across> across;             ///< unset: not requested, only one case, or no configuration passed in all
-                                            ///< cases
+  std::optional<Across> across;             ///< unset: not requested, only one case, or none passed in all cases
   std::vector<Measurement> measurements;    ///< every configuration of this run, in the order in which they ended
   std::map<Outcome, std::uint64_t> counts;  ///< number of measurements by outcome
   std::uint64_t from_store = 0;             ///< number of measurements that came from the store

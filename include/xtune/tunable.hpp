@@ -112,8 +112,7 @@ class Tunable {
   Tunable& option(const std::string& option);  ///< a compiler option, for every backend
   Tunable& option(const std::string& backend, const std::string& option);  ///< only for cuda, hip or host
   Tunable& define(const std::string& name, const Formula& value);          ///< a macro for the kernel's source
-  Tunable& include_dir(const std::filesystem::path& path);                 ///< searched after the source's own
-                                                                           ///< directory
+  Tunable& include_dir(const std::filesystem::path& path);                 ///< searched after the source's directory
   Tunable& compile_timeout_s(double seconds);                              ///< time limit for one configuration,
                                                                            ///< seconds; default 120
 
@@ -266,8 +265,7 @@ class Tunable {
   Tunable& metric(const std::string& name, const Formula& expression);
   Tunable& minimize(const std::vector<Formula>& goals);    ///< goals instead of the time; one or two
   Tunable& maximize(const std::vector<Formula>& goals);    ///< goals instead of the time; one or two
-  Tunable& across(AcrossRule rule);                        ///< for tune_cases: also find one configuration for all
-                                                           ///< cases
+  Tunable& across(AcrossRule rule);                        ///< for tune_cases: also one configuration for all
   Tunable& dispatch_key(const std::vector<Formula>& key);  ///< buckets problems: {"pow2(M)", "N"}
 
  private:

@@ -32,7 +32,7 @@ CurrentContext::CurrentContext(const std::string& backend)
 CurrentContext::~CurrentContext() {
   try {
     runtime_->adopt(context_);
-  } catch (const Error&) {  // a kernel that faulted has taken the context with it
+  } catch (const Error&) {  // a kernel that faulted has invalidated the context
   }
 }
 

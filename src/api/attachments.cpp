@@ -50,7 +50,7 @@ void check_fits(const validate::ArgumentLayout& layout, std::size_t bytes, std::
                             bytes, validate::describe(layout.dtype, layout.shape), layout.bytes()));
 }
 
-/// The attached data of one argument; nothing for a fill word or a file, which the spec itself carries.
+/// The attached data of one argument; nullopt for a fill word or a file, which is part of the spec.
 std::optional<std::vector<std::byte>> contents_of(const Data& data, const validate::ArgumentLayout& layout,
                                                   const Bindings& problem, const std::string& backend) {
   switch (data.kind()) {
@@ -134,7 +134,7 @@ Expected call_reference(const detail::TunableState& state, const Arguments& argu
   }
 }
 
-/// The place of the output among the buffers.
+/// The index of the output among the buffers.
 std::size_t output_at(const std::vector<PreparedBuffer>& buffers, const std::string& name) {
   std::vector<std::string> names;
   std::vector<std::size_t> places;
@@ -153,7 +153,7 @@ std::size_t output_at(const std::vector<PreparedBuffer>& buffers, const std::str
   return places[static_cast<std::size_t>(found - names.begin())];
 }
 
-/// Leaves the expected outputs where the worker looks for them; returns their digest, for keys.
+/// Writes the expected outputs to the files that the worker reads; returns their digest, for keys.
 std::string leave_expected(const Expected& expected, const std::vector<PreparedBuffer>& buffers,
                            const std::filesystem::path& scratch) {
   if (expected.outputs().empty()) throw Error(ErrorKind::invalid_argument, "the reference in code describes no output");

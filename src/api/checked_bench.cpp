@@ -1,4 +1,4 @@
-// Outputs on their way from the bench session to the application's check.
+// Passes outputs from the bench session to the application's check.
 #include "api/checked_bench.hpp"
 
 #include <exception>

@@ -23,7 +23,7 @@
 namespace xtune {
 namespace {
 
-/// What compiling is for.
+/// The target of the compilation.
 struct Setting {
   target::Target target;
   spec::Spec spec;

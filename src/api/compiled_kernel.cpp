@@ -1,4 +1,5 @@
-// A compiled configuration as a kernel: the binary comes from the store, all else from the sweep that compiled it.
+// A compiled configuration as a kernel: the binary comes from the store, everything else from the sweep that compiled
+// it.
 #include <fmt/core.h>
 
 #include "api/compiled_build.hpp"

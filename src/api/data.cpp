@@ -1,4 +1,4 @@
-// Contents of buffers, as given and as looked at.
+// Contents of buffers.
 #include "xtune/data.hpp"
 
 #include "api/require_dtype.hpp"

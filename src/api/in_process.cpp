@@ -1,4 +1,4 @@
-// The bench session without the process around it.
+// The bench session without a worker process.
 #include "api/in_process.hpp"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Probes of the backends, as applications see them.
+// Probes of the backends for applications.
 #include "xtune/inventory.hpp"
 
 #include "api/program_finder.hpp"

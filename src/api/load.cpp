@@ -21,7 +21,7 @@
 namespace xtune {
 namespace {
 
-/// The first backend with a device; asks drivers, but makes no context.
+/// The first backend with a device; queries drivers, but creates no context.
 std::string usable_backend() {
   std::string reasons;
   for (const std::string& name : device::backend_names()) {
@@ -32,7 +32,7 @@ std::string usable_backend() {
   throw Error(ErrorKind::unavailable, "no usable device" + reasons);
 }
 
-/// borrowed: lives as long as the kernel and all its copies.
+/// borrowed: must outlive the kernel and all its copies.
 Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> borrowed) {
   dispatch::require_kernel(spec_of(tunable));
   const std::string name = settings.backend == "auto" ? usable_backend() : settings.backend;

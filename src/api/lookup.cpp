@@ -1,4 +1,4 @@
-// best() and candidates(): the selector of dispatch and the cost model, for a device that need not be here.
+// best() and candidates(): the selector of dispatch and the cost model, for devices that may be absent.
 #include "xtune/lookup.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 namespace xtune {
 namespace {
 
-/// By its architecture, which no driver is asked for, or the one of this machine.
+/// The device of an architecture, without a driver, or that of this machine.
 device::DeviceInfo device_for(const std::string& arch, const std::string& backend) {
   if (arch.empty()) {
     find_worker_program();
@@ -50,7 +50,7 @@ device::DeviceInfo device_for(const std::string& arch, const std::string& backen
   return *device;
 }
 
-/// The spec of a problem on a device, with the space that code narrows.
+/// The spec of a problem on a device, with its space restricted by code.
 struct Question {
   device::DeviceInfo device;
   spec::Spec spec;

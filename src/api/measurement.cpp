@@ -1,4 +1,4 @@
-// From records of the store's kind to plain structures.
+// Converts records of the store to plain structures.
 #include "api/measurement.hpp"
 
 #include "api/timing.hpp"
@@ -119,13 +119,14 @@ std::optional<build::Artifact> artifact_of(const std::string& key, const std::fi
 
 namespace {
 
-/// What `store gc` took from the store since it was measured, or before a run that the store answered.
+/// Compiles an artifact again that `store gc` has removed since it was measured, or before a run that the store
+/// answered.
 std::optional<build::Artifact> compiled_again(const spec::Spec& spec, const resolve::CandidateResolver& resolver,
                                               const space::Config& config, const target::Target& target) {
   try {
     return make_worker_toolchain(target.backend.name, spec.kernel.compile_timeout_s)
         ->compile(resolver.compile_request(config));
-  } catch (const Error&) {  // the measurements are what counts
+  } catch (const Error&) {  // the measurements are more important
   } catch (const build::CandidateFailure&) {
   }
   return std::nullopt;
@@ -152,7 +153,7 @@ std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result
     try {
       kernel.source = base::read_file(build::ArtifactCache(place).source_path(result.winner->artifact_key));
       break;
-    } catch (const Error&) {  // the binary is what counts
+    } catch (const Error&) {  // the binary is more important
     }
   }
   kernel.binary = std::move(artifact->image);

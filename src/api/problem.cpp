@@ -1,4 +1,4 @@
-// Problems and configurations that come from code, held against the spec.
+// Checks problems and configurations from code against the spec.
 #include "api/problem.hpp"
 
 #include <fmt/core.h>

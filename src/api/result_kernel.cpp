@@ -1,4 +1,4 @@
-// A result's winner, callable: what dispatch needs is all in the result.
+// A result's winner as a callable: the result contains everything that dispatch needs.
 #include <fmt/core.h>
 
 #include "backends/backend.hpp"
@@ -52,7 +52,7 @@ spec::ArgSpec spec_of(const WinningArgument& from) {
   return argument;
 }
 
-/// As much of the spec as a call asks for.
+/// The part of the spec that a call needs.
 spec::Spec spec_of(const Result& result) {
   spec::Spec spec;
   spec.kernel.name = result.kernel_name;

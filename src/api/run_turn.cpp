@@ -1,4 +1,4 @@
-// Two runs at once would measure each other.
+// Two runs at a time would disturb each other's measurements.
 #include "api/run_turn.hpp"
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ struct Turn {
   bool taken = false;
 };
 
-/// Never destroyed: when the program ends threads may still run, and wait for their turn.
+/// Never destroyed: threads may still run at the end of the program, and wait for their turn.
 Turn& turn() {
   static auto& turn = *new base::PerProcess<Turn>;
   return turn.get();

@@ -1,4 +1,4 @@
-// uv_async_send is the one call of libuv that other threads may make.
+// uv_async_send is the only call of libuv that is allowed on other threads.
 #include "api/stoppable_loop.hpp"
 
 #include "xtune/error.hpp"

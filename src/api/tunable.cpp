@@ -1,4 +1,4 @@
-// Building a Tunable: each call adds a line to the spec's text, or something beside it.
+// Builds a Tunable: each call adds a line to the spec's text, or data in addition to it.
 #include "xtune/tunable.hpp"
 
 #include <algorithm>

@@ -12,10 +12,10 @@
 namespace xtune {
 namespace {
 
-// A predicate is a function call for each combination: a minute or so of them.
+// A predicate is one function call for each combination: this many take about a minute.
 constexpr std::uint64_t max_rows = 20'000'000;
 
-/// A predicate over value indices, asked once for each combination of the parameters that it names.
+/// A predicate over value indices, called once for each combination of the parameters that it uses.
 class Table {
  public:
   Table(const detail::TunableState::Predicate& predicate, const spec::Spec& spec, const Bindings& problem)

@@ -1,4 +1,4 @@
-// Arguments of a Tunable, and what its results are held against.
+// Arguments of a Tunable, and the references and checks for its results.
 #include <algorithm>
 
 #include "api/require_dtype.hpp"

@@ -17,7 +17,7 @@ Result tune(const Tunable& tunable, const TuneSettings& settings) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
   }
-  Result result;  // of a run that never began
+  Result result;  // for a run that never began
   result.kernel_name = tunable.name();
   result.problem = settings.problem;
   result.interrupted = true;

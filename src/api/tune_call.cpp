@@ -68,7 +68,7 @@ target::Target target_of(const TuneSettings& settings) {
   return target;
 }
 
-/// Puts the check in front of each service.
+/// Adds the check to each service.
 std::vector<std::unique_ptr<ipc::BenchService>> check_with(const OutputCheck& check,
                                                            const std::filesystem::path& scratch,
                                                            std::vector<ipc::BenchService*>& benches) {
@@ -159,7 +159,7 @@ std::string TuneCall::reason_not_kept(const Case& one, const record::Record& win
   });
   if (recorded && build::ArtifactCache(store).find(winner.artifact_key)) return {};
   const std::vector<std::string> warnings = one.listener.warnings();
-  // The last one: before it writes a run reads, and may have complained of that.
+  // The last one: before it writes, a run reads, and may have sent a warning about that.
   const auto about = std::find_if(warnings.rbegin(), warnings.rend(), [&](const std::string& warning) {
     return warning.find((recorded ? store / "artifacts" : store / "records").string()) != std::string::npos;
   });
@@ -204,7 +204,7 @@ run::TuneResult TuneCall::unless_stopped(const Case& one, const std::function<ru
     return body();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted || !stopped()) throw;
-    run::TuneResult nothing;  // before anything was measured
+    run::TuneResult nothing;  // stopped before anything was measured
     nothing.problem = one.problem;
     nothing.device = target_.device;
     nothing.interrupted = true;
@@ -235,7 +235,7 @@ std::vector<Bindings> TuneCall::listed_configs(Case& one) {
 }
 
 run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
-  // From here on the thread's context is ours where the kernels run in this process.
+  // If kernels run in this process, the thread's context is used by xtune from here on.
   std::optional<CurrentContext> context;
   if (settings_.isolation == Isolation::in_process) context.emplace(target_.backend.name);
   run::TuneOptions options = job_.next_run(one.spec, target_, one.scratch.path());

@@ -22,7 +22,7 @@ class WorkerToolchain final : public build::Toolchain {
 
   build::Artifact compile(const build::CompileRequest& request) override {
     const base::TemporaryDirectory cache;
-    const std::string key = base::sha256("this request");  // the only one in the cache
+    const std::string key = base::sha256("this request");  // the only key in the cache
     std::optional<ipc::CompileAnswer> answer;
     base::EventLoop loop;
     run::JobWorkers workers(loop, 1);

@@ -37,7 +37,7 @@ std::unique_ptr<Backend> make_backend(std::string_view name) {
   const device::BackendFacts& facts = device::require_backend(name);
   for (const Entry& entry : entries)
     if (facts.name == std::string_view(entry.name)) return entry.factory();
-  return nullptr;  // both lists are backends.def
+  return nullptr;  // both lists come from backends.def
 }
 
 }  // namespace xtune::backend

@@ -1,4 +1,4 @@
-// The one door to a store: every command and every call of the library comes through here.
+// The only access to a store: every command and every call of the library uses it.
 #include "base/chosen_store.hpp"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@
 namespace xtune::base {
 namespace {
 
-/// default_store() is a place where every user may make names.
+/// Whether default_store() is in a place where every user may create names.
 bool default_is_public() {
   for (const char* name : {"XTUNE_CACHE_DIR", "XDG_CACHE_HOME", "HOME"})
     if (const char* value = std::getenv(name); value && *value) return false;

@@ -29,7 +29,7 @@ double thread_cpu_s() {
 }
 
 Clock& system_clock() {
-  // Never destroyed: destructors of other statics may still ask for the time.
+  // Never destroyed: destructors of other statics may still call it.
   static auto* clock = new SystemClock;
   return *clock;
 }

@@ -21,7 +21,7 @@ std::vector<fs::path> folders_up(const fs::path& mount, std::string_view group) 
   }
 }
 
-/// Version 1 mounts a hierarchy under the names of its controllers, and links each name to it; not everywhere.
+/// Version 1 mounts a hierarchy under the names of its controllers, and on most systems links each name to it.
 fs::path mount_of(const fs::path& root, std::string_view controller, const std::string& all) {
   const fs::path mounts = root / "sys/fs/cgroup";
   std::error_code ignored;
@@ -29,7 +29,7 @@ fs::path mount_of(const fs::path& root, std::string_view controller, const std::
                                                                                         : mounts / all;
 }
 
-/// A number that opens the text and is above zero; nullopt: "max", -1, or no such file.
+/// A positive number at the start of a file; nullopt: "max", -1, or no such file.
 std::optional<double> number_in(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,5 +1,5 @@
-// CRC-32C. Three streams at once where the processor has an instruction for it, as that takes three cycles and may
-// begin in each; else through Crypto++.
+// CRC-32C. Uses three parallel streams if the processor has an instruction for it, which takes three cycles and can
+// start in each; else Crypto++.
 #include <cryptopp/crc.h>
 
 #include <array>
@@ -19,7 +19,7 @@ std::uint32_t plain_crc32c(std::string_view bytes) {
   sum.Update(reinterpret_cast<const CryptoPP::byte*>(bytes.data()), bytes.size());
   std::array<CryptoPP::byte, CryptoPP::CRC32C::DIGESTSIZE> digest{};
   sum.Final(digest.data());
-  std::uint32_t number = 0;  // the digest has its least byte first
+  std::uint32_t number = 0;  // the digest is little endian
   for (std::size_t i = digest.size(); i-- > 0;) number = number << 8 | digest[i];
   return number;
 }

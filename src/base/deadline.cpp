@@ -1,5 +1,5 @@
 // A limit is waited for in steps. libuv calls timers before it reads pipes: after a suspension both are due at once,
-// and the answer in the pipe must win.
+// and an answer in the pipe must take precedence.
 #include "base/deadline.hpp"
 
 #include <sched.h>
@@ -26,18 +26,18 @@ namespace {
 constexpr std::uint64_t steps = 8, longest_step_ms = 1000;
 constexpr std::uint64_t min_longest_stop_ms = 60'000;
 constexpr double longest_limit_s = 1e12;
-// Beside one busy neighbour on each core a thread waits half of its time; a process under a limit of CPU time, or among
-// dozens, nearly all of it.
+// With one busy neighbour on each core a thread waits half of its time; a process under a limit of CPU time, or among
+// dozens of others, waits nearly all of it.
 constexpr double starved_share = 0.9, starved_share_in_all = 0.75;
 
 char state_of(int pid) {
   const std::string stat = read_if_there("/proc/" + std::to_string(pid) + "/stat");
-  // The program's name, in parentheses, may hold anything.
+  // The program's name, in parentheses, may contain any characters.
   const std::size_t at = stat.rfind(')');
   return at == std::string::npos || at + 2 >= stat.size() ? '?' : stat[at + 2];
 }
 
-/// Those that its first thread started: a worker starts all it starts there, and has a thread for each core.
+/// The children that its first thread started: a worker starts all processes there, and has a thread for each core.
 std::vector<int> children_of_first_thread(int pid) {
   const std::string text = std::to_string(pid);
   std::ifstream file("/proc/" + text + "/task/" + text + "/children");
@@ -88,8 +88,7 @@ bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, 
   for (const auto& [thread, time] : now) {
     const auto known = before.find(thread);
     const CpuTime from = known == before.end() ? CpuTime() : known->second;
-    if (time.run_ns < from.run_ns || time.wait_ns < from.wait_ns)
-      continue;  // another thread with the id of one that ended
+    if (time.run_ns < from.run_ns || time.wait_ns < from.wait_ns) continue;  // the id was reused by another thread
     const auto ran_ns = static_cast<double>(time.run_ns - from.run_ns);
     const auto waited_ns = static_cast<double>(time.wait_ns - from.wait_ns);
     longest_wait_ns = std::max(longest_wait_ns, waited_ns);
@@ -105,13 +104,13 @@ struct Deadline::State {
   int pid;
   Expired expired;
   EventLoop::Watch timer;
-  CpuTimes times = pid > 0 ? cpu_times(pid) : CpuTimes();  ///< as found last
+  CpuTimes times = pid > 0 ? cpu_times(pid) : CpuTimes();  ///< from the last reading
   std::chrono::steady_clock::time_point looked = std::chrono::steady_clock::now();
   const CpuTimes times_at_first = times;
   const std::chrono::steady_clock::time_point began = looked;
-  double cpus = 0;  ///< usable_cpus, from the first whole step on
+  double cpus = 0;  ///< usable_cpus, set at the first whole step
 
-  /// Since the last look: others, or a control group, had the CPUs.
+  /// Whether, since the last reading, other processes or a control group had the CPUs.
   bool was_starved_lately() {
     if (cpus == 0) cpus = usable_cpus(pid);
     const CpuTimes before = std::exchange(times, cpu_times(pid));

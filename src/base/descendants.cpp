@@ -1,4 +1,4 @@
-// Process trees by /proc/PID/task/TID/children.
+// Process trees from /proc/PID/task/TID/children.
 #include "base/descendants.hpp"
 
 #include <sys/prctl.h>
@@ -18,13 +18,13 @@ namespace xtune::base {
 
 namespace {
 
-// What forks faster than it is killed is given up on.
+// A process that forks faster than it can be killed is given up.
 constexpr int max_rounds = 1000;
 constexpr double last_wait_s = 5;
 
 enum class Ended { is_reaped, stays };
 
-/// Waits for the end of a child. False: it is not a child of this process any more, or did not end in time.
+/// Waits for the end of a child. False: it is no longer a child of this process, or did not end in time.
 bool wait_for_end(int pid, Ended ended, const std::function<bool()>& in_time) {
   for (;;) {
     siginfo_t end{};
@@ -52,7 +52,7 @@ std::vector<int> children_of(int pid) {
 }
 
 void kill_tree(int pid) {
-  // Stopped first: what does not run starts nothing while its children are looked for.
+  // Stopped first: a stopped process starts no others while its children are searched.
   if (::kill(pid, SIGSTOP) != 0) return;
   for (const int child : children_of(pid)) kill_tree(child);
   ::kill(pid, SIGKILL);

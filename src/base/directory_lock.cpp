@@ -1,5 +1,5 @@
-// flock(2): a lock belongs to the open file, so that several workers of one run exclude each other, too. On NFS a lock
-// for one holder needs a file that is open for writing, which a directory cannot be.
+// flock(2): a lock belongs to the open file, so that several workers of one run exclude each other, too. On NFS an
+// exclusive lock needs a file that is open for writing, which a directory cannot be.
 #include "base/directory_lock.hpp"
 
 #include <fcntl.h>
@@ -60,14 +60,14 @@ WaitedFor& waited_for() {
   return waited;
 }
 
-/// As flock, again after signals. Returns errno; 0: it is locked.
+/// Like flock, but repeated after signals. Returns errno; 0: it is locked.
 int lock(int fd, int operation) {
   while (::flock(fd, operation) != 0)
     if (errno != EINTR) return errno;
   return 0;
 }
 
-/// Tells the listener, and counts the time.
+/// Calls the listener, and counts the time.
 int wait_for(int fd, const fs::path& directory) {
   const auto& listener = listener_of_waits();
   waited_for().add(directory);
@@ -97,7 +97,7 @@ class WorkingClock final : public Clock {
 
 DirectoryLock::DirectoryLock(std::vector<fs::path> directories) {
   for (fs::path& directory : directories) directory = resolved(directory);
-  // In one order for all processes, so that no two wait for each other.
+  // In the same order in all processes, so that no two wait for each other.
   std::sort(directories.begin(), directories.end());
   directories.erase(std::unique(directories.begin(), directories.end()), directories.end());
   for (const fs::path& directory : directories) {

@@ -21,7 +21,7 @@ DynamicLibrary DynamicLibrary::open(const std::vector<std::string>& names) {
   std::string reason = "no name given";
   bool absent = true;
   for (const std::string& name : names) {
-    // RTLD_LOCAL: two backends may bring the same symbol; RTLD_NOW: an unresolved symbol is found here and not at its
+    // RTLD_LOCAL: two backends may have the same symbol; RTLD_NOW: an unresolved symbol is found here and not at its
     // first call.
     if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
       DynamicLibrary library;

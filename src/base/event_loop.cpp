@@ -19,8 +19,8 @@ namespace xtune::base {
 
 namespace {
 
-/// Lets this thread receive SIGCHLD while it lives. Launchers start programs with signals blocked, and the ends of
-/// children would then never be seen.
+/// Lets this thread receive SIGCHLD during its lifetime. Launchers start programs with signals blocked, and the ends of
+/// children would then never be noticed.
 class ReceiveChildSignal {
  public:
   ReceiveChildSignal() noexcept {
@@ -41,7 +41,7 @@ class ReceiveChildSignal {
 void fill_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) {
-      // The lowest free number is this one, or one that another thread has just freed.
+      // The lowest free number is that of a closed standard stream, or one that another thread has just freed.
       const int fd = ::open("/dev/null", O_RDWR);
       if (fd > 2) ::close(fd);
     }
@@ -117,7 +117,7 @@ class ChildSignal {
     struct sigaction now {};
     if (--loops_ > 0 || sigaction(SIGCHLD, nullptr, &now) != 0 || !is_default(now) || is_default(before_)) return;
     sigaction(SIGCHLD, &before_, nullptr);
-    // Children of the program's own may have ended meanwhile.
+    // Children of the program's own code may have ended meanwhile.
     if (before_.sa_handler != SIG_IGN) ::kill(::getpid(), SIGCHLD);
   }
 
@@ -160,8 +160,7 @@ EventLoop::~EventLoop() {
   const WriteSignals quiet;
   uv_loop_t* loop = &state_->loop;
   uv_close(reinterpret_cast<uv_handle_t*>(&state_->idle), nullptr);
-  // Subprocesses that were destroyed are killed but not yet reaped: they would stay zombies for as long as this process
-  // lives.
+  // Destroyed subprocesses are killed but not yet reaped: they would remain zombies as long as this process lives.
   uv_timer_t* deadline = &state_->reap_deadline;
   uv_timer_init(loop, deadline);
   uv_timer_start(
@@ -180,7 +179,7 @@ EventLoop::~EventLoop() {
 
 bool EventLoop::turn(int mode) {
   const ReceiveChildSignal children;
-  const WriteSignals quiet;  // a worker that dies while it is written to
+  const WriteSignals quiet;  // a worker may die while it is written to
   const bool more = uv_run(&state_->loop, static_cast<uv_run_mode>(mode)) != 0;
   if (state_->thrown) std::rethrow_exception(std::exchange(state_->thrown, nullptr));
   return more;
@@ -250,7 +249,7 @@ void EventLoop::post(std::function<void()> callback) {
   state_->posted.push_back(std::move(callback));
   uv_idle_start(&state_->idle, [](uv_idle_t* idle) {
     auto* loop = static_cast<EventLoop*>(idle->data);
-    // What these calls post belongs to the next turn; an endless chain of posts must not shut out everything else.
+    // Calls that these calls post belong to the next turn; an endless chain of posts must not block everything else.
     std::vector<std::function<void()>> calls = std::exchange(loop->state_->posted, {});
     uv_idle_stop(idle);
     for (const auto& call : calls) loop->guarded(call);
@@ -262,13 +261,13 @@ std::int64_t EventLoop::now_ms() const noexcept { return static_cast<std::int64_
 uv_loop_s* EventLoop::raw() noexcept { return &state_->loop; }
 
 void EventLoop::guarded(const std::function<void()>& body) noexcept {
-  // Timers and posted calls run before libuv waits for the rest of the turn. Something has happened, so this turn must
-  // not wait.
+  // Timers and posted calls run before libuv waits for the rest of the turn. Since something has happened, this turn
+  // must not wait.
   uv_stop(&state_->loop);
   try {
     if (body) body();
   } catch (...) {
-    // Of several in one turn the first is the cause.
+    // If there are several in one turn, the first one is the cause.
     if (!state_->thrown) state_->thrown = std::current_exception();
   }
 }

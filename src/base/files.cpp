@@ -1,4 +1,4 @@
-// Files: whole reads, atomic writes, and where things are.
+// Files: whole reads, atomic writes, and standard paths.
 #include "base/files.hpp"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
   throw Error(ErrorKind::io, std::string("cannot ") + doing + " " + printable(path.string()) + ": " + reason);
 }
 
-// Errno of what went wrong, or 0. Closing counts: network file systems report a full disk there.
+// Returns the errno of the failure, or 0. Closing counts: network file systems report a full disk there.
 int write_and_sync(Descriptor& file, std::string_view bytes) {
   const WriteSignals quiet;
   while (!bytes.empty()) {
@@ -80,7 +80,7 @@ std::string read_all(const Descriptor& file, const fs::path& path, std::uint64_t
   if (size > limit_bytes) too_large();
   std::string bytes(size + 1, '\0');
   std::size_t filled = 0;
-  // The size is only a hint: files in /proc have none, others grow meanwhile.
+  // The size is only a hint: files in /proc have none, others may grow meanwhile.
   for (;;) {
     if (filled == bytes.size()) bytes.resize(bytes.size() * 2 + 4096);
     const ssize_t n = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);

@@ -1,4 +1,4 @@
-// Walks PATH.
+// Searches PATH.
 #include "base/find_program.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Gzip through zlib, with a limit on what comes out.
+// Gzip through zlib, with a limit on the output.
 #include "base/gzip.hpp"
 
 #include <zlib.h>

@@ -1,4 +1,4 @@
-// By the numbers that nlohmann-json documents for its exceptions.
+// Uses the numbers that nlohmann-json documents for its exceptions.
 #include "base/json_error.hpp"
 
 #include "base/text.hpp"
@@ -7,7 +7,7 @@ namespace xtune::base {
 
 namespace {
 
-/// What stands between the first two quotes of a message.
+/// The text between the first two quotes of a message.
 std::string quoted_in(const std::string& message) {
   const std::size_t open = message.find('\''), close = message.rfind('\'');
   return open < close ? message.substr(open + 1, close - open - 1) : "";

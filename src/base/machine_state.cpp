@@ -1,4 +1,4 @@
-// Answers by trying where that is cheap: quotas and security modules have no other way to be asked.
+// Answers by trying if that is cheap, since quotas and security modules cannot be queried in another way.
 #include "base/machine_state.hpp"
 
 #include <fcntl.h>
@@ -37,10 +37,10 @@ class ProbeFile {
   }
   ProbeFile(const ProbeFile&) = delete;
   ProbeFile& operator=(const ProbeFile&) = delete;
-  int error() const noexcept { return error_; }  ///< errno of making it
+  int error() const noexcept { return error_; }  ///< errno of creating it
   int fd() const noexcept { return fd_; }
   const char* path() const noexcept { return path_.c_str(); }
-  /// Errno or 0: network file systems report a full disk here.
+  /// Returns errno or 0: network file systems report a full disk here.
   int close() noexcept {
     const int fd = std::exchange(fd_, -1);
     return fd < 0 || ::close(fd) == 0 ? 0 : errno;
@@ -52,7 +52,7 @@ class ProbeFile {
 };
 
 int write_error(ProbeFile& file) {
-  // Not zeros: a file system that compresses would need no room for them.
+  // Not zeros, which need no space on a file system that compresses.
   std::array<unsigned char, 4096> bytes{};
   std::uint32_t state = 1;
   const WriteSignals quiet;
@@ -95,7 +95,8 @@ std::uint64_t memory_kills(const fs::path& root) {
 }
 
 std::optional<Load> foreign_load(const fs::path& root, int cores) {
-  // "9.71 8.20 4.05 7/512 12345": averages of 1, 5 and 15 minutes, what runs now, this process included, of all.
+  // "9.71 8.20 4.05 7/512 12345": averages of 1, 5 and 15 minutes; running processes, including this one, and all
+  // processes.
   std::istringstream line(read_if_there(root / "proc/loadavg"));
   Load load{0, cores > 0 ? cores : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))};
   double five_minutes = 0, quarter = 0;

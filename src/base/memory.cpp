@@ -25,7 +25,7 @@ std::optional<std::uint64_t> number_at(std::string_view text) {
   return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-/// The number behind a name that opens a line.
+/// The number after a name at the start of a line.
 std::optional<std::uint64_t> field(std::string_view text, std::string_view name) {
   while (!text.empty()) {
     if (text.starts_with(name)) return number_at(text.substr(name.size()));
@@ -39,7 +39,7 @@ std::optional<std::uint64_t> left_in(int version, const fs::path& folder) {
   const auto limit = number_at(read_if_there(folder / (version == 2 ? "memory.max" : "memory.limit_in_bytes")));
   const auto usage = number_at(read_if_there(folder / (version == 2 ? "memory.current" : "memory.usage_in_bytes")));
   if (!limit || !usage) return std::nullopt;
-  // Page cache that the kernel can give back.
+  // Page cache that the kernel can reclaim.
   const char* const cache_field = version == 2 ? "inactive_file " : "total_inactive_file ";
   const std::uint64_t cache = field(read_if_there(folder / "memory.stat"), cache_field).value_or(0);
   const std::uint64_t used = *usage - std::min(cache, *usage);

@@ -24,7 +24,7 @@ bool process_is_gone(int pid) noexcept try {
   if (pid <= 0) return false;
   if (::kill(pid, 0) != 0) return errno == ESRCH;
   const std::string stat = read_if_there("/proc/" + std::to_string(pid) + "/stat");
-  // Behind the program's name in parentheses, which may hold anything.
+  // After the program's name in parentheses, which may contain any characters.
   const std::size_t name_end = stat.rfind(") ");
   return name_end != std::string::npos && name_end + 2 < stat.size() &&
          (stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X');

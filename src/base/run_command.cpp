@@ -1,4 +1,4 @@
-// One command from start to end, blocking; and the words for how it ended.
+// One command from start to end, blocking; and the description of its end.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -77,13 +77,13 @@ std::string describe_exit(int exit_code, int signal) {
 }
 
 int ending_signal(int exit_code, int signal) noexcept {
-  // Beyond the named signals an exit code is more likely to be the program's own.
+  // Above the named signals an exit code is more likely to be the program's own.
   constexpr int of_shells = 128, max_named = 31;
   return signal == 0 && exit_code > of_shells && exit_code <= of_shells + max_named ? exit_code - of_shells : signal;
 }
 
 bool comes_from_others(int signal) noexcept {
-  // SIGXFSZ and SIGPIPE answer a write of the process itself.
+  // SIGXFSZ and SIGPIPE are caused by a write of the process itself.
   constexpr int own[] = {0, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE, SIGXFSZ};
   return std::find(std::begin(own), std::end(own), signal) == std::end(own);
 }

@@ -1,4 +1,4 @@
-// Words between quotes, and words out of them.
+// Words between quotes, and quoting of words.
 #include "base/shell_words.hpp"
 
 #include <glob.h>
@@ -33,12 +33,12 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view separators = " \t\n;&|()<>", pattern_characters = "*?[";
 
-/// Between ">" and the name.
+/// Whether the character may be between ">" and the name.
 bool is_within_redirection(char c) { return c == ' ' || c == '\t' || c == '&' || c == '|'; }
 
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Of a program that names files in order to remove or to make them.
+/// Whether the command names files in order to remove or create them.
 bool reads_no_files(std::string_view command) {
   constexpr std::string_view names[] = {"rm", "rmdir", "unlink", "touch", "mkdir"};
   return std::find(std::begin(names), std::end(names), command) != std::end(names);
@@ -125,7 +125,7 @@ class LineCutter {
     return at_ == line_.size() || separators.find(line_[at_]) != separators.npos || line_[at_] == '/';
   }
 
-  /// Behind a "$". A variable without a value may be one of the line's own: it stays as it is written.
+  /// After a "$". A variable without a value may be set by the line itself: it is kept as written.
   void take_variable() {
     if (at_ < line_.size() && line_[at_] == '(') {
       ++at_;
@@ -156,7 +156,7 @@ class LineCutter {
   std::vector<ShellWord> words_;
   std::size_t at_ = 0;
   char quote_ = 0;
-  std::vector<char> quotes_;  ///< around the commands within the line, from outside
+  std::vector<char> quotes_;  ///< around the commands within the line, the outermost first
   bool in_backquotes_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Pipes, environment and options of uv_spawn, and the words for its failures.
+// Pipes, environment and options of uv_spawn, and the descriptions of its failures.
 #include "base/spawn.hpp"
 
 #include <sys/stat.h>

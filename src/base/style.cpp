@@ -1,4 +1,4 @@
-// U+FDD0 and on begin a style; U+FDEF ends it.
+// U+FDD0 and the following ones begin a style; U+FDEF ends it.
 #include "base/style.hpp"
 
 #include <cstddef>
@@ -31,7 +31,7 @@ std::string painted(std::string_view text, bool colours) {
     const auto kind = mark + 2 < text.size() && mark != std::string_view::npos
                           ? static_cast<unsigned char>(text[mark + 2])
                           : static_cast<unsigned char>(0);
-    if (kind < first_mark || kind > end_mark) {  // no mark, or another character
+    if (kind < first_mark || kind > end_mark) {  // not a mark: another character
       const std::size_t stop = mark == std::string_view::npos ? text.size() : mark + 1;
       result += text.substr(at, stop - at);
       at = stop;

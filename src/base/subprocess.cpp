@@ -1,5 +1,5 @@
-// Asynchronous child processes over libuv: a process handle and three pipes that live until libuv has let go of them
-// all.
+// Asynchronous child processes over libuv: a process handle and three pipes that exist until libuv has released all of
+// them.
 #include "base/subprocess.hpp"
 
 #include <sys/wait.h>
@@ -132,7 +132,7 @@ void Subprocess::State::ended(std::int64_t code, int by_signal) noexcept {
   ended_ns = system_clock().now_ns();
   exit_code = by_signal ? -1 : static_cast<int>(code);
   signal = by_signal;
-  // Now or never: the group's id stays taken only as long as the group has a member, and could be someone else's later.
+  // This must happen now: the group's id is reserved only as long as the group has a member, and may be reused later.
   if (own_group) ::kill(-process.pid, SIGKILL);
   close(process);
   close(in);
@@ -283,7 +283,7 @@ Subprocess start_patiently(EventLoop& loop, const SubprocessOptions& options) {
 bool Subprocess::running() const noexcept {
   if (!state_ || state_->exited) return false;
   siginfo_t ended{};
-  // Looks without reaping, which is libuv's to do.
+  // Checks without reaping, which is left to libuv.
   return ::waitid(P_PID, static_cast<id_t>(state_->process.pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
          ended.si_pid == 0;
 }

@@ -92,8 +92,7 @@ struct CommandOptions {
   /// Limit for stdout and for stderr; later output is dropped.
   std::uint64_t output_limit_bytes = std::uint64_t{64} << 20;
   std::uint64_t stderr_limit_bytes = 0;  ///< limit for stderr only; 0: output_limit_bytes
-  bool own_group = true;  ///< false: the child stays in the caller's group, so killing the caller's group kills the
-                          ///< child too
+  bool own_group = true;                 ///< false: stays in the caller's group, and is killed together with it
 };
 
 struct CommandResult {

@@ -59,7 +59,7 @@ class Beats {
 };
 
 Beats& beats() {
-  // Never destroyed: the awake clock is asked to the very end.
+  // Never destroyed: the awake clock may be used until the end.
   static auto* one = new Beats;
   return *one;
 }
@@ -80,7 +80,7 @@ struct SuspensionWatch::Thread {
 
   Thread() {
     thread = std::thread([this] {
-      // Signals are for the program's other threads.
+      // Signals should go to the program's other threads.
       sigset_t all;
       sigfillset(&all);
       pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -108,7 +108,7 @@ SuspensionWatch::SuspensionWatch() {
   if (thread_) return;
   try {
     running = thread_ = std::make_shared<Thread>();
-  } catch (const std::system_error&) {  // no thread is left: nothing is noticed, and the run may do without
+  } catch (const std::system_error&) {  // no thread available: suspensions are not noticed, but the run can continue
   }
 }
 

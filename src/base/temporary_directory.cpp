@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 /// In clock ticks since boot (proc(5), field 22 of stat); empty: no such process, or one that has ended.
 std::string start_time(const std::string& pid) {
   const std::string stat = read_if_there("/proc/" + pid + "/stat");
-  // The program's name, in parentheses, may hold anything.
+  // The program's name, in parentheses, may contain any characters.
   std::size_t at = stat.rfind(')');
   if (at == std::string::npos || at + 2 >= stat.size()) return {};
   if (stat[at + 2] == 'Z' || stat[at + 2] == 'X') return {};
@@ -37,7 +37,7 @@ std::string start_time(const std::string& pid) {
   return stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
 }
 
-/// Process ids mean something only here.
+/// The scope of process ids.
 std::string machine() {
   const std::string scope = pid_scope();
   return scope.empty() ? sha256(host_name()).substr(0, 8) : scope;

@@ -1,4 +1,4 @@
-// Small text tools: edit distance, printable text, numbers a person reads.
+// Small text tools: edit distance, printable text, readable numbers.
 #include "base/text.hpp"
 
 #include <fmt/core.h>
@@ -13,7 +13,7 @@ namespace {
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Levenshtein's distance, where another case of a letter costs nothing: block_m is BLOCK_M.
+// Levenshtein's distance, in which another case of a letter costs nothing: block_m is BLOCK_M.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -29,7 +29,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// The shortest candidate that begins with the word: bayes, bayesian. Two letters begin too many words.
+// The shortest candidate that begins with the word: bayes, bayesian. Two letters would match too many words.
 std::string completed_word(std::string_view word, const std::vector<std::string>& candidates) {
   std::string whole;
   if (word.size() < 3) return whole;
@@ -82,7 +82,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   for (const std::string& candidate : candidates) {
     if (candidate.size() > longest) continue;
     const std::size_t distance = edit_distance(word, candidate);
-    // A word of which nothing is left is not near, however short both are.
+    // A word of which no letter remains is not near, however short both are.
     if (distance < best_distance && distance < std::max(word.size(), candidate.size())) {
       best = candidate;
       best_distance = distance;

@@ -1,4 +1,4 @@
-// Reads /proc/self/task, and asks the system about each thread there.
+// Reads /proc/self/task, and queries the system about each thread there.
 #include "base/thread_state.hpp"
 
 #include <sched.h>
@@ -14,7 +14,7 @@
 namespace xtune::base {
 namespace {
 
-constexpr std::size_t cpu_bytes = 8192 / 8;  // as many CPUs as Linux is built for
+constexpr std::size_t cpu_bytes = 8192 / 8;  // maximum number of CPUs of Linux builds
 
 std::vector<unsigned char> affinity_of(int thread) {
   std::array<unsigned char, cpu_bytes> bits{};

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* variable = "XTUNE_TRUST";
 constexpr std::string_view group_mark = "group:";
-// getpwnam_r and its like; an entry with more members than fit counts as unknown.
+// for getpwnam_r and similar; an entry with more members than fit counts as unknown
 constexpr std::size_t entry_bytes = 1 << 16;
 
 struct Trusted {
@@ -124,7 +124,7 @@ Trusted parse(const std::string& text) {
   return trusted;
 }
 
-/// Names are looked up once: that may ask a server.
+/// Names are looked up once, because a lookup may query a server.
 Trusted trusted_by_name() {
   static std::mutex mutex;
   static std::string known_text;
@@ -139,7 +139,7 @@ Trusted trusted_by_name() {
   return known;
 }
 
-/// Of users that this process' user namespace does not map; nullopt: it maps all (user_namespaces(7)).
+/// The id of users that this process's user namespace does not map; nullopt: it maps all (user_namespaces(7)).
 std::optional<uid_t> overflow_user() {
   const auto overflow =
       static_cast<uid_t>(std::strtoul(read_if_there("/proc/sys/kernel/overflowuid").c_str(), nullptr, 10));
@@ -162,7 +162,7 @@ bool contains(const std::vector<Id>& ids, Id id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-/// The group that many systems make for each user (umask 002): of the user's name, without other members.
+/// The group that many systems create for each user (umask 002): with the user's name, without other members.
 bool is_private_group(gid_t gid) {
   const auto user = user_of(::geteuid());
   const auto found = group_of(gid);
@@ -232,7 +232,7 @@ std::string acl_writer(const fs::path& path) {
   return {};
 }
 
-/// opened: the same file by another name, as /proc has open ones; empty: none.
+/// opened: the same file by another name, such as that of an open file in /proc; empty: none.
 std::string why_refused(const fs::path& path, const struct stat& info, const fs::path& opened = {}) {
   const std::string why = why_distrusted(info);
   if (why.empty()) {
@@ -253,7 +253,7 @@ std::string why_refused(const fs::path& path, const struct stat& info, const fs:
 }  // namespace
 
 std::string why_writable(const struct stat& info) {
-  if (S_ISLNK(info.st_mode)) return {};  // its mode means nothing
+  if (S_ISLNK(info.st_mode)) return {};  // its mode has no meaning
   if (info.st_mode & S_IWOTH) return "every user may write to it";
   if (!(info.st_mode & S_IWGRP) || info.st_gid == 0 || contains(trusted_by_name().groups, info.st_gid) ||
       is_private_group(info.st_gid))

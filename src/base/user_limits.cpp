@@ -6,7 +6,7 @@
 namespace xtune::base {
 namespace {
 
-// What Linux gives to a process, and programs count on.
+// The default of Linux, on which programs rely.
 constexpr rlim_t usual_stack_bytes = rlim_t{8} << 20;
 
 bool own_address_space = false;

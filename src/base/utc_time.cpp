@@ -1,4 +1,4 @@
-// By the C library's calendar.
+// Uses the C library's calendar.
 #include "base/utc_time.hpp"
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// The mask of one thread, and a look at what waits behind it.
+// The mask of one thread, and its pending signals.
 #include "base/write_signals.hpp"
 
 #include <pthread.h>

@@ -56,7 +56,7 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
   for (const std::string& reason : found.reasons) print_out("  {}\n", reason);
 }
 
-/// [objective] across: the configuration that the store has for all cases together.
+/// [objective] across: the stored configuration for all cases together.
 class AcrossAnswer {
  public:
   AcrossAnswer(const spec::Spec& spec, const target::Target& target, const std::vector<record::Record>& records)
@@ -97,7 +97,7 @@ class AcrossAnswer {
  private:
   const spec::Spec& spec_;
   std::optional<record::AcrossChoice> choice_;
-  std::vector<std::vector<std::string>> differences_;  ///< by case, of the choice
+  std::vector<std::vector<std::string>> differences_;  ///< by case, for the choice
 };
 
 int show(const std::string& path, const CommonOptions& options) {

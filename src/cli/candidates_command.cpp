@@ -51,7 +51,7 @@ device::DeviceInfo product_or_error(const std::string& name) {
               fmt::format("--product {}: unknown; similar names: {}", name, listed(alike)));
 }
 
-/// The cost model is of GPUs.
+/// The cost model supports only GPUs.
 std::optional<device::DeviceInfo> gpu_of(const std::string& arch) {
   std::optional<device::DeviceInfo> device = device::known_device(arch);
   if (device && device::is_cpu(*device)) device.reset();
@@ -64,7 +64,7 @@ std::vector<std::string> gpu_archs() {
   return archs;
 }
 
-/// A product, an architecture, or the device that is here.
+/// A product, an architecture, or the device of this machine.
 device::DeviceInfo device_for(const CandidatesOptions& options) {
   if (!options.product.empty()) {
     device::DeviceInfo device = product_or_error(options.product);
@@ -169,7 +169,7 @@ void print_ranking(const space::Space& space, const Bindings& problem, const dev
   print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
 }
 
-/// The sizes of a bare template: -D M=4096.
+/// The sizes of a template without a spec: -D M=4096.
 Bindings sizes(const std::vector<std::string>& defines) {
   Bindings problem;
   for (const std::string& define : defines) {

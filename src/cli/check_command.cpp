@@ -43,8 +43,8 @@ std::optional<target::Target> available_target(const spec::Spec& spec, const tar
   }
 }
 
-/// Whose facts the constraints see: the device of --arch, else one of this machine, else one that a compiler here
-/// compiles for.
+/// The device whose facts the constraints use: that of --arch, else one of this machine, else one that a compiler here
+/// supports.
 std::optional<target::Target> target_of(const spec::Spec& spec, const CommonOptions& options) {
   std::optional<target::Target> target;
   if (options.arch.empty()) target = available_target(spec, options.target_options(target::TargetNeed::device));
@@ -135,7 +135,8 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
   if (plain.process) backends = device::backends_of(device::SourceKind::program);
   if (plain.for_kokkos() && options.backend == "auto") backends = {plain.kernel.backend};
-  // Without overlays all of them are the same spec, and one that lists a million configurations takes seconds to read.
+  // Without overlays all of them are the same spec, and a spec that lists a million configurations takes seconds to
+  // read.
   const bool overlays = spec::Document(*plain.text, plain.text_name).root().find("on") != nullptr;
   for (const std::string& backend : backends)
     specs.emplace_back(backend, overlays ? read_spec(path, options, backend) : plain);

@@ -53,7 +53,7 @@ const CLI::App& chosen_command(const CLI::App& app, const Words& words) {
 std::string unknown_command(const CLI::App& app, const Words& words) {
   const CLI::App& command = chosen_command(app, words);
   if (commands_of(command).empty()) return {};
-  // Nothing but options may stand between a command and its own commands, and these take no values.
+  // Only options may be between a command and its subcommands, and these take no values.
   std::size_t position = 0;
   for (const CLI::App* at = &command; at != &app; at = at->get_parent()) ++position;
   while (position < words.size() && words[position].starts_with('-')) ++position;

@@ -9,7 +9,7 @@
 namespace xtune::cli {
 namespace {
 
-// A longer list of words stands in the option's summary.
+// A longer list of words is put into the option's summary.
 constexpr std::size_t longest_value = 16;
 
 std::vector<std::string> split_words(const std::string& text) {
@@ -43,7 +43,7 @@ OptionText option_text(const CLI::Option& option) {
   text.summary = option.get_description();
   if (text.kind == ValueKind::none) return text;
   text.value = type.size() > longest_value && !text.words.empty() ? "NAME" : type;
-  if (text.names.empty()) {  // an argument
+  if (text.names.empty()) {  // a positional argument
     if (text.value != type) text.value = "COMMAND";
     if (text.repeated) text.value += "...";
     return text;
@@ -83,7 +83,7 @@ std::size_t rank_of(const std::string& group) {
   return group == other ? std::size(order) + 1 : static_cast<std::size_t>(found - std::begin(order));
 }
 
-/// Of a footer: lines that begin with spaces are examples, the others are notes.
+/// Reads a footer: lines that begin with spaces are examples, the others are notes.
 void read_footer(const std::string& footer, CommandText& command) {
   std::istringstream lines(footer);
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,4 @@
-// Options and exit codes that the commands share.
+// Common options and exit codes of the commands.
 #include "cli/commands.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// xtune compile: compile a spec's configurations for architectures that need not be present.
+// xtune compile: compile a spec's configurations for architectures that may be absent.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ namespace {
 struct CompileOptions {
   CommonOptions common;
   std::vector<std::string> paths;
-  std::string path;  ///< of one of them
+  std::string path;  ///< path for one of them
   std::uint64_t limit = 400;
   bool sanitize = false, quiet = false;
 };
@@ -43,11 +43,11 @@ struct Row {
   run::SweptConfig swept;
 };
 
-/// How one of the named architectures came out.
+/// The result for one of the named architectures.
 struct ArchSummary {
   std::string arch;
   std::size_t compiled = 0, configurations = 0;
-  std::optional<Error> error;  ///< nothing could be compiled for it at all
+  std::optional<Error> error;  ///< nothing could be compiled for it
 };
 
 struct CompileReport {
@@ -62,7 +62,7 @@ std::vector<std::string> split_list(const std::string& text) {
   return parts;
 }
 
-/// All cases of one spec, for one architecture after the other.
+/// All cases of one spec, one architecture after the other.
 class CompileRun {
  public:
   CompileRun(const CompileOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
@@ -117,7 +117,7 @@ class CompileRun {
   base::EventLoop& loop_;
   ipc::CompileService& compiler_;
   const std::atomic<bool>& stop_;
-  std::optional<base::TemporaryDirectory> scratch_;  ///< in place of the store, where nothing is to be kept
+  std::optional<base::TemporaryDirectory> scratch_;  ///< instead of the store, if nothing is to be kept
   CompileReport report_;
 };
 
@@ -185,7 +185,7 @@ nlohmann::ordered_json summary_json(const ArchSummary& summary) {
   return json;
 }
 
-/// The rows; where several architectures are named, or one cannot be compiled for, a summary of each behind them.
+/// The rows; with several architectures, or if one cannot be compiled for, a summary of each follows.
 std::vector<nlohmann::ordered_json> report_json(const CompileReport& report) {
   std::vector<nlohmann::ordered_json> list;
   for (const Row& row : report.rows) list.push_back(row_json(row, report.several_cases));
@@ -196,13 +196,13 @@ std::vector<nlohmann::ordered_json> report_json(const CompileReport& report) {
   return list;
 }
 
-/// What one architecture lacks costs only that one. Anything else is wrong with the command line or the spec.
+/// Whether an error concerns only one architecture. Anything else is wrong with the command line or the spec.
 bool concerns_one_arch(const Error& error) {
   return error.kind() == ErrorKind::unsupported || error.kind() == ErrorKind::unavailable;
 }
 
-/// One target for each architecture of --arch, or the error that stands in its way. Of all of them before the first
-/// compiles: a misspelt one should not cost minutes. Throws where there is only one.
+/// One target for each architecture of --arch, or the error for it. All are checked before the first compiles, since a
+/// misspelt one should not cost minutes. Throws if there is only one.
 std::vector<std::pair<ArchSummary, std::optional<target::Target>>> targets_of(const CompileOptions& options) {
   std::vector<std::string> archs = split_list(options.common.arch);
   if (archs.empty()) archs.emplace_back();

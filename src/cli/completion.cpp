@@ -19,7 +19,7 @@ std::vector<const OptionText*> options_of(const CommandText& command) {
   return options;
 }
 
-/// "store ls" of "xtune store ls"; empty for xtune itself.
+/// "store ls" for "xtune store ls"; empty for xtune itself.
 std::string words_of(const CommandText& command) {
   constexpr std::size_t program = std::string_view("xtune").size();
   return command.path.size() > program ? command.path.substr(program + 1) : "";
@@ -44,7 +44,7 @@ Names names_of(const std::vector<CommandText>& commands) {
   return names;
 }
 
-/// All values of a command's argument, where it is of a closed set.
+/// All values of a command's argument, if it has a closed set.
 Names argument_words(const CommandText& command) {
   return command.arguments.empty() ? Names() : command.arguments.front().words;
 }
@@ -62,7 +62,7 @@ std::string bash_pattern(const Names& texts) {
   return pattern;
 }
 
-/// What bash does about an option's value.
+/// The bash code for an option's value.
 std::string bash_values(const OptionText& option) {
   if (!option.words.empty())
     return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$current\"))", fmt::join(option.words, " "));
@@ -137,7 +137,7 @@ std::string zsh_escaped(const std::string& text) {
   return escaped;
 }
 
-/// For the explanation of an option, between brackets and single quotes.
+/// For the description of an option, between brackets and single quotes.
 std::string zsh_explanation(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

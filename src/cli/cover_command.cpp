@@ -1,4 +1,5 @@
-// xtune cover: the fewest configurations that serve all cases of a spec nearly as well as each case's own best.
+// xtune cover: the smallest set of configurations that serves all cases of a spec nearly as well as each case's own
+// best.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -31,17 +32,16 @@ struct CoverOptions {
   bool stored = false;
 };
 
-/// The measured configurations of each case, and how their times compare with the case's best.
+/// The measured configurations of each case, and their times relative to the case's best.
 struct Matrix {
   std::vector<Bindings> problems, without;       ///< with and without measurements
-  std::vector<const store::StoredConfig*> rows;  ///< the configurations; alternatively in `configs`: there may be
-                                                 ///< millions
+  std::vector<const store::StoredConfig*> rows;  ///< the configurations, or else in `configs`: maybe millions
   std::vector<Bindings> configs;
   std::vector<std::vector<double>> ratios;
   Bindings config(std::size_t number) const {
     return rows.empty() ? configs[number] : store::config_bindings(*rows[number]);
   }
-  /// Problems that were measured only with another driver than the device has now: with which.
+  /// Problems that were measured only with another driver than the device has now, with that device.
   std::vector<std::pair<Bindings, device::DeviceInfo>> stale;
 };
 
@@ -52,10 +52,10 @@ double ratio_of(double score, double best) {
   return std::isfinite(ratio) && ratio > 0 ? std::max(ratio, 1.0) : std::numeric_limits<double>::infinity();
 }
 
-/// The configurations of a problem that may answer. Item: const Record*, or const StoredConfig*.
+/// The configurations of a problem that may be used. Item: const Record*, or const StoredConfig*.
 template <class Item>
 struct Scores {
-  std::vector<std::pair<Item, double>> best_first;  ///< with what ranks them
+  std::vector<std::pair<Item, double>> best_first;  ///< with the value that ranks them
   std::optional<device::DeviceInfo> stale;          ///< as in Matrix
 };
 
@@ -128,7 +128,7 @@ class Numbers {
 void keep_config(Matrix& matrix, const record::Record* record) { matrix.configs.push_back(record->config); }
 void keep_config(Matrix& matrix, const store::StoredConfig* row) { matrix.rows.push_back(row); }
 
-/// scores(problem) of each problem.
+/// Calls scores(problem) for each problem.
 template <class ScoresOf>
 Matrix matrix_of(const std::vector<Bindings>& problems, const ScoresOf& scores_of_problem) {
   Matrix matrix;
@@ -148,7 +148,7 @@ Matrix matrix_of(const std::vector<Bindings>& problems, const ScoresOf& scores_o
   }
   for (auto& row : found) {
     std::vector<double>& ratios = matrix.ratios.emplace_back(numbers.count(), std::numeric_limits<double>::infinity());
-    // Of measurements of one configuration under several keys the best counts.
+    // If a configuration was measured under several keys, the best measurement counts.
     for (const auto& [number, ratio] : row) ratios[number] = std::min(ratios[number], ratio);
     row = {};
   }

@@ -69,7 +69,7 @@ std::vector<std::pair<std::string, Entries>> sections_of(const CommandText& comm
   return sections;
 }
 
-/// Examples can be pasted also where they are cut.
+/// Examples can be pasted even if they are wrapped.
 void add_examples(std::string& text, const std::vector<std::string>& examples, std::size_t width) {
   if (!examples.empty()) text += "\nExample:\n";
   for (const std::string& example : examples) {

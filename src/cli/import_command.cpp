@@ -56,7 +56,7 @@ int import_kernel_tuner(const ImportOptions& options) {
     const std::filesystem::path folder = options.folder.empty() ? "." : options.folder;
     base::write_file_atomically(folder / (stem + ".configs.csv"), texts.configs);
     base::write_file_atomically(folder / (stem + ".jsonl"), texts.records);
-    // Last, and only when it is sound: a spec that is there is one that works.
+    // Written last, and only if it is valid: an existing spec always works.
     spec = folder / (stem + ".toml");
     spec::parse_spec(texts.spec, spec.string(), folder);
     base::write_file_atomically(spec, texts.spec);

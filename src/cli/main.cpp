@@ -23,13 +23,13 @@
 
 namespace {
 
-/// A closed standard stream would give its number to the next file or pipe that is opened.
+/// Opens closed standard streams; otherwise the next file or pipe would get their numbers.
 void open_standard_streams() {
   for (int fd = 0; fd <= 2; ++fd)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd) return;
 }
 
-/// With a umask that denies the owner, no process of a run could read what another has written.
+/// If the umask denied the owner, processes of a run could not read each other's files.
 void let_owner_use_own_files() {
   const mode_t mask = umask(S_IRWXG | S_IRWXO);
   umask(mask & ~mode_t{S_IRWXU});
@@ -37,7 +37,7 @@ void let_owner_use_own_files() {
 
 using namespace xtune;
 
-// Looked for by hand: a command line that does not parse is answered in JSON too.
+// Searched without the parser, because a command line that cannot be parsed is answered in JSON too.
 bool json_wanted(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -55,7 +55,7 @@ struct Failure {
   int exit_code;
 };
 
-// With --format json standard output is never empty: {"error": {...}}, with a place where the message opens with one.
+// With --format json standard output is never empty: {"error": {...}}, with a place if the message opens with one.
 int report(const Failure& failure, int argc, char** argv) {
   if (json_wanted(argc, argv)) {
     nlohmann::ordered_json json;
@@ -71,7 +71,7 @@ int report(const Failure& failure, int argc, char** argv) {
   return failure.exit_code;
 }
 
-/// What follows "--" is sbatch's; returns how many words are left.
+/// Removes the words after "--", which are for sbatch; returns the number of remaining words.
 int take_sbatch_options(int argc, char** argv) {
   if (!is_command(argc, argv, "submit")) return argc;
   char** const end = argv + argc;
@@ -87,7 +87,7 @@ int refuse(const CLI::App& app, const cli::Words& words, const std::string& why,
   return report({to_string(ErrorKind::invalid_argument), why, cli::bad_arguments}, argc, argv);
 }
 
-/// Words that did not parse, or that ask for help or the version.
+/// Answers words that could not be parsed, or that ask for help or the version.
 int answer_parse_error(const CLI::App& app, const cli::Words& words, const CLI::ParseError& error, int argc,
                        char** argv) {
   if (error.get_exit_code() == 0) {
@@ -102,7 +102,7 @@ int answer_parse_error(const CLI::App& app, const cli::Words& words, const CLI::
   return refuse(app, words, cli::parse_error_text(app, words, error), argc, argv);
 }
 
-/// --help-all is for commands that have commands.
+/// --help-all is only for commands with subcommands.
 void drop_help_all(CLI::App& command) {
   const auto commands = command.get_subcommands([](CLI::App*) { return true; });
   for (CLI::App* const each : commands) drop_help_all(*each);
@@ -114,7 +114,7 @@ int run_program(int argc, char** argv) {
   const cli::Words words(argv + 1, argv + std::max(argc, 1));
   cli::choose_colours(words);
   CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it.", "xtune"};
-  app.formatter(std::make_shared<cli::HelpFormatter>());  // the commands take it from here, as they do the next line
+  app.formatter(std::make_shared<cli::HelpFormatter>());  // inherited by the commands, like the next setting
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("-V,--version", std::string("xtune ") + version, "Print the version");
   app.require_subcommand(1);
@@ -131,7 +131,7 @@ int run_program(int argc, char** argv) {
   try {
     if (const std::string why = cli::unknown_command(app, words); !why.empty())
       return refuse(app, words, why, argc, argv);
-    app.parse(cli::Words(words.rbegin(), words.rend()));  // it takes them last first
+    app.parse(cli::Words(words.rbegin(), words.rend()));  // it expects them in reverse order
   } catch (const CLI::ParseError& error) {
     return answer_parse_error(app, words, error, argc, argv);
   } catch (const Error& error) {
@@ -149,7 +149,7 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
   open_standard_streams();
   let_owner_use_own_files();
-  // A reader that has gone and a file at its size limit are errors of the write.
+  // A closed reader and a file at its size limit are errors of the write.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {

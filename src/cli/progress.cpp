@@ -73,7 +73,7 @@ void ProgressPrinter::on_record(const record::Record& record, const std::string&
   if (!log_) return;
   const std::string text = entry(record, log, from_store);
   if (std::fwrite(text.data(), 1, text.size(), log_) == text.size() && std::fflush(log_) == 0) return;
-  // A log that ends in the middle must not cost the run.
+  // A failure of the log must not end the run.
   const std::string why = std::strerror(errno);
   std::fclose(std::exchange(log_, nullptr));
   on_warning("--log " + log_path_ + ": " + why + "; what follows is not logged");

@@ -24,7 +24,7 @@ struct ReportOptions {
 
 using SharedSpec = std::shared_ptr<const spec::Spec>;
 
-/// What `xtune best` answers for one problem, with all records of the problem and device that the answer is of.
+/// The answer of `xtune best` for one problem, with all records of its problem and device.
 report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const target::Target& target,
                                 const StoredAnswers& stored) {
   record::SpecFit fit(*spec, problem, target.device, target.arch, target.backend.toolchain);
@@ -68,13 +68,13 @@ store::WinnerFilter filter_of(const ReportOptions& options) {
   return filter;
 }
 
-/// Equal for records that one answer is of.
+/// A key that is equal for records of the same answer.
 std::string group_of(const record::Record& record) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", record.kernel, space::bindings_text(record.problem),
                      record.device.backend, record.device.arch, record.device.name, record.device.compute_units);
 }
 
-/// Every problem on every kind of device of one kernel on one architecture.
+/// Adds every problem on every kind of device of one kernel on one architecture.
 void add_cases(store::StoredMeasurements& part, std::vector<report::ReportCase>& cases) {
   const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, part.records));
   std::map<std::string, std::vector<record::Record>> groups;
@@ -87,7 +87,7 @@ void add_cases(store::StoredMeasurements& part, std::vector<report::ReportCase>&
   }
 }
 
-/// What answers without a spec is what `store export` writes.
+/// Without a spec, the answers are those that `store export` writes.
 void answer_as_exported(const ReportOptions& options, std::vector<report::ReportCase>& cases) {
   std::vector<std::string> told_before;
   store::WinnerFilter filter = filter_of(options);

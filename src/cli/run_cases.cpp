@@ -1,4 +1,4 @@
-// What xtune run does of each case, and at the end.
+// xtune run: the steps for each case, and at the end.
 #include <fmt/core.h>
 #include <unistd.h>
 

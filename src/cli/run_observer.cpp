@@ -1,4 +1,4 @@
-// Keeps the progress file and the slowest configuration.
+// Updates the progress file and the slowest configuration.
 #include "cli/run_observer.hpp"
 
 #include "base/clock.hpp"
@@ -49,7 +49,7 @@ void RunObserver::end(const run::TuneResult& result) {
   if (!file_) return;
   cluster::WorkProgress& own = work();
   own.state = result.interrupted ? "stopped" : "done";
-  // As the run's own answer is made: the finals decide.
+  // Like the run's own answer: the finals decide.
   if (const auto best = record::best_of(result.all(), record::Objective(spec_).criterion(problem_, result.device))) {
     own.best_ms = measure::statistic(best->record->time_ms, spec_.measure.statistic);
     own.best = best->record->config;

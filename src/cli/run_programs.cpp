@@ -38,7 +38,7 @@ std::string line_of(const Variables& variables, const std::vector<std::string>& 
   return base::printable(line + base::command_line(device::from_call_texts(call_texts, places)));
 }
 
-/// One configuration, as it would be built and run.
+/// The commands for building and running one configuration.
 struct Commands {
   Bindings config;
   build::CompileRequest build;

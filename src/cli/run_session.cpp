@@ -26,7 +26,7 @@ double left_s(const RunSession& session) {
 }
 
 void set_limit(RunSession& session, const cluster::Walltime& walltime) {
-  constexpr double century_s = 100 * 365.25 * 86400;  // nanoseconds of three are as many as 64 bits count
+  constexpr double century_s = 100 * 365.25 * 86400;  // three times this many nanoseconds fit in 64 bits
   const double remaining_s = std::clamp(walltime.remaining_s, -century_s, century_s);
   session.end_ns = now_ns() + static_cast<std::int64_t>(remaining_s * 1e9);
   session.rule->limit(remaining_s);
@@ -36,7 +36,7 @@ void set_limit(RunSession& session, const cluster::Walltime& walltime) {
          walltime.source);
 }
 
-/// A process that is not the first one hears of the job's end, or loses its patience.
+/// A process that is not the first one reads the job's end, or asks after its patience.
 void listen(RunSession& session) {
   std::optional<cluster::JobEnd::Heard> heard;
   if (session.job_end) heard = session.job_end->heard(base::system_clock().unix_time_ms());
@@ -83,7 +83,7 @@ void beat_speakers_later(RunSession& session) {
 }  // namespace
 
 cluster::Claims& RunSession::claims_on_answers(const std::filesystem::path& folder) {
-  // Long: it may be busy with a large space meanwhile, and then two print.
+  // Long, because it may be busy with a large space; after that two print.
   constexpr double lease_s = 60, look_s = 0.1;
   speakers.push_back(std::make_unique<cluster::Claims>(folder, run::new_attempt(), base::system_clock(),
                                                        cluster::Claims::Options{lease_s, look_s, 0}));
@@ -113,12 +113,12 @@ bool SharedAnswer::is_left_to_this(RunSession& session) {
 
 void SharedAnswer::printed() try {
   claims_->take(name_ + printed_mark);
-} catch (const Error&) {  // then another one may print it too
+} catch (const Error&) {  // another process may then print it too
 }
 
 RunSession::RunSession(const RunOptions& options) : rank(cluster::find_rank()), tells(!rank || rank->rank == 0) {
   for (const int signum : {SIGINT, SIGTERM, SIGHUP}) signals.push_back(loop.on_signal(signum, [this] { stop = true; }));
-  // How batch systems announce the end of the time that a job has (sbatch --signal).
+  // The signal with which batch systems announce the end of a job's time (sbatch --signal).
   signals.push_back(loop.on_signal(SIGUSR1, [this] { stop = again = true; }));
   if (options.dry_run) return;
   one_asks = rank && cluster::only_squeue_knows(options.walltime);

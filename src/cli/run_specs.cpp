@@ -38,7 +38,7 @@ void requeue(const RunSession& session) {
   if (!why.empty()) tell("warning: scontrol requeue {}: {}; start the job again by hand\n", *job, why);
 }
 
-/// Each process begins at another spec, and where there are more processes than specs at another case of it.
+/// Each process begins at another spec, or at another case of one if there are more processes than specs.
 std::vector<std::size_t> begin_elsewhere(const SpecList& list, RunSession& session) {
   std::vector<std::size_t> order = in_order(list);
   if (!session.rank || order.empty()) return order;
@@ -57,7 +57,7 @@ class JsonPrinter {
     if (run.answer()) answer_ = run.answer();
     archs_.push_back(run.arch());
   }
-  /// Calls `print` where it is this process' to do so.
+  /// Calls `print` if this process must print.
   void print(const RunOptions& options, RunSession& session, bool several, const std::function<void()>& print_all) {
     if (several && shares_) claim(options, session);
     if (answer_ && !answer_->is_left_to_this(session)) return;
@@ -81,7 +81,7 @@ class JsonPrinter {
   std::vector<std::string> archs_;
 };
 
-/// What other processes were to print, each of one spec; where they are gone this one does.
+/// The outputs of other processes, one spec each; if they are gone this process prints them.
 struct TextPrinter {
   struct Unsaid {
     SharedAnswer answer;
@@ -104,7 +104,7 @@ struct TextPrinter {
   std::vector<Unsaid> unsaid;
 };
 
-/// Of several processes of a job one writes.
+/// One of several processes of a job writes the report.
 void write_report(const RunOptions& options, const RunSession& session, const std::vector<report::ReportCase>& cases) {
   if (options.report.empty() || !session.tells) return;
   const ReportFile file = write_report_file(options.report, cases, command_words());

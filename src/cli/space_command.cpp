@@ -16,7 +16,7 @@
 namespace xtune::cli {
 namespace {
 
-// As JSON they are some hundred MB.
+// This many take several hundred MB as JSON.
 constexpr std::uint64_t max_samples = 1'000'000;
 
 struct SpaceOptions {
@@ -27,7 +27,7 @@ struct SpaceOptions {
   bool effects = false;
 };
 
-/// A space-only spec needs no compiler and no device unless its constraints ask for one.
+/// A space-only spec needs neither a compiler nor a device unless its constraints use one.
 target::Target target_of(const std::string& path, const CommonOptions& options) {
   try {
     return target_for(path, options, target::TargetNeed::device_or_named);
@@ -42,7 +42,7 @@ target::Target target_of(const std::string& path, const CommonOptions& options) 
   }
 }
 
-/// In the spec's order.
+/// Values by name, in the spec's order.
 nlohmann::ordered_json named(const space::Space& space, std::uint64_t index) {
   nlohmann::ordered_json json;
   const space::Config config = space.at(index);

@@ -40,7 +40,7 @@ CommonOptions options_for(const SpecList::Item& item, const CommonOptions& optio
 
 namespace {
 
-/// The message with the spec's name in front, unless it is there.
+/// The message with the spec's name in front, unless it has it already.
 std::string with_path(const std::string& path, const std::string& message) {
   const std::string name = base::printable(path);
   const bool named = message.starts_with(path) || message.starts_with("cannot read " + name + ":");
@@ -54,7 +54,7 @@ void read_all(SpecList& list, const CommonOptions& options) {
   const Error* first = nullptr;
   for (SpecList::Item& item : list.items) {
     try {
-      // This reads the overlays of all backends too: which one a run will take makes no difference.
+      // This also reads the overlays of all backends, so the backend of the run does not matter.
       read_spec(item.path, options_for(item, options), "");
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) throw;

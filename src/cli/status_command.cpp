@@ -51,7 +51,7 @@ Subject find_subject(const std::filesystem::path& store, const std::string& what
         std::any_of(each->steps.begin(), each->steps.end(), [&](const auto& step) { return step.job == what; }))
       return subject_of(*each);
   for (auto study = studies.rbegin(); study != studies.rend(); ++study) {
-    // Of a job whose number is given, with all its steps and attempts: slurm-17.0, slurm-17.0-r1.
+    // All steps and attempts of a job whose number is given: slurm-17.0, slurm-17.0-r1.
     const bool of_job = study->starts_with("slurm-" + what + ".");
     if (what.empty() || cluster::is_run_of(*study, what) || of_job) {
       Subject subject{*study, std::nullopt, {*study}};
@@ -86,7 +86,7 @@ std::map<std::string, std::string> job_states(const std::vector<std::string>& jo
     for (std::string line; std::getline(in, line);) {
       const std::size_t bar = line.find('|');
       if (bar == std::string::npos) continue;
-      // "17+0", of a heterogeneous job; "17_1", "17_[2-4]", of an array.
+      // "17+0" for a heterogeneous job; "17_1", "17_[2-4]" for an array.
       const std::string job = line.substr(0, line.find_first_of("+_|"));
       states.try_emplace(job, line.substr(bar + 1));
     }
@@ -154,7 +154,7 @@ void print_text(const Json& json, const cluster::StudyStatus& status) {
                 base::printable(each.progress.host), each.progress.pid, base::human_seconds(each.age_s));
 }
 
-/// Whether something may still change.
+/// Whether the status may still change.
 bool goes_on(const Json& json) {
   const auto ends = [](const std::string& state) {
     for (const char* running : {"PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "RESIZING"})

@@ -1,4 +1,4 @@
-// xtune store: looks after a store. What its subcommands share.
+// xtune store: inspect and maintain a store. Common parts of its subcommands.
 #include <charconv>
 
 #include "base/chosen_store.hpp"

@@ -1,4 +1,4 @@
-// xtune store merge, export, bundle: from one store into another, into other programs' forms, into one file.
+// xtune store merge, export, bundle: into another store, other formats, one file.
 #include <fmt/format.h>
 
 #include <map>
@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 int merge(const StoreOptions& options, const std::vector<std::string>& others) {
   store::MergeReport all;
-  bool nothing_read = false;  // of the records of one of them
+  bool nothing_read = false;  // for the records of one of them
   for (const std::string& other : others) {
     const store::MergeReport one = store::merge_store(options.path(), other);
     all.records += one.records, all.artifacts += one.artifacts;

@@ -33,7 +33,7 @@ struct SubmitOptions {
   bool dry_run = false;
 };
 
-/// The first file's name, the time and something that no other submission has.
+/// The first file's name, the time and a unique part.
 std::string new_name(const std::string& path) {
   std::string stem = fs::path(path).stem().string();
   for (char& c : stem)
@@ -90,7 +90,7 @@ void check(const SubmitOptions& options, const CLI::App& command) {
 
 Words sbatch_command(const cluster::JobStep& step, const fs::path& script, const std::string& after) {
   Words words{"sbatch"};
-  // Of the first component of a heterogeneous job, which the others wait for.
+  // For the first component of a heterogeneous job, for which the others wait.
   words.insert(words.end(), step.arguments.begin(), step.arguments.end());
   if (!after.empty()) words.insert(words.begin() + 1, "--dependency=afterany:" + after);
   words.push_back(script.string());
@@ -140,7 +140,7 @@ std::string submit_step(const Words& command) {
   return answer;
 }
 
-/// Steps that are queued stay there when a later one is refused: the measuring is worth more than its merge.
+/// Queued steps are kept if a later one is refused: the measurements are worth more than the merge.
 std::string queued_text(const std::vector<cluster::SubmittedStep>& queued) {
   std::string steps, jobs;
   for (const cluster::SubmittedStep& each : queued) {
@@ -261,7 +261,7 @@ void add_submit_command(CLI::App& app, Context& context) {
       ->group(option_group::job);
   count("--restarts", options.restarts, 0, "Start a job again up to N times when its time ends");
   add_common_options(*command, options.common);
-  command->get_option("--device")->group("");  // refused, with the reason
+  command->get_option("--device")->group("");  // refused with a reason
   command->add_flag("--dry-run", options.dry_run, "Print the scripts, and submit nothing")->group(option_group::output);
   add_store_option(*command, options.common.store);
   command->callback([&context, command] { context.exit_code = submit(options, *command); });

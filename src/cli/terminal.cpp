@@ -1,4 +1,4 @@
-// Asks the terminal each time: users resize it.
+// Queries the terminal each time, because users resize it.
 #include "cli/terminal.hpp"
 
 #include <sys/ioctl.h>

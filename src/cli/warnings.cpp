@@ -1,4 +1,4 @@
-// Many warnings of one cause become one.
+// Combines warnings with one cause.
 #include "base/causes.hpp"
 #include "cli/commands.hpp"
 

@@ -18,12 +18,12 @@ namespace {
 
 // Maximum number of configurations of all cases together: comparing more takes seconds and does not help.
 constexpr std::uint64_t max_configs = 20'000;
-constexpr std::uint64_t min_configs = 20;  ///< of a case, however many cases there are
+constexpr std::uint64_t min_configs = 20;  ///< for each case, for any number of cases
 
 struct Verdicts {
   std::uint64_t asked = 0, stored = 0, never = 0;
-  std::map<std::string, std::uint64_t> differing;  ///< which parts of the key differ -> configurations
-  std::vector<std::string> example;                ///< the differences of the first miss, in full
+  std::map<std::string, std::uint64_t> differing;  ///< differing parts of the key -> number of configurations
+  std::vector<std::string> example;                ///< all differences of the first miss
   std::string example_config;
 };
 
@@ -45,7 +45,7 @@ class MeasuredConfigs {
   }
 
   struct Nearest {
-    std::vector<std::string> differences;  ///< stored -> today, a line each; empty: none
+    std::vector<std::string> differences;  ///< stored -> today, one line each; empty: none
     std::string artifact_key;              ///< of the record
   };
   /// The stored record of the configuration whose key differs in the fewest parts. Of many records only the newest few
@@ -109,7 +109,7 @@ std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys_of(const StoredA
   return keys;
 }
 
-/// What today's configurations are made from: most of them of the same source and files, which are read once.
+/// The sources of today's configurations: most have the same source and files, which are read once.
 class SourcesOfToday {
  public:
   const build::ArtifactSources& of(const build::CompileRequest& request) {

@@ -1,4 +1,4 @@
-// A file that appears whole, by a link.
+// A file that appears atomically, by a link.
 #include "cluster/agreement.hpp"
 
 #include <unistd.h>

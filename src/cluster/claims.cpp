@@ -41,7 +41,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* ended = "ended";
 
-// Of processes whose ids this one can ask for.
+// The host, for processes whose ids can be checked from here.
 std::string host_component() { return record::path_component(base::host_name() + "-" + base::pid_scope()); }
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path, int error) {
@@ -58,7 +58,7 @@ struct Heartbeat {
   std::uint64_t records = 0;
 };
 
-/// nullopt: half a line, or none.
+/// nullopt: incomplete or missing.
 std::optional<Heartbeat> read_heartbeat(const std::string& text) {
   std::istringstream words(text);
   Heartbeat read;
@@ -66,7 +66,7 @@ std::optional<Heartbeat> read_heartbeat(const std::string& text) {
   return read;
 }
 
-/// Whether its process is certainly gone: it said so, or its host is this one, and has no such process.
+/// Whether its process is certainly gone: it reported its end, or it ran on this host and no longer exists.
 bool is_gone(const Heartbeat& read) {
   return read.beat == ended || (read.host == host_component() && base::process_is_gone(read.pid));
 }
@@ -100,10 +100,10 @@ Claims::~Claims() {
 void Claims::end() noexcept {
   if (std::exchange(ended_, true)) return;
   try {
-    // In place: links lead here. A line of the same length, so that no reader sees half of two.
+    // In place, because links refer to this file. A line of the same length, so that no reader sees half of two.
     const std::string text = heartbeat(ended);
     [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
-  } catch (const std::bad_alloc&) {  // then it ends with the process
+  } catch (const std::bad_alloc&) {  // the claims then end with the process
   }
 }
 
@@ -120,8 +120,8 @@ void Claims::beat() noexcept {
     ++beats_;
     const std::string text = line();
     [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
-    ::fdatasync(fd_);                // else an NFS client may keep it to itself for half a minute
-  } catch (const std::bad_alloc&) {  // the next one may do
+    ::fdatasync(fd_);                // else an NFS client may buffer it for half a minute
+  } catch (const std::bad_alloc&) {  // the next beat may succeed
   }
 }
 
@@ -143,7 +143,7 @@ bool Claims::try_link(const fs::path& claim) {
 
 namespace {
 
-// A key of a record may be of any length and characters.
+// A record's key may have any length and characters.
 std::string claim_stem(const std::string& name) { return base::sha256(name).substr(0, 40); }
 
 }  // namespace

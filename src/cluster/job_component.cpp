@@ -22,7 +22,7 @@ int count_of(const std::string& key, const std::string& text, int least) {
   return value;
 }
 
-/// What #SBATCH lines take without quoting.
+/// A value that #SBATCH lines accept without quoting.
 std::string plain_value(const std::string& key, const std::string& text) {
   constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:=&|*()[]+/@";
   if (text.empty() || text.find_first_not_of(allowed) != std::string::npos)

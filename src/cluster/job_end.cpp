@@ -1,4 +1,4 @@
-// A line of text that appears at once.
+// A line of text that appears atomically.
 #include "cluster/job_end.hpp"
 
 #include <fmt/core.h>
@@ -33,7 +33,7 @@ std::optional<JobEnd::Heard> JobEnd::heard(std::int64_t unix_time_ms) const noex
   if (text == no_limit) return Heard{};
   std::int64_t end_ms = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), end_ms);
-  // A line whose end is missing may be half of a number.
+  // A line without its end may contain half of a number.
   if (error != std::errc() || end == text.data() + text.size() || *end != '\n') return std::nullopt;
   return Heard{Walltime{static_cast<double>(end_ms - unix_time_ms) * 1e-3, "squeue"}};
 } catch (...) {

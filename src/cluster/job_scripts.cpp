@@ -17,7 +17,7 @@ using Words = std::vector<std::string>;
 
 void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-/// %, of Slurm's file name patterns, means itself where it is doubled.
+/// In Slurm's file name patterns, %% is a literal %.
 std::string log_pattern(const fs::path& path) {
   std::string pattern;
   for (const char c : path.string()) pattern += c == '%' ? "%%" : std::string(1, c);
@@ -107,7 +107,7 @@ std::string measure_script(const Submission& submission, const std::string& log)
   append(run, submission.run_arguments);
   const bool heterogeneous = submission.components.size() > 1;
   for (std::size_t i = 0; i < submission.components.size(); ++i) {
-    // --export: after sbatch --export=NONE srun would pass nothing on, the study's name neither.
+    // --export: after sbatch --export=NONE srun would otherwise pass no variables on, not even the study's name.
     Words srun{"srun", "--export=ALL", "--kill-on-bad-exit=0", "--wait=0", "--no-kill"};
     if (heterogeneous) srun.push_back(fmt::format("--het-group={}", i));
     if (submission.components[i].gpus_per_node > 0) srun.push_back("--gpus-per-task=1");
@@ -174,7 +174,7 @@ std::vector<JobStep> job_steps(const Submission& submission) {
   }
   steps.push_back({"measure", measure_script(submission, log("measure")), {"--parsable", log("measure")}});
   append(steps.back().arguments, submission.sbatch);
-  // sbatch takes the options of each component by themselves: a limit that is given is meant for all.
+  // sbatch takes the options of each component separately: a given limit applies to all.
   for (std::size_t i = 1; i < submission.components.size(); ++i) {
     steps.back().arguments.emplace_back(":");
     append(steps.back().arguments, submission.sbatch);

@@ -1,4 +1,4 @@
-// Reads what launchers leave in the environment.
+// Reads the environment variables of launchers.
 #include "cluster/launcher.hpp"
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ struct LauncherVariables {
   const char *name, *rank, *size, *local_size, *job;
 };
 
-// The more particular first: Open MPI's mpirun inside of a Slurm job finds Slurm's variables of the batch step too.
+// The more specific first: Open MPI's mpirun inside of a Slurm job also sees Slurm's variables of the batch step.
 constexpr std::array launchers = {
     LauncherVariables{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
                       "PMIX_NAMESPACE"},
@@ -73,7 +73,7 @@ int largest_of(std::string_view counts) {
   return largest;
 }
 
-/// A job that was requeued is another study: what its first attempt claimed must not hold up the second.
+/// A requeued job is another study: claims of its first attempt must not block the second.
 std::string attempt_of_slurm(const ReadVariable& get) {
   const auto count = get("SLURM_RESTART_COUNT");
   return count ? "-r" + *count : "";
@@ -96,7 +96,7 @@ std::optional<Rank> find_rank(const ReadVariable& get) {
   if (named == "off") return std::nullopt;
   for (const LauncherVariables& launcher : launchers) {
     const bool slurm = std::string_view(launcher.name) == "Slurm";
-    // A batch script's own shell has a rank and a size too; only steps have several processes.
+    // The shell of a batch script has a rank and a size too; only steps have several processes.
     if (!get(launcher.rank) || (slurm && !get("SLURM_STEP_ID")) || is_of_srun(get, launcher)) continue;
     Rank rank;
     rank.launcher = launcher.name;

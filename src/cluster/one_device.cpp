@@ -1,4 +1,4 @@
-// By a file that appears with the first process.
+// Uses a file that the first process creates.
 #include "cluster/one_device.hpp"
 
 #include <fmt/core.h>

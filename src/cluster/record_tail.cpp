@@ -1,4 +1,4 @@
-// Reads on from where it stopped, file by file.
+// Continues to read each file where it stopped.
 #include "cluster/record_tail.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::vector<record::Record> RecordTail::read(const std::set<std::string>& attemp
   std::vector<record::Record> records;
   std::vector<std::string> warnings;  // about the whole directory: the next run reports them
   for (const std::filesystem::path& path : record::record_files(store_, arch_, kernel_, warnings)) {
-    // <host>-<pid>-<attempt>, and ".2" where that was taken.
+    // <host>-<pid>-<attempt>, with ".2" if that was taken.
     const std::string stem = path.stem().string();
     std::string attempt = stem.substr(stem.rfind('-') + 1);
     attempt.resize(std::min(attempt.size(), attempt.find('.')));

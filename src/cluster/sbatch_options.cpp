@@ -13,12 +13,12 @@ namespace {
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
-/// The next word may be its value.
+/// Whether the next word may be its value.
 bool may_take_next(const std::string& option) {
   return option.starts_with("--") ? option.find('=') == std::string::npos : option.size() == 2;
 }
 
-/// -a, --array, or a beginning of it that getopt_long(3) takes for it.
+/// -a, --array, or an abbreviation that getopt_long(3) accepts for it.
 bool makes_array(const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   return name.starts_with("--") ? name.size() >= 4 && std::string_view("--array").starts_with(name)

@@ -1,4 +1,4 @@
-// Puts claims and tails together.
+// Combines claims and tails.
 #include "cluster/shared_study.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::filesystem::path claims_folder(const SharedStudy::Place& place, const std::
          base::sha256(space::bindings_text(place.problem)).substr(0, 16);
 }
 
-/// The first one's time, which all of them take.
+/// The start time of the first process, on which all agree.
 std::int64_t agreed_beginning(const std::filesystem::path& folder, std::int64_t now_unix_ms) {
   return std::strtoll(agree_on(folder / "began", std::to_string(now_unix_ms) + "\n").c_str(), nullptr, 10);
 }

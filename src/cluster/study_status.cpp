@@ -1,4 +1,4 @@
-// Puts the processes' own words together.
+// Combines the processes' own reports.
 #include "cluster/study_status.hpp"
 
 #include <fmt/core.h>
@@ -37,7 +37,7 @@ void add(WorkProgress& to, const WorkProgress& from) {
     to.answered_unix_ms = from.answered_unix_ms;
   }
   if (to.error.empty()) to.error = from.error;
-  // What one has finished is finished; what one is at may still be.
+  // If one process has finished it, it is finished; if one works on it, it is running.
   for (const char* state : {"done", "running", "stopped", "failed"})
     if (to.state == state || from.state == state) {
       to.state = state;

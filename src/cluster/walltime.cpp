@@ -30,7 +30,7 @@ std::optional<std::int64_t> told_end(const ReadVariable& get) {
   return unix_s == 0 ? std::nullopt : unix_s;
 }
 
-/// The least of the durations, one a line: a heterogeneous job has one for each component, and ends with the first.
+/// The minimum of the durations, one per line: a heterogeneous job has one for each component, and ends with the first.
 std::optional<double> shortest_duration(const std::string& lines) {
   std::optional<double> least;
   std::istringstream words(lines);
@@ -61,7 +61,7 @@ std::optional<double> parse_duration(std::string_view text) {
     text.remove_prefix(std::min(colon + 1, text.size()));
   }
   if (parts.size() > 3) return std::nullopt;
-  // After days come hours; else the last is seconds.
+  // After days come hours; otherwise the last part is seconds.
   if (has_days) parts.resize(3);
   double rest = 0;
   for (const double part : parts) rest = 60 * rest + part;

@@ -1,4 +1,4 @@
-// Reads a spec's arguments as a caller sees them, and compares a call with them.
+// Reads a spec's arguments from a caller's view, and compares a call with them.
 #include "dispatch/arguments.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// An artifact is looked for under the keys that today's source has with every compiler that is known here.
+// Searches an artifact under the keys of today's source with every known compiler.
 #include "dispatch/builder.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Which launches are captured, and reading their data without disturbing the application more than by waiting.
+// Chooses the launches to capture, and reads their data; the application is disturbed only by waits.
 #include "dispatch/capture.hpp"
 
 #include <fmt/core.h>

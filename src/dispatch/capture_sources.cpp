@@ -1,4 +1,4 @@
-// Follows includes as the artifact key does (core/build/source_closure.cpp), but keeps where the files lie.
+// Follows includes as the artifact key does (core/build/source_closure.cpp), but keeps the files' locations.
 #include "dispatch/capture_sources.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The spec of a captured launch: the one that was loaded, with its problem, data and outputs in place of rules.
+// The spec of a captured launch: the loaded one, with its problem, data and outputs instead of rules.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -114,7 +114,7 @@ class Writer {
     const std::string comment = "# Captured: one launch of '" + spec_.kernel.name + "' in a running program, on " +
                                 device_.name + " (" + device_.arch + "). `xtune run spec.toml` tunes it.\n";
     const std::string text = comment + text_of_document(root);
-    spec::parse_spec(text, "spec.toml", folder_);  // throws where it could not be read again
+    spec::parse_spec(text, "spec.toml", folder_);  // throws if it could not be read again
     base::write_file_atomically(folder_ / "spec.toml", text);
   }
 
@@ -125,7 +125,7 @@ class Writer {
     if (!launch_.problem.empty()) set(root, "problem", std::move(problem));
   }
 
-  /// As -D and overlays left it.
+  /// With the changes of -D and overlays.
   void write_space(spec::TomlNode& root) {
     spec::TomlNode params;
     for (const space::Parameter& parameter : spec_.parameters) {

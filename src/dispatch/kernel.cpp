@@ -1,4 +1,4 @@
-// The public face of dispatch.
+// The public interface of dispatch.
 #include "xtune/kernel.hpp"
 
 #include "base/enum_words.hpp"

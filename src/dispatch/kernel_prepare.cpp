@@ -169,7 +169,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
     }
     Prepared prepared = make(key, found);
     if (table_.size() >= max_problems) {
-      // Too many to keep: this one lives until the thread's next.
+      // Too many to keep: this one exists until the thread's next.
       say(fmt::format("{}: more than {} problems: further ones are prepared at each call", name(), max_problems));
       thread_local std::unique_ptr<const Prepared> passing;
       passing = std::make_unique<const Prepared>(std::move(prepared));
@@ -210,7 +210,7 @@ Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
 
 void KernelState::prepare(const Binding& binding, const Bindings& sizes) {
   const Bindings problem = whole(binding, sizes);
-  if (!binding.missing.empty()) plan_.problem(binding, nullptr);  // throws: no call could follow
+  if (!binding.missing.empty()) plan_.problem(binding, nullptr);  // throws, because no call could follow
   std::array<measure::ScalarArgument, dispatch::max_arguments> scalars;
   std::array<const void*, dispatch::max_arguments> values{};
   for (const SizeSource& source : binding.sources) {

@@ -81,7 +81,7 @@ void KernelState::check_signature(const Signature& signature) const {
 void KernelState::call(const Binding& binding, void* stream, const void* const* values, const Signature& signature) {
   if (signature.count != plan_.passed_count()) [[unlikely]]
     plan_.check_count(signature.count);
-  // Types are one constant for each place that calls: most calls come from where the last one came from.
+  // Types are one constant for each place in the code that calls: most calls come from the same place as the last one.
   if (settings_.checked && !signature.checked_at_load && fitting_.load(std::memory_order_relaxed) != signature.types) {
     plan_.check_types(signature);
     fitting_.store(signature.types, std::memory_order_relaxed);

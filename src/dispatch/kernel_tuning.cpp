@@ -22,7 +22,7 @@ void KernelState::tune(const Bindings& problem) {
   } catch (const std::exception& error) {
     if (!stop_.stop_requested())
       say(fmt::format("{}, {}: not tuned: {}", name(), space::shown_text(problem), error.what()));
-  } catch (...) {  // of a callback of the application's
+  } catch (...) {  // from a callback of the application
     say(fmt::format("{}, {}: not tuned: a callback threw something that is not a std::exception", name(),
                     space::shown_text(problem)));
   }

@@ -15,8 +15,8 @@ namespace xtune::dispatch {
 
 namespace {
 
-/// A part of the key that an application's data, reference or check made, or the driver: a kernel that is loaded has
-/// none of the former, and a failure with other data or another driver is one of the same code.
+/// Whether a part of the key comes from an application's data, reference or check, or from the driver: a loaded kernel
+/// has none of the former, and a failure with other data or another driver is a failure of the same code.
 bool is_same_code(const std::string& difference) {
   return difference.starts_with("driver: ") || difference.starts_with("buffers: ") ||
          difference.starts_with("reference: given ") ||

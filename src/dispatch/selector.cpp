@@ -1,4 +1,4 @@
-// Lookups in a store: of this architecture, and where asked for of the others.
+// Lookups in a store: for this architecture, and on request for the others.
 #include "dispatch/selector.hpp"
 
 #include <fmt/core.h>
@@ -245,7 +245,7 @@ Selection Selector::from_all(Query& query) {
   if (selection.record || !other_architectures_) return selection;
   Selection elsewhere = from_records(records_elsewhere(query.device), query, true);
   if (elsewhere.record) {
-    // Measured elsewhere, so no answer for this device, however near.
+    // Measured on another device, so not an exact answer for this one.
     elsewhere.choice.kind = Choice::Kind::nearest;
     elsewhere.choice.reasons.push_back("its configuration was measured on another architecture, as was asked for");
   }

@@ -84,7 +84,7 @@ Json decode_payload(std::string_view payload) {
   return std::move(builder.result);
 }
 
-// The payload's length, of a header of which at least one byte is there; 0xFFFFFFFF while it is incomplete.
+// The payload's length from a header with at least one byte; 0xFFFFFFFF while it is incomplete.
 constexpr std::uint64_t incomplete = 0xFFFFFFFF;
 std::uint64_t payload_bytes(std::string_view header) {
   const std::string_view start = header.substr(0, magic.size());
@@ -128,8 +128,8 @@ std::string encode_message(const Json& message) {
 }
 
 void MessageDecoder::feed(std::string_view bytes) {
-  // What has been returned is dropped here, once it outweighs the rest: a stream of small messages is moved about a
-  // fixed number of times.
+  // Returned data is dropped here, once it is larger than the rest: a stream of small messages is then moved a limited
+  // number of times.
   if (offset_ > buffer_.size() / 2) {
     buffer_.erase(0, offset_);
     offset_ = 0;
@@ -144,7 +144,7 @@ std::optional<Json> MessageDecoder::next() {
   if (length == incomplete || rest.size() - header_bytes < length) return std::nullopt;
   Json message = decode_payload(rest.substr(header_bytes, length));
   offset_ += header_bytes + length;
-  // A worker may live for days after one large answer.
+  // A worker may run for days after one large answer.
   if (offset_ == buffer_.size()) {
     offset_ = 0;
     if (buffer_.capacity() > (std::size_t{1} << 20)) buffer_ = std::string();
@@ -159,7 +159,7 @@ std::optional<Json> read_message(int fd) {
   if (filled == 0) return std::nullopt;
   const std::uint64_t length = payload_bytes(std::string_view(header, filled));
   if (length == incomplete) fail("the stream ends inside a message's header");
-  // Memory is taken as bytes arrive, not as a damaged header claims.
+  // Memory is allocated as bytes arrive, not by the length in a header, which may be damaged.
   std::string payload;
   for (filled = 0; filled < length;) {
     const std::size_t part =

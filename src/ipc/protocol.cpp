@@ -128,7 +128,7 @@ using NamedRule = std::pair<std::string, ToleranceRule>;
 constexpr auto named_rule_form =
     fields::object<NamedRule>(required("name", &NamedRule::first), required("rule", &NamedRule::second, rule_form));
 
-/// The part of the protocol of measuring that the worker follows.
+/// The part of the measuring protocol that the worker follows.
 constexpr auto measure_form = fields::object<MeasureSpec>(
     required("warmup", &MeasureSpec::warmup), required("rep", &MeasureSpec::rep),
     required("min_rep", &MeasureSpec::min_rep), required("min_time_ms", &MeasureSpec::min_time_ms),

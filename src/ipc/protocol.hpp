@@ -69,10 +69,9 @@ struct ReferencePlan {
   std::vector<std::string> command;                         ///< command: argv
   std::filesystem::path folder;                             ///< command: its working directory
   build::Artifact artifact;                                 ///< kernel; without its image
-  std::shared_ptr<const CompileJob> compile_job;            ///< kernel: the job that makes the artifact; not sent to a
-                                                            ///< worker
-  device::Launch launch;                                    ///< kernel
-  std::vector<measure::ScalarArgument> scalar_arguments;    ///< kernel
+  std::shared_ptr<const CompileJob> compile_job;          ///< kernel: job that makes the artifact; not sent to a worker
+  device::Launch launch;                                  ///< kernel
+  std::vector<measure::ScalarArgument> scalar_arguments;  ///< kernel
   /// Kernel: which of the job's constants its artifact's variables are.
   std::vector<std::size_t> constants{};
   std::vector<validate::ArgumentLayout> scratch{};  ///< kernel: its scratch buffers
@@ -83,8 +82,7 @@ struct OpenJob {
   std::string backend;
   int device = 0;
   std::filesystem::path cache;    ///< where images are
-  std::filesystem::path scratch;  ///< the run's temporary directory: the reference is kept there when a worker is
-                                  ///< replaced
+  std::filesystem::path scratch;  ///< temporary directory of the run: keeps the reference for later workers
   std::uint64_t seed = 1;
   bool sanitize = false;  ///< buffers end with the argument, because a guard zone would hide invalid accesses
   std::vector<ArgumentPlan> arguments;
@@ -135,10 +133,8 @@ struct BenchAnswer {
   measure::Telemetry telemetry;
   std::vector<std::string> taints;  ///< reasons why the samples are suspect
   double busy_s = 0;                ///< wall clock of the worker
-  bool no_device = false;           ///< the device could not be opened, see message; set by the service, not by a
-                                    ///< worker
-  std::string missing_artifact;     ///< key of an artifact that the store lost, so nothing was measured; set by the
-                                    ///< service
+  bool no_device = false;           ///< the device could not be opened, see message; set by the service
+  std::string missing_artifact;  ///< key of an artifact that the store lost: nothing was measured; set by the service
 };
 /// An answer of a bench worker has this member, true, if the worker must be replaced: kernels have left too much memory
 /// allocated in it, or have changed the scheduling of its threads (base/thread_state.hpp).
@@ -148,8 +144,7 @@ inline constexpr const char* worn_member = "worn";
 /// affect all of them alike. After the rounds each is launched once more and its outputs are compared.
 struct RoundsJob {
   std::vector<BenchJob> jobs;                    ///< incumbents are ignored
-  std::vector<std::vector<std::size_t>> rounds;  ///< for each round, the order in which some or all of the jobs are
-                                                 ///< launched once
+  std::vector<std::vector<std::size_t>> rounds;  ///< for each round, the order of the jobs that are launched once
 };
 struct RoundsAnswer {
   Outcome outcome = Outcome::ok;

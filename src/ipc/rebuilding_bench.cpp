@@ -1,4 +1,4 @@
-// Whose artifact it is decides how it is made: the problem's own (reference, check kernel) or a configuration's.
+// An artifact is made in different ways for the problem (reference, check kernel) and for a configuration.
 #include "ipc/rebuilding_bench.hpp"
 
 #include <fmt/core.h>
@@ -13,7 +13,7 @@ namespace xtune::ipc {
 
 namespace {
 
-/// Once is enough: nothing but a broken disk takes it from the scratch directory.
+/// Once is enough: only a broken disk could remove it from the scratch directory.
 void require_first_time(const CompileJob& missing, std::set<std::string>& rebuilt) {
   if (!rebuilt.insert(missing.key).second)
     throw Error(ErrorKind::io, fmt::format("artifact {} was compiled again and is still missing from {}; run again",
@@ -93,7 +93,7 @@ void RebuildingBench::compile() {
 
 void RebuildingBench::compile_after_all() {
   if (!pending_) return;
-  // Another one, so that an answer which was on its way does not count twice.
+  // A new one, so that an answer that was on its way does not count twice.
   pending_ = std::make_shared<Pending>(*pending_);
   compile();
 }

@@ -1,4 +1,4 @@
-// The worker-backed services: requests out, outcomes back.
+// The services that use workers: send requests, return outcomes.
 #include "ipc/services.hpp"
 
 #include <fmt/core.h>
@@ -21,9 +21,10 @@
 namespace xtune::ipc {
 namespace {
 
-// Opening a problem fills gigabytes of inputs.
+// Opening a problem may fill gigabytes of inputs.
 constexpr double open_timeout_s = 600;
-// One launch of a reference kernel, against a configuration's validation and all its samples: slow kernels have time.
+// One launch of a reference kernel, compared with a configuration's validation and all its samples: allows slow
+// kernels.
 constexpr double kernel_reference_share = 10;
 // A builtin computes on the CPU, in double precision, which takes much longer than the device.
 constexpr double builtin_reference_share = 20;
@@ -33,7 +34,7 @@ double reference_timeout_s(const OpenJob& problem) {
   return problem.measure.timeout_s * reference_timeout_factor(problem.reference.kind);
 }
 
-/// The reference took its worker down, or took too long.
+/// The reference crashed its worker, or took too long.
 [[noreturn]] void throw_reference_failure(const OpenJob& problem, const WorkerReply& reply) {
   const ReferencePlan& plan = problem.reference;
   const bool kernel = plan.kind == spec::ReferenceSpec::Kind::kernel;
@@ -45,7 +46,7 @@ double reference_timeout_s(const OpenJob& problem) {
                 fmt::format("{}took longer than {} and was stopped: does it end? A slow one gets more time with a "
                             "larger [measure] timeout_s (now {} s)",
                             what, base::human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s));
-  // Killed from outside, it may be as right as any.
+  // If it was killed from outside, it may be right.
   const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
                          : kernel                    ? ErrorKind::invalid_spec
                                                      : ErrorKind::unavailable;
@@ -99,14 +100,14 @@ std::string failed_assertion(const std::string& log) {
   return base::printable(line, 500);
 }
 
-/// Failures to start, or to speak at all, are xtune's own: no configuration is to blame.
+/// Failures to start, or to answer at all, are failures of xtune: no configuration is to blame.
 void throw_if_not_about_the_job(const WorkerReply& reply) {
   if (!reply.failure || reply.failure->kind != WorkerFailureKind::could_not_start) return;
   throw Error(ErrorKind::unavailable, "a worker process could not be started: " + reply.failure->text +
                                           (reply.stderr_tail.empty() ? "" : "\n" + reply.stderr_tail));
 }
 
-/// A worker that died may have met a limit that its user set.
+/// A worker that died may have reached a limit of its user.
 template <class Answer>
 void blame_limits(Answer& answer) {
   const std::string limits = base::user_limits();
@@ -273,8 +274,8 @@ void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, 
   ask<RoundsAnswer>(to_json(job), timeout_s, OnDoubt::accept, rounds_answer_from_json, std::move(callback), refused);
 }
 
-/// Whether an earlier kernel may have caused this, one that wrote over memory of the process it ran in. A hang costs
-/// its whole time again, so it takes a kernel that was found wrong.
+/// Whether an earlier kernel may have caused this by overwriting memory of the process. Repeating a hang costs its
+/// whole time, so for a hang this requires a kernel that was found wrong.
 bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
   if (reply.failure && reply.failure->from_outside) return reply.failure->kind == WorkerFailureKind::crashed;
   // A separate program that the worker started.
@@ -289,7 +290,7 @@ template <class Answer>
 void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt on_doubt,
                              Answer (*read)(const nlohmann::json&), std::function<void(Answer)> callback,
                              Refused refused) {
-  if (worker_.busy()) {  // it prepares
+  if (worker_.busy()) {  // it is preparing
     after_prepare_ = [=, this] { ask(message, timeout_s, on_doubt, read, callback, refused); };
     return;
   }
@@ -312,7 +313,7 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt o
                         throw_if_error(*reply.answer);
                         answer = read(*reply.answer);
                         refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
-                        // Its device is lost and it is about to end: the next configuration must not be sent to it.
+                        // Its device is lost and it is about to end: do not send it the next configuration.
                         if (answer.outcome == Outcome::crashed || reply.answer->value(worn_member, false))
                           worker_.interrupt();
                         if (answer.log.empty()) answer.log = reply.stderr_tail;

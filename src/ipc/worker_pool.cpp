@@ -1,4 +1,4 @@
-// The queue in front of several worker processes.
+// The queue of several worker processes.
 #include "ipc/worker_pool.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace xtune::ipc {
 namespace {
 
 constexpr int start_attempts = 3;
-constexpr std::uint64_t retry_ms = 50;  // a system that is short of processes for a moment gets a moment
+constexpr std::uint64_t retry_ms = 50;  // gives the system time if it is short of processes for a moment
 
 struct Job {
   std::string frame;
@@ -78,7 +78,7 @@ void WorkerPool::State::dispatch() {
   while (!queue.empty()) {
     Slot* slot = idle_slot();
     if (!slot) break;
-    // The next reply asks again.
+    // The next reply checks again.
     if (const std::size_t running = busy(); admits && running > 0 && !admits(running)) break;
     const auto next = std::max_element(queue.begin(), queue.end(), [](const Job& a, const Job& b) {
       return std::pair(a.alone, a.expected_s) < std::pair(b.alone, b.expected_s);
@@ -94,7 +94,7 @@ void WorkerPool::State::dispatch() {
 
 void WorkerPool::State::send(std::size_t index) {
   Slot& slot = slots[index];
-  // A copy of the frame, which a second start needs again.
+  // A copy of the frame, because a second start needs it again.
   slot.worker->request_frame(slot.job->frame, slot.job->timeout_s,
                              [this, index](WorkerReply reply) { on_reply(index, std::move(reply)); });
 }
@@ -111,7 +111,7 @@ void WorkerPool::State::on_reply(std::size_t index, WorkerReply reply) {
     last_reason = reply.failure->text;
   }
   const Job job = *std::exchange(slot.job, std::nullopt);
-  // The worker gets its next job before the owner looks at this one's answer, which may take long and may destroy the
+  // The worker gets its next job before the owner processes this one's answer, which may take long and may destroy the
   // pool.
   dispatch();
   job.callback(std::move(reply));

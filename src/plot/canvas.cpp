@@ -11,7 +11,7 @@
 namespace xtune::plot {
 namespace {
 
-constexpr double letter_width = 7;  // of the 12 pixels that all words of a plot have
+constexpr double letter_width = 7;  // for the 12-pixel font of all labels in a plot
 constexpr double capital_width = 8.4;
 constexpr std::size_t longest_label = 24;
 

@@ -1,4 +1,4 @@
-// Picks the columns of tables out of answers.
+// Selects the columns of tables from answers.
 #include "report/answer_rows.hpp"
 
 #include <nlohmann/json.hpp>

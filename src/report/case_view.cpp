@@ -1,4 +1,4 @@
-// Orders, thins and weighs the records of a case.
+// Orders the records of a case, and selects those to draw.
 #include "report/case_view.hpp"
 
 #include <algorithm>

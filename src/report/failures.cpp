@@ -14,7 +14,7 @@
 namespace xtune::report {
 namespace {
 
-/// On one line: the lines of a message are cut apart by " | ".
+/// On one line: the lines of a message are separated by " | ".
 std::string message_line(const std::string& message) {
   std::string line;
   for (const char c : base::printable_lines(message, 600)) {

@@ -1,4 +1,4 @@
-// The answer: the best configuration, its interval, and what tied with it.
+// The answer: the best configuration, its interval, and its ties.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// All cases of a report at a glance, and what one configuration for all of them costs.
+// An overview of all cases of a report, and the cost of one configuration for all of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ std::string ratio_figure(const std::vector<const ReportCase*>& cases, const reco
   return figure(canvas, caption);
 }
 
-/// Of the cases of one spec on one kind of device.
+/// For the cases of one spec on one kind of device.
 std::string regret(const std::vector<const ReportCase*>& cases) {
   const spec::Spec& spec = *cases[0]->spec;
   std::vector<record::CaseRecords> records;

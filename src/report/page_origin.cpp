@@ -1,4 +1,4 @@
-// Where the numbers come from: device, driver, clocks, compiler, command and spec.
+// The origin of the numbers: device, driver, clocks, compiler, command and spec.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t longest_spec = 64 << 10, most_listed = 6;
 
-/// What differs between records: "A, B and 3 more".
+/// Texts that differ between records: "A, B and 3 more".
 class FewTexts {
  public:
   void add(const std::string& text) {
@@ -33,7 +33,7 @@ class FewTexts {
   std::vector<std::string> texts_;
 };
 
-/// "1980 MHz", "1950 to 1980 MHz"; empty where nothing is known.
+/// "1980 MHz", "1950 to 1980 MHz"; empty if none is known.
 std::string range_of(const std::vector<double>& values, const char* unit) {
   if (values.empty()) return "";
   const auto [low, high] = std::minmax_element(values.begin(), values.end());

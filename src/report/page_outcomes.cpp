@@ -1,4 +1,4 @@
-// What became of each configuration, and why the failed ones failed.
+// The outcome of each configuration, and why the failed ones failed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,10 +46,10 @@ const char* meaning_of(Outcome outcome) {
   return "";
 }
 
-/// Finals measure again what passed before: only what failed there is news.
+/// Finals measure configurations again that passed before: only their failures count.
 bool is_counted(const CaseEvent& event) { return !event.of_finals || event.record->outcome != Outcome::ok; }
 
-/// Messages that differ in numbers only are one.
+/// Messages that differ only in numbers are combined.
 std::string form_of(std::string_view message) {
   std::string form;
   for (const char c : message.substr(0, message.find('\n'))) {

@@ -1,4 +1,4 @@
-// Which parameters decide the time, and which of their values are fast.
+// The parameters that determine the time, and their fast values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -106,7 +106,7 @@ std::string pair_map(const CaseView& view) {
   return figure(canvas, fmt::format("Best {} by the two most important parameters", view.merit.axis()));
 }
 
-/// The merits of one value of a parameter, or of several neighbours.
+/// The merits of one value of a parameter, or of several adjacent ones.
 struct ValueGroup {
   std::string label;
   std::vector<double> merits;

@@ -1,4 +1,4 @@
-// How the search went: the best so far, and when each configuration was measured.
+// The course of the search: the best so far, and when each configuration was measured.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Stretch {
   double from = 0, to = 0;
 };
 
-/// Where finals were held, on an axis; neighbours are one.
+/// The positions of finals on an axis; adjacent ones are combined.
 template <class At>
 std::vector<Stretch> finals_stretches(const CaseView& view, const At& at, double apart) {
   std::vector<Stretch> found;
@@ -30,7 +30,7 @@ std::vector<Stretch> finals_stretches(const CaseView& view, const At& at, double
   return found;
 }
 
-/// Of a long search the beginning matters most.
+/// For a long search the beginning matters most.
 plot::PlotScale order_scale(const CaseView& view) {
   const bool is_long = view.events.size() >= 500;
   return {is_long ? plot::ScaleKind::logarithmic : plot::ScaleKind::linear, is_long ? 0.9 : 0,
@@ -41,7 +41,7 @@ plot::PlotScale seconds_scale(const CaseView& view) {
   return {plot::ScaleKind::linear, 0, std::max(1e-9, view.events.back().seconds)};
 }
 
-/// One plot of the best so far. x: of an event by its place.
+/// One plot of the best so far. x: returns the position of an event by its index.
 template <class X>
 std::string best_so_far(const CaseView& view, const std::string& x_label, const plot::PlotScale& x_scale, const X& x,
                         const std::vector<Stretch>& finals, const std::string& caption) {

@@ -1,4 +1,5 @@
-// What configurations use, against their time: registers, shared memory, the roofline, and the goals of an objective.
+// Resources of configurations against their time: registers, shared memory, the roofline, and the goals of an
+// objective.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ std::string against_text(const CaseView& view, const std::string& name) {
   return view.merit.is_time() ? "Time against " + name : view.merit.name() + " against " + name;
 }
 
-/// quantity(record): NaN where it is unknown.
+/// quantity(record): NaN if it is unknown.
 template <class Quantity>
 std::string quantity_figure(const CaseView& view, const std::string& name, const std::string& axis,
                             const Quantity& quantity) {

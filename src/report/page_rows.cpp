@@ -1,4 +1,4 @@
-// The table of configurations, and the rows that the script shows of marks.
+// The table of configurations, and the rows that the script shows for marks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -125,7 +125,7 @@ std::string rows_script(const CaseView& view) {
     json["r"].push_back(std::move(row));
   }
   std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  // Inside of a script element only "<" could end it.
+  // In a script element only "<" could end it.
   std::string safe;
   for (const char c : text) safe += c == '<' ? "\\u003c" : std::string(1, c);
   return fmt::format("<script type=\"application/json\" class=\"rows\">{}</script>\n", safe);

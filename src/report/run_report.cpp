@@ -1,4 +1,4 @@
-// The closing words of a run.
+// The output at the end of a run.
 #include "report/run_report.hpp"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ std::string pareto_text(const spec::Spec& spec, const record::Objective& objecti
   return render_table(header, cells);
 }
 
-/// The finals that decided on this record; nullopt: none did.
+/// The finals that decided about this record; nullopt: none.
 std::optional<record::FinalsResult> finals_behind(const run::TuneResult& result, const record::Record& best,
                                                   const record::Criterion& criterion) {
   if (!criterion.decided_by(best)) return std::nullopt;
@@ -60,7 +60,7 @@ std::string finals_text(const spec::Spec& spec, const record::FinalsResult& fina
   std::string text = fmt::format("      finals: {} configurations in {} rounds{}", finals.order().size(),
                                  finals.rounds(), failures ? fmt::format(", {} failed there", failures) : "");
   if (!finals.decided()) {
-    // The finals ended at one of the two.
+    // The finals ended because of one of the two.
     const bool all_rounds = finals.rounds() >= static_cast<std::size_t>(spec.measure.rep);
     text += fmt::format(", no clear winner (a larger [measure] {} allows more)", all_rounds ? "rep" : "max_time_ms");
   }
@@ -133,8 +133,8 @@ std::string objective_text(const spec::Spec& spec, const record::Record& record)
 
 namespace {
 
-/// "12 of 24 valid configurations in 3 s: 9 ok, 3 pruned (2 from the store)", then what else the table lists, and the
-/// costs. earlier: configurations of earlier runs.
+/// "12 of 24 valid configurations in 3 s: 9 ok, 3 pruned (2 from the store)", then other contents of the table, and the
+/// costs. earlier: number of configurations of earlier runs.
 std::string summary_text(const run::TuneResult& result, std::size_t earlier) {
   std::string text = fmt::format("\n{} of {} valid configurations in {}: {}", result.evaluated(), result.space_size,
                                  base::human_seconds(result.total_s), counts_text(result));
@@ -183,7 +183,7 @@ std::string with_styles(const std::string& text) {
   bool in_best = false;
   for (std::string line; std::getline(lines, line);) {
     const bool begins_best = line.starts_with("best: ");
-    // Its further lines, where it is wrapped, are those up to the one with the time.
+    // Its continuation lines, if it is wrapped, are those up to the one with the time.
     in_best = begins_best || (in_best && line.starts_with("      ") && line.find('=') != std::string::npos &&
                               line.find(" interval ") == std::string::npos);
     if (in_best)

@@ -1,4 +1,4 @@
-// Column layout of render_table.
+// The column layout of render_table.
 #include "report/table.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool numeric(const std::string& text) {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// What stands below a row, in the order of the texts.
+/// The texts below a row, in their order.
 using Below = std::vector<std::vector<std::string>>;
 
 struct Layout {
@@ -75,7 +75,7 @@ std::size_t longest_line(const std::string& text) {
   return longest;
 }
 
-/// The lines of a rendered table with what stands below each row.
+/// The lines of a rendered table with the texts below each row.
 std::string with_below(const std::string& table, const Layout& layout, std::size_t width) {
   std::string text;
   const std::size_t indent = layout.rows.empty() ? 0 : columns_of(layout.rows.back().front()) + 2;

@@ -1,4 +1,4 @@
-// Breaks at spaces only.
+// Breaks only at spaces.
 #include "report/wrap.hpp"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ void BenchSession::poison_outputs(BufferSet& set, validate::Poison poison) {
   device_check_ ? device_check_->poison_outputs(set, poison) : xtune::worker::poison_outputs(arguments_, set, poison);
 }
 
-/// The sets' outputs hold `poison` and the opposite one in turn.
+/// The sets' outputs contain `poison` and the opposite one alternately.
 bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, ScratchBuffers& scratch, int launches,
                                             validate::Poison poison, ipc::BenchAnswer& answer) {
   scratch.renew();
@@ -41,8 +41,8 @@ bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, ScratchBuffers& sc
   return true;
 }
 
-/// Launched one behind the other as in a sample, then once. A kernel that is right every second time is caught: with
-/// one set the judged launches follow each other, with several sets all of them are judged.
+/// Launches back to back as in a sample, then once. A kernel that is right only every second time is caught: with one
+/// set the checked launches are consecutive, with several sets all of them are checked.
 bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler, ScratchBuffers& scratch,
                                      ipc::BenchAnswer& answer) {
   if (program.times_itself()) {
@@ -91,7 +91,7 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
       answer.failed = at;
       break;
     }
-    if (contenders[at]->program->times_itself()) continue;  // judged after its last run
+    if (contenders[at]->program->times_itself()) continue;  // checked after its last run
     Sampler& sampler = contenders[at]->sampler;
     if (judge_launch_of_all_sets(sampler, *contenders[at]->scratch, sampler.launches(), validate::Poison::high,
                                  verdict)) {

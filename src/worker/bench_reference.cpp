@@ -75,7 +75,7 @@ void BenchSession::prepare_reference() {
   prepared_.reference = true;
 }
 
-/// A device that has no memory to spare, or does not take the kernel, is checked by the host.
+/// If the device has no memory to spare, or refuses the kernel, the host checks.
 void BenchSession::prepare_device_check() {
   if (!job_.check_kernel) return;
   try {
@@ -173,7 +173,7 @@ void BenchSession::make_builtin_reference() {
 void BenchSession::make_file_reference() {
   const ipc::ReferencePlan& plan = job_.reference;
   TestArgument& output = output_named(plan.output);
-  // The same reading as for input files, with the same complaints about shape and dtype.
+  // Read like input files, with the same errors about shape and dtype.
   validate::ArgumentLayout layout = output.layout;
   layout.file = plan.file;
   output.expected = SealedMemory(layout.bytes());

@@ -16,14 +16,14 @@ std::string name_of(const ipc::BenchJob& job) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// The round in which a job runs for the last time; rounds.size() where it never does.
+/// The round in which a job runs for the last time; rounds.size() if it never runs.
 std::size_t last_round_of(std::size_t index, const std::vector<std::vector<std::size_t>>& rounds) {
   for (std::size_t i = rounds.size(); i-- > 0;)
     if (std::find(rounds[i].begin(), rounds[i].end(), index) != rounds[i].end()) return i;
   return rounds.size();
 }
 
-/// What each metric was in the contender's last run.
+/// The value of each metric in the contender's last run.
 void append_last(const device::ProgramCall& call, const Sampler& sampler, ipc::Reported& reported) {
   reported.resize(std::min(call.metrics.size(), sampler.reported().size()));
   for (std::size_t i = 0; i < reported.size(); ++i) {
@@ -53,7 +53,7 @@ void BenchSession::run_rounds(const ipc::RoundsJob& job, const std::vector<Conte
     for (const std::size_t index : job.rounds[round]) {
       at = index;
       round_ms.emplace_back(index, contenders[index]->sampler.sample_ms());
-      // Before another program can overwrite what this one left.
+      // Before another program can overwrite the files of this one.
       if (round == last_round_of(index, job.rounds)) contenders[index]->program->check_last_run();
     }
     for (const auto& [index, time_ms] : round_ms) {

@@ -1,4 +1,4 @@
-// Buffers, validation and measuring of one problem, over the device interfaces.
+// Buffers, validation and measurement of one problem, using the device interfaces.
 #include "worker/bench_session.hpp"
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ constexpr std::size_t max_sets = 64;
 constexpr double shared_roughness = 1;
 
 std::size_t flush_size(const device::DeviceInfo& device) {
-  // Three times the cache: write-back caches with unusual replacement keep part of a smaller overwrite.
+  // Three times the cache: write-back caches with unusual replacement keep a part of a smaller overwrite.
   return static_cast<std::size_t>(std::max<std::int64_t>(device.l2_bytes, 4 << 20)) * 3;
 }
 
@@ -76,8 +76,7 @@ std::size_t BenchSession::choose_sets(std::uint64_t available_bytes) {
     const double affordable = memory * rotation_share / static_cast<double>(bytes);
     count = static_cast<std::size_t>(
         std::clamp(std::min<double>(static_cast<double>(wanted), affordable), 1.0, static_cast<double>(max_sets)));
-    // Too few sets to push each other out of the cache: flush as well, rather than measure a warm cache and call it
-    // cold.
+    // Too few sets to evict each other from the cache: flush as well, rather than measure a warm cache.
     if (count < wanted) flush_bytes_ = flush_size(device_.info());
   }
   return count;

@@ -116,8 +116,7 @@ class BenchSession {
 
   // In bench_watch.cpp.
   void settle();  ///< waits while others use the device or it is too hot, up to the limit in [measure]
-  void watch(measure::Telemetry& telemetry, std::vector<std::string>& taints);  ///< adds the device's state after a
-                                                                                ///< series
+  void watch(measure::Telemetry& telemetry, std::vector<std::string>& taints);  ///< adds the device's state
   void measure_energy(Sampler& sampler, ipc::BenchAnswer& answer);              ///< of one launch
   measure::DeviceState look();
 

@@ -1,4 +1,4 @@
-// The device beside the measurement: is it free, did it throttle, what did a launch cost in energy.
+// The state of the device around a measurement: whether it was free, whether it throttled, and the energy of a launch.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -42,7 +42,7 @@ void BenchSession::measure_energy(Sampler& sampler, ipc::BenchAnswer& answer) {
   if (!before.energy_j) return;
   const std::int64_t start_ns = clock_.now_ns();
   double spent_s = 0;
-  // Some 20 ms at a time: the host looks at the clock seldom, and not much later than it should.
+  // About 20 ms at a time: the host checks the clock rarely, and not much later than it should.
   const double one_ms = std::max(measure::summarize(answer.samples_ms).median, measure::min_sample_ms);
   const int batch = static_cast<int>(std::clamp(20 / one_ms, 1.0, 200.0));
   double launches = 0;

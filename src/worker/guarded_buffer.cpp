@@ -49,7 +49,7 @@ std::array<std::uint64_t, 2> GuardedBuffer::zones() const noexcept {
   return {start, start + guard_ + size_};
 }
 
-// The memory's own check would let a range reach into a zone.
+// The memory's own check would allow a range that reaches into a zone.
 void GuardedBuffer::check(std::size_t offset, std::size_t size) const {
   if (offset > size_ || size > size_ - offset) throw std::out_of_range("a range outside of its buffer");
 }

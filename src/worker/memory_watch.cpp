@@ -1,4 +1,4 @@
-// A thread that asks the system every now and then.
+// A thread that queries the system regularly.
 #include "worker/memory_watch.hpp"
 
 #include <chrono>
@@ -7,7 +7,7 @@
 namespace xtune::worker {
 namespace {
 
-// A thread touches new memory at some 3 GB/s. To ask takes some 20 us, a thousandth of this.
+// A thread touches new memory at about 3 GB/s. A query takes about 20 us, less than a thousandth of this.
 constexpr std::chrono::milliseconds interval{50};
 
 }  // namespace
@@ -45,7 +45,7 @@ void MemoryWatch::look() {
       continue;
     }
     changed_.wait_for(lock, interval, [this] { return over_; });
-    // With the lock held: end() waits, and no answer of the code that took the memory is sent.
+    // With the lock held: end() waits, and the code that took the memory cannot send an answer.
     if (limit_bytes_ && !over_)
       if (const std::uint64_t bytes = held_(); bytes > *limit_bytes_) return exceeded_(bytes);
   }

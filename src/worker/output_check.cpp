@@ -68,14 +68,14 @@ std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& argume
 
 namespace {
 
-// Devices are read in pieces, so that the check of a large input needs no second copy of it.
+// Devices are read in pieces, so that the check of a large input needs no second copy.
 constexpr std::size_t piece_bytes = std::size_t{16} << 20;
 
 /// The place where two runs, or a buffer and its expected contents, have different bits.
 struct Difference {
   std::uint64_t index;  ///< of the first element
   std::string before, now;
-  std::uint64_t count;  ///< elements of the piece in which it lies
+  std::uint64_t count;  ///< elements of the piece that contains it
 };
 
 std::optional<Difference> first_difference(const validate::ArgumentLayout& layout, std::span<const std::byte> before,
@@ -128,7 +128,7 @@ bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, i
     if (argument.expected.bytes().empty()) continue;
     actual.resize(argument.layout.bytes());
     set[i]->read(0, actual);
-    // Several outputs: the record keeps the first that failed, else the last.
+    // With several outputs the record keeps the first that failed, else the last.
     answer.validation = validate::compare(argument.layout.name, argument.layout.dtype, actual,
                                           argument.expected.bytes(), argument.layout.shape, argument.tolerance);
     if (!answer.validation->passed) return refuse(answer, answer.validation->text());

@@ -1,4 +1,4 @@
-// The probe: what one backend finds on this machine.
+// The probe: the state of one backend on this machine.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

@@ -28,7 +28,7 @@ bool may_be_no_number(const measure::ScalarArgument& scalar) {
   return !std::isfinite(f32) || !std::isfinite(f64);
 }
 
-/// Throws Error(invalid_spec) where nothing follows from an agreement with this output.
+/// Throws Error(invalid_spec) if agreement with this output would prove nothing.
 void require_written(const std::string& reference, const std::string& output, const validate::ReferenceFacts& facts) {
   if (facts.count == 0) return;
   if (facts.unwritten == facts.count)

@@ -1,4 +1,4 @@
-// One launch or many, over one set of buffers or many.
+// One launch or many, with one set of buffers or several.
 #include "worker/sampler.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 constexpr int late_retakes = 2;
 // A process that is suspended during each of them still gets a time.
 constexpr int suspended_retakes = 10;
-// An event's moment comes in steps of some ten nanoseconds and wanders by a hundred: the mean of several spans is
-// finer.
+// The time of an event has steps of about ten nanoseconds and varies by a hundred: the mean of several spans is more
+// precise.
 constexpr double apart_target_ms = 0.04;
 constexpr double max_ratio = 8;
 }  // namespace

@@ -49,7 +49,7 @@ void die_with_driver(int in) {
       watched.revents = 0;
       if (poll(&watched, 1, -1) < 0) continue;
       if (watched.revents & (POLLHUP | POLLERR | POLLNVAL)) {
-        // The loop's own reader may be about to see the end of the pipe and leave in good order.
+        // The loop's own reader may be about to see the end of the pipe and end normally.
         std::this_thread::sleep_for(std::chrono::seconds(1));
         for (const int child : base::children_of(getpid())) base::kill_tree(child);
         if (getpgrp() == getpid()) kill(0, SIGKILL);
@@ -59,7 +59,7 @@ void die_with_driver(int in) {
   }).detach();
 }
 
-// For processes that a kernel has started, and that were killed.
+// Wait for processes that a kernel has started, and that were killed.
 constexpr double stray_wait_s = 5;
 
 // Memory that kernels may leave allocated in a bench worker, in addition to a quarter of the arguments' bytes: caches
@@ -92,7 +92,7 @@ double cpu_seconds() {
   return total;
 }
 
-/// Of this process and of its largest child, since they began.
+/// Peak memory of this process and of its largest child, since they began.
 std::uint64_t peak_bytes() {
   rusage children{};
   getrusage(RUSAGE_CHILDREN, &children);
@@ -122,7 +122,7 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
       answer = ipc::error_to_json(ErrorKind::unavailable, "the worker ran out of memory");
     }
     ipc::write_message(channel.out, answer);
-    // After a kernel fault the device is lost to this process, and tidying up may block for ever.
+    // After a kernel fault the device is lost to this process, and cleaning up may block forever.
     if (crash_ends && answer.value("outcome", "") == to_string(Outcome::crashed)) _exit(0);
   }
   return 0;
@@ -134,7 +134,7 @@ class CompileHandler {
     const ipc::CompileJob job = ipc::compile_job_from_json(message);
     ipc::CompileAnswer answer;
     build::ArtifactCache cache(job.cache);
-    // The image too: an entry whose image is missing or damaged must not pass for compiled.
+    // The image too: an entry whose image is missing or damaged must not count as compiled.
     auto found = cache.find(job.key, job.request.toolchain);
     if (!found && !job.scratch.empty())
       found = build::ArtifactCache(ipc::scratch_cache(job.scratch)).find(job.key, job.request.toolchain);
@@ -221,7 +221,7 @@ class BenchHandler {
     nlohmann::json answer =
         rounds ? measure_rounds(message, before) : ipc::to_json(session_->bench(ipc::bench_job_from_json(message)));
     std::fflush(stdout);                             // what the kernel printed belongs to this configuration
-    base::kill_children_but(earlier, stray_wait_s);  // a kernel's own, which would disturb the next one
+    base::kill_children_but(earlier, stray_wait_s);  // processes of an earlier kernel, which would disturb the next one
     if (!before.empty() && base::any_rescheduled(before, base::thread_states())) answer[ipc::worn_member] = true;
     const std::uint64_t arguments = session_->host_bytes();
     if (watch_ && base::held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
@@ -230,7 +230,7 @@ class BenchHandler {
   }
 
  private:
-  /// While kernels run. On a CPU they may take half of the memory that is free; on a GPU they cannot take this
+  /// Watches memory while kernels run. On a CPU they may use half of the free memory; on a GPU they cannot use this
   /// machine's.
   struct Watching {
     Watching(BenchHandler& service, bool rounds) : watch(service.watch_.get()) {
@@ -246,7 +246,7 @@ class BenchHandler {
     MemoryWatch* watch;
   };
 
-  /// Where one of the kernels changed how its threads are scheduled, the others ran on them, too.
+  /// If one of the kernels changed the scheduling of its threads, the others ran on them, too.
   nlohmann::json measure_rounds(const nlohmann::json& message, const base::ThreadStates& before) {
     ipc::RoundsAnswer answer = session_->measure_rounds(ipc::rounds_job_from_json(message));
     if (base::any_rescheduled(before, base::thread_states()))
@@ -254,7 +254,7 @@ class BenchHandler {
     return ipc::to_json(answer);
   }
 
-  /// Answers in place of the kernel, which may never return, and ends this process.
+  /// Answers instead of the kernel, which may never return, and ends this process.
   void end_for_memory(std::uint64_t held_bytes) {
     const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = base::machine_memory_bytes();
     const build::Lack lack = build::lack_behind_memory_limit(taken, total);

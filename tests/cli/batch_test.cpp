@@ -59,7 +59,7 @@ TEST_CASE("submit warns of a store in the home directory") {
   CHECK(has(other.stdout_text, "#SBATCH --cpus-per-task=3\n"));
 }
 
-TEST_CASE("submit refuses a broken spec and says where there is no Slurm") {
+TEST_CASE("submit refuses a broken spec and reports a missing Slurm") {
   Cli cli;
   const std::string broken = cli.write("broken.toml", "[kernel]\nnam = 1\n");
   CHECK(cli.xtune({"submit", broken, "--dry-run"}).exit_code == 2);
@@ -89,7 +89,7 @@ TEST_CASE("submit refuses what sbatch would misread and options that would say n
   refused({"--", "--time=5", "job.sh"}, "sbatch would take it for the script");
 }
 
-TEST_CASE("What is queued already is told where a later step is refused") {
+TEST_CASE("Queued jobs are listed if a later step is refused") {
   Cli cli;
   const std::string bin = cli.path("bin");
   const std::string spec = cli.copy_spec("[1]");
@@ -111,7 +111,7 @@ TEST_CASE("What is queued already is told where a later step is refused") {
   CHECK_FALSE(has(test.stderr_text, "already queued"));
 }
 
-TEST_CASE("status tells of a named study from its files alone") {
+TEST_CASE("status reports a named study only from its files") {
   Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]");
   const CommandResult none = cli.xtune({"status"});
@@ -160,7 +160,7 @@ TEST_CASE("A limit that leaves no time stops before anything is measured, one th
   CHECK(has(requeue.stderr_text, "this is not a Slurm job"));
 }
 
-TEST_CASE("A job whose name was used before is another run, with answers of its own") {
+TEST_CASE("A job whose name was used before is another run, with different answers") {
   Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]");
   be_one_of_two(cli);

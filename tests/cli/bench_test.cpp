@@ -153,7 +153,7 @@ TEST_CASE("A umask that takes everything away does not keep xtune from its own f
   }
 }
 
-TEST_CASE("What a compiler of the host prints is cut") {
+TEST_CASE("Long output of a host compiler is truncated") {
   Cli cli;
   const std::string script = cli.write("cxx",
                                        "#!/bin/sh\ncase \"$*\" in *-version*|*-print*) exec g++ \"$@\";; esac\n"

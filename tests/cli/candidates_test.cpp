@@ -54,7 +54,7 @@ TEST_CASE("candidates of a bare template") {
       2);
 }
 
-TEST_CASE("candidates say what is missing") {
+TEST_CASE("candidates reports missing parts") {
   const Cli cli;
   const std::string plain = cli.write("plain.toml", "[kernel]\nname = \"k\"\n[space.params]\nA = [1, 2]\n");
   const CommandResult section = cli.xtune({"candidates", plain, "--arch", "sm_90"});
@@ -130,7 +130,7 @@ TEST_CASE("carver's own order of tiles shows with the documented example") {
 }
 
 // benchmarks/RESULTS.md: on an H200, the five best of 300 configurations of this spec at 4096^3 all use tensor cores.
-TEST_CASE("the model tells tensor cores from vector units, where carver's formula does not") {
+TEST_CASE("the model distinguishes tensor cores from vector units, which carver's formula does not") {
   const Cli cli;
   for (const char* rank : {"model", "carver"}) {
     const CommandResult answer = cli.xtune({"candidates", XTUNE_SOURCE_DIR "/configs/gemm_f16.toml", "--product",

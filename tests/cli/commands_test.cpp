@@ -29,7 +29,7 @@ TEST_CASE("Every command has help with an example") {
   CHECK(has(cli.xtune({"--version"}).stdout_text, "xtune "));
 }
 
-TEST_CASE("Bad arguments exit with 2 and say what is wrong") {
+TEST_CASE("Bad arguments exit with 2 and a message") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
   const std::vector<std::vector<std::string>> bad = {{},
@@ -193,7 +193,7 @@ TEST_CASE("Bad specs exit with 2 and name file, line and column, before anything
   CHECK_FALSE(fs::exists(cli.path("cache") + "/artifacts"));
 }
 
-TEST_CASE("Files that are no spec at all exit with 2") {
+TEST_CASE("Files that are not specs exit with 2") {
   const Cli cli;
   std::string garbage;
   for (int i = 0; i < 4096; ++i) garbage += static_cast<char>((i * 2654435761u) >> 13);
@@ -300,7 +300,7 @@ TEST_CASE("With --format json an error is JSON on standard output, with its kind
   CHECK(parsed(nothing)["error"]["kind"] == "nothing_valid");
 }
 
-TEST_CASE("A path that is not UTF-8 is no obstacle to JSON") {
+TEST_CASE("A path that is not UTF-8 does not break JSON") {
   const Cli cli;
   fs::create_directories(
       cli.path("b\xff"
@@ -375,7 +375,7 @@ TEST_CASE("A store that is not there, and a log that cannot be written, are name
   CHECK(has(log.stderr_text, "no-folder/log.txt"));
 }
 
-TEST_CASE("check, space and devices tell what they know") {
+TEST_CASE("check, space and devices print their facts") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"VARIANT != 2\"]\n");
   const json check = parsed(cli.xtune({"check", spec, "--format", "json"}));
@@ -410,7 +410,7 @@ TEST_CASE("A space-only spec has a space, and nothing to run") {
   CHECK(cli.run(spec).exit_code == 2);
 }
 
-TEST_CASE("What the probe found is remembered; devices asks again") {
+TEST_CASE("The probe's result is cached; devices probes again") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
   REQUIRE(cli.xtune({"space", spec, "--backend", "host"}).exit_code == 0);
@@ -628,7 +628,7 @@ TEST_CASE("compile --limit shows every value, and every case") {
   }
 }
 
-TEST_CASE("A compile that fails tells how long it took") {
+TEST_CASE("A compile that fails reports its time") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");
   cli.write("copy.cu", "extern \"C\" __global__ void copy(const float* x, float* y, int n) { no }\n");
@@ -647,7 +647,7 @@ TEST_CASE("space prints samples in the spec's order, and counts in words") {
   CHECK(cli.xtune({"space", one}).stdout_text.find("1 parameter, 1 constraint: 1 of 2") != std::string::npos);
 }
 
-TEST_CASE("What is remembered of devices is of the visible ones: each VISIBLE_DEVICES setting is asked for anew") {
+TEST_CASE("The device cache is for visible devices: each VISIBLE_DEVICES setting is probed again") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");
   const auto remembered = [&] {

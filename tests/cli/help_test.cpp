@@ -93,7 +93,7 @@ TEST_CASE("A command takes only the options that mean something to it") {
         "");
 }
 
-TEST_CASE("What xtune starts for itself is in no list") {
+TEST_CASE("Commands for xtune's own use are in no list") {
   const Cli cli;
   CHECK_FALSE(has(cli.xtune({"--help-all"}).stdout_text, "worker"));
   const std::string misspelt = cli.xtune({"workr"}).stderr_text;

@@ -134,7 +134,7 @@ TEST_CASE("A program's source that is edited while it is built ends the run") {
   CHECK(json::parse(cli.xtune({"run", spec, "--format", "json"}).stdout_text)["from_store"] == 0);
 }
 
-TEST_CASE("What was measured with warm caches is no exact answer for cold ones, and `why` names what differs") {
+TEST_CASE("A measurement with warm caches is not an exact answer for cold ones, and `why` names the difference") {
   const Cli cli;
   const std::string more = "[measure]\nrep = 3\nmin_rep = 3\nrace = false\nfinals = 0\n";
   REQUIRE(cli.run(cli.copy_spec("[1]", more + "mode = \"hot\"\n")).exit_code == 0);

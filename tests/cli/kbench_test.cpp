@@ -62,7 +62,7 @@ TEST_CASE("several YAML files, --param and --cases make one spec that checks") {
   CHECK_FALSE(fs::exists(cli.path("none")));
 }
 
-TEST_CASE("what is no kbench file is a bad argument, and leaves no spec") {
+TEST_CASE("a file that is not kbench's is a bad argument, and leaves no spec") {
   const Cli cli;
   const CommandResult bad = cli.xtune({"import", "kbench", cli.write("bad.yaml", "name: [x\n"), "-o", cli.path("out")});
   CHECK(bad.exit_code == 2);

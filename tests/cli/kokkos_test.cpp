@@ -138,7 +138,7 @@ TEST_CASE("What a probe finds of Kokkos is remembered until one of its files cha
   CHECK_FALSE(has(cli.xtune({"best", spec}).stderr_text, "no kokkos device here"));
 }
 
-TEST_CASE("A Kokkos spec runs on backend kokkos alone, which takes no other") {
+TEST_CASE("A Kokkos spec runs only on backend kokkos, which takes no other") {
   const Cli cli;
   const std::string kokkos = XTUNE_SOURCE_DIR "/configs/kokkos_gemm.toml";
   const CommandResult host = cli.xtune({"run", kokkos, "--backend", "host"});

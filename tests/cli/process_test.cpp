@@ -81,7 +81,7 @@ TEST_CASE("a C++ program is built with g++, run, and its fastest configuration f
   CHECK(has(text.stdout_text, "not validated but by its exit code"));
 }
 
-TEST_CASE("what a build depends on builds anew, and nothing else does") {
+TEST_CASE("a change of a build's dependencies builds again, and nothing else does") {
   const Programs cli;
   const std::string spec = cli.spec();
   cli.tune(spec);
@@ -288,7 +288,7 @@ TEST_CASE("values cannot break out of their word, with a shell and without") {
                time));
 }
 
-TEST_CASE("a program that hangs is killed; its configuration alone is lost") {
+TEST_CASE("a program that hangs is killed; only its configuration is lost") {
   const Cli cli;
   const std::string spec = cli.write(
       "hang.toml",
@@ -299,7 +299,7 @@ TEST_CASE("a program that hangs is killed; its configuration alone is lost") {
   CHECK(result["best"]["config"] == json{{"S", 0}});
 }
 
-TEST_CASE("a folder may have any name, in finals too") {
+TEST_CASE("a directory may have any name, in finals too") {
   const Programs cli("a \xff \"folder\"");
   const json result = cli.tune(cli.spec("", "[1, 2]", "[measure]\nrep = 3\nrace = false\nfinals = 3\n"));
   CHECK(result["counts"] == json{{"ok", 6}});

@@ -167,7 +167,7 @@ TEST_CASE("wrong arguments and files end with a reason and the right code") {
   expect({"import"}, 2, "");
 }
 
-TEST_CASE("a damaged configuration is told and counts as failed") {
+TEST_CASE("a damaged configuration is reported and counts as failed") {
   const Cli cli;
   const std::string file = cli.write("sweep.json", cache_text("sweep", "NaN"));
   const CommandResult imported = cli.xtune({"import", "kernel-tuner", file, "-o", cli.path("out")});

@@ -242,7 +242,7 @@ TEST_CASE("On a full disk, or a read-only one, a run goes on without a store") {
   CHECK(parsed(full)["counts"] == json{{"ok", 2}});
 }
 
-TEST_CASE("Artifacts that are missing or damaged are compiled anew within the run") {
+TEST_CASE("Artifacts that are missing or damaged are compiled again within the run") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]");
   REQUIRE(cli.run(spec).exit_code == 0);
@@ -375,7 +375,7 @@ TEST_CASE("Where nothing passes the exit code is 3 and best is null") {
   CHECK(parsed(none)["best"].is_null());
 }
 
-TEST_CASE("best answers with configurations that the spec has today, and tells what has changed since") {
+TEST_CASE("best answers with configurations that the spec has today, and lists what has changed since") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
   REQUIRE(cli.run(spec).exit_code == 0);
@@ -435,7 +435,7 @@ TEST_CASE("best never answers with what a sanitized kernel took") {
 }
 #endif
 
-TEST_CASE("A division by zero of one configuration costs that configuration alone") {
+TEST_CASE("A division by zero of one configuration costs only that configuration") {
   const Cli cli;
   cli.copy_spec("[1, 2, 3]");
   std::string text = read_file(cli.path("copy.toml"));

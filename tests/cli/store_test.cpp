@@ -76,7 +76,7 @@ TEST_CASE("damage is an exit code, a line, and repaired on request") {
   CHECK(read_file(file.string() + ".damaged") == "rubbish\n");
 }
 
-TEST_CASE("repair leaves alone what a process of another container with this machine's name may still write") {
+TEST_CASE("repair does not touch files that a process of another container with this machine's name may still write") {
   const Cli cli;
   const std::vector<std::string> container{"unshare", "-p", "-f", "--mount-proc"};
   std::vector<std::string> command = container;
@@ -275,7 +275,7 @@ TEST_CASE("store says what is wrong with its arguments") {
   }
 }
 
-TEST_CASE("a run gives its result also where the store can hold nothing, or artifacts alone fail") {
+TEST_CASE("a run gives its result even if the store cannot be written, or only artifacts fail") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
   fs::create_directories(cli.path("half"));

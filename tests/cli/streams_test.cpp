@@ -36,7 +36,7 @@ TEST_CASE("A run does its work with any of the standard streams closed") {
   }
 }
 
-TEST_CASE("Progress that nobody reads, or that does not fit, costs the progress alone") {
+TEST_CASE("Progress that cannot be written loses only the progress") {
   // A pipe whose reader has come and gone before xtune starts.
   const std::string broken = "mkfifo \"$2\"; : <\"$2\" & exec 3>\"$2\"; wait; ", full = "exec 3>/dev/full; ";
   for (const std::string& prepare : {broken, full}) {

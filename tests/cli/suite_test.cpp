@@ -92,7 +92,7 @@ TEST_CASE("Several files are run one after the other; one entry is a list too") 
   CHECK(json::parse(one.stdout_text).size() == 1);
 }
 
-TEST_CASE("A suite's own mistake is told at its place, before anything runs") {
+TEST_CASE("A suite's own mistake is reported at its place, before anything runs") {
   const Cli cli;
   cli.copy_spec("[1]");
   const CommandResult run = cli.run(cli.write("suite.toml", "[[suite]]\nspec = \"copy.toml\"\ncase = []\n"));

@@ -89,7 +89,7 @@ LARGE_TYPES = {
     "src/worker/bench_session.hpp BenchSession": (42, 20),
 }
 
-# Words of text that people read, and what to write instead.
+# Words of text that people read (messages, comments, documents), and what to write instead.
 PLAIN_WORDS = [
     (r"(?<!there )(?<!There )\b(?:is|are|was|were) no (?!longer\b|more\b|slower\b|faster\b|worse\b|better\b|later\b)",
      "is not a"),

@@ -119,7 +119,7 @@ class Rules(unittest.TestCase):
                          ["docs/a.md:1", "docs/a.md:2", "docs/a.md:3"])
 
     def test_words_that_are_not_plain_english(self):
-        self.write("src/base/a.cpp", '#include "base/nobody alone here.hpp"\n// nobody reads this\nconst char* a = "alone";\n'
+        self.write("src/base/a.cpp", '#include "base/nobody alone here.hpp"\nconst char* a = "alone";\n'
                    'f("there is no file", "is no longer valid", "$folder of it");\n')
         self.write("docs/a.md", "```\nit tells nobody\n```\nRun `it alone` here.\n")
         self.assertEqual(self.found(tidy.check_words), [])
@@ -127,6 +127,17 @@ class Rules(unittest.TestCase):
         self.write("docs/b.md", "It tells whoever asks.\n")
         self.assertEqual([one.split(" is not plain")[0] for one in self.found(tidy.check_words)],
                          ["src/base/b.cpp:2: 'is no'", "docs/b.md:1: 'tells'", "docs/b.md:1: 'whoever'"])
+
+    def test_words_of_comments_that_are_not_plain_english(self):
+        names = "// `folder` and <folder>\n/// folder: where it starts. name, folder: two of them\n"
+        self.write("src/base/a.hpp", names + "int a = 1'000;  ///< a directory\nconst char* b = \"//alone\";\n")
+        self.write("tests/a_test.cpp", 'f("it tells nobody");\n')
+        self.assertEqual(self.found(tidy.check_words), [])
+        self.write("include/b.hpp", "/// The folder of a.\n")
+        self.write("src/base/b.cpp", "f('\"', 1'000);  // is no file\n")
+        self.write("tests/b_test.cpp", '\nf("x // y");  // alone\n')
+        self.assertEqual([one.split(" is not plain")[0] for one in self.found(tidy.check_words)],
+                         ["src/base/b.cpp:1: 'is no'", "include/b.hpp:1: 'folder'", "tests/b_test.cpp:2: 'alone'"])
 
 
 if __name__ == "__main__":

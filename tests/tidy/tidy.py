@@ -4,7 +4,7 @@
 tidy.py [--clang-format PROGRAM] ROOT   exits with 1 and a line "file:line: what to do" for each violation
 
 Rules: includes follow the layers (rules.py), each folder has its namespace, no file includes itself by a way round, no two files define types of one
-name, functions and classes stay small, headers open with a sentence, Markdown lines and links, plain words in messages and Markdown, clang-format.
+name, functions and classes stay small, headers open with a sentence, Markdown lines and links, plain words in messages, comments and Markdown, clang-format.
 """
 import argparse
 import pathlib
@@ -188,13 +188,35 @@ def check_markdown(root):
                     yield f"{name}:{number}: links to {link}: no heading of that name"
 
 
-def strings_of(line):
-    """The string literals of a line of C++ that are text rather than names."""
-    if line.lstrip().startswith(("//", "#include")):
+def split_comment(line):
+    """A line of C++ as its code and its comment; "//" in a literal begins none."""
+    quote, at = "", 0
+    while at < len(line):
+        if quote:
+            if line[at] == "\\":
+                at += 1
+            elif line[at] == quote:
+                quote = ""
+        elif line.startswith("//", at):
+            return line[:at], line[at:]
+        elif line[at] == '"' or (line[at] == "'" and not line[at - 1:at].isalnum()):
+            quote = line[at]
+        at += 1
+    return line, ""
+
+
+def strings_of(code):
+    """The string literals in the code of a line of C++ that are text rather than names."""
+    if code.lstrip().startswith("#include"):
         return
-    for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', re.sub(r"\s//.*$", "", line)):
+    for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', code):
         if literal.count(" ") > 1:
             yield literal
+
+
+def words_of_comment(comment):
+    """A comment without names of the code: `name`, <name>, and "name:" or "name, name:" before a description."""
+    return re.sub(r"`[^`]*`|<\w+>|\b\w+(?:, \w+)*:(?= )", "", comment)
 
 
 def prose_of(text):
@@ -213,10 +235,13 @@ def check_words(root, words=rules.PLAIN_WORDS):
             for found in re.findall(pattern, text):
                 yield f"{name}:{number}: '{found.strip()}' is not plain English here; write: {instead}"
 
-    for path, name in sources(root, "src", "include"):
+    for path, name in sources(root, "src", "include", "tests", "benchmarks", "examples"):
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            for literal in strings_of(line):
-                yield from complaints(name, number, literal)
+            code, comment = split_comment(line)
+            yield from complaints(name, number, words_of_comment(comment))
+            if name.startswith(("src/", "include/")):
+                for literal in strings_of(code):
+                    yield from complaints(name, number, literal)
     for path, name in markdown_files(root):
         for number, line in prose_of(path.read_text()):
             yield from complaints(name, number, line)

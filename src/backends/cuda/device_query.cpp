@@ -1,4 +1,4 @@
-// Asking the CUDA driver for its devices.
+// Queries the devices of the CUDA driver.
 #include "backends/cuda/device_query.hpp"
 
 #include <fmt/core.h>
@@ -12,7 +12,7 @@ namespace xtune::cuda {
 namespace {
 
 std::string uuid_text(const CUuuid& uuid) {
-  std::string text = "GPU-";  // as nvidia-smi prints it
+  std::string text = "GPU-";  // in the format of nvidia-smi
   for (int i = 0; i < 16; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));

@@ -31,9 +31,9 @@ Driver load_driver() {
 #define XTUNE_LOAD(name, parameters) driver.library.get(#name, driver.name);
   XTUNE_CUDA_DRIVER_CALLS(XTUNE_LOAD)
 #undef XTUNE_LOAD
-  // The second version only takes events of other contexts too.
+  // The second version also accepts events of other contexts.
   find_any(driver.library, driver.event_elapsed_time, {"cuEventElapsedTime_v2", "cuEventElapsedTime"});
-  // The second version names the part of a GPU that was divided (MIG).
+  // The second version returns the id of a part of a partitioned GPU (MIG).
   find_any(driver.library, driver.device_get_uuid, {"cuDeviceGetUuid_v2", "cuDeviceGetUuid"});
   find_any(driver.library, driver.context_id, {"cuCtxGetId"});                  // CUDA 12.0
   find_any(driver.library, driver.get_parameter_info, {"cuFuncGetParamInfo"});  // CUDA 12.4

@@ -35,7 +35,7 @@ bool is_sticky(Status status) {
     case CUDA_ERROR_UNKNOWN:
       return true;
     default:
-      // Newer kinds of device faults (contained, tensor memory leak, ...) lie among the execution errors.
+      // Newer kinds of device faults (contained, tensor memory leak, ...) have codes among the execution errors.
       return status >= CUDA_ERROR_LAUNCH_FAILED && status < 800 && status != CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   }
 }
@@ -110,8 +110,7 @@ void fill_queue(gpu::DriverApi& api, const Driver* d) {
 
 Status launch_cluster(const Driver* d, gpu::Function function, const device::Launch& l, gpu::Stream stream,
                       void** parameters) {
-  constexpr std::uint32_t portable_blocks =
-      8;  // a larger cluster must be asked for: CUDA C++ Programming Guide, clusters
+  constexpr std::uint32_t portable_blocks = 8;  // larger clusters need an opt-in: CUDA C++ Programming Guide, clusters
   if (l.cluster[0] * l.cluster[1] * l.cluster[2] > portable_blocks) {
     const CUresult status = d->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
     if (status != CUDA_SUCCESS) return status;
@@ -166,7 +165,7 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
       CUresult status = CUDA_SUCCESS;
       while ((status = d->get_parameter_info(function, sizes.size(), &offset, &size)) == CUDA_SUCCESS)
         sizes.push_back(size);
-      if (status != CUDA_ERROR_INVALID_VALUE) return std::nullopt;  // which an index past the last parameter gives
+      if (status != CUDA_ERROR_INVALID_VALUE) return std::nullopt;  // the status for an index past the last parameter
       return sizes;
     };
   }

@@ -50,7 +50,7 @@ class Nvml {
     if (init() != success) throw Error(ErrorKind::unavailable, "NVML does not start");
   }
 
-  /// nullptr: not there.
+  /// nullptr if it does not exist.
   Handle device(const std::string& pci_address) const {
     Handle handle = nullptr;
     return handle_by_address_(pci_address.c_str(), &handle) == success ? handle : nullptr;
@@ -112,7 +112,7 @@ std::function<measure::DeviceState()> open_monitor(const std::string& pci_addres
     if (!device) return {};
     return [nvml, device] { return nvml->state(device); };
   } catch (const Error&) {
-    return {};  // the driver of a container may come without it
+    return {};  // the driver of a container may not include it
   }
 }
 

@@ -1,4 +1,4 @@
-// Which compiles get a precompiled header, and how much disk that may take.
+// Decides which compiles get a precompiled header, and how much disk space that may use.
 #include "backends/cuda/precompiled_headers.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 /// NVRTC's heap for precompiled headers, unless NVRTC_PCH_HEAP_SIZE sets it: no file is much larger.
 constexpr std::uint64_t heap_bytes = std::uint64_t{256} << 20;
 
-/// Compiles without a use after which a file may go when another is to be made.
+/// Compiles without a use after which a file may be removed to make another one.
 constexpr std::uint64_t patience = 16;
 
 std::uint64_t bytes_of(const fs::path& folder) {
@@ -31,7 +31,7 @@ std::uint64_t bytes_of(const fs::path& folder) {
   return bytes;
 }
 
-// With debug information NVRTC 13.0 gives other bytes.
+// With debug information NVRTC 13.0 generates different code.
 bool rules_them_out(const std::string& option) {
   const std::string name = option.substr(0, option.find('='));
   return (name.starts_with("-") && !name.starts_with("-I") && name.find("pch") != std::string::npos) || name == "-G" ||
@@ -53,7 +53,7 @@ std::optional<PrecompiledHeaders::Use> PrecompiledHeaders::use(const build::Comp
         {request.source_name, split.digest, split.states, before, build::canonical_list(options)}));
     Opening& opening = openings_[key];
     ++compiles_;
-    // A file costs as much again as it saves later, so that a source which is compiled once does without.
+    // Making a file costs as much as one use saves, so a source that is compiled once gets none.
     if (!std::exchange(opening.seen, true) || opening.refused) return std::nullopt;
     if (!files_) files_.emplace();
     const fs::path folder = folder_of(key);
@@ -62,7 +62,7 @@ std::optional<PrecompiledHeaders::Use> PrecompiledHeaders::use(const build::Comp
       opening.refused = std::exchange(opening.asked, true);
       if (opening.refused) return std::nullopt;
       fs::create_directory(folder);
-      // Not in front of the opening, whose line numbers it would shift: a #line makes NVRTC refuse.
+      // Not before the opening, because it would shift its line numbers: a #line makes NVRTC refuse.
       if (!(std::ofstream(folder / "parameters.h", std::ios::binary) << before).flush()) return std::nullopt;
     }
     opening.last_use = compiles_;
@@ -77,7 +77,7 @@ std::optional<PrecompiledHeaders::Use> PrecompiledHeaders::use(const build::Comp
                         // "insufficient preallocated memory for generation of precompiled header file"
                         "--diag-suppress=20283,639"});
     return use;
-  } catch (const std::exception&) {  // no disk, no memory
+  } catch (const std::exception&) {  // no disk space, no memory
     return std::nullopt;
   }
 }
@@ -105,7 +105,7 @@ void PrecompiledHeaders::give_up(const Use& use) noexcept {
     openings_[use.key].refused = true;
     std::error_code failed;
     fs::remove_all(folder_of(use.key), failed);
-  } catch (const std::exception&) {  // it will be tried, and fail, again
+  } catch (const std::exception&) {  // the next attempt fails again
   }
 }
 

@@ -1,4 +1,4 @@
-// The driver's own words for the current context, pointers and captures.
+// The driver's calls for the current context, pointers and captures.
 #include "backends/cuda/runtime.hpp"
 
 #include <fmt/core.h>
@@ -18,7 +18,7 @@ using gpu::Status;
 /// context (CUDA 12).
 constexpr int address_bits = 48;
 
-/// 0: it is destroyed.
+/// 0: the context was destroyed.
 std::uintptr_t name_of(CUcontext context) {
   const auto address = reinterpret_cast<std::uintptr_t>(context);
   unsigned long long id = 0;
@@ -49,7 +49,7 @@ Status is_capturing(void* stream, bool* capturing) {
   return result;
 }
 
-/// Whether a kernel may touch memory that no allocation of CUDA's is (HMM, ATS).
+/// Whether a kernel may access memory that CUDA did not allocate (HMM, ATS).
 bool reaches_all_memory() {
   CUdevice device = 0;
   int reaches = 0;

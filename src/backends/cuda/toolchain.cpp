@@ -1,4 +1,4 @@
-// The toolchain over NVRTC.
+// The toolchain that uses NVRTC.
 #include "backends/cuda/toolchain.hpp"
 
 #include <fmt/core.h>

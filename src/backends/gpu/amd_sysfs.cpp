@@ -47,7 +47,7 @@ std::optional<std::uint64_t> uncorrected(const fs::path& file) {
   return std::nullopt;
 }
 
-/// The largest of pp_dpm_sclk's lines: "1: 1700Mhz *".
+/// The maximum of pp_dpm_sclk's lines: "1: 1700Mhz *".
 std::optional<double> max_clock_mhz(const fs::path& file) {
   std::ifstream stream(file);
   std::string line;
@@ -89,7 +89,7 @@ measure::DeviceState state_of(const fs::path& device, const fs::path& root) {
   }
   state.max_clock_mhz = max_clock_mhz(device / "pp_dpm_sclk");
   state.uncorrected_errors = uncorrected(device / "ras/umc_err_count");
-  // SPX is the whole device as one.
+  // SPX is the whole device.
   if (const auto partition = word(device / "current_compute_partition"); partition && *partition != "SPX")
     state.partition = *partition;
   state.processes = processes(root);

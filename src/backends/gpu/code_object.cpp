@@ -16,13 +16,13 @@ using nlohmann::json;
 constexpr std::uint32_t note_type_metadata = 32;  // NT_AMDGPU_METADATA
 constexpr std::uint64_t max_bundle_entries = 1024;
 
-/// The bytes [offset, offset + size), or empty when they are not all there.
+/// The bytes [offset, offset + size), or empty if the image does not have all of them.
 std::string_view slice(std::string_view image, std::uint64_t offset, std::uint64_t size) {
   if (offset > image.size() || size > image.size() - offset) return {};
   return image.substr(offset, size);
 }
 
-/// Copies a structure out, since nothing in a file need be aligned.
+/// Copies a structure, since data in a file need not be aligned.
 template <class T>
 bool copy_at(std::string_view image, std::uint64_t offset, T& out) {
   const std::string_view bytes = slice(image, offset, sizeof(T));
@@ -67,8 +67,8 @@ std::string_view find_metadata(std::string_view image) {
   return {};
 }
 
-/// Stops the reader on nesting that no real metadata has: it descends recursively, and a damaged note may ask for
-/// millions of levels.
+/// Refuses nesting that real metadata never has: the reader is recursive, and a damaged note may have millions of
+/// levels.
 class DepthCheck final : public nlohmann::json_sax<json> {
  public:
   bool null() override { return true; }

@@ -25,7 +25,7 @@ Session::Session(DriverApi api, device::DeviceInfo info) : api_(std::move(api)),
 Session::~Session() { release(); }
 
 void Session::release() noexcept {
-  // After a fault every call fails; the process that owns the device is about to end anyway, so results are ignored.
+  // After a fault every call fails; the process that owns the device is about to end, so results are ignored.
   timer_.reset();
   try {
     if (flush_) api_.free(flush_);

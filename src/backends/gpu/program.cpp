@@ -146,7 +146,7 @@ class GpuProgram final : public measure::Program {
   std::vector<std::string> variables_;
   Function function_ = nullptr;
   std::optional<std::vector<std::size_t>> parameters_;
-  bool launched_ = false;  ///< the driver has nothing left to load
+  bool launched_ = false;  ///< the driver has loaded everything
 };
 
 }  // namespace

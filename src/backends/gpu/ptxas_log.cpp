@@ -21,7 +21,7 @@ std::optional<std::int64_t> number_before(std::string_view line, std::string_vie
   return number;
 }
 
-/// What stands between `words` and `stop` (or the end of the line): the name in "Function properties for NAME".
+/// The text between `words` and `stop` (or the end of the line): the name in "Function properties for NAME".
 std::string_view text_after(std::string_view line, std::string_view words, char stop) {
   const auto at = line.find(words);
   if (at == std::string_view::npos) return {};
@@ -46,8 +46,8 @@ std::string_view next_line(std::string_view& log) {
 
 build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entry_symbol) {
   build::ResourceUsage usage;
-  // "Used n registers" belongs to the entry being compiled; the stack and spill line to the function just named, which
-  // may be a device function that the entry calls.
+  // "Used n registers" belongs to the entry being compiled; the stack and spill line to the function named just before,
+  // which may be a device function that the entry calls.
   bool in_entry = false, in_function = false;
   while (!log.empty()) {
     const std::string_view line = next_line(log);

@@ -1,4 +1,4 @@
-// The held-back queue, and the calibration by kernels of known length.
+// The held queue, and the calibration with kernels of known length.
 #include "backends/gpu/queue_timer.hpp"
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 namespace xtune::gpu {
 namespace {
 
-constexpr double deadline_s = 0.02;       // of a held queue: queueing takes well below a millisecond
-constexpr int late_limit = 3;             // in a row, then the queue is not held any more
-constexpr double clock_window_s = 10e-6;  // long against a timer of 1 MHz and the reading of it
-// The shorter the one, the less the extrapolation to nothing enlarges its error.
+constexpr double deadline_s = 0.02;       // for a held queue: queueing takes well below a millisecond
+constexpr int late_limit = 3;             // in a row; after that the queue is no longer held
+constexpr double clock_window_s = 10e-6;  // long compared with the resolution of a 1 MHz timer and its reading
+// The shorter one is short so that the extrapolation to zero does not enlarge its error.
 constexpr double short_spin_ms = 0.001, long_spin_ms = 0.02;
 constexpr int calibration_batch = 16, calibration_rounds = 96;
 
@@ -72,7 +72,7 @@ void QueueTimer::release() noexcept {
   try {
     if (shared_) session_.api().free_mapped(const_cast<Shared*>(shared_));
     if (module_) session_.api().unload_module(module_);
-  } catch (...) {  // the device may be gone, and its process with it soon
+  } catch (...) {  // the device may be lost, and its process about to end
   }
   shared_ = nullptr;
   module_ = nullptr;
@@ -93,8 +93,8 @@ void QueueTimer::load() {
   shared_ = static_cast<Shared*>(host);
 }
 
-/// Launches every kernel once before any of them is held back: a driver that loads code lazily waits for the device to
-/// do so. Then keeps the device busy until its clock stands.
+/// Launches every kernel once before any of them is held: a driver that loads code lazily waits for the device to do
+/// so. Then keeps the device busy until its clock is stable.
 void QueueTimer::wake() {
   info_.holds_queue = true;
   shared_->released = ticket_ + 1;
@@ -116,7 +116,7 @@ void QueueTimer::calibrate() {
                                              short_spin_ms, long_spin_ms, calibration_batch, calibration_rounds);
 }
 
-/// The driver allocates and may load its own fill kernel, neither of which may happen behind a held queue.
+/// The driver allocates memory and may load its fill kernel, neither of which may happen behind a held queue.
 void QueueTimer::prepare_flush(std::size_t bytes) {
   if (!clock_ || bytes <= flush_ready_) return;
   session_.flush(bytes);

@@ -1,4 +1,4 @@
-// Modules are loaded once for each context; a launch is the driver's own call behind two pointers.
+// Modules are loaded once for each context; a launch is the driver's call, through two pointers.
 #include "backends/gpu/runtime.hpp"
 
 #include <fmt/core.h>
@@ -17,7 +17,7 @@ namespace {
 struct Loaded {
   Function function = nullptr;
   FunctionAttributes attributes;
-  std::uint32_t allowed_shared = 0;  ///< that the driver was asked to allow
+  std::uint32_t allowed_shared = 0;  ///< allowance that was requested from the driver
   std::optional<std::vector<std::size_t>> parameter_bytes;
   std::vector<backend::LoadedVariable> variables;
 };
@@ -56,7 +56,7 @@ class GpuRuntime final : public backend::Runtime {
       throw build::CandidateFailure(Outcome::rejected, *reason);
     if (launch.cluster[0] != 0 && !api_.launch_cluster)
       throw build::CandidateFailure(Outcome::rejected, info.name + " (" + info.arch + ") has no thread block clusters");
-    // The most that any launch of it asks for: an allowance that shrinks would refuse the others.
+    // The maximum over its launches: a smaller allowance would make the others fail.
     if (api_.allow_dynamic_shared && launch.shared_bytes > kernel.allowed_shared &&
         has.static_shared_bytes + launch.shared_bytes > info.shared_per_block) {
       check(api_.allow_dynamic_shared(kernel.function, launch.shared_bytes), "opting in to large shared memory");
@@ -100,7 +100,7 @@ class GpuRuntime final : public backend::Runtime {
     if (!context_.owns(device, &own))
       throw Error(ErrorKind::invalid_argument,
                   "this is not a device pointer of the backend; pass host data as a vector or a span");
-    // The thread may not have made the memory's context its own yet.
+    // The thread may not have made the memory's context current yet.
     if (own != before) adopt(own);
     Status status = 0;
     const std::optional<std::size_t> behind = context_.accessible_bytes(device);

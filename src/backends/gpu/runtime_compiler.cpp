@@ -1,4 +1,4 @@
-// Compiling one program through a run-time compiler's calls.
+// Compiles one program through the calls of a run-time compiler.
 #include "backends/gpu/runtime_compiler.hpp"
 
 #include <fmt/core.h>

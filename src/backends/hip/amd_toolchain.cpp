@@ -76,8 +76,8 @@ const Hiprtc& hiprtc() {
   return table;
 }
 
-/// The code object manager: the compiler behind hipRTC. Its list of architectures matters, because hipRTC up to 5.2 at
-/// least corrupts its heap on one that is not on it.
+/// The code object manager: the compiler behind hipRTC. Its list of architectures is needed, because hipRTC (at least
+/// up to 5.2) corrupts its heap for an architecture that is not in it.
 struct CodeObjectManager {
   std::vector<std::string> archs;  ///< empty: unknown
   std::string build, path;
@@ -100,7 +100,7 @@ struct CodeObjectManager {
         const std::string text = isa;
         archs.push_back(text.substr(text.rfind('-') + 1));
       }
-    } catch (const Error&) {  // part of the runtime in some packages: hipRTC's own answer must do
+    } catch (const Error&) {  // part of the runtime in some packages: hipRTC's own answer must be enough
     }
   }
   base::DynamicLibrary library;
@@ -179,8 +179,8 @@ class HiprtcToolchain final : public build::Toolchain {
       options.emplace_back("-Xclang");
       options.push_back(word);
     }
-    // A -D would reach hipRTC's own headers, where names such as T, V or N are template parameters; a #define in front
-    // of the source comes after them.
+    // A -D would affect hipRTC's own headers, where names such as T, V or N are template parameters; a #define before
+    // the source comes after them.
     build::CompileRequest with_name = request;
     with_name.defines.insert(with_name.defines.begin(), {"XTUNE_HIP", "1"});
 
@@ -199,7 +199,7 @@ class HiprtcToolchain final : public build::Toolchain {
           Outcome::compile_failed,
           fmt::format("the code object for {} holds no kernel '{}'", request.arch, request.entry), artifact.log);
     artifact.usage = metadata->usage;
-    // What assembly reads is not listed.
+    // Files that assembly reads are not listed.
     const auto in_assembly = [](const std::string& text) {
       return text.find(".incbin") != text.npos || text.find(".include") != text.npos;
     };
@@ -208,7 +208,7 @@ class HiprtcToolchain final : public build::Toolchain {
     return artifact;
   }
 
-  /// hipRTC itself and, behind it, Clang and LLVM with their libraries.
+  /// Finds hipRTC itself and, behind it, Clang and LLVM with their libraries.
   void find_parts(const void* symbol) {
     if (const std::string library = gpu::library_path(symbol); !library.empty()) {
       own_folders_ = own_folders(std::filesystem::path(library).parent_path());
@@ -222,7 +222,7 @@ class HiprtcToolchain final : public build::Toolchain {
     if (!manager_.path.empty()) build::add_tool(manager_.path, parts_);
   }
 
-  /// Headers there come with ROCm or with Clang, and count by name.
+  /// Headers there belong to ROCm or Clang, and count by name.
   static std::vector<std::string> own_folders(const std::filesystem::path& libraries) {
     std::vector<std::string> folders{"/usr/lib"};
     for (std::filesystem::path root = libraries; root.has_relative_path(); root = root.parent_path())

@@ -1,5 +1,5 @@
-// ROCm 6 and 7 have the properties in two layouts, under two names; the plain name means the older one in ROCm 5 and 6,
-// and the newer one in headers since ROCm 6. So the plain name is asked last.
+// ROCm 6 and 7 have the properties in two layouts, under two names. The plain name is the older layout in ROCm 5 and 6,
+// and the newer one in headers since ROCm 6, so it is called last.
 #include "backends/hip/device_arch.hpp"
 
 #include <hip/hip_runtime_api.h>
@@ -11,7 +11,7 @@
 namespace xtune::hip {
 namespace {
 
-/// hipDeviceProp_t: where its member gcnArchName lies (HIP 5.2, 5.7 and 6.4 headers).
+/// hipDeviceProp_t: the offset of its member gcnArchName (HIP 5.2, 5.7 and 6.4 headers).
 struct Layout {
   const char* symbol;
   std::size_t arch_at;

@@ -1,4 +1,4 @@
-// Asking HIP for its devices.
+// Queries HIP's devices.
 #include "backends/hip/device_query.hpp"
 
 #include <fmt/core.h>
@@ -28,7 +28,7 @@ int attribute(const HipCalls& calls, int index, hipDeviceAttribute_t which) {
   return value;
 }
 
-/// A fact that some drivers do not report: 0 then.
+/// A fact that some drivers do not report; then 0.
 int optional_attribute(const HipCalls& calls, int index, hipDeviceAttribute_t which) {
   int value = 0;
   return calls.hipDeviceGetAttribute(&value, which, index) == hipSuccess ? value : 0;
@@ -46,7 +46,7 @@ void add_platform_facts(const HipCalls&, int index, device::DeviceInfo& info) {
   info.shared_per_block_optin = cuda.shared_per_block_optin;
   info.shared_per_compute_unit = cuda.shared_per_compute_unit;
   info.registers_per_compute_unit = cuda.registers_per_compute_unit;
-  info.clock_khz = cuda.clock_khz;  // CUDA 13's properties no longer carry them
+  info.clock_khz = cuda.clock_khz;  // CUDA 13's properties no longer contain them
   info.memory_clock_khz = cuda.memory_clock_khz;
 }
 
@@ -65,13 +65,13 @@ void add_platform_facts(const HipCalls& calls, int index, device::DeviceInfo& in
   int version = 0;
   if (calls.hipDriverGetVersion(&version) == hipSuccess)
     info.driver = fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
-  std::ifstream file("/sys/module/amdgpu/version");  // AMD's own module has one, the kernel's has not
+  std::ifstream file("/sys/module/amdgpu/version");  // AMD's own module has one, the kernel's does not
   if (std::string module_version; !info.driver.empty() && file >> module_version)
     info.driver += " (amdgpu " + module_version + ")";
   info.shared_per_block_optin = info.shared_per_block;  // all of the LDS, without opting in
   info.shared_per_compute_unit = optional_attribute(calls, index, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor);
   if (info.shared_per_compute_unit < info.shared_per_block) info.shared_per_compute_unit = info.shared_per_block;
-  // HIP counts registers of one SIMD's lane set differently from release to release; the ISA guides do not change.
+  // HIP's number of registers for one SIMD differs between releases; the ISA guides do not change.
   if (const auto known = device::known_device(info.arch)) {
     info.registers_per_block = known->registers_per_block;
     info.registers_per_compute_unit = known->registers_per_compute_unit;

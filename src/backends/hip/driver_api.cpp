@@ -143,8 +143,7 @@ void fill_parameters([[maybe_unused]] gpu::DriverApi& api) {
 void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
 #if defined(__HIP_PLATFORM_NVIDIA__)
   static_cast<void>(h);
-  // HIP's module calls have no way to opt in to large shared memory or to ask for parameters; CUDA's take the same
-  // handles.
+  // HIP's module calls cannot opt in to large shared memory or query parameters; CUDA's calls accept the same handles.
   gpu::DriverApi cuda = cuda::open_driver_api(cuda::driver(), index);
   api.allow_dynamic_shared = std::move(cuda.allow_dynamic_shared);
   api.parameter_sizes = std::move(cuda.parameter_sizes);
@@ -177,7 +176,7 @@ gpu::DriverApi module_calls(const HipCalls& calls) {
 gpu::DriverApi open_driver_api(const HipCalls& calls, int index) {
   const HipCalls* h = &calls;
   hipError_t status = h->hipSetDevice(index);
-  // The runtime makes its context on the first call that needs one; module calls are not among those on NVIDIA.
+  // The runtime creates its context on the first call that needs one; module calls are not among those on NVIDIA.
   if (status == hipSuccess) status = h->hipFree(nullptr);
   if (status != hipSuccess)
     throw Error(ErrorKind::unavailable,

@@ -61,7 +61,7 @@ std::string describe(const HipCalls& calls, hipError_t status) {
   const char* name = calls.hipGetErrorName(status);
   const char* words = calls.hipGetErrorString(status);
   if (!name) return fmt::format("HIP error {}", static_cast<int>(status));
-  // HIP's string is often the name again.
+  // HIP's string often is only the name.
   return !words || std::string(words) == name ? std::string(name) : fmt::format("{}: {}", name, words);
 }
 

@@ -1,4 +1,4 @@
-// Compiling for HIP's NVIDIA side: hipRTC's names, NVRTC's work.
+// Compiling for HIP's NVIDIA side: the interface of hipRTC, implemented by NVRTC.
 #include <hip/hiprtc.h>
 
 #include "backends/cuda/toolchain.hpp"
@@ -33,7 +33,7 @@ gpu::CompilerApi compiler_api() {
   api.lowered_name = [program](gpu::CompilerApi::Program handle, const char* expression, const char** name) -> int {
     return hiprtcGetLoweredName(program(handle), expression, name);
   };
-  // hiprtcGetCode gives PTX here, which the driver would compile again, without the options and at load time.
+  // hiprtcGetCode returns PTX here, which the driver would compile again at load time, without the options.
   api.code_size = [program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
     return nvrtcGetCUBINSize(program(handle), size);
   };
@@ -68,7 +68,7 @@ std::vector<std::string> map_options(const std::vector<std::string>& options) {
 }  // namespace
 
 std::unique_ptr<build::Toolchain> make_toolchain() {
-  const cuda::Nvrtc& nvrtc = cuda::nvrtc();  // throws with its reason where NVRTC is missing
+  const cuda::Nvrtc& nvrtc = cuda::nvrtc();  // throws with the reason if NVRTC is missing
   cuda::Dialect dialect;
   dialect.api = compiler_api();
   dialect.name = "hiprtc on nvrtc";

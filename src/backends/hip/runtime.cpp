@@ -68,7 +68,7 @@ Status is_capturing(void* stream, bool* capturing) {
   return result;
 }
 
-/// From the address on, of an allocation of HIP's; nullopt: it is in none.
+/// The number of bytes from the address on in an allocation of HIP; nullopt: it is in none.
 std::optional<std::size_t> bytes_behind(const void* address) {
   hipDeviceptr_t base = nullptr;
   std::size_t size = 0;
@@ -76,7 +76,7 @@ std::optional<std::size_t> bytes_behind(const void* address) {
   const bool clean = calls().peek_at_last_error() == hipSuccess;
   if (calls().get_address_range(&base, &size, at) == hipSuccess)
     return size - static_cast<std::size_t>(static_cast<char*>(at) - static_cast<char*>(base));
-  if (clean) static_cast<void>(calls().get_last_error());  // the application must not find an error of this question
+  if (clean) static_cast<void>(calls().get_last_error());  // the application must not see an error of this query
   return std::nullopt;
 }
 
@@ -87,7 +87,7 @@ Status synchronize() { return hip_calls().hipDeviceSynchronize(); }
 std::optional<std::size_t> accessible_bytes(const void* address) {
   if (!address) return 0;
   if (const auto behind = bytes_behind(address)) return behind;
-  int reaches = 0;  // all of the host's memory (XNACK, or one memory for both)
+  int reaches = 0;  // whether it can access all of the host's memory (XNACK, or one memory for both)
   const hipError_t status =
       hip_calls().hipDeviceGetAttribute(&reaches, hipDeviceAttributePageableMemoryAccess, device_index());
   return status != hipSuccess || reaches ? std::nullopt : std::optional<std::size_t>(0);

@@ -17,7 +17,7 @@ AddressSanitizer look_up() {
   find("__asan_unpoison_memory_region", calls.unpoison);
   find("__sanitizer_start_switch_fiber", calls.start_switch);
   find("__sanitizer_finish_switch_fiber", calls.finish_switch);
-  // Other sanitizers have some of these too.
+  // Other sanitizers also have some of these.
   return calls.poison && calls.unpoison && calls.start_switch && calls.finish_switch ? calls : AddressSanitizer{};
 }
 

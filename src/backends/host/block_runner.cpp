@@ -18,7 +18,7 @@ BlockRunner::~BlockRunner() = default;
 
 void BlockRunner::require_fibers(std::size_t count) {
   if (fiber_count_ >= count) return;
-  // Between blocks no frame is worth keeping: a larger set of stacks replaces the smaller.
+  // Between blocks frames are not needed: a larger set of stacks replaces the smaller one.
   fiber_count_ = 0;
   stacks_ = std::make_unique<Stacks>(count, stack_bytes_);
   fibers_ = std::make_unique<Fiber[]>(count);

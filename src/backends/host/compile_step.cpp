@@ -60,7 +60,7 @@ base::CommandResult run_compiler(const std::vector<std::string>& arguments, std:
   options.cwd = folder.string();
   options.env = {{"TMPDIR", folder.string()}, {"LC_ALL", "C"}};
   options.stdin_text = std::move(input);
-  options.output_limit_bytes = std::uint64_t{256} << 20;  // of a source whose includes are read
+  options.output_limit_bytes = std::uint64_t{256} << 20;  // for a preprocessed source
   options.stderr_limit_bytes = log_bytes;
   return base::run_command(arguments, options);
 }

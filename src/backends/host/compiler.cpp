@@ -48,7 +48,7 @@ Compiler identify_compiler(const std::string& path) {
 }
 
 std::vector<std::string> standard_folders(const std::string& compiler) {
-  // Folders of the environment are the user's.
+  // Directories from environment variables belong to the user.
   base::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = 20000;
@@ -61,7 +61,7 @@ std::vector<std::string> standard_folders(const std::string& compiler) {
     const std::size_t end = std::min(text.find('\n', at + 2), text.size());
     std::filesystem::path folder = text.substr(at + 2, end - at - 2);
     folders.push_back(folder.string());
-    // Beside Clang's headers lie the lists that its sanitizers read.
+    // The directory next to Clang's headers has the lists that its sanitizers read.
     if (folder.filename() == "include") folders.push_back((folder.parent_path() / "share").string());
     at = end;
   }
@@ -92,7 +92,7 @@ const std::vector<std::string>& known_host_archs() {
 
 std::string own_arch() {
 #if defined(__x86_64__)
-  // The names of levels themselves are known to g++ 12 but not to clang++ 14.
+  // g++ 12 has names for the levels themselves, but clang++ 14 does not.
   const auto all = [](auto... has) { return (... && has); };
   if (!all(__builtin_cpu_supports("sse3"), __builtin_cpu_supports("ssse3"), __builtin_cpu_supports("sse4.1"),
            __builtin_cpu_supports("sse4.2"), __builtin_cpu_supports("popcnt")))
@@ -135,7 +135,7 @@ std::string runtime_library(const std::string& compiler, const std::string& name
   options.timeout_ms = 20000;
   const base::CommandResult result = base::run_command({compiler, "-print-file-name=" + name}, options);
   std::error_code failed;
-  // A library that is not there is answered with its bare name.
+  // For a missing library the compiler prints the bare name.
   const std::filesystem::path path = first_line(result.stdout_text);
   if (!result.ok() || !path.is_absolute() || !std::filesystem::exists(path, failed)) return "";
   const auto real = std::filesystem::canonical(path, failed);

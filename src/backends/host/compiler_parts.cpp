@@ -103,7 +103,7 @@ bool is_own_option(std::string_view word) {
   return true;
 }
 
-/// A file that a word names: a start file, a plugin.
+/// A file named by a word: a start file, a plugin.
 void add_named_file(std::string_view word, build::ToolFiles& to) {
   const std::size_t value = word.starts_with('-') ? word.find('=') + 1 : 0;
   std::error_code failed;
@@ -123,7 +123,7 @@ bool add_driver(fs::path program, build::ToolFiles& to) {
     if (!started) return false;
     program = *started;
     if (program.is_absolute()) continue;
-    // Another program of this name may come to lie earlier in PATH.
+    // Another program of this name may be installed earlier in PATH.
     program = base::find_program(*started);
     if (program.empty() || build::add_first(in_each(build::folders_of_variable("PATH"), *started), to) != program)
       return false;
@@ -175,7 +175,7 @@ void CompilerParts::find(const std::string& plan) {
     }
   }
   if (collects) {
-    // collect2 searches on its own, in this order.
+    // collect2 searches by itself, in this order.
     for (const char* name : {"real-ld", "collect-ld"}) build::add_first(in_each(own, name), files_);
     const std::string linker = ask(compiler_, {"-print-prog-name=ld"}).stdout_text;
     const fs::path named = linker.substr(0, linker.find('\n'));

@@ -31,7 +31,7 @@ std::int64_t leading_number(std::string_view text) {
   return number;
 }
 
-/// What follows the colon on the first line that begins with `label`.
+/// The text after the colon on the first line that begins with `label`.
 std::string field(const std::filesystem::path& path, std::string_view label) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

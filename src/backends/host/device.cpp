@@ -25,7 +25,7 @@ constexpr std::size_t buffer_alignment = 256;
 
 class HostBuffer final : public measure::Buffer {
  public:
-  // Exactly as large as asked for: a sanitizer then sees the first byte beyond it.
+  // Exactly the requested size, so that a sanitizer notices the first byte beyond it.
   explicit HostBuffer(std::size_t bytes) : size_(bytes) {
     if (posix_memalign(&memory_, buffer_alignment, bytes ? bytes : 1) != 0)
       throw Error(ErrorKind::unavailable, fmt::format("no memory for a buffer of {} bytes", bytes));
@@ -131,7 +131,7 @@ class HostDevice final : public measure::Device {
     needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);
     if (auto reason = device::forbidden(launch, needs, info_))
       throw build::CandidateFailure(Outcome::rejected, *reason);
-    const KeepFloatingPoint keep;  // -ffast-math adds a constructor that sets it in the thread that loads
+    const KeepFloatingPoint keep;  // -ffast-math adds a constructor that changes it in the thread that loads
     return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
   }
   measure::DeviceState state() override {

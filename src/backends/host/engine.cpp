@@ -1,4 +1,4 @@
-// Blocks are handed out by a counter; each core runs its blocks one after the other.
+// Blocks are assigned by a counter; each core runs its blocks one after the other.
 #include "backends/host/engine.hpp"
 
 #include <fmt/core.h>
@@ -27,7 +27,7 @@ constexpr auto shared_guard_value = std::byte{0xA5};
 
 XtuneUint3 uint3_of(const std::array<std::uint32_t, 3>& values) { return {values[0], values[1], values[2]}; }
 
-/// Tells AddressSanitizer, where there is one, which part of the dynamic shared memory this launch may touch.
+/// Marks for AddressSanitizer, if it is loaded, which part of the dynamic shared memory this launch may access.
 void limit_shared(void* memory, std::size_t usable, std::size_t size) {
   const AddressSanitizer& calls = address_sanitizer();
   if (!calls.poison) return;
@@ -42,14 +42,14 @@ struct Free {
 }  // namespace
 
 struct Engine::Lane {
-  /// Fills what follows the launch's dynamic shared memory, unless it is filled.
+  /// Fills the memory after the launch's dynamic shared memory with a pattern, unless it is still filled.
   void guard(std::size_t usable, std::size_t size) {
     if (usable == usable_bytes) return;
     usable_bytes = usable;
     guarded = {static_cast<std::byte*>(shared.get()) + usable, std::min(shared_guard_bytes, size - usable)};
     std::ranges::fill(guarded, shared_guard_value);
   }
-  /// Whether a kernel wrote there; then it is to be filled again.
+  /// Whether a kernel wrote there; the pattern must then be filled again.
   bool take_damage() {
     const bool damaged = std::ranges::any_of(guarded, [](std::byte value) { return value != shared_guard_value; });
     if (damaged) std::ranges::fill(guarded, shared_guard_value);
@@ -70,8 +70,8 @@ struct Engine::Run {
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex mutex{};
-  std::string failure{};   ///< the kernel's
-  std::string shortage{};  ///< the machine's
+  std::string failure{};   ///< of the kernel
+  std::string shortage{};  ///< of the machine
 };
 
 Engine::Engine(std::int64_t shared_limit_bytes) : pool_(usable_cpus()), shared_limit_bytes_(shared_limit_bytes) {
@@ -83,7 +83,7 @@ void Engine::work(Run& run, unsigned worker) {
   if (run.next.load(std::memory_order_relaxed) >= run.blocks) return;
   Lane& lane = *lanes_[worker];
   const auto shared_bytes = static_cast<std::size_t>(shared_limit_bytes_);
-  // Kept at one address for good: a kernel may hold it in a thread-local pointer.
+  // Always at the same address: a kernel may keep it in a thread-local pointer.
   if (!lane.shared)
     lane.shared.reset(std::aligned_alloc(shared_alignment,
                                          (shared_bytes + shared_alignment - 1) / shared_alignment * shared_alignment));

@@ -1,4 +1,4 @@
-// Switching by Boost.Context's jump, below its fiber class: that one unwinds the stack of a fiber it destroys, and a
+// Switches with Boost.Context's jump instead of its fiber class, which unwinds the stack of a destroyed fiber: a
 // kernel's frames cannot be unwound.
 #include "backends/host/fiber.hpp"
 
@@ -29,9 +29,9 @@ namespace {
 
 namespace context = boost::context::detail;
 
-// AddressSanitizer keeps bounds and shadow of the running stack.
+// AddressSanitizer keeps the bounds and shadow of the running stack.
 struct Jump {
-  void** left;  ///< where the context that was left is to be kept
+  void** left;  ///< where to store the context that was left
   const void** bottom;
   std::size_t* bytes;
 };
@@ -40,7 +40,7 @@ thread_local Jump jump;
 }  // namespace
 
 void FiberContext::prepare(std::byte* bottom, std::size_t bytes, void (*entry)(void*), void* argument) {
-  // Frames that were dropped left their red zones behind.
+  // Frames that were dropped left red zones.
   if (address_sanitizer().unpoison) address_sanitizer().unpoison(bottom, bytes);
   bottom_ = bottom;
   bytes_ = bytes;

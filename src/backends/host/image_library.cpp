@@ -1,4 +1,4 @@
-// The image lies in a file in memory, which the loader opens by its path below /proc.
+// The image is a file in memory, which the loader opens by its path below /proc.
 #include "backends/host/image_library.hpp"
 
 #include <dlfcn.h>
@@ -17,10 +17,10 @@
 namespace xtune::host {
 namespace {
 
-/// A file in memory that holds the image.
+/// A file in memory with the image.
 int memory_file(const std::string& image) {
   const int file = memfd_create("xtune-kernel", MFD_CLOEXEC);
-  // The machine's lack, and no configuration's.
+  // A lack of resources of the machine, not a failure of the configuration.
   if (file < 0)
     throw Error(ErrorKind::unavailable,
                 fmt::format("no file in memory for a kernel's library (memfd_create): {}", std::strerror(errno)));
@@ -54,12 +54,12 @@ ImageLibrary::ImageLibrary(const build::Artifact& artifact, const char* marker, 
     refuse_image(fmt::format("it was compiled for {}, and this CPU is {}", artifact.arch, own_arch));
   file_ = memory_file(image);
   try {
-    // A path that a sanitizer's symbolizer, another process, can open too.
+    // A path that can also be opened by another process, a sanitizer's symbolizer.
     library_ = base::DynamicLibrary::open({fmt::format("/proc/{}/fd/{}", getpid(), file_)});
     entry_ = library_.get(artifact.entry_symbol.c_str());
   } catch (const Error& error) {
     close(file_);
-    // Its libraries may be installed later, or found from elsewhere.
+    // Its libraries may be installed later, or found in another place.
     if (const build::Lack lack = build::lack_in_line(error.what());
         lack == build::Lack::memory || lack == build::Lack::unclear)
       throw build::ShortageFailure(lack, Outcome::launch_failed,

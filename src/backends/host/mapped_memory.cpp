@@ -1,4 +1,4 @@
-// Asks mincore(2), which fails for pages that are not mapped and touches none.
+// Uses mincore(2), which fails for pages that are not mapped and accesses none.
 #include "backends/host/mapped_memory.hpp"
 
 #include <sys/mman.h>

@@ -46,7 +46,7 @@ class Rewriter {
   }
 
  private:
-  // Braces of namespaces and extern "C" leave us at namespace scope.
+  // Braces of namespaces and extern "C" do not leave namespace scope.
   void scope(std::size_t i) {
     const char c = text_[i].text[0];
     if (c == '}' && !transparent_.empty()) transparent_.pop_back();
@@ -63,8 +63,8 @@ class Rewriter {
     return std::all_of(transparent_.begin(), transparent_.end(), [](bool t) { return t; });
   }
 
-  // Without a count, loops of any length are meant; GCC takes the number as a factor where it cannot count, so it is
-  // kept small.
+  // A pragma without a count is for loops of any length. If GCC cannot count the iterations it uses the number as the
+  // factor, so it is kept small.
   void unroll(std::size_t i) {
     if (!options_.gcc) return;
     const std::string_view line = text_[i].text;

@@ -1,4 +1,4 @@
-// One thread launches for all others: the engine takes one caller, whose fibers stay on one thread.
+// One thread launches for all others: the engine allows one caller, whose fibers stay on one thread.
 #include "backends/host/runtime.hpp"
 
 #include <fmt/core.h>
@@ -40,7 +40,7 @@ class LaunchThread {
   LaunchThread(const LaunchThread&) = delete;
   LaunchThread& operator=(const LaunchThread&) = delete;
 
-  /// Returns when it is done; task must not throw.
+  /// Returns when the task is done; it must not throw.
   void run(const std::function<void()>& task) {
     const std::lock_guard one_caller(callers_);
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
@@ -72,17 +72,17 @@ class LaunchThread {
 };
 
 struct LaunchThreads {
-  std::optional<Engine> engine;  ///< with the first launch, on the thread: memory is read without one
+  std::optional<Engine> engine;  ///< created on the thread by the first launch; reading memory needs none
   LaunchThread thread;
 };
 
-/// Why this thread's last launch failed.
+/// The reason why this thread's last launch failed.
 std::string& last_failure() {
   thread_local std::string failure;
   return failure;
 }
 
-/// The system reads for us: a wild pointer is an error then, not a fault.
+/// The system reads instead of us, so that an invalid pointer is an error and not a fault.
 void read_own_memory(void* to, const void* from, std::size_t bytes) {
   for (std::size_t done = 0; done < bytes;) {
     const iovec local{static_cast<char*>(to) + done, bytes - done};
@@ -153,7 +153,7 @@ class HostRuntime final : public backend::Runtime {
   }
   bool is_capturing(void*) noexcept override { return false; }
   void read(void* host, const void* device, std::size_t bytes, void*) override {
-    if (bytes != 0) std::memcpy(host, device, bytes);  // both may be null then, which memcpy does not allow
+    if (bytes != 0) std::memcpy(host, device, bytes);  // memcpy allows no null pointers, even for 0 bytes
   }
   void write(void* device, const void* host, std::size_t bytes) override {
     if (bytes != 0) std::memcpy(device, host, bytes);

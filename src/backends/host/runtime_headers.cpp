@@ -1,10 +1,10 @@
-// Lays out the kernel-side headers as the compiler finds them.
+// Writes the kernel-side headers to the paths where the compiler finds them.
 #include "backends/host/runtime_files.hpp"
 
 namespace xtune::host {
 namespace {
 
-// The vendors' headers whose contents every host kernel has anyway.
+// Vendor headers whose contents every host kernel has anyway.
 constexpr const char* provided[] = {
     "cuda_runtime.h",     "cuda_runtime_api.h",         "cuda_fp16.h",       "cuda_bf16.h",    "vector_types.h",
     "vector_functions.h", "device_launch_parameters.h", "hip/hip_runtime.h", "hip/hip_fp16.h", "hip/hip_bfloat16.h",

@@ -34,7 +34,7 @@ std::vector<std::pair<std::string, std::string>> sanitizer_environment() {
       {"UBSAN_OPTIONS", "print_stacktrace=1:exitcode=99"}};
 #ifndef XTUNE_HAS_ADDRESS_SANITIZER
   const Compiler compiler = identify_compiler(find_compiler());
-  // clang's library holds both sanitizers.
+  // clang's library contains both sanitizers.
   const std::vector<std::string> names = compiler.is_clang ? std::vector<std::string>{clang_library}
                                                            : std::vector<std::string>{"libasan.so", "libubsan.so"};
   std::string preload;

@@ -1,4 +1,4 @@
-// Loads a kernel from memory, after looking at the image.
+// Loads a kernel from memory, after checking the image.
 #include "backends/host/shared_library.hpp"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 namespace xtune::host {
 namespace {
 
-/// A copy of what lies at an offset of the image, when it lies inside.
+/// A copy of the structure at an offset of the image, if it is inside.
 template <class T>
 std::optional<T> read_at(const std::string& image, std::uint64_t offset) {
   T value;
@@ -60,7 +60,7 @@ KernelLibrary::KernelLibrary(const build::Artifact& artifact, const std::string&
   const auto marker = artifact.image.find(XTUNE_HOST_MARKER);
   sanitized_ =
       marker != std::string::npos && artifact.image.compare(marker + std::strlen(XTUNE_HOST_MARKER), 1, "1") == 0;
-  // Its initialisation would end the process.
+  // Otherwise its initialisation would end the process.
   if (sanitized_ && !dlsym(RTLD_DEFAULT, "__asan_init"))
     refuse_image(
         "it was compiled with AddressSanitizer, whose library must be loaded when the process starts (LD_PRELOAD)");

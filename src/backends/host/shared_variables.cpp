@@ -1,4 +1,4 @@
-// One declaration at a time: find its first word and its semicolon, then change what stands between.
+// One declaration at a time: finds its first word and its semicolon, then changes the text between them.
 #include "backends/host/shared_variables.hpp"
 
 #include <string>
@@ -27,7 +27,7 @@ class SharedDeclaration {
   }
 
  private:
-  /// From the first specifier before __shared__ to the semicolon.
+  /// Finds the range from the first specifier before __shared__ to the semicolon.
   bool find() {
     while (first_ > 0) {
       const std::size_t before = first_ - 1;
@@ -52,7 +52,7 @@ class SharedDeclaration {
     is_static_ = is_static_ || text_.is(k, "static");
   }
 
-  /// alignas must stand before the words that the declaration now begins with.
+  /// alignas must precede the words that the declaration now begins with.
   void static_shared() {
     std::string hoisted;
     for (std::size_t k = i_ + 1; k < end_; ++k) {
@@ -72,10 +72,10 @@ class SharedDeclaration {
   }
 
   /// __shared__ float a[4], b;  ->  typedef float xtune_shared_a[4], xtune_shared_b; static auto &a = .., &b = ..;
-  /// False, and nothing done, when the declarators are of a shape that this does not read.
+  /// Returns false, without changes, for declarators of an unsupported form.
   bool guarded_shared() {
     std::vector<std::size_t> names;
-    bool named = false;  // the current declarator's name has been seen
+    bool named = false;  // the current declarator's name was read
     for (std::size_t k = i_ + 1; k <= end_; ++k) {
       if (text_.is(k, "<")) {
         k = text_.past_template(k, end_);

@@ -1,4 +1,4 @@
-// One mapping for all stacks; guard pages while they are affordable.
+// One mapping for all stacks; guard pages as long as there are few.
 #include "backends/host/stacks.hpp"
 
 #include <fmt/core.h>
@@ -32,7 +32,7 @@ Stacks::Stacks(std::size_t count, std::size_t stack_bytes)
     throw Error(ErrorKind::unavailable, fmt::format("no memory for {} fiber stacks of {} bytes: {}", count_,
                                                     stack_bytes_, std::strerror(errno)));
   memory_ = static_cast<std::byte*>(memory);
-  // Huge pages would make every stack resident as a whole.
+  // Huge pages would make every stack fully resident.
   madvise(memory_, count_ * stride_, MADV_NOHUGEPAGE);
   guarded_ = guards_in_use.fetch_add(count_) + count_ <= guard_budget;
   if (!guarded_) guards_in_use -= count_;

@@ -1,4 +1,4 @@
-// /proc/stat and differences of it.
+// Reads /proc/stat and computes differences.
 #include "backends/host/stolen_time.hpp"
 
 #include <array>
@@ -7,7 +7,7 @@
 namespace xtune::host {
 
 ProcessorTimes read_processor_times(std::istream& proc_stat) {
-  // user nice system idle iowait irq softirq steal; what follows is part of user and nice.
+  // user nice system idle iowait irq softirq steal; the following numbers are part of user and nice.
   std::string name;
   std::array<std::uint64_t, 8> ticks{};
   if (!(proc_stat >> name) || name != "cpu") return {};
@@ -21,7 +21,7 @@ ProcessorTimes read_processor_times(std::istream& proc_stat) {
 }
 
 double stolen_share(const ProcessorTimes& before, const ProcessorTimes& after) noexcept {
-  constexpr std::uint64_t min_ticks = 20;  // one tick more or less is then no tenth
+  constexpr std::uint64_t min_ticks = 20;  // a single tick is then less than a tenth
   if (after.total < before.total + min_ticks || after.stolen < before.stolen) return 0;
   return static_cast<double>(after.stolen - before.stolen) / static_cast<double>(after.total - before.total);
 }

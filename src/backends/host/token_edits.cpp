@@ -1,4 +1,4 @@
-// Collects edits and makes them in one pass.
+// Collects edits and applies them in order.
 #include "backends/host/token_edits.hpp"
 
 #include <algorithm>

@@ -29,7 +29,7 @@ using Arguments = std::vector<std::string>;
 
 void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-/// Whether inline assembly may have an .incbin or .include, which several literals may make up between them.
+/// Whether inline assembly may have an .incbin or .include, possibly spread over several literals.
 bool names_files_in_assembly(const std::string& text) {
   const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
   if (!has("asm") || !(has(".i") || has(".I") || has(".\""))) return false;
@@ -155,7 +155,7 @@ class HostToolchain final : public build::Toolchain {
     append(preprocess, flags);
     preprocess.push_back("-I" + (work.path() / "portable").string());  // behind the user's
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
-    // Definitions follow the runtime headers: a parameter named T must not reach into those.
+    // Definitions come after the runtime headers: a parameter named T must not affect those.
     const base::CommandResult text = run_compiler(preprocess, gpu::with_defines(request), work.path());
     require_compiled(text, "", request, c.path);
     require_names(request, text);
@@ -166,7 +166,7 @@ class HostToolchain final : public build::Toolchain {
     build.push_back("-ffile-prefix-map=" + work.path().string() + "=.");
     append(build, flags);
     const bool assembler_reads = names_files_in_assembly(text.stdout_text);
-    // -Wa, and -Wl, would cut a path at its commas.
+    // -Wa, and -Wl, would split a path at its commas.
     if (assembler_reads && !c.is_clang)
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
     std::string racing;
@@ -192,7 +192,7 @@ class HostToolchain final : public build::Toolchain {
       if (!more) artifact.files_read.reset();
     }
     if (artifact.files_read) {
-      // Linkers that list nothing are believed: what options name is in the key.
+      // A linker that lists nothing is accepted: files in options are in the key.
       if (const auto linked = build::files_of_link(work.path() / "linked", work.path()))
         append(*artifact.files_read, build::files_outside(*linked, library_folders()));
       artifact.files_read = build::files_outside(*artifact.files_read, own_folders());
@@ -202,7 +202,7 @@ class HostToolchain final : public build::Toolchain {
     return artifact;
   }
 
-  /// Asked again once one of its files is another one, and a script each time.
+  /// Identified again if one of its files changed, and each time for a script.
   Compiler compiler() {
     const std::lock_guard lock(mutex_);
     const bool changed = parts_.refresh();
@@ -261,7 +261,7 @@ class HostToolchain final : public build::Toolchain {
                        "-fno-strict-aliasing",
                        "-ffp-contract=fast",
                        "-fno-math-errno"};
-    // Unique symbols would be shared between kernels, and keep every one of them loaded for ever.
+    // Unique symbols would be shared between kernels, and keep every one of them loaded forever.
     if (!c.is_clang) flags.push_back("-fno-gnu-unique");
     if (request.sanitize) {
       append(flags,
@@ -270,7 +270,7 @@ class HostToolchain final : public build::Toolchain {
     } else {
       append(flags, {"-O3", "-Wl,-z,defs", "-Wl,--as-needed"});
     }
-    // Each step uses some of these only.
+    // Each step uses only some of these.
     if (c.is_clang) flags.push_back("-Wno-unused-command-line-argument");
     append(flags, request.options);
     return flags;
@@ -278,7 +278,7 @@ class HostToolchain final : public build::Toolchain {
 
   const std::string path_, runtime_ = runtime_digest();
   std::atomic<bool> linker_lists_files_ = true;
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   Compiler compiler_;
   std::vector<std::string> own_folders_;
   CompilerParts parts_{path_};

@@ -10,7 +10,8 @@ namespace {
 
 class KokkosDevice;
 
-/// A Kokkos that units share is initialised by the first, and takes that once in a process: it stays to the end.
+/// A Kokkos that units share is initialised by the first one, which works only once in a process: it stays until the
+/// end.
 void keep_first(const std::shared_ptr<Unit>& unit) {
   static const std::shared_ptr<Unit> first = unit;
   if (unit == first) first->keep_code();
@@ -39,14 +40,14 @@ class KokkosDevice final : public measure::Device {
   const device::DeviceInfo& info() const noexcept override { return info_; }
   std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return memory_->allocate(bytes); }
   measure::DeviceState state() override { return memory_->state(); }
-  /// A launch has no shape here: units choose it themselves.
+  /// A launch has no grid or block here: units choose their own.
   std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch&) override {
     return std::make_unique<KokkosProgram>(*this, artifact);
   }
 
   std::shared_ptr<Unit> load_unit(const build::Artifact& artifact) {
     auto unit = std::make_shared<Unit>(artifact, is_gpu_ ? std::string() : info_.arch, start_);
-    // GPU runtimes do not bear that code is unloaded.
+    // GPU runtimes do not support unloading code.
     if (is_gpu_) unit->keep_code();
     keep_first(unit);
     return unit;

@@ -21,7 +21,7 @@ struct Known {
   const char *device, *name, *backend;
   bool is_gpu, has_threads;
 };
-// In the order of Kokkos' own choice of a default: GPUs, then parallel CPUs, then serial ones.
+// In the order of Kokkos' own default: GPUs, then parallel CPUs, then serial ones.
 constexpr Known all_known[] = {{"CUDA", "Cuda", "cuda", true, false},
                                {"HIP", "HIP", "hip", true, false},
                                {"OPENMP", "OpenMP", "host", false, true},

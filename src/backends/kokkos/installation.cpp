@@ -43,7 +43,7 @@ std::string root() {
   return given.empty() ? given : fs::absolute(given).string();
 }
 
-/// What decides which Kokkos is found, and with which compiler.
+/// The settings that determine which Kokkos is found, and with which compiler.
 std::string question() {
   std::string text = runtime_digest() + "\n" + root();
   for (const char* name : {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "PATH", "XTUNE_KOKKOS_CXX",
@@ -91,7 +91,7 @@ fs::path headers_of(const BuildFlags& flags) {
   return {};
 }
 
-/// By contents.
+/// The state by contents.
 std::string state_of(const Installation& kokkos) {
   std::error_code failed;
   return digest_below(fs::path(kokkos.config).parent_path(), is_of_package) + " " +
@@ -140,7 +140,7 @@ void remember(const fs::path& memory, const Installation& kokkos, const std::str
   }
 }
 
-/// nullopt: nothing is remembered, or it is out of date.
+/// nullopt: nothing is cached, or it is out of date.
 std::optional<Installation> remembered(const fs::path& memory) {
   try {
     const Json json = Json::parse(base::read_trusted_file(memory));
@@ -151,17 +151,17 @@ std::optional<Installation> remembered(const fs::path& memory) {
       remember(memory, kokkos, state);
       return kokkos;
     }
-  } catch (const std::exception&) {  // missing, damaged, not to be trusted, or of another version
+  } catch (const std::exception&) {  // missing, damaged, not trusted, or of another version
   }
   return std::nullopt;
 }
 
-/// CMake's own words for what went wrong, without the advice that follows.
+/// CMake's error message, without the advice that follows.
 std::string complaint(const base::CommandResult& result) {
   if (result.timed_out) return "it did not end within 120 s";
   const std::string& text = result.stderr_text;
   std::istringstream words(text.substr(std::min(text.find("CMake Error"), text.size())));
-  // CMake breaks lines as it likes.
+  // CMake wraps lines.
   std::string said;
   for (std::string word; words >> word;) said += (said.empty() ? "" : " ") + word;
   return base::printable(said.empty() ? text : said, 600);
@@ -178,7 +178,8 @@ void require_below_root(const std::string& config) {
                           base::printable(root(), 300), config));
 }
 
-/// As KOKKOS_VERSION counts, 30401. From its definition, for packages may number themselves; else from their number.
+/// In the form of KOKKOS_VERSION, 30401. From its definition, since packages may have other numbers; else from the
+/// package's number.
 int version_number_of(const fs::path& headers, const std::string& package_version) {
   static const std::regex line("#define +KOKKOS_VERSION +([0-9]{5,6})[^0-9]"),
       words("^([0-9]{1,2})\\.([0-9]{1,2})(\\.([0-9]{1,2}))?");
@@ -204,7 +205,7 @@ Installation ask_cmake() {
                                    "-DXTUNE_CXX=" + variable("XTUNE_KOKKOS_CXX")};
   try {
     command.push_back("-DXTUNE_HOST_CXX=" + host::find_compiler());
-  } catch (const Error&) {  // a Kokkos for GPUs brings its own
+  } catch (const Error&) {  // a Kokkos for GPUs has its own
   }
   base::CommandOptions options;
   options.own_group = false;

@@ -1,4 +1,4 @@
-// Lays out the headers as the compiler finds them.
+// Writes the headers to the paths where the compiler finds them.
 #include "backends/kokkos/runtime_texts.hpp"
 
 #include <string_view>

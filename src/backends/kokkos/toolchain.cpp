@@ -91,7 +91,7 @@ class KokkosToolchain final : public build::Toolchain {
                       kokkos_.version, kokkos_.config, arch_, base::printable(request.arch, 80)));
     append(flags, kokkos_.flags.compile);
     flags.push_back("-DXTUNE_EXECUTION_SPACE=" + space_.type);
-    // Unique symbols would be shared between units, and keep every one of them loaded for ever.
+    // Unique symbols would be shared between units, and keep every one of them loaded forever.
     if (!space_.is_gpu && !kokkos_.compiler_is_clang) flags.push_back("-fno-gnu-unique");
     append(flags, request.options);
     return flags;

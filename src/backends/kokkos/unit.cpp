@@ -1,4 +1,4 @@
-// Calls through a unit's table; its failures come as status and text.
+// Calls through a unit's table; its failures are returned as status and text.
 #include "backends/kokkos/unit.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Walks into JSON.
+// Follows paths into JSON.
 #include "backends/process/json_path.hpp"
 
 #include <fmt/core.h>

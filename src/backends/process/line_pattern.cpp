@@ -1,4 +1,4 @@
-// The library's matcher tries one way after another, exponentially many for some expressions. It reads the text through
+// The library's matcher tries alternatives one after another, exponentially many for some expressions. It reads the
 // an iterator, which can count steps and measure the stack: unlike a clock, both give the same verdict each time.
 #include "backends/process/line_pattern.hpp"
 
@@ -79,7 +79,7 @@ class CountingIterator {
 
 }  // namespace
 
-/// Found(match) for each line that matches; ends where it returns false.
+/// Calls found(match) for each line that matches, until it returns false.
 template <class Found>
 void LinePattern::search(const std::string& text, const Found& found) const {
   for (std::string_view rest = text; !rest.empty();) {

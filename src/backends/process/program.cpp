@@ -29,11 +29,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One that stops itself, or is stopped all the time, still gets a time.
+// A program that is stopped all the time still gets a time.
 constexpr int max_retakes = 10;
 constexpr std::uint64_t largest_result = std::uint64_t{64} << 20;
 
-/// Tells whether a file was written since: its time, its size and its number.
+/// Shows whether a file was written since: its time, its size and its number.
 struct FileState {
   bool there = false;
   std::int64_t seconds = 0, nanoseconds = 0, size = 0;
@@ -52,7 +52,7 @@ struct FileState {
 
 std::vector<FileState> states_of(const std::vector<fs::path>& files) { return {files.begin(), files.end()}; }
 
-/// A file of [process] outputs as the last run of any configuration left it.
+/// A file of [process] outputs as left by the last run of any configuration.
 struct LeftFile {
   FileState state;
   bool written = false;  ///< since the previous files were removed
@@ -62,8 +62,8 @@ std::map<std::string, LeftFile>& left_behind() {
   return files;
 }
 
-/// What another configuration wrote must not be judged as this one's, be it of this run or of one that takes turns with
-/// it. A file that no run has written is its user's, and stays.
+/// Files that another configuration wrote must not be checked as this one's, whether it belongs to this run or to one
+/// that takes turns with it. A file that no run has written belongs to the user, and is kept.
 void remove_left_behind(const std::vector<std::string>& outputs, bool others_write) {
   const auto remove = [](const std::string& path) {
     std::error_code ignored;
@@ -84,7 +84,7 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-/// Files of which all runs of a program write the same: not those below `own`, which no other run has.
+/// Files that all runs of a program write under the same path: not those below `own`, which is different for each run.
 std::vector<fs::path> shared_files(const device::ProgramCall& call, const device::ProgramPlaces& places,
                                    const fs::path& own) {
   std::vector<fs::path> files(call.outputs.begin(), call.outputs.end());
@@ -126,7 +126,7 @@ class RunnableProgram final : public measure::Program {
     const std::uint64_t kills_before = base::memory_kills();
     try {
       const base::DirectoryLock lock(directories_of(files_, call_.folder));
-      // What another run has written meanwhile is not to be judged as this one's.
+      // Files that another run has written meanwhile must not be checked as this one's.
       if (!call_.check.empty() && checked_run_ != runs_ && states_of(files_) != states_) run_and_judge();
       check_results();
     } catch (const build::CandidateFailure& failure) {
@@ -258,7 +258,7 @@ class RunnableProgram final : public measure::Program {
                        words.empty() ? "" : ": ", words));
   }
 
-  /// Of what ended without success.
+  /// Refuses a program that ended without success.
   [[noreturn]] void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message) {
     if (const build::Lack lack = lack_behind(end); lack != build::Lack::none)
       throw build::ShortageFailure(lack, outcome,
@@ -301,7 +301,7 @@ class RunnableProgram final : public measure::Program {
     }
   }
 
-  /// Of the last run, once.
+  /// Checks the results of the last run, once.
   void check_results() {
     if (call_.check.empty() || checked_run_ == runs_) return;
     ProgramRun check = run_;
@@ -322,9 +322,9 @@ class RunnableProgram final : public measure::Program {
   const device::ProgramCall call_;
   device::ProgramPlaces places_;
   ProgramRun run_;
-  std::vector<fs::path> files_;     ///< that other runs write, too
-  std::vector<FileState> states_;   ///< of files_, as the last run and its check left them
-  int runs_ = 0, checked_run_ = 0;  ///< so far; of them the last that was checked
+  std::vector<fs::path> files_;     ///< files that other runs write, too
+  std::vector<FileState> states_;   ///< states of files_ after the last run and its check
+  int runs_ = 0, checked_run_ = 0;  ///< number of runs so far, and the last one that was checked
   bool suspended_ = false;          ///< during the last run
 };
 

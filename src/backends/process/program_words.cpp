@@ -1,4 +1,4 @@
-// Messages for people; words of shells and loaders for what decides.
+// Messages for people, and the messages of shells and loaders by which failures are classified.
 #include "backends/process/program_words.hpp"
 
 #include <fmt/core.h>

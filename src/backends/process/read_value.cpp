@@ -59,8 +59,8 @@ double from_json(const device::ProgramValue& value, const std::string& text) {
   throw NoNumber(fmt::format("the path '{}' leads to a {}, not to a number", value.where, at.type_name()));
 }
 
-/// Use(c, quoted) for each character of a record but the quotes around fields. RFC 4180: a field is quoted that opens
-/// with a quote, blanks apart, and in it a quote is doubled. Ends where use does not want more; returns whether the
+/// Calls use(c, quoted) for each character of a record except the quotes around fields. RFC 4180: a quoted field begins
+/// with a quote, after optional blanks, and quotes in it are doubled. Ends when use returns false; returns whether the
 /// last quote was left open.
 template <class Use>
 bool each_character(std::string_view text, const Use& use) {

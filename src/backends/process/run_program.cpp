@@ -17,7 +17,7 @@ constexpr std::size_t stdout_kept = std::size_t{16} << 20, stderr_kept = std::si
 // Processes that a program left behind may hold its pipes open: interval at which they are searched.
 constexpr std::uint64_t look_ms = 100;
 
-/// The end of a text of any length.
+/// Keeps the end of a text of any length.
 class Tail {
  public:
   Tail(std::string& text, std::size_t kept) : text_(text), kept_(kept) {}

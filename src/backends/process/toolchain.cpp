@@ -42,7 +42,7 @@ class ProcessToolchain final : public build::Toolchain {
     const std::uint64_t kills_before = base::memory_kills();
     const ProgramEnd end = start(build);
     if (end.ok()) build::throw_if_no_room(build.argv[0], work.path());
-    // Diagnostics come on standard error as a rule, and some tools print them all on standard output.
+    // Diagnostics are usually on standard error, and some tools print all of them to standard output.
     artifact.log = end.stderr_text + end.stdout_text;
     artifact.compile_s = end.wall_s;
     try {
@@ -80,7 +80,8 @@ class ProcessToolchain final : public build::Toolchain {
                                   log);
   }
 
-  /// Earlier versions said "left an empty file at {out}", also where a disk was full (core/record/stored_shortage.hpp).
+  /// Earlier versions reported "left an empty file at {out}", also if a disk was full
+  /// (core/record/stored_shortage.hpp).
   [[noreturn]] static void refuse_empty(const std::string& log) {
     build::throw_if_not_the_source({"the build succeeded but left {out} empty", log});
     throw build::CandidateFailure(Outcome::compile_failed, "the build succeeded but left {out} empty", log);

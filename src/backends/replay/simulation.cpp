@@ -7,7 +7,7 @@
 namespace xtune::replay {
 
 void Simulation::after_s(double seconds, std::function<void()> event) {
-  constexpr double longest_s = 1e9;  // thirty years: a recording's number may be anything
+  constexpr double longest_s = 1e9;  // about thirty years: a recording may contain any number
   const double delay_s = std::isfinite(seconds) ? std::clamp(seconds, 0.0, longest_s) : 0;
   events_.emplace(std::pair(now_ns_ + static_cast<std::int64_t>(std::llround(delay_s * 1e9)), asked_++),
                   std::move(event));

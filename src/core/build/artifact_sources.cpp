@@ -21,7 +21,7 @@ std::map<std::string, std::string> by_path(const std::vector<SourceFile>& files)
   return digests;
 }
 
-/// Files that both have, with another content.
+/// Files in both lists with different contents.
 std::vector<std::string> changed_files(const ArtifactSources& a, const ArtifactSources& b) {
   std::vector<std::string> changed;
   const auto other = by_path(b.files);
@@ -38,7 +38,7 @@ bool is_other_source(const ArtifactSources& a, const ArtifactSources& b) {
 
 ArtifactSources sources_of(const CompileRequest& request) {
   ArtifactSources sources;
-  // A program has a list of its sources there, which are among the files.
+  // For a program this is a list of its sources, which are among the files.
   if (request.folder.empty()) sources.source = {base::printable(request.source_name), base::sha256(request.source)};
   if (request.files)
     for (const KeyedFile& file : request.files->files)

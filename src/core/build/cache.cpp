@@ -1,4 +1,4 @@
-// Entries of the artifact cache: three files, of which the metadata appear last and vouch for the image by its hash.
+// Entries of the artifact cache: three files, of which the metadata appear last and contain the hash of the image.
 #include "core/build/cache.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t longest_metadata = std::uint64_t{1} << 28;
 
-// What vouches for an image.
+// The facts that must match the image.
 struct Metadata {
   Artifact artifact;
   std::string sha256;
@@ -162,7 +162,7 @@ void ArtifactCache::mark_used(const std::string& key) const noexcept try {
   struct stat info {};
   if (::stat(metadata.c_str(), &info) == 0 && std::time(nullptr) - info.st_mtim.tv_sec > often_enough_s)
     ::utimensat(AT_FDCWD, metadata.c_str(), nullptr, 0);
-} catch (const std::exception&) {  // no memory, or no key: then it only seems older than it is
+} catch (const std::exception&) {  // no memory, or an invalid key: the entry then only seems older
 }
 
 void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& request) {

@@ -1,4 +1,4 @@
-// Looks at the files before and after: states that are the same span the time in which the compiler read them.
+// Checks the files before and after: if their states are the same, they did not change while the compiler read them.
 #include "core/build/checked_compile.hpp"
 
 #include <fmt/core.h>
@@ -58,7 +58,7 @@ Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request) {
   KeyedFiles files;
   if (request.files) files = *request.files;
   settle(files);
-  // Where a file was touched meanwhile, the compiler may have read something else.
+  // If a file was touched meanwhile, the compiler may have read other contents.
   const auto was_touched = [&](const std::optional<std::vector<std::string>>& files_read) {
     const bool touched = settle(files);
     require_known(request, files, files_read);

@@ -18,10 +18,10 @@ std::string_view line_at(std::string_view log, std::size_t at) {
 }  // namespace
 
 std::string first_error(const std::string& log) {
-  // "Error: " is how GNU as opens its own, below a heading "k.cu: Assembler messages:".
+  // GNU as writes "Error: " in its lines, below a heading "k.cu: Assembler messages:".
   const std::size_t at = std::min(log.find("error:"), log.find(": Error: "));
   if (at != std::string::npos) return base::printable(line_at(log, at), 300);
-  // gcc's last words may follow an empty line.
+  // gcc's last message may follow an empty line.
   const auto first = std::min(log.find_first_not_of(" \n"), log.size());
   return base::printable(log.substr(first, log.find('\n', first) - first), 300);
 }

@@ -1,4 +1,4 @@
-// GCC, Clang and GNU ld quote alike, for make: src/mkdeps.cc of libcpp, DependencyFile.cpp of Clang.
+// GCC, Clang and GNU ld quote in the same way for make: src/mkdeps.cc of libcpp, DependencyFile.cpp of Clang.
 #include "core/build/dependency_rule.hpp"
 
 #include <algorithm>
@@ -26,14 +26,14 @@ std::optional<std::vector<std::string>> files_of_rule(const std::filesystem::pat
     const char c = i < text.size() ? text[i] : '\n';
     const bool escaped = slashes % 2 == 1;
     if (slashes > 0 && (c == ' ' || c == '\t')) {
-      // Before a blank, each backslash of the name is doubled; one more makes the blank part of the name.
+      // Before a blank, each backslash of the name is doubled; one more escapes the blank.
       name.append(slashes / 2, '\\');
       if (escaped)
         name += c;
       else
         end_name();
     } else if (slashes > 0 && c == '\n') {
-      // The last one continues the line.
+      // The last backslash continues the line.
       name.append(slashes - 1, '\\');
       end_name();
     } else if (slashes > 0) {
@@ -43,7 +43,7 @@ std::optional<std::vector<std::string>> files_of_rule(const std::filesystem::pat
       else
         --i;  // an ordinary character
     } else if (c == '\n') {
-      break;  // what follows are rules of other targets
+      break;  // the following rules are for other targets
     } else if (c == '$' && i + 1 < text.size() && text[i + 1] == '$') {
       name += c;
       ++i;

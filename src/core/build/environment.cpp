@@ -1,6 +1,6 @@
-// The manuals of nvcc, hipcc, libgomp, MKL, OpenBLAS and BLIS; the programming guides of CUDA and HIP; mallopt(3);
-// GCC, "Environment Variables"; GNU make, "Implicit Variables"; CMake, cmake-env-variables(7); ld(1); ld.so(8); Clang's
-// ApplyQAOverride; OpenMP's specification and the vendors' guides.
+// Sources: the manuals of nvcc, hipcc, libgomp, MKL, OpenBLAS and BLIS; the programming guides of CUDA and HIP;
+// mallopt(3); GCC, "Environment Variables"; GNU make, "Implicit Variables"; CMake, cmake-env-variables(7); ld(1);
+// ld.so(8); Clang's ApplyQAOverride; OpenMP's specification and the vendors' guides.
 #include "core/build/environment.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// GNU make's manual ("Summary of Options", "Including Other Makefiles"), ninja's and cargo's, cmake(1).
+// Sources: the manuals of GNU make ("Summary of Options", "Including Other Makefiles"), ninja and cargo; cmake(1).
 #include "core/build/implicit_files.hpp"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ constexpr std::uint64_t file_limit_bytes = std::uint64_t{64} << 20;
 struct BuildTool {
   std::string_view program;
   std::vector<std::string_view> folder_options, file_options;
-  std::vector<std::string_view> files;  ///< that it reads if no option names others
-  bool takes_first = false;             ///< of `files` only one
+  std::vector<std::string_view> files;  ///< read if no option names others
+  bool takes_first = false;             ///< only the first existing one of `files`
   std::vector<std::string_view> includes = {};
 };
 
@@ -54,7 +54,7 @@ const BuildTool* find_tool(std::string_view program) {
   return tool == tools.end() ? nullptr : &*tool;
 }
 
-/// "-C DIR", "-CDIR", "--directory DIR", "--directory=DIR"; `at` moves on to the last word taken.
+/// "-C DIR", "-CDIR", "--directory DIR", "--directory=DIR"; `at` moves on to the last word that was used.
 std::optional<std::string> value_of(const Words& words, std::size_t& at, const std::vector<std::string_view>& options) {
   const std::string& word = words[at];
   for (const std::string_view option : options) {
@@ -89,7 +89,7 @@ class ToolReader {
   ToolReader(const BuildTool& tool, fs::path folder, const std::function<bool(const fs::path&)>& is_file)
       : tool_(tool), folder_(std::move(folder)), is_file_(is_file) {}
 
-  /// True: it is there.
+  /// Returns true if the file exists.
   bool take(const std::string& name) {
     const fs::path path = folder_ / name;
     if (!is_file_(path)) return false;

@@ -12,7 +12,7 @@ namespace {
 
 using Texts = std::set<std::string>;
 
-// Real sources compute a name from a handful of macros; beyond these it is an attack or a library's counting trick.
+// Real sources compute a name from a few macros; larger numbers are an attack or a library's counting trick.
 constexpr std::size_t texts_limit = 256;
 constexpr int nesting_limit = 32, calls_limit = 20'000;
 
@@ -80,7 +80,7 @@ class MacroDefinitions::Expansion {
         std::vector<std::string> arguments;
         std::size_t after = end;
         if (definition.takes_arguments && !take_arguments(text, after, arguments)) {
-          plain = true;  // a name of such a macro without arguments stays as it is
+          plain = true;  // the name of such a macro without arguments is not replaced
           continue;
         }
         const Texts tails = expand(text.substr(after), hidden, depth + 1);
@@ -109,7 +109,7 @@ class MacroDefinitions::Expansion {
       complete = false;
   }
 
-  /// "(a, (b, c))" behind a name; false: none there.
+  /// "(a, (b, c))" after a name; false if there are none.
   static bool take_arguments(const std::string& text, std::size_t& at, std::vector<std::string>& arguments) {
     std::size_t i = skip_spaces(text, at);
     if (i >= text.size() || text[i] != '(') return false;
@@ -163,7 +163,7 @@ class MacroDefinitions::Expansion {
     return texts;
   }
 
-  /// The token at `at`, or the argument that it names: as it is where it is pasted, else expanded.
+  /// The token at `at`, or the argument that it names: unchanged if it is pasted, else expanded.
   Texts argument_or(const Definition& definition, const std::vector<std::string>& arguments, const std::string& body,
                     std::size_t& at, bool raw, const std::set<std::string>& hidden, int depth) {
     if (at >= body.size()) return {""};

@@ -61,7 +61,7 @@ class Scanner : SourceCursor {
     }
   }
 
-  /// At a quote or a bracket.
+  /// Reads a header name at a quote or a bracket.
   std::optional<IncludeDirective> header_name() {
     const char close = peek() == '"' ? '"' : '>';
     ++at_;
@@ -83,7 +83,7 @@ class Scanner : SourceCursor {
       if (peek() == '"' || peek() == '<') {
         if (auto file = header_name()) return found_.mentioned.push_back(std::move(*file));
       } else if (is_word(peek())) {
-        // A name that macros make up; defined(__has_include) has none.
+        // A name computed by macros; defined(__has_include) has none.
         const std::string rest = rest_of_line();
         found_.computes_names = true;
         found_.computed.push_back(rest.substr(0, end_of_argument(rest)));
@@ -92,7 +92,7 @@ class Scanner : SourceCursor {
     at_ = begin;
   }
 
-  /// Where the parenthesis closes that was opened before the text.
+  /// The closing parenthesis of one that was opened before the text.
   static std::size_t end_of_argument(std::string_view text) {
     std::size_t at = 0;
     for (int depth = 0; at < text.size(); ++at) {
@@ -102,7 +102,8 @@ class Scanner : SourceCursor {
     return at;
   }
 
-  /// Of assembly, which .include may have named: .include "name", .incbin "name". At the dot.
+  /// Reads a directive of assembly, which may itself have been included: .include "name", .incbin "name". Starts at the
+  /// dot.
   bool assembler_directive() {
     const std::string_view rest = source_.substr(at_ + 1);
     for (const std::string_view word : {"include", "incbin"}) {
@@ -131,7 +132,7 @@ class Scanner : SourceCursor {
 
   /// .incbin "file" in inline assembly: the quotes are escaped, or the literal is a raw one.
   void assembly(std::string_view text, std::string_view word) {
-    const std::string any_case = base::lower_case(text);  // as GNU's assembler takes directives
+    const std::string any_case = base::lower_case(text);  // GNU's assembler ignores the case of directives
     for (auto at = any_case.find(word); at != std::string_view::npos; at = any_case.find(word, at + 1)) {
       std::size_t begin = at + word.size();
       if (begin < text.size() && !is_blank(text[begin]) && text[begin] != '\\' && text[begin] != '"') continue;
@@ -152,7 +153,7 @@ class Scanner : SourceCursor {
     if (is_word(peek())) {
       const bool number = std::isdigit(static_cast<unsigned char>(peek()));
       std::string text = word();
-      // 1'000'000: the quote inside a number separates digits.
+      // 1'000'000: a quote inside a number separates digits.
       while (number && peek() == '\'' && is_word(peek(1))) {
         ++at_;
         word();
@@ -195,7 +196,7 @@ class Scanner : SourceCursor {
 
 namespace {
 
-/// With line feeds in place of carriage returns that none follows: they end a line for Clang, and are blanks for GCC.
+/// Replaces single carriage returns by line feeds: they end a line for Clang, and are blanks for GCC.
 std::string with_ended_lines(std::string_view source) {
   std::string text(source);
   for (std::size_t at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1))
@@ -203,7 +204,7 @@ std::string with_ended_lines(std::string_view source) {
   return text;
 }
 
-/// As compilers of C++14 and before read it: ??= is #, ??/ is a backslash.
+/// As compilers before C++17 read it: ??= is #, ??/ is a backslash.
 std::string with_trigraphs_replaced(std::string_view source) {
   constexpr std::string_view third = "=/'()!<>-", meant = "#\\^[]|{}~";
   std::string text;

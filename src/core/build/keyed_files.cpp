@@ -1,4 +1,4 @@
-// States are compared first, for they cost no reading; contents decide.
+// States are compared first, because that needs no reading; contents decide.
 #include "core/build/keyed_files.hpp"
 
 #include <fmt/core.h>
@@ -53,7 +53,7 @@ bool is_there(const std::string& path) {
   throw Error(ErrorKind::io, base::printable(path) + ": the file is written to all the time; try again later");
 }
 
-/// True: it was touched.
+/// Returns true if the file was touched.
 bool settle(KeyedFile& file) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const std::string state = file_state(file.path);
@@ -62,7 +62,7 @@ bool settle(KeyedFile& file) {
     const bool recent = is_recent(file.path);
     try {
       if (base::sha256_of_file(file.path) != file.sha256) fail_changed(file.path);
-    } catch (const Error&) {  // gone, or unreadable
+    } catch (const Error&) {  // removed, or unreadable
       fail_changed(file.path);
     }
     if (file_state(file.path) != state) continue;
@@ -91,7 +91,7 @@ std::string file_state(const std::filesystem::path& path) {
   }, info{};
   if (stat(path.c_str(), &info) != 0) return {};
   std::string text = text_of(info);
-  // A link that led elsewhere meanwhile may lead to the same file again.
+  // A link that had another target meanwhile may lead to the same file again.
   if (lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode)) text += " " + text_of(link);
   return text;
 }
@@ -106,7 +106,7 @@ bool are_untouched(const KeyedFiles& files) {
 
 namespace {
 
-/// Appends a file whose digest `digest` takes, again where the file changed meanwhile.
+/// Appends a file with the result of `digest`, computed again if the file changed meanwhile.
 template <class Digest>
 void append(const std::filesystem::path& path, KeyedFiles& to, const Digest& digest) {
   for (int attempt = 0; attempt < attempts; ++attempt) {

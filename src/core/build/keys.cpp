@@ -11,7 +11,7 @@ namespace xtune::build {
 
 namespace {
 
-// nlohmann-json refuses bytes that are not UTF-8, and replacing them would let two keys meet.
+// nlohmann-json refuses bytes that are not UTF-8, and replacing them could make two keys equal.
 void append_quoted(std::string& to, std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   to += '"';

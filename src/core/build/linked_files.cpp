@@ -26,7 +26,7 @@ std::size_t number_at(std::string_view text, std::size_t at, std::size_t length)
   return value;
 }
 
-/// Only the tables of a thin archive have contents behind their headers.
+/// In a thin archive only the tables have contents after their headers.
 void add_members(std::string_view archive, const fs::path& folder, LinkedNames& to) {
   std::string_view names;
   for (std::size_t at = thin_magic.size(); at + header_bytes <= archive.size();) {

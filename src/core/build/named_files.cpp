@@ -35,16 +35,16 @@ bool is_shell(const std::string& word) {
 struct Piece {
   std::size_t word;
   std::string text;
-  bool of_this_machine = false;  ///< values of variables are in it
+  bool of_this_machine = false;  ///< contains values of variables
 };
 
-/// The pieces of a command, and the paths that it writes.
+/// The parts of a command, and the paths that it writes.
 struct Command {
   std::vector<Piece> pieces;
   std::set<fs::path> written;
 };
 
-/// Where the text is that a shell at `at` is given by -c; 0: none. "bash --norc -euo pipefail -c TEXT".
+/// The index of the text that a shell at `at` gets with -c; 0: none. "bash --norc -euo pipefail -c TEXT".
 std::size_t shell_text(const std::vector<std::string>& words, std::size_t at) {
   if (!is_shell(words[at])) return 0;
   bool given = false;
@@ -98,7 +98,7 @@ std::vector<std::string> names_in(const std::string& text) {
   return names;
 }
 
-/// With the words of "@file", and the further files that these name so.
+/// Adds the words of "@file", and the further files that these name in this way.
 std::vector<Piece> with_words_of_files(std::vector<Piece> pieces, const fs::path& folder) {
   const std::size_t given = pieces.size();
   for (std::size_t i = 0; i < given; ++i) {
@@ -113,7 +113,7 @@ std::vector<Piece> with_words_of_files(std::vector<Piece> pieces, const fs::path
   return pieces;
 }
 
-/// Whether the name, without a version ("g++-12"), is a compiler's, of which another may come first in PATH.
+/// Whether the name, without a version ("g++-12"), is that of a compiler, since another one may come first in PATH.
 bool is_compiler(std::string_view name) {
   static const std::set<std::string_view> compilers{
       "amdclang", "amdclang++", "c++",     "cc",    "clang", "clang++", "flang",     "g++",

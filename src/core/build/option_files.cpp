@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int max_option_files = 200;  // which may name each other; GCC reads 2000
+constexpr int max_option_files = 200;  // limit for files that may name each other; GCC reads 2000
 
 #if defined(__aarch64__)
 constexpr const char* local_multiarch = "/usr/local/lib/aarch64-linux-gnu";
@@ -40,7 +40,7 @@ constexpr const char* system_library_folders[] = {"/usr/local/lib", "/usr/lib/x8
                                                   "/usr/lib64"};
 #endif
 
-// Behind "lib" or "-l".
+// Names after "lib" or "-l".
 constexpr std::string_view thread_runtimes[] = {"gomp", "omp", "iomp", "mkl_", "openblas", "blis", "tbb", "nvomp"};
 
 bool is_thread_runtime(std::string_view name) {
@@ -48,7 +48,7 @@ bool is_thread_runtime(std::string_view name) {
                      [&](std::string_view runtime) { return name.starts_with(runtime); });
 }
 
-/// Text that the compiler reads, and not the linker.
+/// Whether it is text for the compiler, and not for the linker.
 bool is_source(const fs::path& path) {
   const std::string ending = path.extension().string();
   return !ending.empty() && ending != ".a" && ending != ".o" && ending != ".ld" && ending != ".lds" && ending != ".x" &&
@@ -86,12 +86,12 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// Puts the words of option files into their places.
+/// Replaces option files by their words.
 class OptionExpander {
  public:
   OptionExpander(const fs::path& folder, KeyedFiles& files) : folder_(folder), files_(files) {}
 
-  /// before: what passes a word on to the linker or the assembler, which read such files as well: "-Wl,".
+  /// before: prefix of words for the linker or the assembler, which read such files as well: "-Wl,".
   void expand(const std::vector<std::string>& options, const std::string& before = "") {
     for (const std::string& option : options) {
       const std::string start = option.substr(0, 4);
@@ -115,7 +115,7 @@ class OptionExpander {
   int left_ = max_option_files;
 };
 
-/// Folders of profiles that GCC and Clang read: -fprofile-use=DIR.
+/// Directories of profiles that GCC and Clang read: -fprofile-use=DIR.
 std::vector<std::string> profile_folders(const std::vector<std::string>& options) {
   std::vector<std::string> folders;
   std::error_code failed;
@@ -185,7 +185,7 @@ class LineMaker {
  public:
   explicit LineMaker(KeyedFiles& files) : files_(files) {}
 
-  /// True: it is there.
+  /// Returns true if it exists.
   bool look(const std::string& what, const fs::path& path) {
     if (!seen_.insert(what + "\n" + path.string()).second) return false;
     if (!is_file(path.string())) {

@@ -63,7 +63,7 @@ class Walker : SourceCursor {
       else
         ++at_;
     }
-    if (at_end()) return false;  // nothing follows
+    if (at_end()) return false;  // end of the text
     ++at_;
     return true;
   }

@@ -127,7 +127,7 @@ bool blames_the_source(std::string_view log) {
   return false;
 }
 
-/// A tool that died, or failed without naming a place in the source, may have met a limit of the user's shell.
+/// A tool that crashed, or failed without a place in the source, may have reached a limit of the user's shell.
 void throw_if_limited(const ToolEnd& end, bool died, const std::string& said) {
   if (!died && blames_the_source(end.log)) return;
   const std::string limits = base::user_limits();
@@ -198,7 +198,8 @@ void throw_if_not_the_source(const ToolEnd& end) {
   if (missing.empty() && signal == 0 && is_exit_of_missing_program(end.exit_code)) missing = ended;
   if (signal == SIGXFSZ) throw_no_room(ended);
   if (base::comes_from_others(signal)) throw_lack(Lack::killed, ended, end.log);
-  // What died of writing to a mapped file (SIGBUS), or without a word, may have found no room.
+  // A tool that was killed when it wrote to a mapped file (SIGBUS), or failed without a message, may have found no
+  // space.
   if (!end.directory.empty())
     if (const int error = base::room_error(end.directory); error != 0)
       throw_no_room(fmt::format("{}: failed, and nothing can be written to {}: {}", end.tool, place_of_temporaries(),

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 /// Where headers are searched, besides the directory of the file that includes them.
 struct SearchFolders {
   std::vector<std::string> quoted, plain, system, last;
-  std::vector<std::string> possible{};  ///< in which order these are searched is unknown: all that they have counts
+  std::vector<std::string> possible{};  ///< the search order of these is unknown: all files of a name in them count
 };
 
 class ClosureReader {
@@ -156,7 +156,7 @@ class ClosureReader {
     return folders;
   }
 
-  /// /usr/local has nothing of the system's.
+  /// /usr/local contains nothing that belongs to the system.
   static bool counts_by_name(const std::string& dir) { return dir.starts_with("/usr/include"); }
 
   /// path: as it is opened; file: its target.
@@ -235,7 +235,7 @@ SourceClosure compile_closure(const CompileRequest& request, const SystemSearch&
   SearchFolders folders{extra.quoted, request.include_dirs, search.header_dirs, {last, extra.folders.end()}};
   folders.plain.insert(folders.plain.end(), extra.folders.begin(), last);
   NamedPaths named = named_paths(whole.options);
-  // Those that are searched in a known place need no second look.
+  // Directories whose place in the search order is known need not be searched twice.
   const auto is_searched = [&](const std::string& folder) {
     return std::find(extra.folders.begin(), extra.folders.end(), folder) != extra.folders.end() ||
            std::find(extra.quoted.begin(), extra.quoted.end(), folder) != extra.quoted.end();
@@ -329,7 +329,8 @@ IncludeOptions read_options(const std::vector<std::string>& given, FolderVariabl
   };
   if (variables == FolderVariables::count) append(folders_of_variable("CPATH"));
   append(system_folders);
-  // C_INCLUDE_PATH is for C, which the sources of a program may be; of kernels it is an entry too many.
+  // C_INCLUDE_PATH is for C, in which a program's sources may be written; for kernels the additional entry does no
+  // harm.
   if (variables == FolderVariables::count)
     for (const char* variable : {"CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"}) append(folders_of_variable(variable));
   append(last_folders);
@@ -337,7 +338,7 @@ IncludeOptions read_options(const std::vector<std::string>& given, FolderVariabl
   return found;
 }
 
-/// A linker's input or a plugin is not text that could include anything.
+/// A linker's input or a plugin is not text with includes.
 bool is_text(const std::string& path) {
   std::string start(4096, '\0');
   std::ifstream file(path, std::ios::binary);

@@ -15,7 +15,7 @@ constexpr const char* multiarch = "/usr/include/aarch64-linux-gnu";
 constexpr const char* multiarch = "/usr/include/x86_64-linux-gnu";
 #endif
 
-// Sorted, for a binary search. Folders stand without a slash.
+// Sorted, for a binary search. Directories have no slash.
 constexpr std::string_view system_names[] = {"a.out.h",
                                              "aio.h",
                                              "aliases.h",

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t large_bytes = std::uintmax_t{1} << 20;
 constexpr std::uint64_t loader_timeout_ms = 20'000;
 
-// Without version and ending. A security update of one of these must not discard every result.
+// Without version and extension. A security update of one of these must not discard every result.
 constexpr std::string_view runtime_libraries[] = {"ld-linux-aarch64",
                                                   "ld-linux-x86-64",
                                                   "libbsd",
@@ -61,7 +61,7 @@ bool is_of_runtime(const std::string& path) {
   return std::find(std::begin(runtime_libraries), std::end(runtime_libraries), stem) != std::end(runtime_libraries);
 }
 
-/// The program interpreter that this very program names; empty: it is linked statically.
+/// The program interpreter in this program's own file; empty: it is linked statically.
 std::string find_loader() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   Elf64_Ehdr header{};
@@ -80,7 +80,7 @@ std::string find_loader() {
   return {};
 }
 
-/// Where the digest of a file in this state is remembered; nullopt: it is not.
+/// The file with the stored digest of a file in this state; nullopt: it is not stored.
 std::optional<fs::path> digest_memory(const fs::path& path, const KeyedFile& file) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
@@ -103,7 +103,7 @@ void key_remembered_file(const fs::path& path, KeyedFiles& to) {
   if (memory && fs::exists(*memory, ignored)) try {
       file.sha256 = base::read_trusted_file(*memory, 64);
       if (file.sha256.size() == 64) return to.files.push_back(std::move(file));
-    } catch (const Error&) {  // not to be trusted: read the file
+    } catch (const Error&) {  // not trusted: read the file
     }
   key_file(path, to);
   if (!memory || to.files.back().state != file.state) return;

@@ -9,7 +9,7 @@
 namespace xtune::build {
 namespace {
 
-/// No quotes, no expansion, no second command.
+/// A word without quotes, expansions, or a second command.
 bool is_plain(std::string_view word) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%";
   return !word.empty() && word.find_first_not_of(plain) == word.npos;

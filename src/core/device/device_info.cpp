@@ -11,7 +11,7 @@ bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b) {
 }
 
 Bindings device_facts(const DeviceInfo& device) {
-  // Left out: index, uuid and driver. A space must not depend on which of two equal devices a run happens to get.
+  // Without index, uuid and driver: a space must not depend on which of two equal devices a run uses.
   Bindings facts;
   auto text = [&facts](const char* name, const std::string& value) { facts.emplace(name, Value(value)); };
   auto number = [&facts](const char* name, std::int64_t value) { facts.emplace(name, Value(value)); };
@@ -46,7 +46,7 @@ const std::vector<std::string>& device_fact_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> result;
     for (const auto& [name, value] : device_facts(DeviceInfo{})) result.push_back(name);
-    return result;  // a map's keys come sorted
+    return result;  // a map's keys are sorted
   }();
   return names;
 }

@@ -33,13 +33,13 @@ struct Product {
   std::int64_t l2_kib;
 };
 
-// Of a product's row, what DeviceInfo takes; the rest is for device_model.cpp.
+// The part of a product's row for DeviceInfo; the rest is used in device_model.cpp.
 constexpr Product products[] = {
 #define PRODUCT(name, arch, units, clock_mhz, memory_GB_s, l2_kib, ...) {name, arch, units, l2_kib},
 #include "core/device/known_devices.def"
 };
 
-/// Whether name is whole, or its last words are those.
+/// Whether the words are the whole name or its last words.
 bool ends_with_words(std::string_view name, std::string_view words) {
   if (words.empty() || !name.ends_with(words)) return false;
   return name.size() == words.size() || name[name.size() - words.size() - 1] == ' ';
@@ -155,7 +155,7 @@ std::vector<std::string> known_products() {
   return names;
 }
 
-/// The products that a word names, or else a part of the names of: "mi300".
+/// The products with this name, or else those whose names contain it: "mi300".
 static std::vector<const Product*> products_like(std::string_view word) {
   std::vector<const Product*> found;
   for (const std::string& name : products_called(word))

@@ -1,4 +1,4 @@
-// The limits a launch must keep.
+// The limits of a launch.
 #include "core/device/launch_limits.hpp"
 
 #include <fmt/core.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char axis_name[] = {'x', 'y', 'z'};
 
-/// 2^64 - 1 where it is larger than that.
+/// 2^64 - 1 if it is larger than that.
 std::uint64_t product(const std::array<std::uint32_t, 3>& extents) noexcept {
   std::uint64_t volume = 0;
   const bool too_large =
@@ -91,8 +91,8 @@ std::optional<std::string> forbidden(const Launch& launch, const KernelNeeds& ke
     return fmt::format("{} bytes of shared memory ({} static + {} dynamic) exceed device.shared_per_block_optin = {}",
                        shared, kernel.static_shared_bytes, launch.shared_bytes, device.shared_per_block_optin);
 
-  // On AMD the compiler's max_flat_workgroup_size already accounts for registers, and waves of a block share them
-  // otherwise.
+  // On AMD the compiler's max_flat_workgroup_size already accounts for registers, which the waves of a block share in
+  // another way.
   if (device.vendor == "nvidia" && kernel.registers && device.registers_per_block > 0) {
     const std::int64_t needed = registers_of_block(threads, *kernel.registers, device.warp_size);
     if (needed > device.registers_per_block)

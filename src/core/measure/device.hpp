@@ -50,8 +50,7 @@ struct ArgumentType {
 struct RunOptions {
   std::span<const KernelArgument> arguments;  ///< in kernel order
   bool timed = true;                          ///< false: launch and wait (warm-up, validation)
-  std::size_t flush_bytes = 0;                ///< > 0: overwrite this many bytes of other memory first, outside the
-                                              ///< timed span
+  std::size_t flush_bytes = 0;                ///< > 0: overwrite this many other bytes first, outside the timed span
   /// Further launches immediately after the first, within the same timed span: each entry like `arguments`.
   std::span<const std::span<const KernelArgument>> more = {};
 };

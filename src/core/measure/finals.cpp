@@ -15,7 +15,7 @@ using Times = std::vector<double>;
 struct Ratio {
   double low = 0, high = 0;  // of the median
   double behind = 1;         // by the statistic
-  bool sound = false;        // low..high has the confidence that is asked for
+  bool sound = false;        // low..high has the required confidence
 };
 
 double statistic_of(std::span<const double> values, Statistic by) { return statistic(summarize(values), by); }

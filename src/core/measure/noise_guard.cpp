@@ -19,7 +19,7 @@ bool holds(const std::vector<std::string>& list, const std::string& item) {
 
 std::vector<std::string> disturbances(const DeviceState& state) {
   std::vector<std::string> found;
-  // One of the ids is this process, though in a container it may have another id than here.
+  // One of the ids is this process, though it may have another id in a container.
   if (state.processes.size() > 1) found.emplace_back("other processes compute on the device");
   for (const std::string& reason : state.throttling) found.push_back("the device is slowed down: " + reason);
   return found;

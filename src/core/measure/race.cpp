@@ -27,8 +27,8 @@ constexpr double long_ms = 1;
 
 struct Margin {
   std::size_t launches;
-  double least;      ///< of the third quartile
-  double roughness;  ///< times the device's
+  double least;      ///< relative to the third quartile
+  double roughness;  ///< multiple of the device's roughness
 };
 constexpr Margin margins[] = {{10, 0.005, 0}, {5, 0.015, 1.2}, {3, 0.03, 1.3}, {2, 0.05, 1.5}};
 
@@ -81,7 +81,7 @@ bool still_lost(std::span<const double> samples_ms, const Incumbent& best) {
 
 bool still_lost(std::size_t samples, double min_ms, const Incumbent& best) {
   if (samples == 0 || !is_time(best.median_ms)) return false;
-  double margin = margins[std::size(margins) - 1].least;  // of a single sample: the launch before it lost, too
+  double margin = margins[std::size(margins) - 1].least;  // for a single sample: the launch before it lost, too
   for (const Margin& one : margins)
     if (samples >= one.launches) {
       margin = one.launches == 10 ? 0 : one.least;

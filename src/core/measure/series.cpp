@@ -32,7 +32,7 @@ Series measure_challenger(const Launching& launching, const StoppingRule& rule, 
     heat.min_rep = heat.rep = max_cold;
     heat.max_wall_s = rule.max_wall_s;
     Series cold = measure_series(launching.sample_ms, heat, clock, race, launching.first_ms);
-    // The last sample ends the heat before the race is looked at.
+    // The last sample is complete before the race is checked.
     if (race.lost(cold.samples_ms, launching.first_ms)) {
       cold.stopped_by = Stop::beaten;
       return cold;

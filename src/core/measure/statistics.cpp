@@ -20,11 +20,11 @@ double quantile(const std::vector<double>& sorted, double fraction) {
   const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   const double weight = position - static_cast<double>(below);
-  // std::lerp stays between its ends and is exact where they are equal, so no quartile leaves the samples' range.
+  // std::lerp stays between its ends and is exact if they are equal, so quartiles are within the samples' range.
   return std::lerp(sorted[below], sorted[above], weight);
 }
 
-// A full look costs a sort: past 64 samples one look for each 1/16 of growth keeps the sum of the sorts small.
+// A test costs a sort: beyond 64 samples one test for each 1/16 of growth keeps the total cost of the sorts small.
 bool worth_a_look(std::size_t count) {
   if (count <= 64) return true;
   return count % (std::bit_floor(count) / 16) == 0;
@@ -35,7 +35,7 @@ bool worth_a_look(std::size_t count) {
 std::size_t median_interval_rank(std::size_t count) {
   if (count == 0) return 0;
   if (count > 1000) {
-    // 2^-count leaves the doubles' range soon; here the normal approximation is within one rank, and rounding down
+    // 2^-count soon leaves the range of doubles; then the normal approximation is within one rank, and rounding down
     // keeps it safe.
     const double n = static_cast<double>(count);
     return static_cast<std::size_t>(n / 2 - 1.959963984540054 * std::sqrt(n) / 2);

@@ -53,7 +53,7 @@ TimerOverhead measure_overhead(const SpinSpan& span_ms, double shorter, double l
   const double one = at_length_zero(span_ms, lengths, 1, rounds);
   const double many = at_length_zero(span_ms, lengths, batch, rounds);
   TimerOverhead overhead;
-  // Noise may bring either below 0, which no overhead is.
+  // Noise may make either negative, but an overhead is not.
   overhead.launch_ms = std::clamp((many - one) / (batch - 1), 0.0, std::max(one, 0.0));
   overhead.event_ms = std::max(one - overhead.launch_ms, 0.0);
   return overhead;

@@ -34,13 +34,13 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
     if (!(size >= 1 && size < 1e12)) return Work{};
   const double pipe = std::max(1.0, value_or(values, stages, 2)), group = std::max(1.0, value_or(values, kv_group, 1));
   const bool matrix = value_or(values, tensor, device.has_matrix(matrix_type(type)) && type != DType::f32 ? 1 : 0) != 0;
-  const double part = value_or(values, causal, 0) != 0 ? 0.5 : 1;  // of the scores that are computed
+  const double part = value_or(values, causal, 0) != 0 ? 0.5 : 1;  // fraction of the scores that is computed
   const double warps = std::ceil(result.threads / unit.warp);
   const double steps = std::max(1.0, std::ceil(part * ceil_div(values[seq_k], bn)));
   result.blocks = ceil_div(values[seq_q], bm) * count;
   result.shared_bytes = value_or(values, shared_bytes, (bm * deep + pipe * 2 * bn * deep) * bytes);
   result.blocks_at_most = value_or(values, blocks_per_unit, 0);
-  // Every warp holds its rows of the output and of the scores.
+  // Every warp keeps its rows of the output and of the scores.
   result.registers = 40 + (bm * deep + bm * bn * 1.5) / result.threads;
   result.spill_uses = steps;
   if (matrix) result.rate = matrix_rate(type);
@@ -55,7 +55,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.cache_cycles = steps * 2 * bn * deep * bytes / unit.cache_bytes;
   result.l2_bytes = (bm * 2 + steps * bn * 2) * deep * bytes;
   const double kv = 2 * values[seq_k] * deep * bytes * count / group;
-  // K and V of a head come from memory once as long as the heads that run at the same time fit L2.
+  // K and V of a head come from memory once if the heads that run at the same time fit in L2.
   const double at_once = std::min(result.blocks, 2 * unit.units);
   const double heads_at_once = std::max(1.0, at_once / ceil_div(values[seq_q], bm));
   const bool kept = heads_at_once * 2 * values[seq_k] * deep * bytes < static_cast<double>(device.info.l2_bytes);

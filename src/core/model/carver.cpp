@@ -20,7 +20,7 @@ CarverScore carver_score(const CarverView& view, const device::DeviceModel& devi
   const auto capacity = static_cast<double>(device.info.shared_per_block);
   const auto file = static_cast<double>(device.info.registers_per_compute_unit);
   const double registers = std::floor(2 * view.tile_elements * view.tile_bits / 32);
-  if (!(score.traffic > 0 && view.tile_elements >= 1 && view.grid >= 1)) return score;  // sizes that make no sense
+  if (!(score.traffic > 0 && view.tile_elements >= 1 && view.grid >= 1)) return score;  // invalid sizes
   if (view.shared_bytes > capacity || registers > file) return score;
   score.blocks = static_cast<int>(std::min(
       {std::floor(2 * capacity / std::max(1.0, view.shared_bytes)), std::floor(file / std::max(1.0, registers)), 4.0}));

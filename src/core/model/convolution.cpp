@@ -55,8 +55,8 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.flops = 2 * results * fw * fh * deep * warps * unit.warp;
   if (type == DType::f64) result.rate = device::Rate::f64;
 
-  // Unrolled over the filter, a thread loads an input once for all of its results that need it, as long as the
-  // registers hold it: the rows of the filter's height that are in use.
+  // Unrolled over the filter, a thread loads an input once for all of its results that need it, as long as the rows in
+  // use, one for each row of the filter, fit in the registers.
   const double loads_x = inputs_along(tx, chunks ? 1 : bx, fw), loads_y = inputs_along(ty, chunks ? 1 : by, fh);
   const double held = std::min(loads_x, fw + tx) * (loads_y < ty * fh ? std::min(ty, fh) : 1);
   result.registers = 24 + results + std::min(held, 96.0);
@@ -81,7 +81,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.l2_bytes = area * deep * bytes * std::max(1.0, 32 / (tile_w * bytes)) + tile_w * tile_h * bytes;
   const double halo = area / (tile_w * tile_h);
   const double image = columns * lines * bytes;
-  // Neighbouring blocks run at the same time and find each other's halo in L2 when a band of rows fits it.
+  // Neighbouring blocks run at the same time and find each other's halo in L2 if it can hold a band of rows.
   const bool kept = columns * (tile_h + fh) * bytes * 2 < static_cast<double>(device.info.l2_bytes);
   result.memory_bytes = side_by_side * image * (deep * (kept ? 1 : halo) + 1);
   result.bytes_in_flight = area * bytes;

@@ -26,7 +26,7 @@ namespace {
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
-/// Bytes of 32-byte sectors touched for each byte wanted, when `bytes` lie side by side at any alignment.
+/// Bytes of 32-byte sectors that are accessed per useful byte, for `bytes` contiguous bytes at any alignment.
 double sector_waste(double bytes) { return bytes >= 128 ? 1 : std::ceil(bytes / 32) * 32 / bytes; }
 
 Work work(FieldValues values, const device::DeviceModel& device, DType type) {
@@ -51,10 +51,10 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.l2_bytes = each * (read + written);
   result.memory_bytes = elements * (read + written);
   result.bytes_in_flight = at_once * std::min(ahead, passes) * in;
-  const double instruction = std::clamp(wide * bytes, 1.0, 16.0);  // bytes of a thread
+  const double instruction = std::clamp(wide * bytes, 1.0, 16.0);  // bytes per thread
   const double warps = std::ceil(result.threads / unit.warp);
   const double instructions = passes * warps * std::max(1.0, wide * bytes / 16);
-  // An instruction takes a turn however little it moves.
+  // An instruction takes a cycle for any number of bytes.
   result.instructions = 6 * instructions;
   result.spill_uses = 1;
   result.cache_cycles =

@@ -46,7 +46,7 @@ Residency residency(const Work& work, const device::DeviceModel& device) {
   const double threads = warps_of(work, device) * std::max(1, info.warp_size);
   Residency result;
   double most = device.registers_per_thread > 0 ? device.registers_per_thread : work.registers;
-  // A block that starts at all gets its share; the compiler spills what exceeds it.
+  // A block that can start gets its share; the compiler spills the rest.
   const double granule = std::max(1, device.register_granule);
   const double file = static_cast<double>(info.registers_per_compute_unit);
   if (file > 0)
@@ -62,7 +62,7 @@ Residency residency(const Work& work, const device::DeviceModel& device) {
   };
   bound(info.max_threads_per_compute_unit, threads, "threads");
   bound(file, result.registers * threads, "registers");
-  // From compute capability 8.0 on the driver keeps 1 KiB of shared memory for each block.
+  // From compute capability 8.0 on the driver reserves 1 KiB of shared memory for each block.
   const bool reserves = info.vendor == "nvidia" && info.shared_per_compute_unit > info.shared_per_block_optin;
   bound(static_cast<double>(info.shared_per_compute_unit), work.shared_bytes + (reserves ? 1024 : 0), "shared memory");
   bound(device.blocks_per_compute_unit, 1, "the blocks of a compute unit");
@@ -119,7 +119,7 @@ Throughput::Throughput(const device::DeviceModel& device_)
       schedulers(device_.schedulers > 0 ? device_.schedulers : 4),
       shared_bytes(device_.shared_bytes_per_clock > 0 ? device_.shared_bytes_per_clock : 128),
       cache_bytes(device_.cache_bytes_per_clock > 0 ? device_.cache_bytes_per_clock : 128),
-      // Half of the 64 bytes a clock that a compute unit's port to L2 carries: L2 serves all of them at once no faster.
+      // Half of the 64 bytes per clock of a compute unit's port to L2: L2 cannot serve all of them faster at once.
       l2_bytes(32) {
   if (clock_GHz <= 0 && device.fma_per_clock > 0)  // a data sheet without a clock gives it through its f32 rate
     clock_GHz = device.peak(device::Rate::f32) * 1e3 / (units * 2 * device.fma_per_clock);
@@ -130,7 +130,7 @@ double Throughput::flops_per_cycle(device::Rate rate) const {
   const double vector = 2.0 * (device.fma_per_clock > 0 ? device.fma_per_clock : 64);
   if (rate == device::Rate::f32) return vector;
   const double peak = device.peak(rate) * 1e3 / (units * clock_GHz);
-  // Not in the data sheet: f64 at the rate of chips that are not made for it, matrices as the vector units would.
+  // Not in the data sheet: f64 at the rate of chips that are not made for it, matrices at the rate of the vector units.
   return peak > 0 ? peak : rate == device::Rate::f64 ? vector / 32 : vector;
 }
 
@@ -171,17 +171,17 @@ Estimate estimate(const Work& work, const device::DeviceModel& device) {
       std::max(work.flops / unit.flops_per_cycle(work.rate), issued * unit.issue_cycles() / unit.schedulers);
   const double cache = work.cache_cycles + spill_cycles;
   const double l2 = work.l2_bytes / unit.l2_bytes;
-  // Registers receive what shared memory and cache deliver through one port, so those two add up.
+  // Data from shared memory and cache reaches the registers through one port, so those two add up.
   const double busy = overlapped(2, compute, work.shared_cycles + cache, l2);
   const double alone = work.serial_cycles + spill_cycles / std::max(1.0, warps);
-  // The compute unit with most blocks ends last. Its resident blocks take turns, and none ends before its own chain
-  // has.
+  // The compute unit with most blocks ends last. Its resident blocks take turns, and none ends before its own chain of
+  // dependent work.
   const double each = std::ceil(work.blocks / unit.units);
   const double cycles = overlapped(4, each * busy, std::ceil(each / blocks) * alone);
   const double to_ms = 1e-6 / unit.clock_GHz;
 
   if (device.memory_GB_s > 0) {
-    // Little's law: the bandwidth needs as many bytes under way as it delivers during a memory access.
+    // Little's law: full bandwidth needs as many bytes in flight as are delivered during one memory access.
     const double resident_blocks = std::min(work.blocks, blocks * unit.units);
     const double needed = device.memory_GB_s * memory_latency / unit.clock_GHz;
     const double part = work.bytes_in_flight > 0 ? resident_blocks * work.bytes_in_flight / needed : 1e9;

@@ -41,7 +41,7 @@ struct FieldTable::Column {
   std::size_t field;
   std::string name;
   spec::CompiledText text;
-  std::vector<std::size_t> parameters;  ///< that the expression names, by their number in the space
+  std::vector<std::size_t> parameters;  ///< that the expression uses, by their number in the space
   std::vector<double> results;          ///< by combination of their values; empty: too many to keep
   std::vector<bool> known;
 };

@@ -38,7 +38,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.shared_bytes = (staged ? length * bytes : 0) + tile * warps * 4;
   result.registers = 24 + 2 * ahead * wide * bytes / 4 + tile;
   result.flops = 2 * tile * length;
-  // Threads side by side read this much of a row; less than a sector wastes the rest of it.
+  // Adjacent threads read this much of a row; less than a sector wastes the rest of it.
   const double side = across * wide * bytes, waste = side >= 32 ? 1 : 32 / side;
   result.l2_bytes = tile * length * bytes * waste + length * bytes;
   result.memory_bytes = height * width * bytes * waste + (width + height * splits) * bytes;

@@ -63,12 +63,12 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
       steps * (tile.bk * (each_k.instructions + tile.warps / tile.steps_unrolled) + each_step.instructions);
   result.l2_bytes = (tile.bm + tile.bn) * depth * tile.bytes + tile.bm * tile.bn * tile.c_bytes;
 
-  // The block's own chain: each scheduler serves its warps, whose results depend on their earlier ones.
+  // The block's own chain: each scheduler serves its warps, whose results depend on earlier ones.
   const double turns = std::ceil(tile.warps / unit.schedulers);
   const double per_warp = result.flops / steps / tile.warps / (unit.flops_per_cycle(result.rate) / unit.schedulers);
   const double chain = tile.tensor_units ? 0 : tile.bk * std::max(1, device.dependent_cycles);
   const double operands = tile.staged_a && tile.staged_b ? shared_latency : cache_latency;
-  const double missed = tile.staged_a && tile.staged_b ? 0 : 8;  // each k opens new lines, served by L2
+  const double missed = tile.staged_a && tile.staged_b ? 0 : 8;  // each k accesses new lines, served by L2
   const double computing = std::max(turns * per_warp, chain) +
                            tile.bk * (operands / tile.steps_unrolled + missed) / (tile.tensor_units ? 16 : 1);
   const bool staged = tile.staged_a || tile.staged_b;
@@ -80,7 +80,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const double per_unit = std::max(1.0, std::floor(static_cast<double>(device.info.registers_per_compute_unit) /
                                                    (std::max(32.0, result.registers) * tile.count)));
   result.memory_bytes = memory_of(tile, device, per_unit * unit.units);
-  if (tile.splits > 1) result.extra_us = 3;  // the launch that adds up the parts
+  if (tile.splits > 1) result.extra_us = 3;  // the launch that adds the parts
   return result;
 }
 

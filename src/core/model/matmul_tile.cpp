@@ -1,4 +1,4 @@
-// How a matmul tile moves: through shared memory's banks, the first-level cache, and instructions.
+// Data movement of a matmul tile: through shared memory's banks, the first-level cache, and instructions.
 #include "core/model/matmul_tile.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 int words(double elements, double bytes) { return static_cast<int>(std::clamp(elements * bytes / 4, 1.0, 4.0)); }
 
-/// One operand's way into registers, for all warps and one k.
+/// Loads one operand into registers, for all warps and one k.
 void read_operand(const Tile& tile, const Throughput& unit, bool along_m, Port& port) {
   const double per_lane = along_m ? tile.tm : tile.tn;
   const bool staged = along_m ? tile.staged_a : tile.staged_b;
@@ -23,14 +23,14 @@ void read_operand(const Tile& tile, const Throughput& unit, bool along_m, Port& 
   if (staged) {
     port.shared += tile.warps * per_thread * bank_turns(layout, static_cast<int>(unit.shared_bytes / 4));
   } else {
-    // Every line costs a turn, and every register its passage.
+    // Every line costs a cycle, and every register its transfer.
     const double registers = per_thread * wide * unit.cache_register_cycles();
     const double lines = per_thread * lines_touched(layout, 32) * 128 / unit.cache_bytes;
     port.cache += tile.warps * std::max(registers, lines);
   }
 }
 
-/// Filling one operand's tile in shared memory, for all warps and one step of k.
+/// Fills one operand's tile in shared memory, for all warps and one step of k.
 void fill_tile(const Tile& tile, const Throughput& unit, bool along_m, Port& port) {
   if (!(along_m ? tile.staged_a : tile.staged_b)) return;
   const double width = along_m ? tile.bm : tile.bn;
@@ -49,17 +49,17 @@ void fill_tile(const Tile& tile, const Throughput& unit, bool along_m, Port& por
   const auto step = static_cast<long long>(std::max(1.0, chunk * tile.bytes / 4));
   LaneLayout stored{tile.lanes, static_cast<int>(across), step, static_cast<long long>(rows_each * row_words), wide};
   LaneLayout loaded = stored;
-  loaded.down_step = 1 << 20;  // rows of the matrix lie far apart
+  loaded.down_step = 1 << 20;  // rows of the matrix are far apart
   const double instructions = width * tile.bk * tile.bytes / 4 / wide / tile.lanes;
   const double turns = instructions * bank_turns(stored, static_cast<int>(unit.shared_bytes / 4));
   port.shared += turns;
-  port.instructions += instructions * (tile.past_registers ? 3 : 4);  // with the address and its bounds
+  port.instructions += instructions * (tile.past_registers ? 3 : 4);  // including address and bounds
   const double lines = lines_touched(loaded, 32) * 128 / unit.cache_bytes;
-  // Past the registers, the data still crosses the cache's port, but takes no instruction to store.
+  // Without registers, the data still crosses the cache's port, but needs no instruction to store.
   port.cache += instructions * std::max(lines, tile.past_registers ? 0.0 : wide * unit.cache_register_cycles());
 }
 
-/// Matrix instructions read whole fragments: every warp its rows of A and its columns of B, 16 bytes a lane.
+/// Matrix instructions read whole fragments: every warp its rows of A and its columns of B, 16 bytes per lane.
 void read_fragments(const Tile& tile, const Throughput& unit, Port& port) {
   const auto turns = [&](double row_bytes) {
     if (std::isnan(tile.row_pad)) return 1.0;  // such kernels usually swizzle or pad

@@ -1,4 +1,4 @@
-// Asks a template for the work of each configuration.
+// Computes the work of each configuration with its template.
 #include "core/model/modelled_work.hpp"
 
 #include "core/model/field_table.hpp"

@@ -80,7 +80,7 @@ class Scorer {
   }
 
  private:
-  /// The key in groups_, or 0 when it does not fit.
+  /// The key in groups_, or 0 if it does not fit.
   std::uint64_t group_of(FieldValues values) {
     if (const std::optional<Error> complaint = fields_.complaint()) {
       if (!complaint_) complaint_ = complaint;
@@ -132,7 +132,7 @@ class Scorer {
   bool any_sensible_ = false;  ///< a configuration has all fields in their ranges
 };
 
-/// A sample of the space, then steps to better neighbours from the best of it.
+/// A sample of the space, then moves to better neighbours from the best of it.
 void score_sample(Scorer& scorer, const space::Space& space, const RankOptions& options) {
   base::Random random(options.seed);
   for (std::uint64_t i = 0; i < options.sample; ++i) scorer.score(random.below(space.size()));
@@ -154,8 +154,8 @@ void score_sample(Scorer& scorer, const space::Space& space, const RankOptions& 
   }
 }
 
-/// groups come by cost. No family takes more than a quarter while others are left; half of the places are shared evenly
-/// by the ways of working that come within twice the best cost.
+/// groups are ordered by cost. No family takes more than a quarter while others are left; half of the places are
+/// divided evenly among the implementations with a cost within twice the best.
 std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) {
   std::unordered_map<std::uint64_t, std::size_t> family_taken, way_places;
   for (const Group& group : groups)
@@ -163,7 +163,7 @@ std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) 
   for (auto& [way, places] : way_places) places = top_k / (2 * way_places.size());
   const std::size_t share = std::max<std::size_t>(1, (top_k + 3) / 4);
   std::vector<Group> chosen, rest, left;
-  // First each way's own places, then the others in order of cost.
+  // First each implementation's places, then the others in order of cost.
   for (const Group& group : groups) {
     const auto places = way_places.find(group.way);
     const bool own = places != way_places.end() && places->second > 0 && family_taken[group.family] < share;

@@ -76,7 +76,7 @@ std::optional<std::string> check_fields(const spec::Spec& spec, const space::Spa
                                         const Bindings& device_facts) {
   if (!spec.candidates || space.size() == 0) return std::nullopt;
   FieldTable fields(spec, space, problem, device_facts, *find_template(spec.candidates->template_name));
-  // Enough to meet every value of most parameters; the first and the last among them.
+  // Enough to include every value of most parameters, and the first and the last configuration.
   constexpr std::uint64_t looked_at = 1000;
   const std::uint64_t step = std::max<std::uint64_t>(1, space.size() / looked_at);
   std::optional<Error> complaint;

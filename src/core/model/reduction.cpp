@@ -36,7 +36,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const bool exchanges = value_or(values, shuffle, 1) != 0, adds = value_or(values, atomic, 1) != 0;
   result.shared_bytes = (exchanges ? warps : result.threads) * std::max(4.0, bytes);
   result.registers = value_or(values, registers, 20 + ahead * wide * bytes / 4 + wide);
-  result.flops = 2 * each;  // an addition takes the place of a multiply-add
+  result.flops = 2 * each;  // an addition takes as long as a multiply-add
   if (type == DType::f64) result.rate = device::Rate::f64;
   result.l2_bytes = each * bytes;
   result.memory_bytes = elements * bytes + result.blocks * (adds ? 0 : 2 * bytes);
@@ -50,7 +50,8 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.shared_cycles = warps * levels * (exchanges ? 1 : 2);
   const double chain = ahead * wide * std::max(1, device.dependent_cycles);
   result.serial_cycles = trips * (memory_latency + chain) + tree + memory_latency;
-  // All blocks' atomics of one sum meet at one place of L2, a few clocks each; the last phase is another way to memory.
+  // All blocks' atomics of one sum go to one place of L2, a few clocks each; the last phase is another access to
+  // memory.
   const double last = adds
                           ? 4 * result.blocks / sums
                           : 2 * memory_latency + ceil_div(result.blocks / sums, result.threads) * memory_latency + tree;

@@ -15,8 +15,7 @@ struct Work {
   double threads = 0;         ///< per block
   double registers = 0;       ///< per thread, before the device's limits
   double shared_bytes = 0;    ///< per block
-  double blocks_at_most = 0;  ///< the compiler limits registers so that this many blocks fit a compute unit; 0: no
-                              ///< limit
+  double blocks_at_most = 0;  ///< registers are limited so that this many blocks fit a compute unit; 0: no limit
   device::Rate rate = device::Rate::f32;  ///< of the arithmetic
   double flops = 0;                       ///< per block
   double instructions = 0;                ///< of a block's warps, besides the arithmetic

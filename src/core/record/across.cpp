@@ -19,7 +19,7 @@ std::optional<AcrossChoice> choose_across(const Objective& objective, spec::Obje
     for (const Record* record : order) least = std::min(least, objective.search_score(*record));
     for (const Record* record : order) {
       AcrossChoice& choice = choices[space::bindings_text(record->config)];
-      if (choice.records.size() != i) continue;  // a case before had no result of it
+      if (choice.records.size() != i) continue;  // an earlier case has no result of it
       choice.config = record->config;
       choice.records.push_back(record);
       choice.ratios.push_back(objective.search_score(*record) / least);

@@ -1,4 +1,4 @@
-// Evaluates what ranks records.
+// Evaluates the criterion that ranks records.
 #include "core/record/criterion.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ double Criterion::of(const Record& record) const {
 std::pair<double, double> Criterion::interval(const Record& record, double stretch) const {
   const measure::Summary& time_ms = record.time_ms;
   const double ranks = xtune::measure::statistic(time_ms, statistic);
-  // The interval is the median's, and a mean or a minimum may lie outside it.
+  // The interval is that of the median; a mean or a minimum may be outside of it.
   const double low = std::min(time_ms.low, ranks), high = std::max(time_ms.high, ranks) * stretch;
   return std::minmax({at(record, low), at(record, ranks), at(record, high)});
 }

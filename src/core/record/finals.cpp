@@ -15,7 +15,7 @@ namespace {
 
 constexpr double drift = 1.05;
 
-/// What ties break by; the same on every run.
+/// Breaks ties; the same in every run.
 auto preference(const Record& record) {
   const build::ResourceUsage& usage = record.usage;
   return std::tuple(!record.tainted.empty(), usage.spilled_bytes.value_or(0), usage.registers.value_or(0),

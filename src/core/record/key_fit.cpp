@@ -1,4 +1,4 @@
-// The driver's part in a key: the one part that lookups may overlook.
+// The driver's part in a key: the only part that lookups may ignore.
 #include "core/record/key_fit.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Reads by pread in steps that stay in the processor's cache; a line that is cut by a step is moved to the front.
+// Reads with pread in steps that fit in the processor's cache; a line that a step divides is moved to the front.
 #include "core/record/line_reader.hpp"
 
 #include <fcntl.h>
@@ -68,7 +68,7 @@ LinesEnd each_line(const RecordSource& source, std::uint64_t begin, std::uint64_
   const File file(source);
   const std::uint64_t source_end =
       source.bytes > UINT64_MAX - source.offset ? UINT64_MAX : source.offset + source.bytes;
-  // The first line is the one after the newline before begin: what stands there is another range's line.
+  // The first line is the one after the newline before begin: the text before belongs to another range's line.
   bool skipping = begin != source.offset;
   std::uint64_t position = skipping ? begin - 1 : begin;
   std::size_t filled = 0;

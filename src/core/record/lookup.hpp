@@ -57,8 +57,7 @@ struct LookupResult {
   double distance = 0;                   ///< bucket, nearest: shape_distance
   std::vector<std::string> differences;  ///< how the record's key differs from today's, one line each
   bool stale = false;                    ///< measured with another driver; nothing else differs
-  std::vector<std::string> reasons;      ///< the records that were considered, and why each was used or not, one line
-                                         ///< each
+  std::vector<std::string> reasons;      ///< considered records, and why each was used or not, one line each
 };
 
 /// Records of one problem on one kind of device, for look_up. The objects it points to must outlive it.

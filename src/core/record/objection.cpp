@@ -1,4 +1,4 @@
-// Walks the launches from the nearest on until some that still hold decide.
+// Goes through the launches from the nearest on until some that still hold decide.
 #include "core/record/objection.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::optional<std::size_t> objection(const std::vector<PastLaunch>& launches, co
   for (std::size_t i = 0; i < launches.size(); ++i)
     if (launches[i].device->arch == device.arch && launches[i].device->backend == device.backend) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    // Newest first, so that the first of a problem is what counts for it.
+    // Newest first, so that the first one of a problem counts for it.
     return std::tuple(ranks[a], -launches[a].unix_time_ms) < std::tuple(ranks[b], -launches[b].unix_time_ms);
   });
   for (auto from = order.begin(); from != order.end();) {

@@ -31,7 +31,7 @@ constexpr auto summary_form = fields::object<Summary>(
     fields::required("max", &Summary::max, fields::number), fields::required("noise", &Summary::noise, fields::number),
     fields::required("low", &Summary::low, fields::number), fields::required("high", &Summary::high, fields::number));
 
-/// The version: reading refuses a newer one.
+/// The version; a newer one is refused when it is read.
 struct SchemaForm {
   static void write(Json& json, const Record&) { json = Record::schema; }
   static void read(const Json& json, Record&) {
@@ -116,7 +116,7 @@ constexpr auto record_form = fields::object<Record>(
 double kept_time_ms(double time_ms) noexcept {
   if (!std::isfinite(time_ms) || std::abs(time_ms) >= 1e-2) return std::round(time_ms * 1e6) / 1e6;
   const double digit = std::floor(std::log10(std::abs(time_ms)));
-  if (digit < -18) return time_ms;  // of which no power of ten is exact; zero too
+  if (digit < -18) return time_ms;  // no power of ten is exact for it; also for zero
   const double scale = std::pow(10.0, 4 - digit);
   return std::round(time_ms * scale) / scale;
 }

@@ -1,4 +1,4 @@
-// A line with a checksum is what its writer wrote. A line without one is from an earlier version or another program.
+// A line with a checksum is as its writer wrote it. A line without one is from an earlier version or another program.
 #include "core/record/record_check.hpp"
 
 #include <algorithm>
@@ -40,8 +40,8 @@ double digit_of(std::span<const double> samples_ms, double largest_ms) {
   return (by_decimals ? decimal : std::min(decimal, largest_ms * share)) + largest_ms * 1e-12;
 }
 
-// Texts that are not UTF-8, and others in records of earlier versions, are stored as printable makes them: the original
-// text is unknown.
+// Texts that are not UTF-8, and others in records of earlier versions, are stored in the form of printable(): the
+// original text is unknown.
 bool is_as_stored(const std::string& text) {
   return text.find("\\x") == std::string::npos && text.find('?') == std::string::npos;
 }
@@ -94,7 +94,7 @@ std::string time_damage(const Record& record) {
 }
 
 std::string summary_damage(const Record& record) {
-  // Without a summary it answers nothing; recordings that are made by hand have samples only.
+  // Without a summary it is never used; recordings that are made by hand have only samples.
   if (!has_times(record) || record.time_ms.count == 0) return {};
   if (std::string wrong = time_damage(record); !wrong.empty() || record.samples_ms.empty()) return wrong;
   return follows_from(record.time_ms, record.samples_ms) ? "" : "its time_ms does not follow from its samples_ms";
@@ -111,7 +111,7 @@ bool runtime_matches(const std::string& part, const Bindings& config) {
     if (found == config.end()) return false;
     own.insert(*found);
   }
-  const std::string expected = resolve::problem_part(own);  // which writes any bindings as keys have them
+  const std::string expected = resolve::problem_part(own);  // it writes bindings in the form of keys
   return !is_as_stored(expected) || part == expected;
 }
 

@@ -1,4 +1,4 @@
-// Writing and reading record files. The format's promises (one writer, one write a line) are kept here.
+// Writes and reads record files. The format's guarantees (one writer, one write per line) are implemented here.
 #include "core/record/record_log.hpp"
 
 #include <fcntl.h>
@@ -52,10 +52,10 @@ std::string path_component(std::string_view name) {
     else
       component += fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
-  if (component.empty()) return "%";  // nothing else becomes a lone '%'
+  if (component.empty()) return "%";  // no other name becomes "%"
   if (component.size() <= longest_component) return component;
   std::size_t cut = longest_component - 17;
-  // Not through the middle of a %XX.
+  // Do not divide a %XX.
   if (component[cut - 1] == '%') cut -= 1;
   if (component[cut - 2] == '%') cut -= 2;
   return component.substr(0, cut) + "~" + base::sha256(name).substr(0, 16);
@@ -114,7 +114,7 @@ struct RecordWriter::State {
 
   void open() {
     if (const std::error_code error = base::make_directories(folder)) fail("make the directory of", error.value());
-    // A process id comes back, on this host or in another container of its name: the next free name is taken.
+    // A process id may be reused, on this host or in another container with its name: take the next free name.
     for (int copy = 1; fd < 0; ++copy) {
       path = folder / (stem + (copy > 1 ? "." + std::to_string(copy) : "") + ".jsonl");
       fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -152,7 +152,7 @@ struct RecordWriter::State {
       const bool is_new = fd < 0;
       if (is_new) {
         open();
-        // Some network file systems number a file differently each time that they are asked.
+        // Some network file systems return a different file number each time.
         numbers_files = !was_replaced();
       }
       if (good_bytes == 0) write_line(header());
@@ -184,7 +184,7 @@ struct RecordWriter::State {
       reason = more < 0 ? errno : ENOSPC;
     }
     if (::ftruncate(fd, good_bytes) != 0) {
-      // The torn line stays; the next record must not be glued to it.
+      // The torn line stays; the next record must be on a new line.
       const ssize_t ended = ::write(fd, "\n", 1);
       const off_t end = ::lseek(fd, 0, SEEK_END);
       if (ended == 1 && end >= 0) good_bytes = end;
@@ -234,7 +234,7 @@ class LineCollector {
  public:
   LineCollector(const std::string& name, RecordSet& set) : name_(name), set_(set) {}
 
-  /// False: the rest may not be read.
+  /// False: the rest must not be read.
   bool add(std::string_view text) {
     ++number_;
     RecordLine line = read_record_line(text);

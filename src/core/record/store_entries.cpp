@@ -34,7 +34,7 @@ bool add_entry(const fs::directory_entry& place, std::vector<StoreEntry>& entrie
     unreadable.push_back({place.path().parent_path(), "what it holds: " + error.message()});
     return false;
   } else if (status.type() == fs::file_type::not_found) {
-    // Else it has just been removed.
+    // Otherwise it has just been removed.
     if (is_link(place.path())) unreadable.push_back({place.path(), "it is a link that leads nowhere"});
   } else if (error) {
     unreadable.push_back({place.path(), error.message()});

@@ -11,7 +11,7 @@
 namespace xtune::record {
 namespace {
 
-/// libuv's words, after "the build: cannot start sh: ".
+/// libuv's message, after "the build: cannot start sh: ".
 bool tells_a_start_that_failed(std::string_view message) {
   constexpr std::string_view starts[] = {"the build: cannot start ", "the program: cannot start ",
                                          "the check: cannot start "};

@@ -18,7 +18,7 @@ double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Evaluations that random search needs for a part p of the way from the median to the optimum.
+/// Evaluations that random search needs to cover a fraction p of the distance from the median to the optimum.
 double evals_to_cutoff(const std::vector<double>& worst_to_best, double p) {
   const auto count = static_cast<double>(worst_to_best.size());
   const double best = worst_to_best.back();
@@ -29,7 +29,7 @@ double evals_to_cutoff(const std::vector<double>& worst_to_best, double p) {
   return std::max(1.0, std::ceil(index / (count + 1 - index)));
 }
 
-/// Fritsch and Carlson's limited slopes, with the harmonic mean that PCHIP takes.
+/// Fritsch and Carlson's limited slopes, with the harmonic mean as in PCHIP.
 double slope_at(const std::vector<double>& x, const std::vector<double>& y, std::size_t i) {
   const auto secant = [&](std::size_t k) { return (y[k + 1] - y[k]) / (x[k + 1] - x[k]); };
   if (x.size() == 2) return secant(0);
@@ -49,7 +49,7 @@ double slope_at(const std::vector<double>& x, const std::vector<double>& y, std:
   return (w0 + w1) / (w0 / d0 + w1 / d1);
 }
 
-/// A point of a pooled curve: when, and the index in D of the best so far.
+/// A point of a pooled curve: its time, and the index in D of the best so far.
 struct Point {
   double seconds, rank;
 };
@@ -136,7 +136,8 @@ std::vector<double> AggregateProblem::curve_ms(const std::vector<std::vector<Tri
     if (!steps.empty()) ends.push_back(steps.back().seconds);
   }
   if (pool.empty()) return {};
-  // Of one moment, the better first: they violate the order and are pooled, as points of equal weight should be.
+  // For equal times, the better first: such points violate the order and are pooled, as points of equal weight should
+  // be.
   std::sort(pool.begin(), pool.end(), [](const Point& a, const Point& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.rank > b.rank;
   });
@@ -164,7 +165,7 @@ std::optional<double> AggregateProblem::score(const std::vector<std::vector<Tria
   const double best = worst_to_best_.back();
   double sum = 0;
   for (std::size_t i = 0; i < curve.size(); ++i)
-    // Where random search itself is expected at the optimum, nothing can be better than it.
+    // Where random search itself is expected to be at the optimum, nothing can be better.
     if (baseline_[i] > best) sum += (curve[i] - baseline_[i]) / (best - baseline_[i]);
   return sum / static_cast<double>(curve.size());
 }

@@ -1,4 +1,4 @@
-// Python's JSON dialect, and closing what Kernel Tuner left open.
+// Python's JSON dialect, and closing brackets that Kernel Tuner left open.
 #include "core/replay/cache_text.hpp"
 
 #include <fmt/core.h>
@@ -76,7 +76,7 @@ Json parse_cache_text(const std::string& text, const std::string& name, std::vec
       found.text.resize(found.last_entry_end);
       found.text += "}}";
     } else {
-      // Nothing but the opening of "cache" itself is there yet.
+      // So far there is only the opening of "cache".
       const std::size_t brace = found.text.rfind('{');
       found.text.resize(brace + 1);
       found.text += "}}";

@@ -1,4 +1,4 @@
-// Writes a recording down in xtune's own forms.
+// Writes a recording in xtune's own formats.
 #include "core/replay/import.hpp"
 
 #include <fmt/core.h>
@@ -32,7 +32,7 @@ void check_names(const Recording& recording) {
 std::string spec_text(const Recording& recording, const std::string& stem, const std::string& file) {
   std::string text = fmt::format("# What {} recorded on {}, imported from {}: `xtune run` replays it.",
                                  recording.source, recording.device.name, base::printable(file));
-  std::replace(text.begin(), text.end(), '\n', ' ');  // a comment ends with its line
+  std::replace(text.begin(), text.end(), '\n', ' ');  // a comment must be one line
   text += '\n';
   text += fmt::format("[kernel]\nname = {}\nbackend = \"replay\"\nrecording = {}\n",
                       spec::toml_text(kernel_name_of(recording, stem)), spec::toml_text(stem + ".jsonl"));

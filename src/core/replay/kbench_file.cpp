@@ -1,4 +1,4 @@
-// Reads kbench's YAML. The only file that sees yaml-cpp.
+// Reads kbench's YAML. The only file that uses yaml-cpp.
 #include "core/replay/kbench_file.hpp"
 
 #include <fmt/core.h>
@@ -65,7 +65,7 @@ class KbenchReader {
         fail(entry.first, "unknown key '" + base::printable(key, 80) + "'" + base::did_you_mean(key, missing));
   }
 
-  /// $NAME and ${NAME} are the environment's.
+  /// Expands $NAME and ${NAME} from the environment.
   fs::path benchmark_file(const YAML::Node& node) const {
     const std::string text = node.as<std::string>();
     std::string file;
@@ -116,7 +116,7 @@ class KbenchReader {
   }
 
   void flatten(const YAML::Node& node, std::vector<YAML::Node>& to, int depth = 0) const {
-    // Aliases of aliases make much of a few lines, and one of a list that holds it never ends.
+    // Nested aliases expand a few lines to many values, and an alias of a list that contains it is infinite.
     if (to.size() >= max_values) fail(node, fmt::format("more than {} values", max_values));
     if (depth > max_depth) fail(node, fmt::format("a list in a list, more than {} deep", max_depth));
     if (!node.IsSequence()) return to.push_back(node);

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double failed_time_ms = 1e19;  // versions before 0.4.2 wrote 1e20 for what failed
+constexpr double failed_time_ms = 1e19;  // versions before 0.4.2 wrote 1e20 for failures
 
 struct CacheReader {
   const std::string& name;
@@ -57,7 +57,7 @@ struct CostReader {
   }
 };
 
-/// What Kernel Tuner writes in place of a time; timeouts are other tuners' that write its format.
+/// Words that Kernel Tuner writes instead of a time; timeouts come from other tuners with its format.
 bool is_failure_word(std::string_view word) {
   return word == "InvalidConfig" || word == "CompilationFailedConfig" || word == "RuntimeFailedConfig" ||
          word.find("imeout") != std::string_view::npos;
@@ -216,7 +216,7 @@ Json cache_entry_of(const CacheReader& reader, const Json& result, const std::st
     for (const Json& measured : *measurements)
       if (measured.is_object() && measured.value("name", Json()) == "time" && member(measured, "value"))
         entry["time"] = measured["value"];
-  // Of a measurement that was given up early there are samples, and no time.
+  // A measurement that was given up early has samples, but no time.
   if (const Json* const samples = member(entry, "times");
       !entry.contains("time") && samples && samples->is_array() && !samples->empty()) {
     double sum = 0;

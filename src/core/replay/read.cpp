@@ -1,4 +1,4 @@
-// Tells caches, record files and stores apart.
+// Distinguishes caches, record files and stores.
 #include "core/replay/read.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Building recordings, and carrying one's outcomes over to another space.
+// Builds recordings, and maps one's outcomes to another space.
 #include "core/replay/recording.hpp"
 
 #include <algorithm>

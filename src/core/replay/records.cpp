@@ -111,7 +111,7 @@ std::vector<Recording> recordings_of(record::RecordSet set, const std::string& n
   std::map<std::string, Group> groups;
   std::uint64_t replayed = 0;
   for (const record::Record& record : set.records) {
-    if (!record::is_first(record)) continue;  // a search meets a configuration once
+    if (!record::is_first(record)) continue;  // a search evaluates a configuration once
     if (record.device.backend == "replay") {
       ++replayed;
       continue;

@@ -18,7 +18,7 @@
 namespace xtune::replay {
 namespace {
 
-/// What one trial leaves behind.
+/// The result of one trial.
 struct TrialResult {
   std::vector<double> found;  ///< optimum / best found, for each of evals
   std::vector<TrialStep> timed;
@@ -97,8 +97,7 @@ class Scorer {
   }
 
  private:
-  /// Recordings of equal size would share a repeat's random order, and their mean its luck, if their names did not
-  /// count.
+  /// Without the names, recordings of equal size would have the same random order in a repeat, and correlated scores.
   std::uint64_t seed_of(const Recording& recording, std::size_t repeat) const {
     const std::uint64_t name = std::stoull(base::sha256(recording.name).substr(0, 16), nullptr, 16);
     return base::mix64(options_.seed ^ base::mix64(repeat ^ name));
@@ -121,7 +120,7 @@ class Scorer {
     if (options_.thread_cpu_s) result.cpu_s = options_.thread_cpu_s() - start_s;
     result.proposals = steps.size();
     for (const std::uint64_t evals : options_.evals)
-      // Infinite before anything ok was found, which makes it 0.
+      // Infinite before an ok configuration was found, which makes it 0.
       result.found.push_back(
           steps.empty() ? 0 : optima_[space] / steps[std::min<std::size_t>(evals, steps.size()) - 1].best_ms);
     if (problems_[space])
@@ -130,7 +129,7 @@ class Scorer {
     return result;
   }
 
-  /// In the order of the trials' numbers, so that sums do not depend on which thread was first.
+  /// In the order of the trials' numbers, so that sums do not depend on the order of threads.
   StrategyScore summed(const std::string& name, std::vector<TrialResult>::iterator results) const {
     StrategyScore score;
     score.strategy = name;
@@ -167,7 +166,7 @@ class Scorer {
   const std::vector<Recording>& recordings_;
   const ScoreOptions& options_;
   std::vector<double> optima_;
-  std::vector<std::vector<search::Source>> guides_;  ///< of each recording, where they are wanted
+  std::vector<std::vector<search::Source>> guides_;  ///< for each recording, if requested
   std::vector<std::optional<AggregateProblem>> problems_;
 };
 
@@ -189,7 +188,7 @@ std::vector<double> random_expectation(const Recording& recording, const std::ve
     const std::uint64_t drawn = std::min(wanted, all);
     double none_better = 1, expectation = 0;  // the probability that none of the ranks so far is drawn
     for (std::size_t rank = 0; rank < times.size() && none_better > 0; ++rank) {
-      const std::uint64_t left = all - rank;  // candidates once the better ones are known not to be drawn
+      const std::uint64_t left = all - rank;  // candidates, given that the better ones are not drawn
       const double drawn_now = drawn >= left ? 1 : static_cast<double>(drawn) / static_cast<double>(left);
       expectation += none_better * drawn_now * times.front() / times[rank];
       none_better *= 1 - drawn_now;

@@ -16,11 +16,9 @@ struct ScoreOptions {
   std::vector<std::uint64_t> evals{25, 50, 100, 200, 400};  ///< ascending, at least 1
   std::size_t repeats = 30;
   std::uint64_t seed = 1;
-  bool aggregate = true;                         ///< also compute the aggregate score (aggregate.hpp), whose trials may
-                                                 ///< be long
+  bool aggregate = true;                         ///< also the aggregate score (aggregate.hpp), whose trials may be long
   bool transfer = false;                         ///< each recording is guided by the others of its kernel
-  std::function<void(const std::string&)> note;  ///< receives notes about sources that were omitted, one line each; may
-                                                 ///< be empty
+  std::function<void(const std::string&)> note;  ///< receives notes on omitted sources, one line each; may be empty
   std::size_t threads = 1;
   double (*thread_cpu_s)() = nullptr;  ///< CPU time of the calling thread, for ms_per_proposal
 };

@@ -1,4 +1,4 @@
-// ISO 8601, as much of it as Python's isoformat and str write.
+// ISO 8601, as far as Python's isoformat and str write it.
 #include "core/replay/timestamp.hpp"
 
 #include <chrono>

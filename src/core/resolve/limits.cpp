@@ -1,4 +1,4 @@
-// Which limit of a device forbids a launch, before and after compiling.
+// The limit of a device that forbids a launch, before and after compiling.
 #include "core/device/launch_limits.hpp"
 #include "core/resolve/resolve_state.hpp"
 

@@ -21,7 +21,7 @@ namespace xtune::resolve {
 
 namespace {
 
-/// Of a file that the bench worker reads later.
+/// The digest of a file that the bench worker reads later.
 std::string short_file_digest(const std::filesystem::path& path, build::KeyedFiles& files) {
   build::key_file(path, files);
   return "sha256:" + files.files.back().sha256.substr(0, 32);
@@ -52,7 +52,7 @@ build::SourceClosure program_closure(const build::CompileRequest& request, const
   return closure;
 }
 
-// Strings in quotes, so that "1" is not 1.
+// Strings are quoted, so that "1" differs from 1.
 std::string typed_text(const Value& value) {
   return std::holds_alternative<std::string>(value) ? "'" + to_text(value) + "'" : to_text(value);
 }
@@ -166,8 +166,8 @@ std::string tolerance_text(const std::vector<std::pair<std::string, validate::To
   return text;
 }
 
-/// What decides which functions a kernel's calls lead to, where it runs in a process of the system; empty: nothing is
-/// set that could.
+/// The settings that determine which functions a kernel's calls reach, if it runs in a system process; empty: none is
+/// set.
 std::string loader_text(bool has_threads, build::KeyedFiles& files) {
   std::vector<std::string> items;
   std::vector<build::VariableReader> readers{build::VariableReader::loader};
@@ -188,7 +188,7 @@ std::string loader_text(bool has_threads, build::KeyedFiles& files) {
   return items.empty() ? "" : build::canonical_list(items);
 }
 
-/// Whether a runtime of threads may read the environment: an option asks for OpenMP or links such a runtime, or Kokkos
+/// Whether a runtime of threads may read the environment: an option requests OpenMP or links such a runtime, or Kokkos
 /// is used, which may be built on it.
 bool uses_threads(const spec::Spec& spec, const device::DeviceInfo& device) {
   if (spec.for_kokkos()) return true;
@@ -200,7 +200,7 @@ bool uses_threads(const spec::Spec& spec, const device::DeviceInfo& device) {
          build::links_threads(options);
 }
 
-/// Those of the macros ("NAME body", "NAME(x) body") that have one of these names.
+/// The macros ("NAME body", "NAME(x) body") that have one of these names.
 std::string definitions_of(const std::set<std::string>& names, const std::vector<std::string>& macros) {
   std::string text;
   for (const std::string& macro : macros)
@@ -285,7 +285,7 @@ std::vector<std::size_t> CandidateResolver::reference_constants(const space::Con
 
 build::CompileRequest CandidateResolver::State::keyed(build::CompileRequest request) {
   request.files = read(request).files;
-  // A program's build is known by its spec, which no worker has.
+  // A program's build is described by its spec, which workers do not have.
   if (spec.process) {
     build::KeyedFiles all = *program.keyed;
     all.add(*request.files);

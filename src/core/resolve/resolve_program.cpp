@@ -36,7 +36,7 @@ std::vector<std::string> CandidateResolver::State::call_texts(const spec::Proces
   return texts;
 }
 
-/// A text without a value stands as what went wrong with it, as in the requests of kernels; the call then rejects it.
+/// A text without a value is replaced by its error, as in the requests of kernels; the call then rejects it.
 build::CompileRequest CandidateResolver::State::program_request(const space::Config& config) const {
   const spec::ProcessSpec& process = *spec.process;
   build::CompileRequest request;

@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 // Placeholder for text that depends on the configuration: no command contains a zero byte.
 constexpr char unknown = '\0';
 
-// What GCC and Clang preprocess: "Overall Options" of GCC's manual, Clang's types::lookupTypeForExtension; and names
-// that are usual for files that others include.
+// Files that GCC and Clang preprocess: "Overall Options" of GCC's manual, Clang's types::lookupTypeForExtension; and
+// usual names of included files.
 constexpr std::string_view preprocessed_endings[] = {
     ".C",    ".CPP", ".F",   ".F03", ".F08", ".F90", ".F95", ".FOR", ".FPP",  ".FTN", ".H",   ".HPP", ".M",
     ".S",    ".c",   ".c++", ".cc",  ".ccm", ".cl",  ".cp",  ".cpp", ".cppm", ".cu",  ".cuh", ".cxx", ".c++m",
@@ -46,7 +46,7 @@ std::string known_text(const spec::CommandWord& word) {
   return text;
 }
 
-/// Those of the build command that no configuration decides.
+/// The words of the build command that do not depend on the configuration.
 std::vector<std::string> known_words(const spec::ProcessSpec& process) {
   std::vector<std::string> words;
   for (const spec::CommandWord* word : process.build.texts()) words.push_back(known_text(*word));
@@ -54,7 +54,7 @@ std::vector<std::string> known_words(const spec::ProcessSpec& process) {
   return words;
 }
 
-/// Folders from the one in which the build is started.
+/// Directories, resolved in the one in which the build is started.
 build::IncludeOptions include_paths(const spec::ProcessSpec& process) {
   build::IncludeOptions found = build::include_options_here(known_words(process));
   for (std::vector<std::string>* paths : {&found.folders, &found.quoted, &found.forced, &found.macros})
@@ -92,7 +92,7 @@ std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles&
   const build::IncludeOptions paths = include_paths(process);
   build::ScannedFiles read;
   std::string manifest;
-  // The fingerprint has its content; a compiler that is replaced during the run is found by this.
+  // The fingerprint has its content; this notices a compiler that is replaced during the run.
   if (const std::string program = build_program(process); !program.empty()) build::read_keyed(program, files);
   for (const fs::path& path : process.sources) {
     const std::string text = build::read_keyed(path, files);

@@ -156,13 +156,11 @@ struct CandidateResolver::State {
   CompiledLaunch launch, reference_launch;
 
   ProgramFiles program;
-  std::mutex mutex;                                        ///< guards the members below, which are computed at first
-                                                           ///< use
+  std::mutex mutex;                                        ///< guards the members below, which are set at first use
   std::map<std::string, ReadSource> read_sources;          ///< by source path, directories, options that name files
   build::ScannedFiles scanned;                             ///< of all read_sources
   std::map<std::string, std::set<std::string>> computing;  ///< for read_sources: names whose definitions count as well
-  build::KeyedFiles data_files;                            ///< files that the measurement key describes besides the
-                                                           ///< artifact
+  build::KeyedFiles data_files;                            ///< files in the measurement key besides the artifact
   NamedContents contents;                                  ///< of files that words name
   build::KeyParts constant_parts;  ///< parts of the measurement key that are the same for all configurations
 };

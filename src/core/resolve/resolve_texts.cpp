@@ -33,7 +33,7 @@ std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& va
   if (const auto* number = std::get_if<double>(&value)) {
     spec::encode(type, *number, scalar.bytes.data());
     const double encoded = spec::decode(type, scalar.bytes.data());
-    // A float is good for an integer argument when nothing is lost: M / 2 is a float in this language.
+    // A float is accepted for an integer argument if nothing is lost: M / 2 is a float in this language.
     const bool fits = spec::is_floating(type) ? std::isfinite(encoded) || !std::isfinite(*number) : encoded == *number;
     return fits ? std::optional(scalar) : std::nullopt;
   }

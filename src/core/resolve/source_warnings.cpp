@@ -1,4 +1,4 @@
-// Definitions are looked for in the source itself, uses of parameters also in the headers that it includes.
+// Definitions are searched only in the source, uses of parameters also in the headers that it includes.
 #include "core/resolve/source_warnings.hpp"
 
 #include <fmt/core.h>

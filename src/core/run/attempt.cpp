@@ -1,4 +1,4 @@
-// Ids of runs, from the system's own randomness: a seed would give two runs one id.
+// Ids of runs, from the system's random numbers: a seed would give two runs the same id.
 #include "core/run/attempt.hpp"
 
 #include <fmt/core.h>

@@ -9,7 +9,7 @@
 namespace xtune::run {
 namespace {
 
-// Of the incumbent, when it is measured again.
+// for measuring the incumbent again
 constexpr std::size_t drift_rounds = 7;
 
 }  // namespace
@@ -155,7 +155,7 @@ void BenchQueue::take_drift(const Trial& trial, const ipc::RoundsAnswer& answer)
     keeper_.store(record);
     listeners_.refuted(record, answer.log);
   }
-  // Whether it failed or another is best by now: its turn comes again.
+  // Even if it failed, or another one is the best by now, the count starts again.
   const record::Record* const known = incumbent_.remeasured(trial.record.key);
   if (!known || answer.outcome != Outcome::ok || answer.samples_ms.empty() || answer.samples_ms[0].empty()) return;
   record::Record record = *known;

@@ -89,7 +89,7 @@ void BlockWalk::take_from_others() {
         if (take(first_block(theirs_[here]) + each)) return cut_out(here, first_block(theirs_[here]) + each);
     }
   }
-  looked_ = false;  // nothing, until more is known
+  looked_ = false;  // no more until something changes
 }
 
 void BlockWalk::cut_out(std::size_t place, std::uint64_t block) {

@@ -14,7 +14,7 @@ namespace {
 constexpr double max_difference = 0.02;
 constexpr int max_failures = 3;
 
-/// Certainly, by the intervals of both medians.
+/// Whether they certainly differ, by the intervals of both medians.
 bool differ(const measure::Summary& a, const measure::Summary& b) {
   return a.low > (1 + max_difference) * b.high || b.low > (1 + max_difference) * a.high;
 }
@@ -39,7 +39,7 @@ TrialPtr Calibration::wanted_of(const PooledDevice& device) const {
   return trial_;
 }
 
-/// The next one that passes may do.
+/// Tries the next configuration that passes.
 void Calibration::try_another() {
   offered_.reset();
   asked_ = false;
@@ -62,7 +62,7 @@ void Calibration::take(PooledDevice& device, const TrialPtr& trial, const record
   for (const auto& [other, measured] : std::exchange(waiting_, {})) judge(*other, measured);
 }
 
-/// Of a device that is not the first.
+/// Judges a device other than the first.
 void Calibration::judge(PooledDevice& device, const record::Record& record) {
   const std::string config = space::shown_text(record.config), first = name_of(devices_.first().device);
   if (record.outcome != Outcome::ok)

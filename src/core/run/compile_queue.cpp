@@ -38,7 +38,7 @@ void CompileQueue::finish(const std::string& key, const ipc::CompileAnswer& answ
   trials_ -= trials.size();
   if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
     run_.observer.on_warning(answer.warning + "; compiled kernels are kept only for this run");
-  // A worker that compiled looked itself; one that was killed did not.
+  // A worker that compiled has checked the files; one that was killed has not.
   if (answer.outcome != Outcome::ok && trials.front()->request.files)
     build::throw_if_changed(*trials.front()->request.files);
   totals_.compile_cpu_s += answer.cpu_s;
@@ -46,7 +46,7 @@ void CompileQueue::finish(const std::string& key, const ipc::CompileAnswer& answ
     times_.learn(run_.space.value_indices(trials.front()->proposal.index), answer.cpu_s);
   totals_.compile_wall_s = static_cast<double>(run_.clock.now_ns() - *first_start_ns_) * 1e-9;
   for (const TrialPtr& trial : trials) {
-    trial->request = {};  // a source may be long, and is not needed any more
+    trial->request = {};  // a source may be long, and is no longer needed
     trial->artifact = answer.artifact;
     done_(trial, answer);
   }

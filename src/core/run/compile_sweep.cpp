@@ -1,4 +1,4 @@
-// One compile job for each artifact, one verdict for each configuration.
+// One compile job for each artifact, one result for each configuration.
 #include "core/run/compile_sweep.hpp"
 
 #include <utility>
@@ -20,7 +20,7 @@ CompileSweep::CompileSweep(const spec::Spec& spec, const space::Space& space,
 
 std::vector<SweptConfig> CompileSweep::compile(const std::vector<std::uint64_t>& indices,
                                                const std::function<bool()>& stopped) {
-  // Answers point at this object and at the result: none may come once this function has ended.
+  // Answers refer to this object and to the result: none may come after this function has ended.
   struct Abandon {
     CompileSweep& sweep;
     ~Abandon() {

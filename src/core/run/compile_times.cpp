@@ -46,7 +46,7 @@ std::optional<double> CompileTimes::expected_s(std::span<const std::uint32_t> va
 void CompileTimes::fit() {
   const auto size = static_cast<Eigen::Index>(right_.size());
   Eigen::MatrixXd products = Eigen::Map<const Eigen::MatrixXd>(products_.data(), size, size);
-  products.diagonal().head(size - 1).array() += ridge;  // not of the constant
+  products.diagonal().head(size - 1).array() += ridge;  // without the constant
   weights_.resize(right_.size());
   Eigen::Map<Eigen::VectorXd>(weights_.data(), size) =
       products.llt().solve(Eigen::Map<const Eigen::VectorXd>(right_.data(), size));

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t rounds_a_request = 5;
 constexpr int max_unexplained = 3;
 
-/// Values of the same metrics, of these rounds.
+/// Appends values of the same metrics, from these rounds.
 void append(const ipc::Reported& more, std::size_t rounds, ipc::Reported& reported) {
   reported.resize(std::max(reported.size(), more.size()));
   for (std::size_t i = 0; i < more.size(); ++i) {
@@ -129,7 +129,7 @@ void Finals::take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& 
 }
 
 void Finals::finish() {
-  // Last: what done does may end this object.
+  // Last: done may destroy this object.
   const Done done = std::move(done_);
   done(std::move(results_), std::move(taints_));
 }

@@ -61,8 +61,7 @@ class Finals {
   std::vector<FinalistResult> results_;
   std::vector<bool> left_;             ///< judged
   std::vector<std::size_t> suspects_;  ///< to be launched on their own
-  std::vector<std::size_t> unjudged_;  ///< launched together with one that failed, before their own results were
-                                       ///< checked
+  std::vector<std::size_t> unjudged_;  ///< launched together with one that failed, not checked themselves
   std::vector<std::string> taints_;
   std::size_t round_ = 0;
   int mysteries_ = 0;

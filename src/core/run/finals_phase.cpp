@@ -1,4 +1,4 @@
-// Invites, holds and records the finals.
+// Chooses the finalists, holds the finals and records them.
 #include "core/run/finals_phase.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ bool FinalsPhase::start() {
   return true;
 }
 
-/// In finals of this run, which need not be held again because another finalist was found wrong in them.
+/// Whether they met in finals of this run, which need not be repeated because another finalist turned out to be wrong.
 bool FinalsPhase::have_met(const std::vector<std::string>& keys) const {
   return std::all_of(keys.begin(), keys.end(), [&](const std::string& key) { return passed_.contains(key); });
 }
@@ -100,7 +100,7 @@ FinalsRule FinalsPhase::rule() {
 }
 
 void FinalsPhase::hold() {
-  // In the order of their keys, not of the compilers: the orders of the rounds are drawn by place.
+  // In the order of their keys, not of the compilers: the random orders of the rounds use positions.
   std::sort(finalists_.begin(), finalists_.end(),
             [](const TrialPtr& a, const TrialPtr& b) { return a->record.key < b->record.key; });
   std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
@@ -125,7 +125,7 @@ void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<
   ++totals_.answers;
   devices_.first().busy = false;
   totals_.device_busy_s += finals_->busy_s();
-  std::int64_t now_ms = 0;  // of all of them: their finals are one measurement
+  std::int64_t now_ms = 0;  // the same for all of them: their finals are one measurement
   for (const TrialPtr& finalist : finalists_)
     now_ms = std::max(now_ms, keeper_.next_stamp(store::KeyDigest(finalist->record.key)));
   std::string id = run_.options.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
@@ -164,7 +164,7 @@ void FinalsPhase::take(record::Record& record, FinalistResult result, std::int64
   if (record.outcome == Outcome::ok) passed_.insert(record.key);
   if (record.outcome != Outcome::wrong_result) return;
   listeners_.refuted(record);
-  // What lost against it, or was not invited because of it, gets its turn.
+  // Configurations that lost against it, or were not invited because of it, get their turn.
   begun_ = false;
 }
 

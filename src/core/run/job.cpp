@@ -1,4 +1,4 @@
-// Workers and options are made in one place, so that the program and the library tune alike.
+// The only place that makes workers and options, so that the program and the library tune in the same way.
 #include "core/run/job.hpp"
 
 #include "core/run/attempt.hpp"

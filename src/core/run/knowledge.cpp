@@ -1,4 +1,4 @@
-// Gathers what guides a search.
+// Gathers the sources that guide a search.
 #include "core/run/knowledge.hpp"
 
 #include <fmt/core.h>
@@ -38,8 +38,8 @@ struct Study {
   std::size_t valid = 0;
 };
 
-/// How much less a source is worth: another architecture weighs more than another device of this one, that more than
-/// another problem, that more than another driver.
+/// How much less a source is worth: another architecture counts more than another device of this one, that more than
+/// another problem, and that more than another driver.
 int distance(const Study& study, const Bindings& problem, const device::DeviceInfo& own) {
   if (record::same_device(*study.device, own)) return *study.problem == problem ? 0 : 1;
   if (study.device->arch == own.arch) return 2;
@@ -68,7 +68,7 @@ bool same_names(const store::StoredConfig& a, const store::StoredConfig& b) {
                     [](const auto& one, const auto& other) { return one.first == other.first; });
 }
 
-/// Sorts rows into studies, by their devices and problems, which are looked at once each.
+/// Groups rows into studies, by their devices and problems, each of which is checked once.
 class Studies {
  public:
   /// may_guide(problem, device): whether such a record may guide at all.
@@ -79,11 +79,11 @@ class Studies {
     if (row.config->drift || row.config->finals || row.config->sanitized) return;
     Study* const study = study_of(row);
     if (!study) return;
-    // What has other parameters than the first is of another space.
+    // A row with other parameters than the first belongs to another space.
     if (study->rows.empty() || same_names(*row.config, *study->rows.front())) study->rows.push_back(row.config);
   }
 
-  /// Of each configuration one row is left.
+  /// Keeps one row of each configuration.
   std::vector<Study> sorted(const Bindings& problem, const device::DeviceInfo& own) && {
     for (Study& study : studies_) settle(study);
     std::stable_sort(studies_.begin(), studies_.end(), [&](const Study& a, const Study& b) {

@@ -1,4 +1,4 @@
-// A job whose store fails is not the end of its processes.
+// If a job's store fails, its processes continue independently.
 #include "core/run/peers.hpp"
 
 namespace xtune::run {

@@ -24,7 +24,7 @@ PeerWork::PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, W
 void PeerWork::share_in_blocks(const search::Sequence& sequence) {
   if (sequence.size() == 0) return;
   sequence_ = &sequence;
-  // Processes with the same first key go through the same sequence, measure alike, and on the same kind of device.
+  // Processes with the same first key have the same sequence, settings and kind of device.
   blocks_.emplace(sequence, peers_,
                   fmt::format("{} of {}", run_.make_trial(sequence.at(0))->record.key, sequence.size()));
 }

@@ -1,4 +1,4 @@
-// Compiles what checks the configurations, and opens the problem.
+// Compiles the kernels that check configurations, and opens the problem.
 #include "core/run/problem_setup.hpp"
 
 #include <fmt/core.h>
@@ -16,7 +16,7 @@ ProblemSetup::ProblemSetup(const RunContext& run, ipc::CompileService& compiler,
                            WorkerTotals& totals)
     : run_(run), compiler_(compiler), devices_(devices), totals_(totals) {}
 
-/// Reading every output back would take longer than most measurements do.
+/// Reading every output back would take longer than most measurements.
 void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
   if (!run_.target.own_memory) return done({});
   build::CompileRequest request = validate::check_request(run_.target.arch);
@@ -87,7 +87,7 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
     if (warned->insert(text).second) run_.observer.on_warning(text);  // several workers may compute the reference
   };
   devices_.set_problem(std::move(job));
-  // On a GPU the first configuration is still compiling.
+  // On a GPU the first configuration is still being compiled.
   if (!run_.alternates) devices_.first().bench->prepare();
   done_ = true;
   ++totals_.answers;

@@ -1,4 +1,4 @@
-// Parts the pruned results into lost and doubtful ones.
+// Divides the pruned results into lost and doubtful ones.
 #include "core/run/pruned_results.hpp"
 
 #include <algorithm>

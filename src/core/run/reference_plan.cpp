@@ -15,7 +15,7 @@
 namespace xtune::run {
 namespace {
 
-/// A source that is refused, or takes too long, is the spec's. What killed a compiler is not in the spec.
+/// A source that is refused, or takes too long, is an error of the spec. The reason why a compiler was killed is not.
 ErrorKind kind_of_failure(const ipc::CompileAnswer& answer) {
   // An unclear cause, such as a missing header, is most likely an error in the spec.
   const bool of_the_machine = answer.lack != build::Lack::none && answer.lack != build::Lack::unclear;

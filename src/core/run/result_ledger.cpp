@@ -1,4 +1,4 @@
-// The ways of a result into counts, search, race and calibration.
+// Passes a result on to counts, search, race and calibration.
 #include "core/run/result_ledger.hpp"
 
 #include <cmath>
@@ -113,7 +113,7 @@ TrialPtr ResultLedger::take_doubtful() {
   return trial;
 }
 
-/// Against the best of this run; against the last of the best, where several are asked for.
+/// Compared with the best of this run, or with the last of the best if several are requested.
 bool ResultLedger::still_loses(const PrunedResults::Pruned& one) {
   const Row& row = one.row;
   const record::Record* const record = one.record ? &results_.records()[*one.record] : nullptr;

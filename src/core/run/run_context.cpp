@@ -1,4 +1,4 @@
-// Builds the space and what resolves its configurations, and makes trials of them.
+// Builds the space and the resolver of its configurations, and makes trials of them.
 #include "core/run/run_context.hpp"
 
 #include <algorithm>
@@ -30,9 +30,9 @@ RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const 
       objective(spec),
       criterion(objective.criterion(problem, target.device)),
       evals(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space.size() : default_evals)),
-      // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
+      // On a CPU the kernel and the compilers would compete for the same cores, and every time would be wrong.
       alternates(device::is_cpu(target.device)),
-      // Each device has one configuration at hand and one waiting.
+      // Each device has one configuration in progress and one waiting.
       max_in_flight(parallel * (alternates ? 4 : 2) + 2 * std::max<std::size_t>(devices, 1)) {}
 
 TrialPtr RunContext::make_trial(std::uint64_t index) const {

@@ -1,4 +1,4 @@
-// Puts records and rows into the result, and keeps its counts in step.
+// Adds records and rows to the result, and updates its counts.
 #include "core/run/run_results.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace xtune::run {
 namespace {
 
-// The ends of intervals that finals look at lie within this.
+// The ends of intervals for the finals are within this factor.
 constexpr double finals_stretch = 1.1;
 
 void drop(std::map<Outcome, std::uint64_t>& counts, Outcome outcome) {
@@ -94,7 +94,7 @@ const record::Record& RunResults::best() {
   if (!best_row_) return result_.records[best_];
   if (!best_row_->whole) {
     auto whole = read_row(best_row_->row, run_.observer);
-    best_row_->whole = whole ? std::move(*whole) : best_row_->shown;  // asked for, and warned of, once
+    best_row_->whole = whole ? std::move(*whole) : best_row_->shown;  // read, and warned about, only once
   }
   return *best_row_->whole;
 }

@@ -37,7 +37,7 @@ bool SearchPath::show_next() {
 
 void SearchPath::set_outcome(std::uint64_t number, const search::Observation& outcome) {
   outcomes_.at(number - shown_) = outcome;
-  // Of a strategy that does not learn nothing waits for its turn: there may be millions.
+  // For a strategy that does not learn, outcomes are not kept: there may be millions.
   while (!learns() && show_next()) {
   }
 }

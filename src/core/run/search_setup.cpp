@@ -12,7 +12,7 @@ namespace {
 
 // For each process, so that all of them take the same path on any machine.
 constexpr std::size_t window_a_process = 4, min_a_process = 2;
-// Of the evaluations: proposals made without the outcomes of more than that are worth too little.
+// Fraction of the evaluations: proposals made without the outcomes of more than that are worth too little.
 constexpr std::uint64_t share_of_evals = 8;
 
 /// Proposes the given configurations.

@@ -1,4 +1,4 @@
-// Reads a run's part of the store, and decides which of it answers.
+// Reads a run's part of the store, and decides which of its records can be used.
 #include "core/run/store_answers.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::vector<StoreAnswers::Row> StoreAnswers::read(RecordKeeper& keeper) {
     if (const auto record = read_row(newest, run_.observer)) future.newest_of(record->host);
   if (const std::string text = future.text(); !text.empty())
     run_.observer.on_warning(text + ": a clock was wrong then, or is now; what this run measures counts as newer");
-  // All peers must learn from the same records, whenever each of them begins; what came since is news.
+  // All peers must learn from the same records, whenever each of them begins; later records are news.
   std::erase_if(rows, [&](const Row& row) { return run_.of_today(row.config->unix_time_ms); });
   return rows;
 }
@@ -98,7 +98,7 @@ bool StoreAnswers::asked_today(const Bindings& config, const store::KeyDigest& k
   return index && run_.key_at(*index) == key;
 }
 
-/// Those among which the rivals are, read whole.
+/// Reads the whole records among which the rivals are.
 std::vector<const record::Record*> StoreAnswers::read_rivals(double reach) {
   std::vector<const record::Record*> others = stored_.ok_records(run_.target.device);
   std::vector<Row> rows = stored_.ok_rows(run_.target.device);
@@ -111,7 +111,7 @@ std::vector<const record::Record*> StoreAnswers::read_rivals(double reach) {
     std::for_each(rows.begin(), rows.end(), read_rival);
     return others;
   }
-  // To work out a key takes time: only what may be among the best is asked for it.
+  // Computing a key takes time, so it is done only for rows that may be among the best.
   const auto after = [](const Row& a, const Row& b) { return ranks_before(b, a); };
   std::make_heap(rows.begin(), rows.end(), after);
   for (std::size_t taken = 0; taken < run_.max_finalists() && !rows.empty(); rows.pop_back()) {

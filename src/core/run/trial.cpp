@@ -1,4 +1,4 @@
-// From a bench worker's answer to a record.
+// Fills a record from a bench worker's answer.
 #include "core/run/trial.hpp"
 
 #include "base/text.hpp"
@@ -6,7 +6,7 @@
 namespace xtune::run {
 namespace {
 
-// Enough for the last words of a program; a record is one line of a file that is read whole.
+// Enough for the last messages of a program; a record is one line of a file that is read completely.
 constexpr std::size_t max_log_bytes = 2048;
 
 }  // namespace

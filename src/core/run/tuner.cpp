@@ -12,7 +12,7 @@
 namespace xtune::run {
 namespace {
 
-/// Where every configuration is compiled in the end, and none is waited for, the longest may go first.
+/// If every configuration is compiled in the end, and none is waited for, the longest may go first.
 bool may_order_compiles(const RunContext& run, const SearchPath& path) {
   return !path.learns() && !run.spec.search.seconds && !run.options.peers;
 }
@@ -79,7 +79,7 @@ Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Ta
   finals_.share_with(peers_->peers());
 }
 
-/// A large space takes long enough to build for a user to lose patience.
+/// Checks for a stop while a large space is built, which may take long.
 void Tuning::stop_where_asked() {
   loop_.run_ready();
   if (stops_.asked())
@@ -123,7 +123,7 @@ TuneResult Tuning::go() {
   return result(done);
 }
 
-/// Of a search that was done, or not: it was stopped, drained or ran out of time.
+/// The result of a search that was completed, or not: stopped, drained or out of time.
 TuneResult Tuning::result(bool done) {
   TuneResult& result = ledger_.results().result();
   result.interrupted = stops_.asked() || (stops_.draining() && !done);
@@ -147,7 +147,7 @@ bool Tuning::search_is_over() {
     devices_.compile_after_all();
     benches_.cut();
     if (peers_) peers_->forget();
-    problem_.restart();  // its kernels were compiling too
+    problem_.restart();  // its kernels were being compiled too
   }
   return stops_.search_cut() || exhausted();
 }
@@ -169,7 +169,7 @@ bool Tuning::waits_for_peers() const {
   return peers_ && (peers_->waiting() || (peers_->in_blocks() && !stops_.search_cut() && !peers_->blocks_over()));
 }
 
-/// Compilers need not wait for a slow device unless the search does; the more of them wait, the better their order.
+/// Compilers need not wait for a slow device unless the search does; the more jobs wait, the better their order.
 bool Tuning::room() const {
   if (run_.alternates || path_.learns()) return in_flight() < run_.max_in_flight;
   return compiles_.trials() < (compiles_.longest_first() ? 2 : 1) * run_.max_in_flight;
@@ -205,7 +205,7 @@ void Tuning::consider(const SearchPath::Proposal& proposal) {
   if ((peers_ && peers_->in_blocks()) || claim(trial, trial->record.key)) begin(trial);
 }
 
-/// Whether it is this process's to do.
+/// Whether this process must do it.
 bool Tuning::claim(const TrialPtr& trial, const std::string& name) { return !peers_ || peers_->claim(trial, name); }
 
 void Tuning::begin(const TrialPtr& trial) {

@@ -95,8 +95,7 @@ struct TuneResult {
   double device_busy_s = 0;   ///< wall clock that bench workers spent on configurations: load, validate, measure
   bool interrupted = false;   ///< by `stop` or `drain`
   bool out_of_time = false;   ///< [search] seconds ended it
-  std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or finals were not requested or not
-                              ///< reached
+  std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or no finals were requested or reached
 };
 
 /// The services of a run. The references must outlive it.

@@ -9,11 +9,11 @@ namespace xtune::search {
 namespace {
 
 constexpr double hot = 0.5;     // of the logarithm of time: a place half as fast again is taken with odds of e^-1
-constexpr double cold = 0.002;  // below the differences that matter
+constexpr double cold = 0.002;  // below relevant differences
 constexpr std::uint64_t starts = 10;
 constexpr std::uint64_t patience = 40;  // results without a move until it returns to the best
 
-// The temperature follows the budget, not the moves, so that a run of any length ends cold.
+// The temperature follows the budget, not the moves, so that a run of any length ends at a low temperature.
 class Annealing : public BudgetedSearch {
  public:
   using BudgetedSearch::BudgetedSearch;

@@ -1,4 +1,4 @@
-// Budget, repetition and odd results, once for all strategies.
+// Budget, repetition and unusual results, implemented once for all strategies.
 #include "core/search/budgeted.hpp"
 
 #include <algorithm>
@@ -110,10 +110,10 @@ std::optional<std::uint64_t> BudgetedSearch::unknown_near(std::uint64_t index) {
     if (!known(at)) {
       if (!likely_to_fail(at)) return at;
       doubtful = at;
-      // All else being known to fail too, failures must not end the search.
+      // If all others are known to fail too, failures must not end the search.
       if (random_.below(8) == 0) return at;
     }
-    // Further and further away: each few draws add a step.
+    // Increasing distance: every few draws add a step.
     at = index;
     for (int step = 0; step <= draw / 8; ++step) at = random_step(space_, at, random_).value_or(at);
   }

@@ -34,7 +34,7 @@ class DifferentialEvolution : public BudgetedSearch {
       if (random().uniform() >= crossover) continue;
       const double most = static_cast<double>(space().parameters()[i].values.size() - 1);
       const double wanted = base[i] + weight * (static_cast<double>(plus[i]) - static_cast<double>(minus[i]));
-      // Rounded up or down by chance, so that small differences count too.
+      // Rounded up or down at random, so that small differences count too.
       trial[i] = static_cast<std::uint32_t>(std::clamp(std::floor(wanted + random().uniform()), 0.0, most));
     }
     const auto found = unknown_near(walk_towards(space(), slots_[slot].index, trial, random()));
@@ -65,7 +65,7 @@ class DifferentialEvolution : public BudgetedSearch {
   }
 
   std::vector<SearchResult> slots_;
-  std::unordered_map<std::uint64_t, std::size_t> slot_of_;  // of trials under way
+  std::unordered_map<std::uint64_t, std::size_t> slot_of_;  // of outstanding trials
   std::size_t turn_ = 0;
 };
 

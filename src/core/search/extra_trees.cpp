@@ -32,7 +32,7 @@ void ExtraTrees::grow(std::span<std::uint32_t> rows, std::span<const float> poin
   std::size_t best_feature = features_;
   for (std::size_t attempt = 0, tried = 0; attempt < 4 * options.tries && tried < options.tries; ++attempt) {
     const std::size_t feature = random.below(features_);
-    // A cut between two of the node's own points is never in vain where the feature varies.
+    // A cut between two of the node's own points always divides them if the feature varies.
     const float a = points[rows[random.below(rows.size())] * features_ + feature];
     const float b = points[rows[random.below(rows.size())] * features_ + feature];
     if (a == b) continue;

@@ -1,4 +1,4 @@
-// Logarithms, alignments, indicators and pairs, worked out once a parameter.
+// Logarithms, alignments, indicators and pairs, computed once for each parameter.
 #include "core/search/features.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace xtune::search {
 
 namespace {
 
-constexpr std::size_t max_pairs = 200;  // beyond, trees would seldom try the same feature twice
+constexpr std::size_t max_pairs = 200;  // with more, trees would rarely try a feature twice
 
 std::vector<float> scaled(const std::vector<double>& values) {
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -76,7 +76,7 @@ void Features::add_numbers(std::size_t parameter, const std::vector<double>& num
 }
 
 void Features::add_words(std::size_t parameter, std::size_t count) {
-  // Two words are one question.
+  // Two words are one feature.
   for (std::size_t word = 0; word < (count == 2 ? 1 : count); ++word) {
     columns_.push_back({parameter, std::vector<float>(count, 0)});
     columns_.back().values[word] = 1;

@@ -1,4 +1,4 @@
-// Losses, and how many are allowed.
+// Losses, and the allowed number of them.
 #include "core/search/following.hpp"
 
 #include <algorithm>
@@ -9,10 +9,10 @@ namespace xtune::search {
 namespace {
 
 constexpr double lost_in_part = 0.3;
-constexpr double improvement = 0.02;           // of the best time, relative: less is hardly any
-constexpr double max_support_lost = 3;         // proposals, however much support there is
-constexpr double share_of_under_way = 0.125;   // so much more for each of the strategy's own under way
-constexpr std::uint64_t max_for_each_own = 2;  // proposals of the sources for each of the strategy's own
+constexpr double improvement = 0.02;           // of the best time, relative: less is hardly an improvement
+constexpr double max_support_lost = 3;         // proposals, for any support
+constexpr double share_of_under_way = 0.125;   // additional allowance for each outstanding proposal of the strategy
+constexpr std::uint64_t max_for_each_own = 2;  // proposals of the sources for each of the strategy
 constexpr std::uint64_t last_proposal = 60;
 
 }  // namespace
@@ -21,7 +21,7 @@ bool Following::over() const { return own_ + theirs_ >= last_proposal; }
 
 bool Following::allows(double support) const {
   if (over() || theirs_ > max_for_each_own * own_) return false;
-  // In a batch of many, one more that is lost delays the strategy by less.
+  // In a large batch, one more lost proposal delays the strategy by less.
   const double batch = 1 + share_of_under_way * static_cast<double>(own_under_way_.size());
   const double allowed = std::clamp(support, 0.0, max_support_lost) * batch;
   return lost_ + static_cast<double>(theirs_under_way_.size() + unjudged_.size()) + 1 <= allowed;

@@ -9,7 +9,7 @@ namespace xtune::search {
 
 namespace {
 
-constexpr float min_deviation = 0.05f;  // trees that agree are not certain
+constexpr float min_deviation = 0.05f;  // agreement of the trees is not certainty
 constexpr std::size_t max_points = 2000;
 
 class ForestModel : public Model {

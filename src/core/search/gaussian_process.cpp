@@ -1,4 +1,4 @@
-// A Cholesky factor that grows by a row a point, and its products with the pool, which grow along.
+// A Cholesky factor that grows by a row for each point, and its products with the pool, which grow in the same way.
 #include "core/search/gaussian_process.hpp"
 
 #include <Eigen/Core>

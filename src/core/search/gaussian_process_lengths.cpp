@@ -15,12 +15,12 @@ namespace {
 // features (Hvarfner, Hellsten and Nardi, "Vanilla Bayesian Optimization Performs Great in High Dimensions", 2024).
 constexpr double usual_length = 0.5;
 constexpr double usual_noise = 0.005;
-constexpr double deviation = 1;  // of the logarithms of lengths and noise around the usual
+constexpr double deviation = 1;  // of the logarithms of lengths and noise around their usual values
 constexpr double min_log_scale = -6, max_log_scale = 4;
 const double min_log_noise = std::log(1e-4);
 
-// The posterior of the hyper-parameters, up to a constant: a likelihood whose signal variance is the best there is, and
-// a normal prior on each logarithm.
+// The posterior of the hyper-parameters, up to a constant: a likelihood with the best signal variance, and a normal
+// prior on each logarithm.
 struct Posterior {
   double value = -std::numeric_limits<double>::infinity();
   Eigen::VectorXd gradient;

@@ -1,4 +1,4 @@
-// The sources of a search, and which parameters choose between ways.
+// The sources of a search, and the parameters that choose between implementations.
 #include "core/search/guidance.hpp"
 
 #include <algorithm>

@@ -12,14 +12,14 @@ namespace xtune::search {
 namespace {
 
 constexpr std::size_t min_measured = 8;
-constexpr std::size_t max_learnt = 2000;  // measurements that the forest learns from
-constexpr std::size_t background = 128;   // configurations that a partial dependence is the mean of
+constexpr std::size_t max_learnt = 2000;  // measurements for training the forest
+constexpr std::size_t background = 128;   // configurations over which a partial dependence is averaged
 constexpr std::size_t paired_parameters = 6;
-constexpr std::size_t max_values = 16;  // of a parameter: others are not looked at
+constexpr std::size_t max_values = 16;  // of a parameter: further ones are ignored
 
 using Row = std::vector<std::uint32_t>;
 
-/// A value of a parameter, and in which part of the measurements it occurs.
+/// A value of a parameter, and the fraction of measurements in which it occurs.
 struct Level {
   std::uint32_t value = 0;
   double weight = 0;
@@ -88,7 +88,7 @@ class VarianceSplit {
     }
   }
 
-  // Each parameter's value is drawn for itself.
+  // Each parameter's value is drawn independently.
   void draw_background() {
     base::Random random(2);
     double sum = 0, squares = 0;

@@ -1,4 +1,4 @@
-// Spread, with a pull to the middle.
+// Spread out, with a preference for the middle.
 #include "core/search/initial_design.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Hill climbing: look at the neighbours of a place, move when one is better, start elsewhere when none is.
+// Hill climbing: evaluates the neighbours of a place, moves if one is better, and starts elsewhere if none is.
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
@@ -10,8 +10,8 @@ namespace xtune::search {
 
 namespace {
 
-// Proposals never wait: where the neighbourhood is used up but its results are still out, random configurations keep
-// the compilers busy, and serve as starts of later climbs.
+// Proposals never wait: if the neighbourhood is used up but its results are outstanding, random configurations keep the
+// compilers busy, and serve as starts of later climbs.
 class Climb : public BudgetedSearch {
  public:
   using BudgetedSearch::BudgetedSearch;
@@ -27,7 +27,7 @@ class Climb : public BudgetedSearch {
         if (unknown_near(index) == index) return index;
         doubtful_.push_back(index);
       }
-      // The climb is over only when the last of its neighbours is back and none was better.
+      // The climb is over only when all results of its neighbours are known and none was better.
       const bool waiting = centre_ && std::any_of(outstanding().begin(), outstanding().end(),
                                                   [this](std::uint64_t index) { return around_.contains(index); });
       if (waiting || !restart()) return fresh();
@@ -53,8 +53,8 @@ class Climb : public BudgetedSearch {
     for (std::size_t i = queue_.size(); i > 1; --i) std::swap(queue_[i - 1], queue_[random().below(i)]);
   }
 
-  // Leaves the local optimum, by turns for the best place known and for a random one. False: nothing that has come
-  // back is worth a climb.
+  // Leaves the local optimum, alternately for the best place known and for a random one. False: no result so far is
+  // worth a climb.
   bool restart() {
     centre_.reset();
     around_.clear();

@@ -1,4 +1,4 @@
-// Search by a model: what promises the most improvement among a pool of candidates comes next.
+// Search with a model: the candidate of a pool with the largest expected improvement comes next.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,9 +15,9 @@ namespace xtune::search {
 namespace {
 
 constexpr std::size_t initial_results = 6;
-constexpr std::size_t pool_draws = 1000;                    // candidates by chance
+constexpr std::size_t pool_draws = 1000;                    // random candidates
 constexpr std::size_t polished = 5;                         // the best few, whose neighbours are all candidates
-constexpr double min_chance = 0.005;                        // of success: no failure is certain
+constexpr double min_chance = 0.005;                        // of success: a failure is never certain
 constexpr std::size_t min_interval = 5, max_interval = 60;  // results between restarts of the model
 constexpr std::size_t interval_part = 7;                    // or this part of the results
 
@@ -37,7 +37,7 @@ class Proposer {
     return choose();
   }
 
-  // Under way from now on.
+  // Outstanding from now on.
   void expect(std::uint64_t index) {
     if (lesson_) model_->expect(index);
   }

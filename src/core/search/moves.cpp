@@ -1,4 +1,4 @@
-// Steps by trial: a space answers quickly whether a configuration is in it.
+// Steps by trial, since a space quickly answers whether it contains a configuration.
 #include "core/search/moves.hpp"
 
 #include <numeric>
@@ -39,7 +39,7 @@ std::uint64_t walk_towards(const space::Space& space, std::uint64_t from, std::s
     if (digits[i] != wanted[i]) order.push_back(i);
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
   std::uint64_t at = from;
-  // A second round takes what only became valid through the first.
+  // A second round adopts digits that only became valid through the first.
   for (int round = 0; round < 2; ++round)
     for (const std::size_t i : order) {
       if (digits[i] == wanted[i]) continue;

@@ -28,16 +28,16 @@ namespace xtune::search {
 
 namespace {
 
-// The pool: of each source the best, and the next best of each way, as far as there is room; and some at even distances
-// from best to worst, for a device that is like none.
+// The pool: of each source the best, and the next best of each implementation, as far as there is room; and some at
+// even distances from best to worst, for a device that is similar to none.
 constexpr std::size_t best_of_all = 500, next_of_way = 50, max_of_source = 2000, spread_of_source = 100;
 
-constexpr double length = 0.7;  // of smooth differences, where a feature's range is 1
+constexpr double length = 0.7;  // of smooth differences, for a feature's range of 1
 
-// A belief whose evidence is less than the best one's by this logarithm does not count.
+// A belief whose log evidence is less than the best one's by this much does not count.
 constexpr double negligible = 12;
 
-// Values are logarithms of time over the best, pressed together from here on.
+// Values are logarithms of time over the best, compressed from here on.
 constexpr double knee = 1, slope_beyond = 0.1;
 
 double value_of(const SearchResult& result, double best_ms) {
@@ -94,7 +94,7 @@ Opening::Seen Opening::seen(std::span<const SearchResult> results) const {
   for (const SearchResult& result : results)
     if (result.kind == SearchResult::Kind::measured) best_ms = std::min(best_ms, result.time_ms);
   for (const SearchResult& result : results) {
-    if (result.kind != SearchResult::Kind::failed && std::isinf(best_ms)) continue;  // a bound above nothing
+    if (result.kind != SearchResult::Kind::failed && std::isinf(best_ms)) continue;  // a bound only
     seen.places.push_back(place(result.index));
     seen.values.push_back(value_of(result, best_ms));
   }

@@ -19,7 +19,7 @@ struct Particle {
   double best_time_ms = INFINITY;
 };
 
-// Asynchronous: a particle moves on when its turn comes, whether or not its last place has been measured.
+// Asynchronous: a particle moves in its turn, whether or not its last place has been measured.
 class ParticleSwarm : public BudgetedSearch {
  public:
   using BudgetedSearch::BudgetedSearch;
@@ -68,7 +68,7 @@ class ParticleSwarm : public BudgetedSearch {
   }
 
   std::vector<Particle> swarm_;
-  std::unordered_map<std::uint64_t, std::size_t> particle_of_;  // of places under way
+  std::unordered_map<std::uint64_t, std::size_t> particle_of_;  // of outstanding places
   std::size_t turn_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Several strategies share one budget, by what each has earned of late.
+// Several strategies share one budget, by their recent success.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -18,7 +18,8 @@ struct Member {
 };
 
 // A bandit over strategies (after Ansel et al., "OpenTuner", 2014, which weighs its techniques by recent success): a
-// proposal earns by how many of the results so far it beats, most for a new best. All members learn from all results.
+// proposal scores by the number of earlier results that it beats, most for a new best. All members learn from all
+// results.
 class Portfolio : public BudgetedSearch {
  public:
   explicit Portfolio(const StrategyOptions& options) : BudgetedSearch(options) {
@@ -37,7 +38,7 @@ class Portfolio : public BudgetedSearch {
     for (int attempt = 0; attempt < 20; ++attempt) {
       const auto wish = members_[chosen].strategy->propose(1);
       if (wish.empty()) break;
-      if (known(wish.front())) continue;  // under way for another member
+      if (known(wish.front())) continue;  // outstanding for another member
       member_of_[wish.front()] = chosen;
       return wish.front();
     }
@@ -73,7 +74,7 @@ class Portfolio : public BudgetedSearch {
     std::size_t best = 0;
     double best_score = -1;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      // Proposals under way count as asked, so that a large batch is shared out.
+      // Outstanding proposals count as asked, so that a large batch is distributed.
       double asked = members_[i].asked + 1;
       for (const auto& [index, member] : member_of_) asked += member == i ? 1 : 0;
       const double score = (members_[i].earned + 0.2) / asked + curiosity * std::sqrt(std::log(all) / asked);
@@ -86,7 +87,7 @@ class Portfolio : public BudgetedSearch {
   }
 
   std::vector<Member> members_;
-  std::unordered_map<std::uint64_t, std::size_t> member_of_;  // of proposals under way
+  std::unordered_map<std::uint64_t, std::size_t> member_of_;  // of outstanding proposals
   std::vector<double> times_;                                 // ascending
 };
 

@@ -26,7 +26,7 @@ constexpr std::size_t max_for_lengths = 120;  // points that lengths are learnt 
 constexpr std::size_t max_points = 500;       // points of a restart, chosen likewise: time grows with their square
 constexpr int first_steps = 30, later_steps = 10;
 
-// The best half of `count`, and the other half by chance from the rest.
+// The best half of `count`, and a random other half from the rest.
 std::vector<std::uint64_t> thinned(std::vector<std::uint64_t> best_first, std::size_t count, base::Random& random) {
   if (best_first.size() <= count) return best_first;
   for (std::size_t i = count / 2; i < count; ++i)

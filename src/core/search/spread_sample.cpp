@@ -1,6 +1,6 @@
-// Two phases. Until every value was shown: of some draws the one with the most values that were not, after its other
-// parameters were moved to such values too where the constraints allow. A constant stride would not do: it meets the
-// number of values of the inner parameters, and shows one of them only. Then: draws as they come.
+// Two phases. Until every value was shown: chooses among some draws the one with the most new values, after its other
+// parameters were moved to new values too if the constraints allow. A constant stride would not do: it may be a
+// multiple of the number of values of the inner parameters, and would show only one of them. After that: random draws.
 #include "core/search/spread_sample.hpp"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace xtune::search {
 namespace {
 
 constexpr std::uint64_t seed = 1;
-/// From how many draws the next configuration with new values is chosen.
+/// Number of draws among which the next configuration with new values is chosen.
 constexpr int draws_for_one = 16;
-/// How many times in vain, until the values that are left count as not to be found.
+/// Number of failed attempts until the remaining values count as impossible to find.
 constexpr int max_failed_choices = 64;
 
 class SpreadSample {
@@ -45,7 +45,7 @@ class SpreadSample {
     return count;
   }
 
-  /// Moves one parameter after the other from a value that was shown to one that was not.
+  /// Moves one parameter after the other from a value that was shown to a new one.
   void move_to_new_values(Digits& digits) const {
     for (std::size_t i = 0; i < digits.size(); ++i) {
       if (!shown_[i][digits[i]]) continue;
@@ -80,7 +80,7 @@ class SpreadSample {
   }
 
   void fill() {
-    // Where few works are left among many configurations, not all of those are looked at.
+    // If few works are left among many configurations, not all of them are checked.
     const std::uint64_t patience = 1000 + 10 * std::min<std::uint64_t>(limit_, 1'000'000);
     std::uint64_t vain = 0;
     for (std::uint64_t i = 0; i < space_.size() && !full() && vain < patience; ++i) {
@@ -112,7 +112,7 @@ class SpreadSample {
   const WorkOf& work_of_;
   Permutation order_;
   std::vector<std::vector<bool>> shown_;  ///< by parameter and value
-  std::size_t hidden_ = 0;                ///< values that were not shown
+  std::size_t hidden_ = 0;                ///< number of values that were not shown
   std::unordered_set<std::string> works_;
   std::unordered_set<std::uint64_t> taken_;
   std::vector<std::uint64_t> chosen_;

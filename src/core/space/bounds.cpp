@@ -1,4 +1,4 @@
-// Interval arithmetic that never claims too much: what rounding or overflow could touch is widened or not known.
+// Conservative interval arithmetic: results that rounding or overflow may affect are widened or unknown.
 #include "core/space/bounds.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Bounds checked(double low, double high, bool whole) noexcept {
   return {true, whole, low, high};
 }
 
-/// From the extremes at the corners, where the operation is monotone in each operand.
+/// From the values at the corners, if the operation is monotone in each operand.
 template <class Operation>
 Bounds at_corners(const Bounds& a, const Bounds& b, bool whole, Operation operation) noexcept {
   const std::array<double, 4> corners{operation(a.low, b.low), operation(a.low, b.high), operation(a.high, b.low),

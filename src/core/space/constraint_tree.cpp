@@ -103,7 +103,7 @@ class TreeBuilder {
     const BoundConstraint::Source& source = constraint_.sources()[use];
     if (!source.is_parameter) return constant(source.constant);
     const auto& members = constraint_.parameters();
-    if (!std::binary_search(members.begin(), members.end(), source.position))  // it has one value only
+    if (!std::binary_search(members.begin(), members.end(), source.position))  // it has only one value
       return constant(first_values_[source.position]);
     const std::uint32_t node = add(Kind::parameter, {});
     nodes_[node].member = source.position;

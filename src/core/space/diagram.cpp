@@ -16,7 +16,7 @@ class NodeTable {
  public:
   explicit NodeTable(std::size_t max_nodes) : slots_(std::max<std::size_t>(16, std::bit_ceil(2 * max_nodes)), dead) {}
 
-  /// The slot of the node that `same` recognises, else the free one to put it in.
+  /// The slot of the node for which `same` returns true, else a free one.
   template <class Same>
   std::uint32_t& slot(std::uint64_t hash, Same same) {
     std::size_t at = hash & (slots_.size() - 1);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t max_tested = std::uint64_t{1} << 20;
 
-// A combination at which the constraint cannot be evaluated is one that it does not let through.
+// A combination for which the constraint cannot be evaluated counts as removed.
 bool removes(const BoundConstraint& constraint, const std::vector<expr::Scalar>& values) {
   try {
     return !constraint.holds(values);
@@ -52,7 +52,7 @@ ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string&
     }
     effect.removed += removes(constraint, values);
   }
-  if (whole <= 0x1p53) {  // the parameters that it does not name only multiply the counts
+  if (whole <= 0x1p53) {  // other parameters only multiply the counts
     const auto copies = static_cast<std::uint64_t>(whole / product);
     effect.removed *= copies;
     effect.tested *= copies;

@@ -1,4 +1,4 @@
-// Expression: parsed once, evaluated against any way to find names.
+// Expression: parsed once, evaluated with any lookup of names.
 #include "core/space/expression.hpp"
 
 #include "core/space/interpreter.hpp"

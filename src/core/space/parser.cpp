@@ -1,4 +1,4 @@
-// Parses an expression by recursive descent, straight into instructions.
+// Parses an expression by recursive descent, directly into instructions.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -51,7 +51,7 @@ class CodeWriter {
     emit(Opcode::constant, 1, column, code_.values.size() - 1);
   }
 
-  // The condition is written behind the value and computed before it. Returns the place of the branch between them.
+  // The condition comes after the value in the text, and is computed before it. Returns the position of the branch.
   std::size_t condition_first(std::size_t value, std::size_t condition, std::size_t column) {
     auto& code = code_.instructions;
     const std::size_t end = code.size();
@@ -168,7 +168,7 @@ class Parser {
     const std::size_t branch = code_.condition_first(value, condition, column);
     const std::size_t jump = code_.emit(Opcode::jump, 0, column);
     code_.land(branch);
-    code_.set_height(height);  // of the two values one is computed
+    code_.set_height(height);  // only one of the two values is computed
     expression();
     code_.land(jump);
   }

@@ -117,7 +117,7 @@ Residual::Verdict Residual::start() {
 
 Residual::Verdict Residual::bind(std::size_t depth, const expr::Scalar& value, std::span<const Cell> before,
                                  std::span<Cell> after) {
-  if (is_bound(tree_.root, depth)) return Verdict::holds;  // else it would have ended this prefix
+  if (is_bound(tree_.root, depth)) return Verdict::holds;  // otherwise it would have ended this prefix
   if (!before.empty() && before.front().tag == Cell::decided) {
     std::fill(after.begin(), after.end(), Cell{Cell::decided, 0});
     return Verdict::holds;
@@ -183,7 +183,7 @@ Cell Residual::operate(std::uint32_t at, std::size_t depth, const expr::Scalar& 
   Cell result{Cell::failed, 0};
   try {
     result = cell_of(*(expr::operate(node.instruction, stack_.data() + stack_.size()) - 1));
-  } catch (const expr::ArithmeticError&) {  // only an error if the whole expression comes to need it
+  } catch (const expr::ArithmeticError&) {  // an error only if the whole expression needs it
   }
   stack_.resize(base);
   return result;
@@ -259,7 +259,7 @@ expr::Truth Residual::truth(std::uint32_t at, std::size_t depth, std::span<const
   using expr::Truth;
   const Node& node = tree_.nodes[at];
   if (node.kind == Kind::both || node.kind == Kind::any) {
-    // Of a part that is bound the value is known, so that the rest is only asked where it is evaluated.
+    // The value of a bound part is known, so the rest is needed only if it is evaluated.
     if (last_[at] >= 0 && is_bound(at, depth)) return expr::truth(bounds(at, depth, cells));
     const Truth ends = node.kind == Kind::both ? Truth::no : Truth::yes;
     const Truth left = truth(node.children[0], depth, cells);

@@ -1,4 +1,4 @@
-// The last instruction makes the value.
+// The last instruction computes the value.
 #include "core/space/result_kind.hpp"
 
 #include "core/space/code.hpp"
@@ -8,7 +8,7 @@ namespace xtune::space {
 bool is_always_a_number(const Expression& expression) noexcept {
   using expr::Opcode;
   const auto& instructions = expression.code().instructions;
-  // Where a jump leads behind the last one, that is not the only one that can come last.
+  // If a jump leads to the end, the last instruction is not the only one that may be executed last.
   for (const expr::Instruction& each : instructions)
     if (expr::is_jump(each.opcode) && each.operand >= instructions.size()) return false;
   const Opcode last = instructions.back().opcode;

@@ -42,8 +42,8 @@ double modulo(double a, double b) {
   return (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-// The quotient comes from the remainder, so that a == (a // b) * b + a % b holds as closely as it can (CPython's
-// float_divmod).
+// The quotient is computed from the remainder, so that a == (a // b) * b + a % b holds as closely as possible
+// (CPython's float_divmod).
 double floor_divide(double a, double b) {
   if (b == 0) throw ArithmeticError("division by zero");
   const double rest = std::fmod(a, b);
@@ -222,7 +222,7 @@ Scalar unary_plus(const Scalar& operand) {
 }
 
 bool compare(Relation comparison, const Scalar& left, const Scalar& right) {
-  if (left.is_number() != right.is_number()) {  // Python: never equal, and no order
+  if (left.is_number() != right.is_number()) {  // Python: never equal, and not ordered
     if (comparison == Relation::equal) return false;
     if (comparison == Relation::not_equal) return true;
     mismatch(symbol(comparison), left, right);

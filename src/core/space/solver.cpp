@@ -5,9 +5,9 @@
 // the work grows with the number of states, not with the number of combinations.
 //
 // The order of the parameters determines the number of states, and the best order is not known in advance. There are up
-// to four attempts: the order of the spec, whose diagram numbers the configurations as a reader expects, and a narrow
-// order (narrow_order), each first with room for few_edges, then for max_edges. An order that needs too many steps is
-// not tried again.
+// to four attempts: with room for few_edges, the order of the spec, whose diagram numbers the configurations as a
+// reader expects, then a narrow order (narrow_order); then both again with room for max_edges. An order that needs too
+// many steps is not tried again.
 //
 // Limits: an edge takes 8 bytes while layers are built and 16 in the reduced diagram, so max_edges means about 800 MB
 // and few_edges about 50 MB; max_steps limits the time. A space beyond these limits is refused with the names of its
@@ -26,7 +26,7 @@ namespace xtune::space {
 
 namespace {
 
-// What one order may cost before another is tried, and before the space is refused: about 50 and 800 MB.
+// Limits for one order before another one is tried, and before the space is refused: about 50 and 800 MB.
 constexpr std::uint64_t few_edges = 2'000'000, max_edges = 32'000'000;
 constexpr std::uint64_t max_steps = 2'000'000'000, steps_between_polls = 100'000;
 
@@ -83,7 +83,7 @@ class StateTable {
   std::vector<std::uint32_t> slots_;
 };
 
-/// One try to build the layers in one order.
+/// One attempt to build the layers in one order.
 class Expansion {
  public:
   Expansion(const std::vector<Parameter>& parameters, const std::vector<ConstraintTree>& trees,
@@ -108,7 +108,7 @@ class Expansion {
     states.add({});
     for (std::size_t depth = 0; depth < order_.size(); ++depth) {
       StateTable next(length(depth + 1));
-      // Every state of a layer meets every value of the next: what that takes is known before it is spent.
+      // Every state of a layer is combined with every value of the next: the cost is known in advance.
       const double steps = static_cast<double>(states.size()) * static_cast<double>(choices(depth).size());
       if (static_cast<double>(steps_) + steps > static_cast<double>(max_steps)) return End::too_many_steps;
       if (!expand(depth, states, next)) return End::too_many_edges;
@@ -163,7 +163,7 @@ class Expansion {
     return true;
   }
 
-  /// Evaluates the constraint in full, for the error that names its values.
+  /// Evaluates the constraint completely, for the error that names its values.
   void explain(const BoundConstraint& constraint, std::size_t depth, std::size_t state, std::uint32_t digit) {
     for (;;) {
       values_[order_[depth]] = expr::Scalar::of(parameters_[order_[depth]].values[digit]);

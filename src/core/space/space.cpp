@@ -15,7 +15,7 @@ namespace {
 
 // Parameters bound together by constraints, with their valid combinations; or one free parameter, listed nowhere.
 struct Group {
-  std::vector<std::uint32_t> members;  // as the diagram's layers follow each other
+  std::vector<std::uint32_t> members;  // in the order of the diagram's layers
   std::optional<Diagram> diagram;
   std::uint64_t count = 0;
 };
@@ -34,7 +34,7 @@ struct Space::State {
   std::vector<BoundConstraint> constraints;
   std::vector<std::unordered_map<Value, std::uint32_t>> value_numbers;
   std::vector<Group> groups;
-  std::vector<std::uint32_t> group_of;  // one a parameter
+  std::vector<std::uint32_t> group_of;  // one for each parameter
   std::uint64_t size = 0;
 
   void take(std::vector<Parameter> given);
@@ -128,10 +128,11 @@ void Space::State::solve_groups(const std::function<void()>& poll) {
   }
 }
 
-// Numbers go by the order of the whole space although groups interleave: under a prefix, each group stands at a node of
-// its diagram, and the configurations under the prefix are the product of what lies below these nodes.
-// choose(parameter, group, node, others, index): how many configurations the other groups make of each of this one's,
-// and the number of the first configuration under the prefix; it returns the value index, or nullopt to give up.
+// Numbers follow the order of the whole space although groups interleave: with a given prefix, each group is at a node
+// of its diagram, and the number of configurations with the prefix is the product of those below these nodes.
+// choose(parameter, group, node, others, index): `others` is the number of configurations of the other groups for each
+// of this one's, and `index` the number of the first configuration with the prefix; it returns the value index, or
+// nullopt to give up.
 template <class Choose>
 std::optional<std::uint64_t> Space::State::walk(Choose choose) const {
   std::vector<std::uint32_t> nodes, depths(groups.size(), 0);

@@ -17,7 +17,7 @@ std::string float_text(double value) {
   char buffer[40];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   std::string text(buffer, end);
-  // "1" would read back as an integer, and `-D X=1` would make an int of it; "1e+22" cannot be mistaken.
+  // "1" would be read back as an integer, and `-D X=1` would define an int; "1e+22" is unambiguous.
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }

@@ -1,4 +1,4 @@
-// Chooses in which order the parameters of a group get their values.
+// Chooses the order in which the parameters of a group get their values.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,7 +32,7 @@ class StateEstimate {
  private:
   struct Part {
     bool bound;
-    double log_values;  ///< bound: of the part; else the sum over the bound parts below it
+    double log_values;  ///< bound: of the part; else the sum over its bound parts
   };
 
   Part part(const ConstraintTree& tree, std::uint32_t at) const {

@@ -1,4 +1,4 @@
-// Cuts commands into words, and fills the words.
+// Splits commands into words, and fills in values.
 #include "core/spec/command_text.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// Behind the brace that closes what opens at `start`.
+/// The position after the brace that closes the one at `start`.
 std::size_t behind_braces(const Text& text, std::size_t start) { return closing_brace(text, start + 1) + 1; }
 
 bool opens_placeholder(const std::string& text, std::size_t at) {
@@ -108,7 +108,7 @@ std::optional<Text> several(const Text& word) {
   return Text{word.text.substr(0, word.text.size() - ending.size()) + "}", word.at, word.escaped, word.derived};
 }
 
-/// Complains of the first placeholder with dots: why follows "{FLAGS...} becomes several words".
+/// Complains about the first placeholder with dots: why follows "{FLAGS...} becomes several words".
 const Text& without_dots(const Text& text, const std::string& why) {
   for (std::size_t i = 0; i < text.text.size(); ++i) {
     if (text.text.compare(i, 2, "{{") == 0) {
@@ -136,7 +136,7 @@ void refuse_zero_bytes(const Text& text, const std::string& value) {
   if (value.find('\0') != std::string::npos) fail(text, 0, "a value with a zero byte cannot be passed to a program");
 }
 
-/// use(part) for the value of each expression, between the plain texts.
+/// Calls use(part) for the value of each expression, between the plain texts.
 template <class Plain, class Place, class Filled>
 void each_part(const CompiledText& text, const space::Lookup& lookup, const Plain& plain, const Place& place,
                const Filled& filled) {

@@ -118,7 +118,7 @@ class ValueFinder {
   std::unordered_map<std::string, std::uint32_t> by_text_;
 };
 
-/// Which parameter each column holds.
+/// The parameter of each column.
 std::vector<std::size_t> read_header(Table& table, const std::vector<space::Parameter>& parameters) {
   std::vector<std::string> names;
   for (const space::Parameter& parameter : parameters) names.push_back(parameter.name);

@@ -23,7 +23,7 @@ std::optional<Number> parse_number(const std::string& text) {
   return stop == last && error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-// The text as a value of the type that the name has.
+// The text as a value of the name's type.
 Value parse_like(const std::string& name, const std::string& text, const Value& own) {
   std::optional<Value> value;
   if (std::holds_alternative<std::string>(own)) value = text;

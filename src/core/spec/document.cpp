@@ -10,8 +10,8 @@ namespace xtune::spec {
 
 namespace {
 
-// Every table header or dotted key makes a table inside a table, and the tree is walked and freed recursively: a key
-// with thousands of parts would overflow the stack. Neighbouring dots ("...") are never part of a key.
+// Every table header or dotted key makes a nested table, and the tree is walked and freed recursively: a key with
+// thousands of parts would overflow the stack. Adjacent dots ("...") are never part of a key.
 void refuse_deep_keys(const std::string& text) {
   constexpr int max_parts = 32;
   int dots = 0;
@@ -41,7 +41,7 @@ std::string excerpt(std::string_view line, std::size_t column) {
   if (line.empty() || line.size() > longest || column == 0 || column > line.size() + 1) return {};
   const bool plain =
       std::none_of(line.begin(), line.end(), [](char c) { return c == '\r' || c == '\t' || (c & 0x80) != 0; });
-  // Under tabs and wide characters a caret would stand in the wrong place.
+  // After tabs and wide characters a caret would be in the wrong column.
   return "\n  " + base::printable(line) + (plain ? "\n  " + std::string(column - 1, ' ') + "^" : "");
 }
 

@@ -77,8 +77,8 @@ void store(T value, std::byte* to) noexcept {
   std::memcpy(to, &value, sizeof value);
 }
 
-// A binary floating-point format of at most 16 bits. `nan_only_top` is f8e4m3: the top exponent holds numbers, all but
-// its last pattern, which is the NaN.
+// A binary floating-point format of up to 16 bits. `nan_only_top` is f8e4m3: the top exponent is used for numbers,
+// except its last pattern, which is NaN.
 template <class Bits, int Exponent, int Mantissa, bool NanOnlyTop>
 struct SmallFloat {
   static constexpr int bias = (1 << (Exponent - 1)) - 1;
@@ -112,7 +112,7 @@ struct SmallFloat {
       const std::uint64_t payload = fraction >> (52 - Mantissa);
       return static_cast<Bits>(sign | (NanOnlyTop || payload == 0 ? nan : infinity | payload));
     }
-    if (wide == 0) return static_cast<Bits>(sign);  // below 2^-1022: nothing here holds it
+    if (wide == 0) return static_cast<Bits>(sign);  // below 2^-1022: too small for any of these formats
     // Below the smallest normal number the quantum stays the same, so fewer bits of the significand are kept.
     const int exponent = std::max(wide - 1023, 1 - bias);
     const int shift = 52 - Mantissa + (exponent - (wide - 1023));
@@ -202,7 +202,7 @@ decltype(auto) with_type(DType type, Visit&& visit) {
           std::uint8_t{}, [](std::uint8_t value) { return value ? 1.0 : 0.0; },
           [](double value) -> std::uint8_t { return value != 0 ? 1 : 0; });
     case DType::f64:
-    case DType::c64:  // the conversions of arrays take complex types apart before they ask
+    case DType::c64:  // conversions of arrays split complex types before
     case DType::c128:
       break;
   }
@@ -211,8 +211,8 @@ decltype(auto) with_type(DType type, Visit&& visit) {
       [](double value) { return std::bit_cast<std::uint64_t>(value); });
 }
 
-// Rounds to odd where 53 bits do not hold the value, so that the rounding to a shorter format that follows is the only
-// one.
+// Rounds to odd if 53 bits cannot represent the value, so that the result is correct after the following rounding to a
+// shorter format.
 double to_double_by_odd(std::int64_t value) noexcept {
   std::uint64_t magnitude = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
   const int extra = std::max(0, static_cast<int>(std::bit_width(magnitude)) - 53);

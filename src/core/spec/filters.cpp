@@ -1,4 +1,4 @@
-// --filter and --partition: which part of the space a run is about.
+// --filter and --partition: the part of the space that a run uses.
 #include "core/space/result_kind.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"

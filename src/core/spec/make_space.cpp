@@ -52,7 +52,7 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
 
 using Rows = std::vector<std::vector<std::uint32_t>>;
 
-/// The listed configurations that satisfy the constraints, which are filters of the command line.
+/// The listed configurations that satisfy the constraints, which come from --filter.
 Rows filtered(const Spec& spec, const std::vector<space::Expression>& constraints, const Bindings& constants) {
   Rows rows = *spec.configs;
   for (std::size_t number = 0; number < constraints.size(); ++number)
@@ -119,7 +119,7 @@ space::Space make_space(const Spec& spec, const Bindings& problem, const Binding
                      std::string(error.what()) + " in the constraint \"" + text.text + "\"");
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
-    // A space that cannot be numbered is the spec's doing: another machine could not do it either.
+    // A space that cannot be numbered is an error of the spec: it would be the same on another machine.
     throw spec_error(spec, spec.parameters_at.empty() ? Location{spec.path.string()} : spec.parameters_at.front(),
                      error.what());
   }

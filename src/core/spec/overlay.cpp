@@ -10,7 +10,7 @@ namespace xtune::spec {
 
 namespace {
 
-/// What an overlay changes, for one note to the user.
+/// The changes of an overlay, for one note to the user.
 struct Changes {
   std::vector<std::string> sizes;       ///< "N = 65536"
   std::vector<std::string> parameters;  ///< names
@@ -114,7 +114,7 @@ void apply_overlay(Reader& reader, const std::string& backend, const Defines& de
   const TomlNode* const overlays = reader.document.root().find("on");
   const TomlNode* const found = overlays == nullptr || backend.empty() ? nullptr : overlays->find(backend);
   if (found == nullptr) return;
-  const TomlNode overlay = *found;  // merging may move the root's entries
+  const TomlNode overlay = *found;  // a copy, because merging may move the root's entries
   Changes changes;
   merge(reader, reader.document.root(), overlay, backend, changes);
   // -D overrides the overlay.

@@ -1,4 +1,4 @@
-// [kernel] and [launch]: what to compile and how many threads run it.
+// [kernel] and [launch]: the source, and the threads that run it.
 #include <algorithm>
 
 #include "base/named.hpp"

@@ -45,7 +45,7 @@ void read_problem(Reader& reader, const SuiteEntry* suite) {
     }
   }
   const TomlNode* cases = suite ? suite->table().find("cases") : nullptr;
-  // Errors point into the file that the cases are from.
+  // Errors point into the file that contains the cases.
   std::optional<Reader> of_suite;
   if (cases != nullptr) of_suite.emplace(Reader{*suite->document, reader.spec, reader.base_dir});
   const Reader& from = of_suite ? *of_suite : reader;

@@ -1,4 +1,4 @@
-// [process]: commands, their environment, and where the numbers are.
+// [process]: commands, their environment, and the places of the numbers.
 #include <algorithm>
 
 #include "base/shell_words.hpp"
@@ -9,7 +9,7 @@ namespace xtune::spec {
 
 namespace {
 
-// Each sample is a run of a whole program, and the first run, which is judged, warms what can be warmed.
+// Each sample is a run of a whole program, and the first run, which is validated, also serves as the warm-up.
 void set_measure_defaults(MeasureSpec& measure) {
   measure.warmup = 0;
   measure.rep = 7;
@@ -45,7 +45,7 @@ std::vector<CommandWord> read_words(const Reader& reader, const TomlNode& node, 
   });
 }
 
-/// A shell would set a variable; without one it would be the program's name.
+/// A shell would set a variable; without a shell it would be the program's name.
 void refuse_assignment(const Reader& reader, const Text& word, const std::string& what, const char* variables) {
   const std::size_t equals = word.text.find('=');
   if (equals == std::string::npos || !identifier_complaint(word.text.substr(0, equals)).empty()) return;
@@ -100,7 +100,7 @@ std::filesystem::path read_folder(const Reader& reader, const TomlNode& process)
   return path;
 }
 
-// Else the commands would be given the place, and never the value.
+// Otherwise the commands would get the place, and never the value.
 void refuse_place_names(const Reader& reader) {
   if (const TomlNode* problem = reader.document.root().find("problem"))
     for (const auto& [name, node] : problem->entries)

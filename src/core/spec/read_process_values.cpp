@@ -10,7 +10,7 @@ namespace xtune::spec {
 
 namespace {
 
-/// Otherwise it would be found out by the first run only.
+/// Otherwise only the first run would find the error.
 bool is_json_path(const std::string& path) {
   if (path.starts_with('/')) return true;
   for (std::size_t i = 0; i < path.size(); ++i) {

@@ -20,7 +20,7 @@ std::vector<std::string> output_names(const Spec& spec) {
   return names;
 }
 
-// file and builtin describe one output: the one that is named, else the only one.
+// file and builtin describe one output: the named one, else the only one.
 void read_output(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
   const std::vector<std::string> outputs = output_names(reader.spec);
   if (const TomlNode* output = node.find("output")) {

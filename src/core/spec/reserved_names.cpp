@@ -1,4 +1,4 @@
-// Names that no parameter of a kernel can have: as macros they would break every kernel.
+// Names that a parameter of a kernel cannot have: as macros they would break every kernel.
 #include <algorithm>
 #include <array>
 

@@ -88,7 +88,7 @@ Spec parse_spec(const std::string& text, const std::string& name, const std::fil
   const std::filesystem::path base = std::filesystem::absolute(base_dir);
   std::vector<std::string> overlays;
   Spec spec = read_spec(text, name, base, options, true, &overlays);
-  // An error in another backend's overlay is one on every machine, not only where that backend runs.
+  // An error in another backend's overlay is reported on every machine, not only where that backend runs.
   for (const std::string& backend : overlays)
     if (backend != options.backend) read_spec(text, name, base, {{}, backend}, false);
   return spec;

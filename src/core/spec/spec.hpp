@@ -158,8 +158,7 @@ struct MeasureSpec {
 
 struct SearchSpec {
   std::string strategy = "auto";
-  std::optional<std::uint64_t> evals;  ///< maximum number of configurations; unset: the whole space for exhaustive,
-                                       ///< else 400
+  std::optional<std::uint64_t> evals;  ///< maximum of configurations; unset: all for exhaustive, else 400
   std::optional<double> seconds;       ///< maximum wall clock
   std::uint64_t seed = 1;
   Location at;
@@ -213,8 +212,7 @@ struct Partition {
 
 struct Spec {
   std::filesystem::path path;
-  std::shared_ptr<const std::string> text;  ///< text of the file, so that later errors can show its lines; null: from
-                                            ///< code
+  std::shared_ptr<const std::string> text;  ///< text of the file, for lines in later errors; null: from code
   std::string text_name;                    ///< name of the file in places
   std::string backend;                      ///< the backend whose [on.<backend>] overlay was applied; empty: none
   KernelSpec kernel;

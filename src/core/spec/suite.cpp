@@ -1,4 +1,4 @@
-// Reads suites with the readers of specs, so that both take the same words.
+// Reads suites with the readers of specs, so that both accept the same keys.
 #include "core/spec/suite.hpp"
 
 #include "base/files.hpp"

@@ -1,8 +1,8 @@
-// The only file that sees toml++: parses text and copies it into xtune's own tree, in the order of the file.
+// The only file that uses toml++: parses text and copies it into xtune's own tree, in the order of the file.
 #include <stdexcept>
 
-// Its parser only asserts what some malformed keys violate: a bad file must be an error in every build, neither an
-// abort nor undefined behaviour.
+// Its parser only asserts conditions that some malformed keys violate: a bad file must be an error in every build,
+// neither an abort nor undefined behaviour.
 #undef NDEBUG
 #define TOML_ASSERT(condition) ((condition) ? static_cast<void>(0) : throw std::logic_error("this is not TOML"))
 #define TOML_MAX_NESTED_VALUES 64
@@ -68,7 +68,7 @@ class TreeBuilder {
   }
 
  private:
-  // toml++ keeps tables sorted by key; parameters and metrics are wanted as written.
+  // toml++ sorts tables by key; parameters and metrics need the order of the file.
   void fill_table(TomlNode& node, const toml::table& table) const {
     node.kind = TomlNode::Kind::table;
     for (const auto& [key, value] : table) {
@@ -105,12 +105,12 @@ class TreeBuilder {
 
   const std::string& text_;
   const std::vector<std::size_t>& line_starts_;
-  /// Where each character starts. Columns count characters, and a line may be as long as the file: walking along it for
-  /// each string in it would take quadratic time.
+  /// The offsets of characters. Columns count characters, and a line may be as long as the file: walking along it for
+  /// each string would take quadratic time.
   std::vector<std::size_t> characters_;
 };
 
-// A violated assertion comes without a place: the shortest run of lines that violates one ends there.
+// A violated assertion has no place: the shortest prefix of lines that violates one ends there.
 std::size_t asserting_line(const std::string& text, const std::vector<std::size_t>& line_starts) {
   std::size_t low = 1;
   std::size_t high = line_starts.size();
@@ -128,7 +128,7 @@ std::size_t asserting_line(const std::string& text, const std::vector<std::size_
   return low;
 }
 
-/// The first byte beyond ASCII outside of strings and comments, where TOML has no use for one. toml++ 3.3's
+/// The first byte beyond ASCII outside of strings and comments, where TOML does not allow it. toml++ 3.3's
 /// classification of such characters is undefined behaviour for some of them.
 std::optional<std::size_t> foreign_character(std::string_view text) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

@@ -1,4 +1,4 @@
-// Writes values down.
+// Writes values as TOML.
 #include "core/spec/toml_text.hpp"
 
 namespace xtune::spec {

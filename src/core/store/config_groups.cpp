@@ -13,7 +13,7 @@
 namespace xtune::store {
 namespace {
 
-// Of each number the place of its key among all keys, equal ones at the same.
+// For each number the rank of its key among all keys; equal keys have the same rank.
 template <class Key>
 std::vector<std::uint32_t> places_of(const std::vector<Key>& keys, unsigned threads) {
   std::vector<std::pair<Key, std::uint32_t>> sorted;
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> places_of(const std::vector<Key>& keys, unsigned thre
   return places;
 }
 
-// Of each device, what same_device() looks at, sorted by name.
+// For each device the properties that same_device() compares, sorted by name.
 std::vector<std::uint32_t> kinds_of(const std::vector<device::DeviceInfo>& devices) {
   using Kind = std::tuple<std::string_view, std::int64_t, std::string_view, std::string_view, std::string_view>;
   std::vector<Kind> kinds;
@@ -38,7 +38,7 @@ std::vector<std::uint32_t> kinds_of(const std::vector<device::DeviceInfo>& devic
   return places_of(kinds, 1);
 }
 
-// A text whose first bytes are numbers, so that few comparisons look at the text.
+// A text with its first bytes as numbers, so that few comparisons read the text.
 struct QuickText {
   std::uint64_t first = 0, second = 0;  ///< 16 bytes, padded with 0
   std::string_view text;

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What FinalsResult looks at.
+// The members that FinalsResult uses.
 record::Record finals_record(const StoredConfig& config) {
   const FinalsEvidence& finals = *config.finals;
   record::Record record;
@@ -75,7 +75,7 @@ bool any_ranks(std::span<const StoredConfig* const> configs) {
   };
   const auto ranking = std::count_if(configs.begin(), configs.end(), ranks);
   if (ranking == 0 || ranking == std::ssize(configs)) return ranking > 0;
-  // One that does not rank may stand in for one that does.
+  // A row that does not rank may replace one that does.
   const ConfigOrder current = current_configs(configs);
   return std::any_of(current.begin(), current.end(), ranks);
 }

@@ -37,7 +37,7 @@ std::string identifier(std::string_view name, std::set<std::string>& used) {
     const bool stays = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     word += stays ? c : '_';
   }
-  // Reserved: a leading underscore, and two in a row.
+  // Reserved: a leading underscore, and two adjacent ones.
   while (word.starts_with('_')) word.erase(0, 1);
   for (std::size_t at; (at = word.find("__")) != std::string::npos;) word.erase(at, 1);
   if (word.empty() || (word[0] >= '0' && word[0] <= '9')) word = "p" + word;
@@ -140,7 +140,7 @@ bool same_names(const Bindings& a, const Bindings& b) {
          std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) { return x.first == y.first; });
 }
 
-/// The configuration that wins most often, among equals the one whose text is least.
+/// The configuration that wins most often, among equals the one with the smallest text.
 const Winner& most_frequent(const std::vector<const Winner*>& winners) {
   std::map<std::string, std::pair<int, const Winner*>> counts;
   for (const Winner* winner : winners) {

@@ -30,7 +30,7 @@ Named named_by_records(const StoreLayout& layout, std::vector<std::string>& warn
   for (const RecordFile& file : layout.records)
     kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
   StoreView::Options options;
-  options.all = true;  // an artifact is named by a record that answers nothing, too
+  options.all = true;  // a record that is never used also names its artifact
   for (auto& [kernel, sources] : kernels) {
     const StoreView view = StoreView::load(std::move(sources), options);
     warnings.insert(warnings.end(), view.unread().begin(), view.unread().end());
@@ -100,7 +100,7 @@ class Collection {
     return !artifact.has_metadata && now_ - artifact.unix_time_ms <= day_ms;
   }
 
-  // Of a file that lies behind a link: none.
+  // 0 for a file behind a link.
   std::uint64_t own_bytes(const fs::path& path) const {
     std::error_code error;
     const std::uint64_t bytes = fs::file_size(path, error);

@@ -130,7 +130,7 @@ class Merge {
     }
   }
 
-  // As ArtifactCache::insert writes them: the metadata last, as they vouch for the rest.
+  // In the order of ArtifactCache::insert: the metadata last, as they contain the hashes of the rest.
   void write_artifact(const build::Artifact& artifact, const MergeSource::Packed& packed) {
     const fs::path image = ours_.image_path(artifact), source = ours_.source_path(artifact.key);
     const std::string source_sha256 = build::artifact_source_sha256(artifact.key, packed.metadata);

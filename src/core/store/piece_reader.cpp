@@ -36,7 +36,7 @@ FailureFacts failure_facts(const record::Record& record) {
   return {record::is_stored_shortage(record), !record.message.empty(), record::is_sanitizer_report(record.message)};
 }
 
-/// Whether the part "runtime" of a key, as JSON text, holds parameters of this configuration.
+/// Whether the part "runtime" of a key, as JSON text, contains parameters of this configuration.
 bool has_runtime(std::string_view config, std::string_view part) {
   const std::optional<PlainBindings> plain = plain_bindings(config);
   const Json text = Json::parse(part, nullptr, false);
@@ -79,7 +79,7 @@ std::uint32_t samples_of(std::string_view list) {
   return static_cast<std::uint32_t>(std::count(list.begin(), list.end(), ',') + 1);
 }
 
-/// Whether what finals are judged by can be read.
+/// Whether the data for judging finals can be read.
 bool is_sound(const ScannedRecord& from) {
   try {
     if (!from.samples_ms.empty() && !is_number_list(from.samples_ms))
@@ -172,7 +172,7 @@ bool PieceReader::find_device(std::string_view json) {
   return true;
 }
 
-// Whether a line without a checksum certainly is what read_record_line calls sound.
+// Whether a line without a checksum is certainly valid for read_record_line.
 bool PieceReader::is_consistent(const ScannedRecord& record) {
   const bool timed = record.outcome == Outcome::ok || record.outcome == Outcome::pruned;
   if (timed && record.time_ms.count != 0 && !record.samples_ms.empty()) {
@@ -273,7 +273,7 @@ bool PieceReader::unusual_line(std::string_view line, bool& header) {
   return true;
 }
 
-// A sound record whose line is not plain.
+// A valid record whose line is not plain.
 void PieceReader::add(const record::Record& record, std::string_view line) {
   const FailureFacts failure = failure_facts(record);
   if (failure.shortage) return;
@@ -293,7 +293,7 @@ void PieceReader::add(const record::Record& record, std::string_view line) {
   plain.has_checksum = true;  // it was checked as a whole
   plain.unix_time_ms = record.unix_time_ms;
   if (resolve(plain)) return add_row(plain, failure, line);
-  // Its configuration needs more than a scan; that is all that the row lacks.
+  // Only its configuration needs more than a scan.
   plain.config = "{}";
   const std::size_t rows = rows_.rows.size();
   if (!resolve(plain)) {

@@ -28,8 +28,7 @@ struct PieceRows {
   std::unique_ptr<TextArena> texts;
   std::uint64_t records = 0, sanitized = 0, lines = 0;
   std::int64_t newest_unix_ms = 0;
-  std::vector<std::pair<std::uint64_t, std::string>> warnings;  ///< line from 1 within the piece; 0: about the whole
-                                                                ///< file
+  std::vector<std::pair<std::uint64_t, std::string>> warnings;  ///< line from 1 in the piece; 0: about the file
   bool unread = false;  ///< the last warning is about the rest of the piece, or of the source
   bool ended = false;   ///< at a header of a newer version: the source's later pieces do not count
 };

@@ -32,7 +32,7 @@ bool take_number(const char*& at, const char* end) {
   return at - begin < longest;
 }
 
-// A JSON integer of 64 bits for certain.
+// Whether it is certainly a JSON integer of 64 bits.
 bool is_short_integer(std::string_view text) {
   if (text == "-0") return false;
   if (text.starts_with('-')) text.remove_prefix(1);

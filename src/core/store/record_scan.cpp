@@ -93,8 +93,8 @@ bool has_sound_times(const ScannedRecord& record) {
   return std::min({time.min, time.q1, time.median, time.q3, time.mean, time.max, time.low, time.high}) > 0;
 }
 
-// [["name","value"],...]: the ends of its pairs are looked for, as the texts of the values are most of it. In a string
-// a quote has a backslash before it, so that what looks like the end of the list followed by a name is just that.
+// [["name","value"],...]: searches for the ends of its pairs, as the values are most of the text. In a string a quote
+// has a backslash before it, so the end of the list followed by a name cannot occur in a value.
 bool take_key_parts(JsonWalk& walk, ScannedRecord& record) {
   constexpr std::string_view pair = R"(["sanitize","true")";
   if (walk.take("[]")) return true;
@@ -113,7 +113,7 @@ bool take_key_parts(JsonWalk& walk, ScannedRecord& record) {
   return false;
 }
 
-// One bit each, to see whether all of them are there.
+// One bit each, to check whether all are present.
 enum Required : unsigned {
   schema = 1,
   kernel = 2,
@@ -193,7 +193,7 @@ bool scan_record(std::string_view line, ScannedRecord& record, std::string_view 
     if (name == "key_parts") {
       if (!take_key_parts(walk, record)) return false;
     } else if (name == "time_ms" && take_times(walk, record.time_ms)) {
-      // all of it is read
+      // everything was read
     } else if (name == "device" && !known_device.empty() && walk.take(known_device)) {
       record.device = known_device;
       found |= device;

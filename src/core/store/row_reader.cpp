@@ -119,7 +119,7 @@ RowSet read_rows(const std::vector<record::RecordSource>& sources, const RowOpti
       parts[i].warnings.emplace_back(0, error.what());
       parts[i].unread = true;
     }
-    if (buffer.size() > piece_bytes) std::vector<char>().swap(buffer);  // a long line's
+    if (buffer.size() > piece_bytes) std::vector<char>().swap(buffer);  // from a long line
   });
   RowSet whole = joined(sources, pieces, parts, options.threads);
   whole.unreadable = warnings.size();

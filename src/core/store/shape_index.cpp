@@ -37,7 +37,7 @@ bool all_finite(std::span<const double> logs) {
 /// Logarithms of sizes, as the tree reads them.
 struct Points {
   std::size_t dimensions = 0;
-  std::vector<double> logs;  ///< of a point, from its number * dimensions on
+  std::vector<double> logs;  ///< a point starts at its number * dimensions
 
   std::size_t kdtree_get_point_count() const { return logs.size() / dimensions; }
   double kdtree_get_pt(std::size_t point, std::size_t axis) const { return logs[point * dimensions + axis]; }

@@ -28,7 +28,7 @@ namespace {
 
 using Group = StoreView::Group;
 
-/// Problems that were measured through one backend on one architecture, and the groups of each.
+/// Problems that were measured with one backend on one architecture, and the groups of each.
 struct ArchIndex {
   std::string backend, arch;
   std::vector<const Bindings*> problems;
@@ -61,7 +61,7 @@ record::LookupGroup::Order readable(const StoreView& view, std::shared_ptr<const
   return asked;
 }
 
-// Which row of a group answers. all: its members that rank, best first.
+// The row of a group that is used. all: its members that rank, best first.
 bool choose(const StoreView& view, std::span<const StoredConfig* const> members, const ConfigOrder& all,
             spec::Statistic statistic, const record::LookupRules& rules, StoreView::Found& found) {
   const auto may_answer = [&](const StoredConfig* row) {
@@ -92,7 +92,7 @@ bool choose(const StoreView& view, std::span<const StoredConfig* const> members,
 
 }  // namespace
 
-/// Where an answer may be.
+/// A group that may have an answer.
 struct StoreView::Place {
   std::uint32_t group = 0;
   record::Nearness nearness;
@@ -198,7 +198,7 @@ void StoreView::State::consider(const ArchIndex& arch_index, std::uint32_t probl
     take(Place{group, {*distance, record::same_device(set.devices[groups->all()[group].device], device), in_bucket}});
 }
 
-// The best place, found through the indices; none where nothing is of this kind of problem.
+// The best group, found through the indices; unset if there is no problem of this kind.
 std::optional<StoreView::Place> StoreView::State::first(const ArchIndex& arch_index, const Bindings& asked,
                                                         const device::DeviceInfo& device) const {
   std::optional<Place> best;
@@ -317,7 +317,7 @@ bool StoreView::answer(const Place& place, const record::LookupRules& rules, Fou
   return true;
 }
 
-// Takes out what may not answer, in several threads, as there may be millions.
+// Removes rows that may not be used, in several threads, as there may be millions.
 ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> members, const record::LookupRules& rules,
                                       std::map<std::string, std::size_t>& left_out) const {
   constexpr std::size_t block = 4096;

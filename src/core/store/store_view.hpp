@@ -100,8 +100,7 @@ class StoreView {
   /// The whole record, from its file. Throws RecordsChanged.
   record::Record record_of(const StoredConfig& config) const;
 
-  std::uint64_t records() const noexcept;        ///< number of all records that were read, including those that are
-                                                 ///< never used
+  std::uint64_t records() const noexcept;        ///< number of records read, also those never used
   std::int64_t newest_unix_ms() const noexcept;  ///< of these records
   std::uint64_t unreadable() const noexcept;     ///< number of files that could not be read; warnings() has the reasons
   const std::vector<std::string>& warnings() const noexcept;

@@ -21,7 +21,7 @@ constexpr auto hex_digits = [] {
   return values;
 }();
 
-/// visit(name, JSON text of the value)
+/// Calls visit(name, JSON text of the value).
 template <class Visit>
 void each_value(const StoredConfig& config, const Visit& visit) {
   JsonWalk names(*config.names), values(config.values);

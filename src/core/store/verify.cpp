@@ -33,10 +33,11 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::uint64_t longest_verified_file = std::uint64_t{1} << 32;
-// A writer on another machine is not seen; one that has been silent for so long is taken for ended.
+// A writer on another machine cannot be checked; one that has been silent for this long is assumed to have ended.
 constexpr std::int64_t silent_ms = 3'600'000;
 
-// A line with a checksum is not held against its own members when it is read; here it is, as its writer may have erred.
+// A line with a checksum is not compared with its own members when it is read; here it is, as its writer may have
+// erred.
 std::string own_damage(const record::Record& record) {
   const std::string wrong = record::summary_damage(record);
   return wrong.empty() ? record::key_damage(record) : wrong;
@@ -45,13 +46,13 @@ std::string own_damage(const record::Record& record) {
 struct Lines {
   std::string sound, damaged;
   std::vector<std::pair<std::uint64_t, std::string>> damage;  ///< line, what
-  std::string newer;                                          ///< why the file may not be read
+  std::string newer;                                          ///< why the file must not be read
   Json header;
-  bool torn = false;                                          ///< the last of the damage is a line without an end
+  bool torn = false;                                          ///< the last damage is a line without an end
   std::vector<std::pair<std::string, std::string>> measured;  ///< artifact, the hash of its image
   std::uint64_t records = 0;
   std::string future;           ///< records with a date after now, for people
-  std::uint64_t shortages = 0;  ///< of them, what an earlier version blamed a configuration for
+  std::uint64_t shortages = 0;  ///< number of them that an earlier version attributed to a configuration
 };
 
 Lines read_lines(std::string_view text, std::int64_t now_ms) {
@@ -98,8 +99,8 @@ Lines read_lines(std::string_view text, std::int64_t now_ms) {
   return lines;
 }
 
-// Whether the process that made a file still runs. Its number shows that only where numbers mean the same: in another
-// container of this machine's name it may be any process, or none. nullopt: not known.
+// Whether the process that made a file still runs. Its id shows that only in the same scope: in another container with
+// this machine's name it may be any process, or none. nullopt: unknown.
 std::optional<bool> writer_runs(const Json& header) {
   try {
     if (header.is_object() && !base::pid_scope().empty() && header.at("pid_scope") == base::pid_scope())
@@ -116,7 +117,7 @@ bool was_changed_lately(const fs::path& path, std::int64_t now_ms) {
   return now_ms - std::int64_t{info.st_mtim.tv_sec} * 1000 <= silent_ms;
 }
 
-// By the clock that dates the files of its file system, which may be a server's.
+// The clock that dates the files of its file system, which may be a server's.
 std::int64_t time_of(const fs::path& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 ? std::int64_t{info.st_mtim.tv_sec} * 1000 : 0;
@@ -181,13 +182,13 @@ class Verification {
       report_.damage.push_back({fmt::format("{}:{}", name, number), what, repaired});
   }
 
-  // It was there when the store was listed: `store gc` has removed it since, an artifact's metadata before the rest.
+  // It existed when the store was listed: `store gc` has removed it since, an artifact's metadata before the rest.
   static bool is_gone(const fs::path& path) {
     std::error_code ignored;
     return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
   }
 
-  // Whether the change was asked for and made.
+  // Whether the change was requested and made.
   template <class Change>
   bool repair(const fs::path& path, const Change& change) {
     if (!repair_) return false;
@@ -207,7 +208,7 @@ class Verification {
     return false;
   }
 
-  // First the damaged lines, then the file without them: stopped in between, both hold them.
+  // First the damaged lines, then the file without them: after an interruption both contain them.
   void move_lines(const fs::path& path, const Lines& lines, std::uint64_t size) {
     fs::path aside = path;
     aside += ".damaged";
@@ -242,7 +243,7 @@ class Verification {
                               " is unfinished (its writer was stopped); `xtune store gc` removes it");
       return;
     }
-    // Replaced while it was read, it is sound the next time.
+    // If it was replaced while it was read, it is valid the next time.
     std::string wrong = image_damage(key);
     if (!wrong.empty()) wrong = image_damage(key);
     if (artifact_is_gone(key)) return;

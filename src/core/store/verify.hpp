@@ -19,8 +19,7 @@ struct StoreDamage {
 struct VerifyReport {
   std::uint64_t record_files = 0, records = 0, artifacts = 0;
   std::vector<StoreDamage> damage;
-  std::vector<std::string> notes;  ///< observations that are not damage: newer versions, files still being written,
-                                   ///< unfinished ones
+  std::vector<std::string> notes;         ///< not damage: newer versions, files still being written, unfinished ones
   std::vector<std::string> not_repaired;  ///< with repair: damage that could not be repaired, and why
   bool sound() const;                     ///< no damage, or all of it repaired
 };

@@ -22,7 +22,7 @@ bool is_newer(const StoredConfig* a, const StoredConfig* b) {
   return std::tie(a->unix_time_ms, a->key) > std::tie(b->unix_time_ms, b->key);
 }
 
-/// What results were compared with, of which arguments, and whether the caches were warm.
+/// The data with which results were validated, of which arguments, and whether the caches were warm.
 std::vector<std::string> judged_by(const record::Record& record) {
   std::vector<std::string> parts{record::flush_of(record.key_parts)};
   for (const auto& [name, value] : record.key_parts)

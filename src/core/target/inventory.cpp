@@ -48,7 +48,7 @@ std::vector<std::string> listed_folders(const char* variable) {
   return folders;
 }
 
-/// Where the backends look for their libraries, and the loader does.
+/// The directories in which the backends and the loader search for libraries.
 std::vector<std::string> library_folders() {
   std::vector<std::string> folders = listed_folders("LD_LIBRARY_PATH");
   std::vector<std::string> roots{"/usr/local/cuda", "/opt/rocm"};

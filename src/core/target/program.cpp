@@ -1,4 +1,4 @@
-// Which program the workers are.
+// The program of the workers.
 #include "core/target/program.hpp"
 
 #include <mutex>
@@ -9,7 +9,7 @@ namespace xtune::target {
 namespace {
 
 std::mutex mutex;
-/// Never destroyed: when the program ends threads may still tune.
+/// Never destroyed: threads may still tune when the program ends.
 std::filesystem::path& chosen() {
   static auto& path = *new std::filesystem::path;
   return path;

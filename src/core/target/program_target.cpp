@@ -18,7 +18,7 @@
 namespace xtune::target {
 namespace {
 
-// A compiler's driver is a few megabytes.
+// A compiler's driver has a few megabytes.
 constexpr std::uint64_t largest_program = std::uint64_t{256} << 20;
 
 [[noreturn]] void refuse_missing(const spec::Spec& spec, const spec::ProcessCommand& command,

@@ -50,12 +50,12 @@ device::DeviceInfo device_for_arch(const BackendState& backend, const std::strin
   return *device;
 }
 
-/// The first backend that will do. Throws Error(unavailable).
+/// The first suitable backend. Throws Error(unavailable).
 void choose_backend(const TargetOptions& options, Target& target) {
   std::vector<std::string> names{options.backend};
   if (options.backend == "auto") {
     names = device::backend_names();
-    // An architecture names its vendor's backend without asking any driver.
+    // An architecture determines its vendor's backend without a driver.
     if (!options.arch.empty())
       if (const auto device = device::known_device(options.arch)) names = {device::backend_of_vendor(device->vendor)};
   }
@@ -64,7 +64,7 @@ void choose_backend(const TargetOptions& options, Target& target) {
   for (const std::string& name : names) {
     if (options.backend != "auto") device::require_backend(name);  // refuses an unknown name before any process starts
     BackendState state = find_backend(name, options.fresh);
-    // A CPU is everywhere: it must not hide the compilers for GPUs that are elsewhere.
+    // Every machine has a CPU: it must not hide the compilers for GPUs of other machines.
     const bool is_gpu = !state.devices.empty() && !device::is_cpu(state.devices[0]);
     if (usable(state, true) && (is_gpu || !fallback)) {
       target.backend = std::move(state);

@@ -16,8 +16,7 @@ struct Target {
   bool present = true;                      ///< false: --arch of a device that is not present; compile only
   std::string arch;                         ///< the architecture to compile for: --arch, or the device's own
   std::vector<std::string> notes;           ///< why auto skipped other backends: "cuda: libcuda.so.1 not found ..."
-  std::vector<std::string> failed;          ///< of these, GPUs that may be present: there is a driver, and calling it
-                                            ///< failed
+  std::vector<std::string> failed;          ///< of these, GPUs that may be present: calling their driver failed
   bool assumed_arch = false;                ///< no device and no --arch: arch is the compiler's default
   /// The device has its own memory, and outputs are compared there. If the kernel for that does not compile, the
   /// tuner's observer is informed, and the host compares.
@@ -27,8 +26,7 @@ struct Target {
 /// The requirement of a command. All values select the same backend if there is a device.
 enum class TargetNeed {
   device,           ///< for measuring
-  device_or_named,  ///< for reading measurements: the device that would be measured, or the one that --backend or
-                    ///< --arch names
+  device_or_named,  ///< to read measurements: of the device, or as named by --backend or --arch
   compiler,         ///< for compiling: the backend of a GPU that is present, else the first with a compiler
 };
 

@@ -114,7 +114,7 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
   return result;
 }
 
-// Bits that are moved stay; a conversion rounds once.
+// Bits that are moved do not change; a conversion rounds once.
 ResultFacts transpose_facts(const BuiltinCall& call) {
   return {find_array(call, "x")->layout->dtype == call.output->dtype ? std::uint64_t{0} : std::uint64_t{1}, 0};
 }
@@ -172,7 +172,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Arrays may be real where the output is complex, but not the other way round.
+// Arrays may be real if the output is complex, but not the other way round.
 void check_complex(const Entry& entry, const BuiltinCall& call) {
   const bool complex_output = spec::is_complex(call.output->dtype);
   if (complex_output && !entry.takes_complex)

@@ -12,8 +12,8 @@ namespace xtune::validate::builtin {
 
 namespace {
 
-/// An array [batch, heads, rows, width] and where its elements lie; shapes with fewer dimensions have one batch or
-/// head.
+/// An array [batch, heads, rows, width] and the positions of its elements; shapes with fewer dimensions have one batch
+/// or head.
 struct Heads {
   std::uint64_t batch = 1, heads = 1, rows = 1, width = 1;
   bool rows_first = false;  ///< bshd: rows before heads
@@ -98,7 +98,7 @@ class Mask {
   std::vector<double> values_;
 };
 
-// exp(score - largest) in place; returns their sum, 0 where every key is hidden.
+// exp(score - largest) in place; returns their sum, 0 if every key is hidden.
 double weigh(std::vector<double>& scores) {
   const double largest = *std::max_element(scores.begin(), scores.end());
   double sum = 0;

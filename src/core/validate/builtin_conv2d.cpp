@@ -10,7 +10,7 @@ namespace xtune::validate::builtin {
 
 namespace {
 
-/// The sizes of one convolution, and where its elements lie: in nchw, or with the channels last.
+/// The sizes of one convolution, and the positions of its elements: in nchw, or with the channels last.
 struct Convolution {
   std::uint64_t n, c, h, w, k, r, s, p, q;  ///< images, channels, image, outputs, window, result
   std::uint64_t groups, group_c, group_k;
@@ -36,7 +36,7 @@ std::int64_t sized(const BuiltinCall& call, const std::string& name, const char*
   return value;
 }
 
-// How many windows fit; 0 where none does.
+// The number of windows that fit.
 std::uint64_t extent(std::uint64_t image, std::int64_t padding, std::int64_t dilation, std::uint64_t window,
                      std::int64_t stride) {
   const std::int64_t room =

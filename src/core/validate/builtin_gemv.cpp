@@ -7,7 +7,7 @@ namespace xtune::validate::builtin {
 
 namespace {
 
-/// A call of gemm whose vectors are columns. Its layouts are its own; the bytes are the caller's.
+/// A call of gemm whose vectors are columns. It owns the layouts; the bytes are the caller's.
 struct Product {
   ArgumentLayout x, y, output;
   BuiltinCall call;

@@ -34,7 +34,7 @@ struct Accumulator {
       total += value;
     else if (count == 0 || (op == Op::min ? value < total : value > total) || value != value)
       total = value;
-    // Once NaN, every comparison above is false and the total stays NaN.
+    // After a NaN, every comparison above is false and the total stays NaN.
     ++count;
   }
   void join(Op op, const Accumulator& other) {
@@ -82,7 +82,7 @@ void load(DType type, const std::byte* from, std::span<Wide> values) {
   }
 }
 
-// One line of `length` neighbouring elements for each output: pieces of a fixed size, joined in order.
+// One line of `length` adjacent elements for each output: pieces of a fixed size, combined in order.
 template <class Total>
 void reduce_lines(const Reduction& shape, const ArrayView& x, DType out_type, std::byte* out) {
   constexpr std::uint64_t piece = std::uint64_t{1} << 14;
@@ -107,7 +107,7 @@ void reduce_lines(const Reduction& shape, const ArrayView& x, DType out_type, st
   }
 }
 
-// The reduced axis is not the last: whole rows of neighbours are reduced side by side.
+// The reduced axis is not the last: whole rows of adjacent elements are reduced in parallel.
 template <class Total>
 void reduce_columns(const Reduction& shape, const ArrayView& x, DType out_type, std::byte* out) {
   constexpr std::uint64_t width = 256;
@@ -186,7 +186,7 @@ std::vector<std::byte> reduction(const BuiltinCall& call) {
     if (x.layout->dtype != call.output->dtype || shape.op == Op::min || shape.op == Op::max)
       fail(fmt::format("reduction: complex numbers have only sums and means, in their own type; x is {}, the output {}",
                        describe(x.layout->dtype, x.layout->shape), describe(call.output->dtype, call.output->shape)));
-    // Real and imaginary parts are neighbours that are added up side by side.
+    // Real and imaginary parts are adjacent, and are added in parallel.
     ArgumentLayout parts = *x.layout;
     parts.dtype = spec::part_of(parts.dtype);
     shape.inner *= 2;

@@ -11,7 +11,7 @@ namespace xtune::validate::builtin {
 
 namespace {
 
-/// x seen as [outer, length, inner] around the axis.
+/// x as [outer, length, inner] around the axis.
 struct Lines {
   std::uint64_t outer = 1, length = 1, inner = 1;
 };
@@ -48,7 +48,7 @@ std::vector<std::byte> each_line(const BuiltinCall& call, const Lines& lines, co
   return result;
 }
 
-// One number for each place of a line.
+// One number for each position of a line.
 std::vector<double> line_array(const BuiltinCall& call, const char* role, std::uint64_t length, double otherwise) {
   const ArrayView* array = find_array(call, role);
   if (!array) return std::vector<double>(length, otherwise);

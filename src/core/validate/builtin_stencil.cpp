@@ -80,7 +80,7 @@ Stencil checked_stencil(const BuiltinCall& call) {
   return stencil;
 }
 
-// Where a neighbour lies along one dimension; -1: outside, and counted as zero.
+// The position of a neighbour along one dimension; -1: outside, counted as zero.
 std::int64_t neighbour(std::int64_t place, std::int64_t extent, const std::string& boundary) {
   if (place >= 0 && place < extent) return place;
   if (boundary == "clamp") return std::clamp<std::int64_t>(place, 0, extent - 1);

@@ -1,4 +1,4 @@
-// Comparison in two speeds: whole blocks that plainly agree, and element by element in the blocks that do not.
+// Comparison at two speeds: whole blocks that clearly agree, and element by element in other blocks.
 #include "core/validate/compare.hpp"
 
 #include <fmt/core.h>
@@ -92,7 +92,7 @@ bool agree(const T* actual, const T* expected, std::size_t count, const Toleranc
     const double want = static_cast<double>(expected[i]);
     const double size = std::abs(want);
     const double error = std::abs(static_cast<double>(actual[i]) - want);
-    // An infinite error fails both an infinite tolerance and NaN: those pairs are looked at one by one.
+    // An infinite error fails both an infinite tolerance and NaN: such pairs are examined one by one.
     doubtful[lane] |= !(error <= tolerance.atol + tolerance.rtol * size) | !(error < infinity);
     abs_error[lane] = error > abs_error[lane] ? error : abs_error[lane];
     const double relative = error / (size > 0 ? size : infinity);
@@ -275,7 +275,7 @@ std::string Comparison::text() const {
       number_text(expected, expected_imaginary), max_abs_error, max_rel_error, tolerance.rtol, tolerance.atol);
   if (nans) text += fmt::format("; {} NaN where the reference has none", nans);
   if (infinities) text += fmt::format("; {} infinite where the reference is finite", infinities);
-  // Where none may differ, that some differ much more adds nothing.
+  // If none may differ, large differences need not be counted.
   if (outliers && tolerance.max_mismatched_ratio > 0)
     text += fmt::format("; {} by more than {:g} times the tolerance", outliers, tolerance.outlier_factor);
   if (unwritten) text += fmt::format("; {} never written", unwritten);

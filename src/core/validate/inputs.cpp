@@ -35,7 +35,7 @@ std::int64_t below(std::uint64_t hash, std::uint64_t bound) {
   return static_cast<std::int64_t>(((hash >> 32) * bound) >> 32);
 }
 
-// The middle of one of 2^53 cells of (0, 1): neither end is hit.
+// The middle of one of 2^53 cells of (0, 1), so neither end can occur.
 double open_unit(std::uint64_t hash) { return (static_cast<double>(hash >> 12) + 0.5) * 0x1.0p-52; }
 
 std::int64_t small_integer(DType type, std::uint64_t hash) {
@@ -50,7 +50,7 @@ double standard_normal(std::uint64_t hash) {
   return std::sqrt(-2 * std::log(open_unit(hash))) * std::cos(2 * std::numbers::pi * open_unit(base::mix64(hash)));
 }
 
-// The integers that a type holds without a gap, from 0 on: how many. 0: 2^64.
+// The number of integers from 0 on that a type represents without a gap. 0: 2^64.
 std::uint64_t gapless(DType type) {
   if (type == DType::boolean) return 2;
   if (spec::is_floating(type)) return static_cast<std::uint64_t>(1 / unit_roundoff(type));

@@ -1,4 +1,4 @@
-// The .npy header is a Python dict literal; the data follow it as they lie in memory.
+// The .npy header is a Python dict literal; the data follow it in memory order.
 #include "core/validate/npy.hpp"
 
 #include <fmt/core.h>
@@ -189,7 +189,7 @@ std::uint64_t read_exactly(std::ifstream& file, char* to, std::uint64_t bytes) {
   return static_cast<std::uint64_t>(file.gcount());
 }
 
-// Returns the header's text and leaves the file at its data.
+// Returns the header's text; the file is then at its data.
 std::string read_header_text(const std::filesystem::path& path, std::ifstream& file, std::uint64_t file_bytes,
                              std::uint64_t& offset) {
   unsigned char start[12] = {};
@@ -242,7 +242,7 @@ NpyHeader read_npy_header(const std::filesystem::path& path) {
   return {layout.dtype, layout.shape, offset, bytes};
 }
 
-// Read, not mapped: a mapped file that another process cuts short ends this one by a signal.
+// Read, not mapped: if another process truncates a mapped file, a signal would end this one.
 void read_npy_data(const std::filesystem::path& path, const NpyHeader& header, std::span<std::byte> data) {
   std::ifstream file(path, std::ios::binary);
   if (!file.seekg(static_cast<std::streamoff>(header.offset)) ||

@@ -1,4 +1,4 @@
-// Pieces of a range, in threads made for one loop: the loops here take milliseconds at least, so a standing pool would
+// Pieces of a range, in threads made for one loop: the loops here take at least milliseconds, so a permanent pool would
 // gain nothing.
 #include "core/validate/parallel.hpp"
 

@@ -37,7 +37,7 @@ bool any_of(DType type, std::span<const std::byte> values, Test test) {
   return found;
 }
 
-/// The sign does not matter to a NaN. Of complex numbers the real part loses it.
+/// The sign of a NaN has no meaning. For complex numbers that of the real part is changed.
 void make_other_nan(DType type, std::byte* element) { element[size_of(spec::part_of(type)) - 1] &= std::byte{0x7F}; }
 
 bool is_zero(std::span<const std::byte> element) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t summed_grain = std::uint64_t{1} << 16;
 constexpr std::size_t block = 1024;
 constexpr double lambda = 8;
-// Beyond this a comparison would prove nothing. It is what two roundings to f8e5m2 can differ by.
+// Beyond this a comparison would prove nothing. Two roundings to f8e5m2 can differ by this much.
 constexpr double largest_eta = 0.25;
 
 struct Squares {
@@ -24,7 +24,7 @@ struct Squares {
   std::uint64_t count = 0;
 };
 
-// Values are scaled by a power of two near the largest, so that no square overflows or vanishes.
+// Values are scaled by a power of two near the maximum, so that no square overflows or vanishes.
 Squares squares_of(DType type, const std::byte* elements, std::uint64_t count, double inverse) {
   std::array<double, block> values;
   Squares result;
@@ -89,7 +89,7 @@ double root_mean_square(DType type, std::span<const std::byte> elements) {
   const double largest = largest_finite(type, elements, count);
   if (!(largest > 0)) return 0;
   const double unit = std::ldexp(1.0, std::clamp(std::ilogb(largest), -1000, 1000));
-  // Sums of pieces of a fixed size, added in their order: the same on any number of cores.
+  // Sums of pieces of a fixed size, added in order: the same on any number of cores.
   std::vector<Squares> pieces(count / summed_grain + 1);
   parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
     pieces[begin / summed_grain] = squares_of(type, elements.data() + begin * size_of(type), end - begin, 1 / unit);

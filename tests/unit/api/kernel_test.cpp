@@ -83,7 +83,7 @@ TEST_CASE("the winner is called as it was measured, with no compiler and no stor
   loaded.kernel().prepare();
 }
 
-TEST_CASE("a winner's kernel is for its problem, and says so") {
+TEST_CASE("a winner's kernel is only for its problem, and others are an error") {
   const Result result = tune(stepped(), host_settings());
   const Kernel kernel = result.kernel();
   CHECK(kernel.name() == "stepped");
@@ -104,7 +104,7 @@ TEST_CASE("a winner's kernel is for its problem, and says so") {
   check_call(kernel);
 }
 
-TEST_CASE("where there is no winner, no binary, or another machine's, there is a clear error") {
+TEST_CASE("without a winner or a binary, or with one of another machine, there is a clear error") {
   CHECK(has(refused(ErrorKind::nothing_valid, [] { Result().kernel(); }), "no configuration"));
   Result result = tune(stepped(), host_settings());
   Result bare = result;

@@ -135,7 +135,7 @@ TEST_CASE("a relative store stays where it was when the kernel was loaded") {
   CHECK(kernel.choice({{"N", Value(512)}}).kind == Choice::Kind::exact);
 }
 
-TEST_CASE("a callback that changes the working folder moves no store, and a folder that is gone is an error") {
+TEST_CASE("a change of the working directory in a callback does not move the store, and a removed one is an error") {
   const TemporaryDirectory folder, elsewhere;
   const std::filesystem::path here = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());

@@ -94,7 +94,7 @@ TEST_CASE("a result comes back as it was saved") {
     CHECK(std::filesystem::exists(folder.path() / "deep/er" / name));
 }
 
-TEST_CASE("damaged and foreign folders are refused") {
+TEST_CASE("damaged and foreign directories are refused") {
   const TemporaryDirectory folder;
   const auto load = [&] { Result::load(folder.path()); };
   CHECK(has(refused(ErrorKind::io, load), "best_config.json"));
@@ -164,7 +164,7 @@ TEST_CASE("edited times and sources are refused with the place") {
   CHECK(Result::load(folder.path()).binary->source.empty());
 }
 
-TEST_CASE("an empty folder name is the caller's mistake") {
+TEST_CASE("an empty directory name is the caller's mistake") {
   CHECK(
       has(refused(ErrorKind::invalid_argument, [] { example().save(""); }), "Result::save: the directory has no name"));
   CHECK(has(refused(ErrorKind::invalid_argument, [] { Result::load(""); }), "Result::load: the directory has no name"));
@@ -198,7 +198,7 @@ TEST_CASE("compile_all compiles what it is given, in order") {
   CHECK(has(broken.at(0).log, "nonsense"));
 }
 
-TEST_CASE("what was compiled can be called, each configuration by itself") {
+TEST_CASE("compiled configurations can be called, each by itself") {
   CompileSettings settings;
   settings.backend = "host";
   shared_store();

@@ -21,7 +21,7 @@ struct Handlers {
   bool same(const Handlers& other, int i) const { return of[i].sa_handler == other.of[i].sa_handler; }
 };
 
-TEST_CASE("a run leaves the application's signal handlers and mask alone") {
+TEST_CASE("a run does not change the application's signal handlers and mask") {
   Handlers original{};
   struct sigaction own {};
   own.sa_handler = [](int) {};

@@ -34,7 +34,7 @@ std::string refused(ErrorKind kind, Body body) {
   return {};
 }
 
-TEST_CASE("shapes are extents, one alone or several") {
+TEST_CASE("shapes are one extent or several") {
   const auto texts = [](const Shape& shape) {
     std::string text;
     for (const Formula& extent : shape.extents()) text += extent.text() + ";";
@@ -93,7 +93,7 @@ TEST_CASE("arguments have the type and the shape that code gives") {
   CHECK(spec.args[4].role == ArgRole::out);
 }
 
-TEST_CASE("what is built in code is the spec that a file would give") {
+TEST_CASE("a spec built in code equals the one from a file") {
   Tunable tunable = saxpy();
   tunable.option("-O2")
       .option("host", "-fno-math-errno")

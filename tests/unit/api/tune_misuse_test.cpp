@@ -127,7 +127,7 @@ TEST_CASE("a stop from another thread ends a kernel that never ends") {
   CHECK(result.measurements.empty());
 }
 
-TEST_CASE("what a callback throws comes out of the run, and the next run works") {
+TEST_CASE("an exception of a callback leaves the run, and the next run works") {
   TuneSettings settings = host_settings();
   settings.on_progress = [](const TuneProgress&) { throw std::logic_error("progress"); };
   CHECK_THROWS_WITH_AS(tune(saxpy(), settings), "progress", std::logic_error);

@@ -113,7 +113,7 @@ TEST_CASE("a check in code judges every configuration, in either isolation") {
   }
 }
 
-TEST_CASE("a check that judges by exceptions alone") {
+TEST_CASE("a check that reports only by exceptions") {
   Tunable tunable = saxpy();
   tunable.output_check([](const Arguments& arguments) { (void)arguments.output("typo"); });
   const Result result = tune(tunable, host_settings());
@@ -121,7 +121,7 @@ TEST_CASE("a check that judges by exceptions alone") {
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { result.best(); }), "there is no output 'typo'"));
 }
 
-TEST_CASE("what lies behind a device pointer is copied once") {
+TEST_CASE("memory behind a device pointer is copied once") {
   const std::vector<float> x(1024, 5.0f);
   Tunable tunable = saxpy();
   tunable.data("x", Data::device(x.data(), x.size() * sizeof(float)))

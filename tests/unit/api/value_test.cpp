@@ -38,7 +38,7 @@ TEST_CASE("names are bound to numbers and texts of any type") {
   CHECK(problem.at("SHORT") == -3);
 }
 
-TEST_CASE("types are told apart") {
+TEST_CASE("types are distinguished") {
   CHECK(Value(1) != Value(1.0));
   CHECK(Value(1) != Value(true));
   CHECK(Value("1") != Value(1));

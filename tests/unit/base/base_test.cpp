@@ -129,7 +129,7 @@ TEST_CASE("a library is opened by the first name that loads") {
   CHECK(library.find("no_such_symbol") == nullptr);
 }
 
-TEST_CASE("missing libraries and symbols say what is missing") {
+TEST_CASE("errors for missing libraries and symbols name them") {
   const auto message = [](auto function) {
     try {
       function();

@@ -7,7 +7,7 @@ using namespace xtune::base;
 
 using namespace xtune;
 
-TEST_CASE("Warnings have one cause whatever their place and numbers") {
+TEST_CASE("Warnings have one cause regardless of place and numbers") {
   CHECK(cause_of("records/a/b.jsonl:12: skipped: no JSON") == cause_of("records/a/c.jsonl:7: skipped: no JSON"));
   CHECK(cause_of("records/a/b.jsonl:12: skipped: no JSON") != cause_of("records/a/b.jsonl:12: skipped: no key"));
   CHECK(cause_of("a.jsonl: torn") == cause_of("b.jsonl: torn"));
@@ -21,7 +21,7 @@ TEST_CASE("Warnings have one cause whatever their place and numbers") {
   CHECK(cause_of("two  spaces ") != cause_of("two spaces"));
 }
 
-TEST_CASE("Each cause is told by its first warning, with a count") {
+TEST_CASE("Each cause is reported by its first warning, with a count") {
   Causes causes;
   CHECK(causes.add("/s/a:1: torn"));
   CHECK_FALSE(causes.add("/s/b:2: torn"));

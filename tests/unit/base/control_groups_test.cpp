@@ -21,7 +21,7 @@ struct GroupFiles : FileTree {
 
 }  // namespace
 
-TEST_CASE("Without control groups, and without a limit in them, there is no quota") {
+TEST_CASE("Without control groups or a limit in them there is no quota") {
   const GroupFiles root;
   CHECK(root.quota() == 0);
   root.write("proc/self/cgroup", "0::/job\n");
@@ -49,7 +49,7 @@ TEST_CASE("A container shows its own group as the root, under whatever name the 
   CHECK(root.quota() == 1500);
 }
 
-TEST_CASE("Version 1 has two files, in a folder by the name of one or of all controllers") {
+TEST_CASE("Version 1 has two files, in a directory with the name of one or of all controllers") {
   const GroupFiles root;
   root.write("proc/self/cgroup", "4:cpuset:/\n3:cpu,cpuacct:/slurm/job\n0::/\n");
   root.write("sys/fs/cgroup/cpu,cpuacct/slurm/job/cpu.cfs_quota_us", "50000\n");

@@ -29,7 +29,7 @@ int waits_until_over(TimeAllowance& allowance, bool stopped) {
 
 }  // namespace
 
-TEST_CASE("a limit is used up by waits of its own length, however long they took") {
+TEST_CASE("a limit is used up by the requested lengths of waits, however long they took") {
   TimeAllowance allowance(30);
   CHECK(allowance.next_wait_ms() == 1000);
   CHECK(waits_until_over(allowance, false) == 30);

@@ -97,7 +97,7 @@ TEST_CASE("what a process has started ends with the scope that looks after it, w
   ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
-TEST_CASE("a program is found in PATH, or from a folder where its name has a slash") {
+TEST_CASE("a program is found in PATH, or relative to a directory if its name has a slash") {
   const TemporaryDirectory folder;
   std::filesystem::create_directories(folder.path() / "bin");
   write_file_atomically(folder.path() / "bin/tool", "#!/bin/sh\n");

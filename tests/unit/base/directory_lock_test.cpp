@@ -73,4 +73,4 @@ TEST_CASE("the time of a wait is not the work's") {
   tell_of_waits({});
 }
 
-TEST_CASE("a directory that is not there stops nobody") { CHECK_NOTHROW(DirectoryLock({"/no/such/directory"})); }
+TEST_CASE("a missing directory does not block a lock") { CHECK_NOTHROW(DirectoryLock({"/no/such/directory"})); }

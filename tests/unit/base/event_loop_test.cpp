@@ -150,7 +150,7 @@ TEST_CASE("signals arrive at every watch, again and again, until cancelled") {
   CHECK(first == 2);
 }
 
-TEST_CASE("signal watches alone keep no loop running, and impossible signals are refused") {
+TEST_CASE("signal watches do not keep a loop running, and impossible signals are refused") {
   EventLoop loop;
   const auto watch = loop.on_signal(SIGUSR1, [] {});
   CHECK_FALSE(loop.run_once());

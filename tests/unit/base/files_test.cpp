@@ -33,7 +33,7 @@ std::size_t entries(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("what is written is read, of any content and size") {
+TEST_CASE("written files are read back, with any content and size") {
   const TemporaryDirectory folder;
   std::string big(3 << 20, '\0');
   for (std::size_t i = 0; i < big.size(); ++i) big[i] = static_cast<char>(i * 31);
@@ -44,7 +44,7 @@ TEST_CASE("what is written is read, of any content and size") {
   }
 }
 
-TEST_CASE("a path without a folder is in the current one") {
+TEST_CASE("a path without a directory is in the current one") {
   const TemporaryDirectory folder;
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
@@ -53,7 +53,7 @@ TEST_CASE("a path without a folder is in the current one") {
   fs::current_path(before);
 }
 
-TEST_CASE("what cannot be read is named with the reason") {
+TEST_CASE("unreadable files are named with the reason") {
   const TemporaryDirectory folder;
   const auto reading = [](const fs::path& path, std::uint64_t limit = 100) {
     return io_error([&] { read_file(path, limit); });
@@ -119,7 +119,7 @@ TEST_CASE("concurrent writers of one path leave one whole file") {
   CHECK(entries(folder.path()) == 1);
 }
 
-TEST_CASE("temporary folders are private, distinct, and gone afterwards") {
+TEST_CASE("temporary directories are private, distinct, and gone afterwards") {
   fs::path first_path;
   {
     TemporaryDirectory first;
@@ -148,7 +148,7 @@ TEST_CASE("XTUNE_TMP_DIR wins over TMPDIR, and one that cannot be used says so")
   CHECK(has(io_error([] { TemporaryDirectory(); }), "cannot make a temporary directory in /proc/none"));
 }
 
-TEST_CASE("Where a job has a scratch folder of its own and no TMPDIR, that is taken") {
+TEST_CASE("If a job has a scratch directory and no TMPDIR, it is used") {
   const TemporaryDirectory root;
   const Variable own("XTUNE_TMP_DIR", ""), tmpdir("TMPDIR", ""), slurm("SLURM_TMPDIR", root.path().c_str());
   CHECK(temporary_folder() == root.path());
@@ -156,7 +156,7 @@ TEST_CASE("Where a job has a scratch folder of its own and no TMPDIR, that is ta
   CHECK(temporary_folder() == "/elsewhere");
 }
 
-TEST_CASE("folders of processes that are gone are removed, and no others") {
+TEST_CASE("directories of processes that have ended are removed, and no others") {
   const TemporaryDirectory root;
   const Variable own("XTUNE_TMP_DIR", root.path().c_str());
   const TemporaryDirectory mine;
@@ -175,8 +175,7 @@ TEST_CASE("folders of processes that are gone are removed, and no others") {
   const fs::path kept[] = {mine.path(), made(name, "xtune-", "xtune-0"),  // of another machine
                            made(name, "xtune-", "other-"),                // of another program
                            made(name, pid, "-x-"),                        // without an owner
-                           made(name, "-" + start + "-", "-0-")};         // of a process that did not know its start
-                                                                          // time
+                           made(name, "-" + start + "-", "-0-")};         // without a start time
   std::ofstream(root.path() / (name + "-file")) << "no folder";
   fs::create_directory_symlink(mine.path(), root.path() / fs::path(abandoned[0]).filename().string().append("x"));
   remove_abandoned_temporaries();

@@ -28,7 +28,7 @@ TEST_CASE("a directory with room takes files and programs, and is left as it was
   CHECK(allows_programs(folder.path() / "missing"));
 }
 
-TEST_CASE("a full disk, a read-only one and one without programs are told apart") {
+TEST_CASE("a full disk, a read-only one and one without programs are distinguished") {
   const fakes::LimitedDirectory small("size=512k"), forbids("noexec,size=8m"), locked("ro,size=8m");
   if (!small.mounted() || !forbids.mounted() || !locked.mounted()) {
     MESSAGE("skipped: this user cannot mount");
@@ -65,7 +65,7 @@ TEST_CASE("processes that were killed for memory are counted by the system") {
   CHECK(memory_kills(root.path()) == 7);
 }
 
-TEST_CASE("a program that cannot be started says so by errno") {
+TEST_CASE("a program that cannot be started is reported with its errno") {
   try {
     run_command({"/no/such/program"});
     FAIL("started");

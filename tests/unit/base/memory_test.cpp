@@ -83,7 +83,7 @@ TEST_CASE("All the memory of the machine does not depend on what others use, nor
   CHECK(total() == 16 * gib);
 }
 
-TEST_CASE("Where nothing tells, nothing limits") {
+TEST_CASE("Without information there is no limit") {
   const TemporaryDirectory empty;
   CHECK(available_memory_bytes(empty.path()) == (std::uint64_t{1} << 63) - 1);
   CHECK(available_memory_bytes() > 0);

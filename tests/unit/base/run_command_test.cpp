@@ -47,7 +47,7 @@ TEST_CASE("a command that hangs is killed with its grandchildren") {
   CHECK(fakes::dies_within_deadline(loop, std::atoi(result.stdout_text.c_str())));
 }
 
-TEST_CASE("in the caller's group a hanging command is killed alone") {
+TEST_CASE("in the caller's group only a hanging command is killed") {
   CommandOptions options;
   options.timeout_ms = 50;
   options.own_group = false;
@@ -66,7 +66,7 @@ TEST_CASE("endless output is cut at the limit, not stored") {
   CHECK(result.stderr_text == "end\n");
 }
 
-TEST_CASE("standard error has a limit of its own where one is given") {
+TEST_CASE("standard error may have a separate limit") {
   CommandOptions options;
   options.stderr_limit_bytes = 1000;
   const CommandResult result =

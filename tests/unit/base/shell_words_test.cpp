@@ -11,7 +11,7 @@ using namespace xtune::base;
 using namespace xtune;
 using Words = std::vector<std::string>;
 
-TEST_CASE("What is quoted for a shell is cut into the same words again") {
+TEST_CASE("Words quoted for a shell are split into the same words again") {
   const Words words{"g++", "-I", "a folder", "it's", "\"x\"", "a\\b", "$HOME;|<>"};
   CHECK(shell_words(command_line(words)) == words);
 }
@@ -23,7 +23,7 @@ TEST_CASE("A line is cut at blanks and operators, and nothing is expanded") {
   CHECK(shell_words(" \t\n").empty());
 }
 
-TEST_CASE("What a line writes is what follows an arrow") {
+TEST_CASE("The files that a line writes follow an arrow") {
   CHECK(shell_outputs("./p <in >out 2>> 'err log' && cat out") == Words{"out", "err log"});
   CHECK(shell_outputs("./p &> log; ./q >| x | ./r '>y' \\> z") == Words{"log", "x"});
   CHECK(shell_outputs("./p a b").empty());

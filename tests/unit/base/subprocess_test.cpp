@@ -119,7 +119,7 @@ TEST_CASE("writing to a child that does not read, or has gone, neither blocks no
   CHECK(child.unwritten_bytes() == 0);
 }
 
-TEST_CASE("environment is added to and replaced; the folder is set") {
+TEST_CASE("environment is added to and replaced; the working directory is set") {
   setenv("XTUNE_TEST_KEPT", "kept", 1);
   setenv("XTUNE_TEST_REPLACED", "old", 1);
   EventLoop loop;
@@ -132,7 +132,7 @@ TEST_CASE("environment is added to and replaced; the folder is set") {
   CHECK(run.out == "kept new a=b c\n/\n1\n");
 }
 
-TEST_CASE("a program that is missing, no program, or in a missing folder says so") {
+TEST_CASE("errors for a missing program, a file that is not a program, and a missing directory") {
   EventLoop loop;
   const auto message = [&](std::vector<std::string> argv, std::string cwd) {
     try {
@@ -155,7 +155,7 @@ TEST_CASE("a program that is missing, no program, or in a missing folder says so
   CHECK_FALSE(loop.run_once());
 }
 
-TEST_CASE("a process without descriptors left says so, and starts children again later") {
+TEST_CASE("a process without descriptors reports it, and can start children again later") {
   EventLoop loop;
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
@@ -192,7 +192,7 @@ TEST_CASE("destruction kills the whole group, grandchildren too") {
   CHECK_FALSE(run.code.has_value());
 }
 
-TEST_CASE("kill_group reaches grandchildren and on_exit tells of it") {
+TEST_CASE("kill_group reaches grandchildren and on_exit reports the signal") {
   EventLoop loop;
   Run run;
   Subprocess child(loop, shell("(trap '' TERM; sleep 1000) & echo $!; wait", run));
@@ -203,7 +203,7 @@ TEST_CASE("kill_group reaches grandchildren and on_exit tells of it") {
   CHECK(dies_within_deadline(loop, std::atoi(run.out.c_str())));
 }
 
-TEST_CASE("what is left of the group ends with its leader") {
+TEST_CASE("the rest of the group ends with its leader") {
   EventLoop loop;
   Run run;
   const Subprocess child(loop, shell("sleep 1000 & echo $!", run));

@@ -12,7 +12,7 @@ using namespace xtune::base;
 
 using namespace xtune;
 
-TEST_CASE("What a list holds is not added again") {
+TEST_CASE("An item that a list contains is not added again") {
   std::vector<std::string> list;
   for (const char* item : {"a", "b", "a"}) add_once(list, item);
   CHECK(list == std::vector<std::string>{"a", "b"});
@@ -65,7 +65,7 @@ TEST_CASE("text on one line has its line ends and tabs escaped") {
   CHECK(one_line("plain \xC3\xA9") == "plain \xC3\xA9");
 }
 
-TEST_CASE("valid UTF-8 is kept whatever its characters are") {
+TEST_CASE("valid UTF-8 is kept, with any characters") {
   const std::string controls("\0\x1b\t\n\x7f\xC2\x9B\xC3\xA9", 9);
   CHECK(is_utf8(controls));
   CHECK(utf8_text(controls) == controls);

@@ -56,7 +56,7 @@ struct Umask {
 
 }  // namespace
 
-TEST_CASE("this user, root and those that XTUNE_TRUST names are trusted, and nobody else") {
+TEST_CASE("only this user, root and those that XTUNE_TRUST names are trusted") {
   const Variable none("XTUNE_TRUST", std::nullopt);
   const uid_t own = ::geteuid();
   CHECK(why_distrusted(file_of(own, strange_group, S_IFREG | 0644)).empty());
@@ -190,7 +190,7 @@ TEST_CASE("a store that every user may write to is refused") {
   CHECK(chosen_store(folder.path() / "new") == folder.path() / "new");
 }
 
-TEST_CASE("nobody else may write to what is made in a store, whatever the umask") {
+TEST_CASE("no other user may write to new files in a store, with any umask") {
   const TemporaryDirectory folder;
   const Umask none(0);
   const fs::path file = folder.path() / "a" / "b" / "file";

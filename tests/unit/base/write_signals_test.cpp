@@ -60,7 +60,7 @@ bool pending(int signum) {
 
 }  // namespace
 
-TEST_CASE("a write to nobody is an error code, and no signal is left of it") {
+TEST_CASE("a write without a reader is an error code, and leaves no signal pending") {
   const Counting handler(SIGPIPE);
   {
     const WriteSignals quiet;
@@ -96,7 +96,7 @@ TEST_CASE("a signal that waited before still waits") {
   CHECK(arrived == 1);
 }
 
-TEST_CASE("loops and children leave the program's handlers alone") {
+TEST_CASE("loops and children do not change the program's handlers") {
   const Counting pipe_handler(SIGPIPE), size_handler(SIGXFSZ), child_handler(SIGCHLD);
   std::size_t ended = 0;
   {

@@ -189,7 +189,7 @@ TEST_CASE("metadata that random bytes have hit never do worse than absence") {
   }
 }
 
-TEST_CASE("keys and formats that are no file names are refused") {
+TEST_CASE("keys and formats that are not file names are refused") {
   const TemporaryDirectory store;
   ArtifactCache cache(store.path());
   for (const std::string& key : {std::string(), std::string("../x"), std::string(64, 'G'), std::string(64, '/')}) {

@@ -101,7 +101,7 @@ std::string start_failure(int reason, const std::string& program = "sh") {
 
 }  // namespace
 
-TEST_CASE("What the machine lacks is told by its kind") {
+TEST_CASE("Lacking resources of the machine are classified by kind") {
   for (const char* log : {"sh: 0: Cannot fork\n", "bash: fork: retry: Resource temporarily unavailable\n",
                           "g++: fatal error: cannot execute 'as': vfork: Resource temporarily unavailable\n",
                           "cc1plus: fatal error: k.cu: Too many open files\n"}) {
@@ -175,7 +175,7 @@ TEST_CASE("A tool that failed without a word is not to blame where nothing can b
   CHECK_NOTHROW(xtune::build::throw_if_no_room("g++", roomy.path()));
 }
 
-TEST_CASE("A program that does not start is the machine's matter, unless it is no program") {
+TEST_CASE("A program that does not start is the machine's fault, unless it is not a program") {
   for (const int reason : {EAGAIN, ENOMEM, EMFILE, ENFILE}) CHECK(start_failure(reason) == "unavailable");
   CHECK(start_failure(ENOSPC) == "io");
   for (const int reason : {ENOENT, EPERM, EACCES, ETXTBSY}) CHECK(start_failure(reason) == "compile_failed unclear");

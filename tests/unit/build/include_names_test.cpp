@@ -67,7 +67,7 @@ TEST_CASE("Every definition counts, whichever is in force") {
   CHECK(names({"S2(x) #x", "S(x) S2(x)", "V 1", "V 2", "D a", "D b"}, "S(D/V.h)") == "\"a/1.h \"a/2.h \"b/1.h \"b/2.h");
 }
 
-TEST_CASE("What cannot be told is said") {
+TEST_CASE("Unknown includes are reported") {
   CHECK(names({"S2(x) #x", "S(x) S2(x)"}, "S(k___CUDA_ARCH__.h)") == "\"k___CUDA_ARCH__.h");
   CHECK(names({"S2(x) #x", "S(x) S2(x)"}, "S(k/__CUDA_ARCH__.h)") == "\"k/__CUDA_ARCH__.h ?");
   CHECK(names({"A A B", "B A"}, "A").find('?') != std::string::npos);

@@ -123,7 +123,7 @@ TEST_CASE("the digest does not depend on where the files lie") {
   CHECK(fill(DigestedSource()) == fill(DigestedSource()));
 }
 
-TEST_CASE("the first folder that has a file wins, and its own folder only for quotes") {
+TEST_CASE("the first directory that has a file is used, and the including file's own only for quotes") {
   const DigestedSource tree;
   tree.write("one/x.h", "1");
   tree.write("two/x.h", "2");
@@ -134,7 +134,7 @@ TEST_CASE("the first folder that has a file wins, and its own folder only for qu
   CHECK(tree.digest("#include \"x.h\"", {"one"}) != quoted);
 }
 
-TEST_CASE("cycles, folders and missing files do not stop the digest") {
+TEST_CASE("cycles, directories and missing files do not stop the digest") {
   const DigestedSource tree;
   tree.write("src/a.h", "#include \"b.h\"\n#include \"a.h\"");
   tree.write("src/b.h", "#include \"a.h\"\n#include \"../src/a.h\"");

@@ -171,7 +171,7 @@ TEST_CASE("Inline assembly reads files by .include, and by words that several li
   CHECK(scan_source("const char* t = \".includes nothing\"; a.include(\"x\");").unknown.empty());
 }
 
-TEST_CASE("Headers in the folders that compilers search by themselves count by their contents") {
+TEST_CASE("Headers in the directories that compilers search by default count by their contents") {
   const OptionFiles tree;
   CHECK(tree.counts("local/lib/x.h", {}, "#include <lib/x.h>\n"));
   CHECK(tree.counts("system/lib/x.h", {}, "#include \"lib/x.h\"\n"));

@@ -34,7 +34,7 @@ bool take_in_two_looks(Claims& claims, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("A claim has one owner, who may ask again") {
+TEST_CASE("A claim has one owner, which may ask again") {
   const TemporaryDirectory folder;
   fakes::FakeClock clock;
   Claims one(folder.path(), "one", clock), two(folder.path(), "two", clock);
@@ -102,7 +102,7 @@ TEST_CASE("An owner that has ended loses its claims, one that is silent too, one
   CHECK_FALSE(take_in_two_looks(heir, "another"));
 }
 
-TEST_CASE("Before all that an owner told of has been read nobody takes over from it, unless it cannot be found") {
+TEST_CASE("Claims are taken over after all records that the owner reported were read, unless they cannot be found") {
   const TemporaryDirectory folder;
   fakes::FakeClock clock;
   Claims silent(folder.path(), "silent", clock), heir(folder.path(), "heir", clock);
@@ -148,7 +148,7 @@ TEST_CASE("A killed process of this host loses its claims at once") {
   CHECK(take_in_two_looks(heir, "work"));
 }
 
-TEST_CASE("A claim that nobody wrote its name into is somebody's for a while, then nobody's") {
+TEST_CASE("A claim without an owner's name is respected for a while, then free") {
   const TemporaryDirectory folder;
   fakes::FakeClock clock;
   Claims one(folder.path(), "one", clock);
@@ -163,7 +163,7 @@ TEST_CASE("A claim that nobody wrote its name into is somebody's for a while, th
   CHECK(take_in_two_looks(two, "a"));
 }
 
-TEST_CASE("A folder that cannot be made, and a name that is taken, are told") {
+TEST_CASE("A directory that cannot be made, and a name that is taken, are reported") {
   const TemporaryDirectory folder;
   fakes::FakeClock clock;
   std::ofstream(folder.path() / "file") << "x";

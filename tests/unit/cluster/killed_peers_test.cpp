@@ -153,7 +153,7 @@ Left run_job(const Plan& plan, std::uint64_t seed, const std::filesystem::path& 
 
 }  // namespace
 
-TEST_CASE("Whoever is left of a job has all of it, and nothing that was stored was measured again") {
+TEST_CASE("The remaining processes of a job have all of it, and nothing that was stored was measured again") {
   for (std::uint64_t seed = 1; seed <= jobs; ++seed) {
     TemporaryDirectory folder;
     const Plan plan = draw(seed);

@@ -88,7 +88,7 @@ TEST_CASE("PMI's variables of srun --mpi=pmi2 are Slurm's; those of an mpirun on
   CHECK(hydra->study == "PMI-kvs-r2");
 }
 
-TEST_CASE("One process, a batch script, and XTUNE_STUDY=off are nobody's peers") {
+TEST_CASE("One process, a batch script, and XTUNE_STUDY=off have no peers") {
   CHECK_FALSE(rank_of({}));
   CHECK_FALSE(rank_of(with(srun, {{"SLURM_NTASKS", "1"}, {"SLURM_PROCID", "0"}})));
   CHECK_FALSE(rank_of(with(srun, {{"XTUNE_STUDY", "off"}})));

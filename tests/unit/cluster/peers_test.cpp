@@ -121,7 +121,7 @@ TEST_CASE("Four processes measure a space once between them, and each knows all 
   }
 }
 
-TEST_CASE("A search that learns walks the same way with others as its proposals would alone") {
+TEST_CASE("A search that learns takes the same path with others as on its own") {
   const std::string rest = "[search]\nstrategy = \"local\"\nevals = 24\nseed = 3\n";
   SharedJob together(3, "A = { min = 1, max = 32 }\nC = { min = 1, max = 9 }\n", rest);
   together.run();
@@ -182,7 +182,7 @@ TEST_CASE("Finals are held once, by one of them") {
   CHECK(ids.size() == 1);
 }
 
-TEST_CASE("A fresh run asks the records of its own job alone") {
+TEST_CASE("A fresh run uses only the records of its own job") {
   const auto rest = "[search]\nstrategy = \"exhaustive\"\n";
   SharedJob job(2, "A = { min = 1, max = 8 }\n", rest);
   Tuning& before = *job.processes[0];
@@ -242,7 +242,7 @@ TEST_CASE("A store that cannot hold claims is an error that says what to do") {
   for (const std::string& failure : job.failures) CHECK(failure.find("studies") != std::string::npos);
 }
 
-TEST_CASE("Who cannot store what it measured waits for nobody and does the rest itself; the others measure it too") {
+TEST_CASE("A process that cannot store its results does not wait and does the rest itself; the others measure it too") {
   SharedJob job(3, "A = { min = 1, max = 96 }\n", "[search]\nstrategy = \"exhaustive\"\n");
   job.cannot_store = {0, 1};  // each would wait for the other one
   job.run();
@@ -257,7 +257,7 @@ TEST_CASE("Who cannot store what it measured waits for nobody and does the rest 
   CHECK(stored.size() == 96);
 }
 
-TEST_CASE("Where nobody can store anything each process does all of it") {
+TEST_CASE("If no process can store anything, each does all of it") {
   for (const std::string strategy : {"exhaustive", "local"}) {
     CAPTURE(strategy);
     SharedJob job(3, "A = { min = 1, max = 40 }\n", "[search]\nstrategy = \"" + strategy + "\"\nevals = 40\n");

@@ -54,7 +54,7 @@ TEST_CASE("Each whole line is read once, however it came to the file") {
   CHECK(tail.lines() == std::map<std::string, std::uint64_t>{{"one", 5}});  // the damaged one too
 }
 
-TEST_CASE("Other attempts' files are left alone, and those of a newer version") {
+TEST_CASE("Other attempts' files are not read, nor those of a newer version") {
   const TemporaryDirectory folder;
   RecordWriter one(folder.path(), "sm_90", "k", "0one"), two(folder.path(), "sm_90", "k", "two");
   one.append(made_record("a"));

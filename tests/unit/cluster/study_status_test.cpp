@@ -64,7 +64,7 @@ struct Store {
 
 }  // namespace
 
-TEST_CASE("The furthest process tells how far a search is, the fastest what is best") {
+TEST_CASE("The furthest process determines the progress of a search, the fastest the best") {
   const Store store;
   store.put(process(1, "running", 1), {progress("running", 40, 2.0)});
   store.put(process(0, "running", 3), {progress("running", 42, 2.5)});
@@ -105,7 +105,7 @@ TEST_CASE("A process of another container with this machine's name is not asked 
   CHECK(store.read().processes.at(0).alive);
 }
 
-TEST_CASE("Silence and a missing process are signs of death; nobody at it is stopped") {
+TEST_CASE("Silence and a missing process are signs of death; work without a process is stopped") {
   const Store store;
   ProcessProgress gone = process(2, "running", 1, host_name());
   gone.pid = 999'999'999;

@@ -94,7 +94,7 @@ TEST_CASE("Scripts are good shell, with each foreign word one word") {
   CHECK(echo.stdout_text == "it's|a b|$HOME|`id`|\"||x\ny|*|");
 }
 
-TEST_CASE("One component is no heterogeneous job; without an architecture nothing compiles first") {
+TEST_CASE("One component is not a heterogeneous job; without an architecture nothing compiles first") {
   Submission submission = evil("/tmp");
   submission.components = {JobComponent{"", 4, 0, "", "", ""}};
   const std::vector<JobStep> steps = job_steps(submission);

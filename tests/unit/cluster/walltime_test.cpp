@@ -47,7 +47,7 @@ TEST_CASE("Durations as Slurm writes them") {
     CHECK_MESSAGE(!parse_duration(other), other);
 }
 
-TEST_CASE("A job's limit is told by the variable, else by squeue, else by nobody") {
+TEST_CASE("A job's limit comes from the variable, else from squeue, else it is unknown") {
   SlurmJob none;
   CHECK_FALSE(none.walltime());
   CHECK(none.asked.empty());
@@ -69,7 +69,7 @@ TEST_CASE("A job's limit is told by the variable, else by squeue, else by nobody
   CHECK_FALSE(no_squeue.walltime());
 }
 
-TEST_CASE("What the user says counts first") {
+TEST_CASE("The user's setting counts first") {
   SlurmJob job{{{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "1000600"}, {"XTUNE_WALLTIME", "0:20"}}, ""};
   CHECK(job.walltime()->remaining_s == 20);
   CHECK(job.walltime()->source == "XTUNE_WALLTIME");
@@ -96,7 +96,7 @@ TEST_CASE("The reserve is twice the slowest configuration and a margin") {
   CHECK(StopRule(1e6).reserve_s() == 60);
 }
 
-TEST_CASE("Only squeue knows where neither option nor variable tells") {
+TEST_CASE("Only squeue is asked if neither option nor variable gives the limit") {
   const auto only = [](const std::string& given, const std::map<std::string, std::string>& variables) {
     return only_squeue_knows(given, [&](const char* name) {
       const auto found = variables.find(name);
@@ -112,7 +112,7 @@ TEST_CASE("Only squeue knows where neither option nor variable tells") {
   CHECK_FALSE(only("auto", {{"SLURM_JOB_ID", "--help"}}));
 }
 
-TEST_CASE("Nonsense of a job's variables is no limit, and no option of squeue") {
+TEST_CASE("An invalid job variable is neither a limit nor an option of squeue") {
   SlurmJob option{{{"SLURM_JOB_ID", "-v"}}, "0\n"};
   CHECK_FALSE(option.walltime());
   CHECK(option.asked.empty());
@@ -120,7 +120,7 @@ TEST_CASE("Nonsense of a job's variables is no limit, and no option of squeue") 
   CHECK(never.walltime()->remaining_s == 60);
 }
 
-TEST_CASE("One process of a job tells the others when it ends") {
+TEST_CASE("One process of a job shares the time of its end with the others") {
   const TemporaryDirectory store;
   std::map<std::string, std::string> variables{{"SLURM_JOB_ID", "7"}};
   const auto get = [&](const char* name) {

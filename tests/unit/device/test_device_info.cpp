@@ -90,7 +90,7 @@ TEST_CASE("a variant has its base's facts and keeps its own name") {
   CHECK(known_device("gfx90a:sramecc+:xnack-")->arch == "gfx90a:sramecc+:xnack-");
 }
 
-TEST_CASE("what is not known stays unknown") {
+TEST_CASE("unknown facts stay unknown") {
   for (const char* arch : {"", "sm_", "sm_9", "sm_90b", "sm_90aa", "sm_a", "gfx", "gfx90", "gfx9999", "SM_90", "90",
                            "x86", "sm_90 ", "gfx90a "})
     CHECK_FALSE(known_device(arch));

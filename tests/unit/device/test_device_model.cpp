@@ -65,7 +65,7 @@ TEST_CASE("figures of data sheets") {
   CHECK_FALSE(model_of("gfx1030").has_matrix("f16"));
 }
 
-TEST_CASE("what the device reports wins over the table") {
+TEST_CASE("facts that the device reports override the table") {
   DeviceInfo info = known_device("sm_80").value();
   info.compute_units = 54;
   info.clock_khz = 705'000;
@@ -80,7 +80,7 @@ TEST_CASE("what the device reports wins over the table") {
   CHECK(device_model(rdna).memory_GB_s == 512);
 }
 
-TEST_CASE("a part of a name that is none of its last words, or that several end in, is no product") {
+TEST_CASE("a part of a name that is not its last words, or that several end in, is not a product") {
   for (const char* name : {"0", "RTX 2080", "X", "GeForce", "600 XT", "XT"})
     CHECK_FALSE_MESSAGE(known_product(name), name);
   CHECK(products_called("RTX 2080").empty());

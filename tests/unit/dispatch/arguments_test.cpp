@@ -37,7 +37,7 @@ TEST_CASE("a wrong call is refused in checked mode") {
   CHECK(shop.runtime->launches().size() == 1);
 }
 
-TEST_CASE("an unchecked call looks at the number of its arguments alone") {
+TEST_CASE("an unchecked call checks only the number of its arguments") {
   Shop shop;
   shop.settings.checked = false;
   const Kernel kernel = shop.kernel();
@@ -46,7 +46,7 @@ TEST_CASE("an unchecked call looks at the number of its arguments alone") {
   CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { kernel(nullptr, 64); }), "was given 1"));
 }
 
-TEST_CASE("what no call can pass is refused when loading") {
+TEST_CASE("arguments that a call cannot pass are refused when loading") {
   Shop shop;
   Spec spec = shop.spec();
   spec.args.front().kind = ArgKind::tensor_map;

@@ -44,7 +44,7 @@ TEST_CASE("a callback that calls its own kernel for a new problem gets an error,
   CHECK(shop.call(*kernel, 64).image == "BLOCK=32 ");
 }
 
-TEST_CASE("what on_message throws is dropped") {
+TEST_CASE("exceptions of on_message are dropped") {
   Shop shop;
   shop.settings.on_message = [](const std::string& text) { throw std::runtime_error(text); };
   SUBCASE("in a call") {

@@ -130,7 +130,7 @@ TEST_CASE("without a measurement the default configuration is compiled once and 
   CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.call(kernel, 4096); }), "BLOCK=65"));
 }
 
-TEST_CASE("an edited source is compiled anew with the stored configuration") {
+TEST_CASE("an edited source is compiled again with the stored configuration") {
   Shop shop;
   shop.measure(4096, 128, 1.0);
   shop.write_source("__global__ void scale() { /* better */ }");
@@ -168,7 +168,7 @@ TEST_CASE("a bundle answers beside an empty store, and the store before it") {
   CHECK(holds(error_of(ErrorKind::io, [&] { shop.kernel(); }), "absent"));
 }
 
-TEST_CASE("a bundle is found wherever the program changes to, and it is told where it is no longer the same") {
+TEST_CASE("a bundle is found from any working directory, and a changed one is reported") {
   Shop shop;
   shop.measure(4096, 128, 1.0);
   const std::filesystem::path here = std::filesystem::current_path();
@@ -200,7 +200,7 @@ TEST_CASE("a bundle that holds other kernels says which") {
   CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { load_bundle(bundle); }), "measurements of scale (sm_90)"));
 }
 
-TEST_CASE("an artifact of a shared store that its record did not measure is refused, told, and compiled anew") {
+TEST_CASE("an artifact of a shared store that its record did not measure is refused, reported, and compiled again") {
   Shop shop;
   shop.measure(4096, 128, 1.0);
   const ArtifactCache cache(shop.settings.store);
@@ -243,7 +243,7 @@ TEST_CASE("an artifact of a shared store that its record did not measure is refu
   }
 }
 
-TEST_CASE("a configuration that does not run gives way to a default one, which is said") {
+TEST_CASE("a configuration that does not run is replaced by a default one, with a message") {
   Shop shop;
   shop.measure(4096, 128, 1.0);
   shop.runtime->refused_image = "BLOCK=128";
@@ -345,7 +345,7 @@ TEST_CASE("a type that the problem decides on is the loaded spec's") {
               "defines {{\"TYPE\", \"f16\"}}"));
 }
 
-TEST_CASE("a size that nothing tells is an error that names it") {
+TEST_CASE("a size without a value is an error that names it") {
   Shop shop;
   Spec spec = shop.spec();
   for (ArgSpec& argument : spec.args)
@@ -377,7 +377,7 @@ TEST_CASE("records that change or go while the program runs cost no call") {
   CHECK(shop.call(kernel, 4096).image == "BLOCK=128 ");
 }
 
-TEST_CASE("who is told of a damaged store may ask for a choice") {
+TEST_CASE("a callback about a damaged store may ask for a choice") {
   Shop shop;
   std::filesystem::create_directories(shop.settings.store);
   std::ofstream(shop.settings.store / "records") << "no folder";

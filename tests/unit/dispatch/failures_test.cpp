@@ -35,7 +35,7 @@ TEST_CASE("a default configuration whose results were wrong for another problem 
   }
 }
 
-TEST_CASE("what was never run, or is no longer so, says nothing against a default configuration") {
+TEST_CASE("failures that were never run, or are out of date, do not exclude a default configuration") {
   Shop shop;
   SUBCASE("the compiler failed") { shop.fail(4096, 32, 1, Outcome::compile_failed); }
   SUBCASE("the compiler took too long") {
@@ -54,7 +54,7 @@ TEST_CASE("what was never run, or is no longer so, says nothing against a defaul
   CHECK(shop.call(shop.kernel(), 1024).image == "BLOCK=32 ");
 }
 
-TEST_CASE("the nearest problem's best is passed over where it is known to fail for the one that is asked for") {
+TEST_CASE("the nearest problem's best is skipped if it is known to fail for the requested one") {
   Shop shop;
   shop.measure(4096, 32, 1.0);
   shop.measure(4096, 64, 2.0);
@@ -75,7 +75,7 @@ TEST_CASE("the nearest problem's best is passed over where it is known to fail f
   CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 1024); }), "BLOCK=32 ITEMS=1 failed"));
 }
 
-TEST_CASE("a bucket's best and another architecture's are passed over likewise") {
+TEST_CASE("a bucket's best and another architecture's are skipped likewise") {
   Shop shop;
   SUBCASE("bucket") {
     shop.more = "[dispatch]\nkey = [\"pow2(N)\"]\n";

@@ -41,7 +41,7 @@ TEST_CASE("a store answers without a driver what a loaded kernel would choose") 
   CHECK(shop.runtime->loads == 0);
 }
 
-TEST_CASE("where nothing may answer there is no configuration, and reasons") {
+TEST_CASE("if no record can be used there is no configuration, but there are reasons") {
   Shop shop;
   shop.measure(1024, 64, 2.0, 1, "sm_80");
   Asker ask(shop);

@@ -53,7 +53,7 @@ TEST_CASE("tune_once tunes a new problem before its first launch, and only then"
   CHECK(tuned == 2);
 }
 
-TEST_CASE("what is tuned in the background takes over while others launch") {
+TEST_CASE("the winner of tuning in the background takes over while others launch") {
   Shop shop;
   shop.settings.policy = Policy::tune_in_background;
   std::mutex mutex;
@@ -85,7 +85,7 @@ TEST_CASE("what is tuned in the background takes over while others launch") {
   CHECK(shop.messages.empty());
 }
 
-TEST_CASE("tuning that fails is said once and costs no call") {
+TEST_CASE("failed tuning is reported once and does not fail a call") {
   Shop shop;
   shop.settings.policy = Policy::tune_in_background;
   shop.tuner = [](const Bindings&, const DeviceInfo&, const std::stop_token&) -> dispatch::Tuned {

@@ -143,7 +143,7 @@ TEST_CASE("the nearest problem's configuration does not run where it has failed"
   CHECK(shop.call(kernel, 1024).image == "BLOCK=64 ");
 }
 
-TEST_CASE("a damaged store is told once for each cause, with a count") {
+TEST_CASE("damage of a store is reported once for each cause, with a count") {
   Shop shop;
   shop.measure(4096, 128, 1.0);
   for (const auto& file : std::filesystem::recursive_directory_iterator(shop.settings.store / "records")) {

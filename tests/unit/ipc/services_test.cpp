@@ -211,7 +211,7 @@ TEST_CASE("An error of xtune's own comes out of the loop with its kind") {
   CHECK(error_of([&] { bench(workers, bencher, "error"); }).first == ErrorKind::io);
 }
 
-TEST_CASE("Workers that cannot be started are no configuration's fault") {
+TEST_CASE("Workers that cannot be started are not a configuration's fault") {
   Workers workers;
   const WorkerCommand missing{{"/nonexistent/xtune"}, {}, {}};
   PooledCompileService compiler(workers.loop, 1, missing);
@@ -270,7 +270,7 @@ TEST_CASE("A worker that was prepared opens the problem once; its first job may 
   CHECK(workers.times_opened() == 2);
 }
 
-TEST_CASE("A problem that cannot be prepared is told by the job") {
+TEST_CASE("A problem that cannot be prepared is reported by the job") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command, WorkerBenchService::Role::further);
   OpenJob problem;
@@ -474,7 +474,7 @@ TEST_CASE("An artifact that the store lost is named, and costs neither the worke
   }
 }
 
-TEST_CASE("A further device that does not open is told as an answer, and may be asked again") {
+TEST_CASE("A further device that does not open is reported in the answer, and may be tried again") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command, WorkerBenchService::Role::further);
   OpenJob problem;
@@ -501,7 +501,7 @@ TEST_CASE("A further device that does not open is told as an answer, and may be 
   CHECK_FALSE(bench(workers, service, "crash").no_device);
 }
 
-TEST_CASE("A further device whose worker cannot start is told as an answer") {
+TEST_CASE("A further device whose worker cannot start is reported in the answer") {
   Workers workers;
   WorkerBenchService service(workers.loop, {{"/does/not/exist"}, {}, {}}, WorkerBenchService::Role::further);
   const BenchAnswer answer = bench(workers, service, "ok");

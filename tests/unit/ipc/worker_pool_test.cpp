@@ -237,7 +237,7 @@ TEST_CASE("callbacks may submit, cancel, throw or destroy the pool") {
   }
 }
 
-TEST_CASE("a pool destroyed while its failures are posted calls nobody") {
+TEST_CASE("a pool destroyed while its failures are posted makes no callback") {
   EventLoop loop;
   {
     WorkerPool pool(loop, 1, [](std::size_t) { return WorkerCommand{{"/nowhere/xtune"}, {}, {}}; });
@@ -298,7 +298,7 @@ TEST_CASE("A job counts as a gibibyte, then as a quarter more than the largest p
   CHECK_FALSE(memory.admits(2));
 }
 
-TEST_CASE("a job that is to run alone goes first, and nothing runs beside it") {
+TEST_CASE("a job that must run on its own goes first, and nothing runs beside it") {
   EventLoop loop;
   Gate gate;
   WorkerPool pool(loop, 2, fake);

@@ -77,7 +77,7 @@ TEST_CASE("100 MB come back whole") {
   CHECK(data.back() == 0xAB);
 }
 
-TEST_CASE("a crash tells its signal and its last words, and the next request gets a new process") {
+TEST_CASE("a crash is reported with its signal and last output, and the next request gets a new process") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   const int first_pid = answer_in(ask(loop, worker, {}))["pid"];
@@ -147,7 +147,7 @@ TEST_CASE("the grandchild of a worker that crashes dies with it") {
   CHECK(dies_within_deadline(loop, grandchild_of(reply)));
 }
 
-TEST_CASE("garbage on the message stream is told apart from a crash") {
+TEST_CASE("garbage on the message stream is distinguished from a crash") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   CHECK(has(failure_of(ask(loop, worker, {{"do", "garbage"}}), WorkerFailureKind::garbage).text,
@@ -235,7 +235,7 @@ TEST_CASE("the time of a request starts at the greeting") {
   CHECK(reply.stderr_tail == "greeting late\n");
 }
 
-TEST_CASE("interrupt kills at once and calls nobody") {
+TEST_CASE("interrupt kills at once and makes no callback") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   ask(loop, worker, {});
@@ -252,7 +252,7 @@ TEST_CASE("interrupt kills at once and calls nobody") {
   CHECK(ask(loop, worker, {}).generation == 2);
 }
 
-TEST_CASE("a failure to start can be interrupted before it is told") {
+TEST_CASE("a failure to start can be interrupted before it is reported") {
   EventLoop loop;
   WorkerProcess worker(loop, {{"/nowhere/xtune"}, {}, {}});
   worker.request({}, long_s, [](WorkerReply) { FAIL("called after interrupt"); });
@@ -309,7 +309,7 @@ TEST_CASE("what was killed from outside is told from what died and from what was
   CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "hang"}}, 0.05), WorkerFailureKind::timed_out).from_outside);
 }
 
-TEST_CASE("an answer wins over a limit that passed while nobody read it") {
+TEST_CASE("an answer takes precedence over a limit that passed before it was read") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   answer_in(ask(loop, worker, {{"do", "echo"}}));

@@ -33,7 +33,7 @@ std::vector<std::vector<double>> play(NoisyDevice& device, const std::vector<dou
 
 }  // namespace
 
-TEST_CASE("The fastest, its ties and the slower ones are told apart") {
+TEST_CASE("The fastest, its ties and the slower ones are distinguished") {
   const std::vector<std::vector<double>> samples{std::vector<double>(12, 1.02),
                                                  std::vector<double>(12, 1.0),
                                                  std::vector<double>(12, 1.009),
@@ -47,7 +47,7 @@ TEST_CASE("The fastest, its ties and the slower ones are told apart") {
   CHECK_FALSE(verdict.decided);
 }
 
-TEST_CASE("Nobody is judged before ten rounds; nobody at all is nobody") {
+TEST_CASE("No finalist is judged before ten rounds; no finalists give no verdict") {
   for (std::size_t rounds = 1; rounds < 20; ++rounds) {
     CAPTURE(rounds);
     const std::vector<std::vector<double>> samples{std::vector<double>(rounds, 2.0), std::vector<double>(rounds, 1.0)};
@@ -57,12 +57,12 @@ TEST_CASE("Nobody is judged before ten rounds; nobody at all is nobody") {
   CHECK(judge_finals(std::vector<std::vector<double>>(2)).standing == std::vector<Standing>(2, Standing::out));
 }
 
-TEST_CASE("One who left early is no longer the fastest, whatever it showed") {
+TEST_CASE("A finalist that left early is no longer the fastest, with any times") {
   const std::vector<std::vector<double>> samples{std::vector<double>(10, 0.5), std::vector<double>(20, 1.0)};
   CHECK(judge_finals(samples).standing[1] == Standing::fastest);
 }
 
-TEST_CASE("What is not proven slower is a tie, however it looks") {
+TEST_CASE("A finalist that is not proved slower is a tie") {
   std::vector<double> steady, wild;
   for (int i = 0; i < 20; ++i) {
     steady.push_back(1.0);

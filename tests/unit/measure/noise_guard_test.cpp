@@ -100,7 +100,7 @@ TEST_CASE("With no time to wait nothing pauses, and it taints all the same") {
   CHECK(guard.taints(quiet(), 2000) == std::vector<std::string>{"the device is slowed down: it is too hot"});
 }
 
-TEST_CASE("What comes up during the series taints it") {
+TEST_CASE("A disturbance that begins during the series taints it") {
   NoiseGuard guard(1);
   Script script{{quiet()}};
   script.settle(guard);
@@ -146,7 +146,7 @@ TEST_CASE("New memory errors taint one series, a partition every one") {
   CHECK(guard.taints(worse, 2000).size() == 1);
 }
 
-TEST_CASE("A process list without this process is no crowd by itself") {
+TEST_CASE("A process list without this process is not a disturbance by itself") {
   DeviceState state;
   CHECK(disturbances(state).empty());
   state.processes = {123456};  // a container: this process under the host's number

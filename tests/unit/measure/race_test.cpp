@@ -121,14 +121,14 @@ TEST_CASE("Roughness is what one launch in forty exceeds its median by, and unkn
   CHECK(shared.value() == 1);
 }
 
-TEST_CASE("Without an incumbent, or with one of no time, nobody loses") {
+TEST_CASE("Without an incumbent, or with one without a time, no challenger loses") {
   for (const Race& race : {Race(), Race(std::nullopt, 0), Race(Incumbent{0, 0}, 0), Race(Incumbent{-1, 1}, 0)}) {
     CHECK_FALSE(race.on());
     CHECK_FALSE(race.lost(std::vector<double>(20, 1e9), 1e9));
   }
 }
 
-TEST_CASE("Who lost a race has still lost against the same incumbent, and against a slightly slower one") {
+TEST_CASE("A challenger that lost has still lost against the same incumbent, and against a slightly slower one") {
   fakes::NoisyDevice device(Noise{}, 3);
   Random random(5);
   int losers = 0;

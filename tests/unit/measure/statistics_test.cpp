@@ -137,7 +137,7 @@ TEST_CASE("equal samples have no noise; zeros do not divide") {
   CHECK(summarize(std::vector<double>(9, 0.0)).noise == 0);
 }
 
-TEST_CASE("a sample that is no time is refused") {
+TEST_CASE("a sample that is not a time is refused") {
   CHECK_THROWS_AS(summarize(std::vector<double>{1, std::nan("")}), std::invalid_argument);
   CHECK_THROWS_AS(summarize(std::vector<double>{std::numeric_limits<double>::infinity()}), std::invalid_argument);
 }

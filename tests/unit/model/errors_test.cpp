@@ -45,7 +45,7 @@ TEST_CASE("a missing field says what it is") {
   CHECK(has(failure(edited("K = 4096", "L = 4096")), "needs 'k'"));
 }
 
-TEST_CASE("an expression that fails or gives no number is told at its place") {
+TEST_CASE("an expression that fails or gives no number is reported at its place") {
   const std::string zero = failure(edited("block_k = \"BK\"", "block_k = \"BK // (STAGES - STAGES)\""));
   CHECK(has(zero, "invalid_spec: test.toml:22:"));
   CHECK(has(zero, "zero"));
@@ -70,7 +70,7 @@ TEST_CASE("the element type comes from the section, else from the first input") 
   CHECK(spec.candidates->map[0].expression.text == "BM");
 }
 
-TEST_CASE("a value that no field can have is told at its place, where every configuration has it") {
+TEST_CASE("a value that no field can have is reported at its place, if every configuration has it") {
   for (const char* value : {"\"0\"", "\"-BM\"", "\"1e300*1e300\"", "\"1e300*1e300 - 1e300*1e300\"", "0"}) {
     const std::string found = failure(edited("block_m = \"BM\"", std::string("block_m = ") + value));
     CHECK_MESSAGE(has(found, "invalid_spec: test.toml:20:"), found);

@@ -139,7 +139,7 @@ TEST_CASE("every template ranks its own space on both vendors, and gives carver 
       }
 }
 
-TEST_CASE("a bigger tile of a matrix product moves less, and wide reads are no worse than narrow ones") {
+TEST_CASE("a bigger tile of a matrix product moves fewer bytes, and wide reads are at least as good as narrow ones") {
   const DeviceModel device = model_of("sm_86");
   const CandidateTemplate& matmul = *find_template("matmul");
   std::vector<double> values(matmul.fields.size(), NAN);

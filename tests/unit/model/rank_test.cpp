@@ -42,7 +42,7 @@ TEST_CASE("candidates come by cost, differ to the model, and are explained") {
   CHECK(std::all_of(families.begin(), families.end(), [](const auto& family) { return family.second <= 5; }));
 }
 
-TEST_CASE("what exceeds the device's shared memory or threads is never listed") {
+TEST_CASE("configurations that exceed the device's shared memory or threads are never listed") {
   const std::string text = edited("STAGES = [1, 2, 3]", "STAGES = [1, 2, 4, 8]");
   for (const char* arch : {"sm_75", "sm_90", "gfx90a", "gfx1100"}) {
     CAPTURE(arch);
@@ -103,7 +103,7 @@ TEST_CASE("a space of one configuration, and more asked for than there is") {
   CHECK(ranked(one, "gfx906").configs.size() == 1);
 }
 
-TEST_CASE("sizes that make no sense are no candidates, and no crash") {
+TEST_CASE("invalid sizes give no candidates and no crash") {
   for (const char* size : {"0", "-1", "1e300", "BM - 32"}) {
     CAPTURE(size);
     const std::string found = failure(edited("block_m = \"BM\"", "block_m = \"" + std::string(size) + "\""));

@@ -92,7 +92,7 @@ TEST_CASE("Thinning keeps the extremes and the limit") {
   CHECK(thinned(points, 400).size() == 299);
 }
 
-TEST_CASE("What users wrote is text and nothing else") {
+TEST_CASE("Text from users is escaped completely") {
   CHECK(escaped("<b a=\"1\" c='2'>&") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
   CHECK(escaped("a\x1b[31m") == "a\\x1b[31m");
   CHECK(escaped("two\nlines") == "two\nlines");

@@ -97,7 +97,7 @@ TEST_CASE("equal times break by the configuration's text") {
   CHECK(best_of(records)->ties.size() == 2);
 }
 
-TEST_CASE("of one key the newest record counts, whatever it says; a race given up does not") {
+TEST_CASE("for one key the newest record counts, with any outcome; a race given up does not") {
   Record old = example_record(1, 1), again = example_record(1, 5), other = example_record(2, 3);
   again.unix_time_ms += 1;
   CHECK(best_block({old, again, other}) == 2);
@@ -178,7 +178,7 @@ TEST_CASE("another architecture, backend or kind of problem never answers") {
   CHECK(any_has(look_up({}, problem(1, 1), example_device()).reasons, "no records of this kernel on sm_90"));
 }
 
-TEST_CASE("a problem without an ok record is passed over for the next") {
+TEST_CASE("a problem without an ok record is skipped for the next") {
   Record failed = with_problem(example_record(1, 1), 64, 64);
   failed.outcome = Outcome::crashed;
   const Record near = with_problem(example_record(2, 1), 128, 64);
@@ -200,7 +200,7 @@ TEST_CASE("sizes of zero, and words, must agree") {
         Match::none);
 }
 
-TEST_CASE("a record that may not answer is left out, and counted by the reason") {
+TEST_CASE("a record that may not be used is skipped, and counted by the reason") {
   const std::vector<Record> records{with_problem(example_record(1, 1), 64, 64),
                                     with_problem(example_record(2, 2), 64, 64),
                                     with_problem(example_record(3, 3), 64, 64)};

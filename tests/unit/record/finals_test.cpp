@@ -68,7 +68,7 @@ TEST_CASE("Finals order by the statistic that ranks") {
   CHECK(blocks(best_of(records, measure::Statistic::min)->ties) == std::vector<std::int64_t>{1});
 }
 
-TEST_CASE("Finals decide by what they were held for alone") {
+TEST_CASE("Finals decide only by the criterion they were held for") {
   // By time the third is too slow to be invited; by time times block the first two are not.
   const std::vector<Record> known{example_record(1, 0.95), finalist(2, 1.0), finalist(3, 1.1)};
   CHECK(order(known) == std::vector<std::int64_t>{2, 1, 3});
@@ -121,7 +121,7 @@ TEST_CASE("A finals record answers for its configuration; one that failed there 
   CHECK(ranked(records).size() == 1);
 }
 
-TEST_CASE("Measurements of the drift are no answers") {
+TEST_CASE("Measurements of the drift are not used as answers") {
   Record drift = example_record(1, 0.5);
   drift.drift = true;
   drift.unix_time_ms += 5;

@@ -22,7 +22,7 @@ TEST_CASE("a key that differs in the driver only is stale") {
   CHECK(key_fit({"artifact: a -> b"}) == KeyFit::differs);
 }
 
-TEST_CASE("warm and cold caches are told apart by the part of the protocol") {
+TEST_CASE("warm and cold caches are distinguished by the key's part for the protocol") {
   CHECK(flush_of({{"protocol", "2: warmup 3 rep 7..50 timeout_s 30 flush l2"}}) == "l2");
   CHECK(flush_of({{"protocol", "2: warmup 3 flush none energy_ms 200"}}) == "none");
   CHECK(flush_of({{"launch", " flush l2"}}).empty());

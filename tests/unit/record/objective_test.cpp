@@ -67,7 +67,7 @@ TEST_CASE("Without an objective it is the time; with one its values are those of
   CHECK(std::isnan(objective.values(record_of(3, 2))[1]));
 }
 
-TEST_CASE("What was measured has names, where the spec does not use them") {
+TEST_CASE("Measured quantities have names, unless the spec uses these itself") {
   Record record = record_of(1, 1, 0.5);
   record.usage.registers = 40;
   record.usage.static_shared_bytes = 100;
@@ -131,7 +131,7 @@ TEST_CASE("Records rank by the objective; without a value they do not") {
   CHECK(order(spec_of("[objective]\nminimize = \"BLOCK - 3\"\n"), records) == std::vector<std::int64_t>{1, 2, 3, 4});
 }
 
-TEST_CASE("Ties are those whose value cannot be told from the best's") {
+TEST_CASE("Ties are those whose value is within the noise of the best's") {
   const std::vector<Record> records{record_of(1, 1.0), record_of(2, 1.999), record_of(3, 3.3)};
   const Spec spec = spec_of("[objective]\nminimize = \"perblock\"\n");
   const Objective objective(spec);
@@ -141,7 +141,7 @@ TEST_CASE("Ties are those whose value cannot be told from the best's") {
   CHECK(std::get<std::int64_t>(best->ties[0]->config.at("BLOCK")) == 1);
 }
 
-TEST_CASE("Searches are told positive numbers, less is better") {
+TEST_CASE("Searches get positive numbers, less is better") {
   const Spec most = spec_of("[objective]\nmaximize = \"BLOCK - 1\"\n"),
              least = spec_of("[objective]\nminimize = \"BLOCK - 3\"\n");
   CHECK(Objective(most).search_score(record_of(3, 1)) == 0.5);

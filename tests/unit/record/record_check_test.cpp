@@ -91,7 +91,7 @@ TEST_CASE("no flipped bit of a line with a checksum changes what is read of it")
   CHECK(sound <= 8 * std::string("checksum").size());  // under another name it is an unknown member
 }
 
-TEST_CASE("who edits a line takes its checksum out; a checksum elsewhere than at the end is none") {
+TEST_CASE("an edited line must lose its checksum; a checksum elsewhere than at the end does not count") {
   const std::string line = dumped(keyed_record());
   CHECK(damage_of(line).empty());
   CHECK(damage_of(replaced(with_checksum(line), "node1", "node2")).starts_with("its checksum does not match"));
@@ -141,7 +141,7 @@ TEST_CASE("without a checksum, a summary must follow from its samples") {
   CHECK(damage_of(json.dump()).empty());
 }
 
-TEST_CASE("the digits that are cut off samples are no damage, at any scale") {
+TEST_CASE("the digits that are cut off samples are not damage, at any scale") {
   Random random(5);
   for (const double scale : {3e-5, 1e-3, 8e-3, 1e-2, 0.5, 40.0, 1e5}) {
     for (int i = 0; i < 20; ++i) {

@@ -63,7 +63,7 @@ int in_child(const Body& body) {
 
 }  // namespace
 
-TEST_CASE("what was appended is read back, in order, after a header") {
+TEST_CASE("appended records are read back, in order, after a header") {
   const TemporaryDirectory store;
   const fs::path path = write_records(store.path(), 5);
   const RecordSet set = read_all(store.path());
@@ -285,7 +285,7 @@ TEST_CASE("damaged lines are skipped with their place, the rest is kept") {
   CHECK(any_has(set.warnings, ":4: skipped: record field 'kernel': it is missing"));
 }
 
-TEST_CASE("a file of a newer version is not read, and says so; the others are") {
+TEST_CASE("a file of a newer version is not read, with a warning; the others are") {
   const TemporaryDirectory store;
   const fs::path path = write_records(store.path(), 2);
   std::string text = read_file(path);
@@ -297,7 +297,7 @@ TEST_CASE("a file of a newer version is not read, and says so; the others are") 
   CHECK(any_has(set.warnings, "record version 7, this one reads up to 1"));
 }
 
-TEST_CASE("what is no record file is passed over, and told where records may be missing") {
+TEST_CASE("files that are not record files are skipped, with a warning if records may be missing") {
   const TemporaryDirectory store;
   write_records(store.path(), 1);
   const fs::path folder = folder_of(store.path());
@@ -342,7 +342,7 @@ TEST_CASE("random bytes in a record file never do worse than warnings") {
   CHECK(read_all(store.path()).records.empty());
 }
 
-TEST_CASE("any name makes one path component of its own") {
+TEST_CASE("any name becomes a distinct path component") {
   CHECK(path_component("gfx90a") == "gfx90a");
   CHECK(path_component("gfx90a:sramecc+:xnack-") == "gfx90a%3Asramecc+%3Axnack-");
   CHECK(path_component("") == "%");

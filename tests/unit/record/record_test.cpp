@@ -153,7 +153,7 @@ TEST_CASE("text that is not UTF-8 does not stop a record") {
   CHECK(record_from_json(Json::parse(to_json(record).dump())).message.find("nvcc said") != std::string::npos);
 }
 
-TEST_CASE("what is wrong with a record is named") {
+TEST_CASE("errors in a record are named") {
   const Json good = to_json(full_record());
   CHECK(refusal(good) == "accepted");
   for (const char* name : {"schema", "kernel", "key", "problem", "config", "outcome", "device", "unix_time_ms"}) {
@@ -180,7 +180,7 @@ TEST_CASE("what is wrong with a record is named") {
   CHECK(refusal(Json()) != "accepted");
 }
 
-TEST_CASE("members that this version does not know are passed over") {
+TEST_CASE("members that this version does not know are ignored") {
   Json json = to_json(full_record());
   json["colour"] = "green";
   json["device"]["colour"] = 3;

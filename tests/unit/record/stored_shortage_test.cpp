@@ -76,7 +76,7 @@ TEST_CASE("A device without memory was the machine's lack, also where it was sto
   CHECK_FALSE(told(Outcome::launch_failed, "run", "the program ended with exit code 1: CUDA_ERROR_OUT_OF_MEMORY"));
 }
 
-TEST_CASE("A limit on memory that depended on what was free then was no fault of the kernel") {
+TEST_CASE("A failure at a memory limit that depended on free memory is not the kernel's fault") {
   CHECK(
       told(Outcome::crashed, "run",
            "the kernel took more than 1.1 GB of memory beside its arguments, half of what was free, and was stopped"));

@@ -156,7 +156,7 @@ TEST_CASE("the file's variables are the environment's; options go into the build
         ":2:7: file: the environment has no XTUNE_TEST_ROOT: set it to where the benchmarks are");
 }
 
-TEST_CASE("a name that no spec can have is told where the file has it") {
+TEST_CASE("a name that no spec can have is reported at its place in the file") {
   const Import import;
   const std::string head = "name: g\nfile: a b.mojo\nparams:\n  A: 1\n  ";
   for (const char* name : {"out", "tmp", "$out"}) {
@@ -315,7 +315,7 @@ TEST_CASE("several files are groups of one benchmark") {
                   Error);
 }
 
-TEST_CASE("what is no kbench file says where and why") {
+TEST_CASE("a file that is not kbench's is refused with place and reason") {
   const Import import;
   const std::string head = "name: g\nfile: a b.mojo\n";
   CHECK(import.failure("- 1\n") == ":1:1: a kbench file is a mapping with name, file and params");

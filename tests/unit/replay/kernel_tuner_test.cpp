@@ -107,7 +107,7 @@ TEST_CASE("the failures of old versions, and times that are none") {
   CHECK(one(", \"time\": 2, \"compile_time\": 0").warnings.empty());
 }
 
-TEST_CASE("text inside strings is left alone, NaN or brace") {
+TEST_CASE("text inside strings is not changed, NaN or brace") {
   const std::string text = R"({"tune_params_keys": ["y"], "tune_params": {"y": ["NaN}", "a\"{"]},
     "cache": {"NaN}": {"y": "NaN}", "time": 1}, "a\"{": {"y": "a\"{", "time": 2}}})";
   const Recording recording = read_kernel_tuner(text, "text.json");
@@ -177,7 +177,7 @@ TEST_CASE("T4 results are read as the cache of the same run") {
   CHECK(at(4, "b").time_ms == 9.0);
 }
 
-TEST_CASE("what is no cache is refused with the reason") {
+TEST_CASE("a file that is not a cache is refused with the reason") {
   const auto refusal = [](const std::string& text) { return error_of([&] { read_kernel_tuner(text, "f.json"); }); };
   CHECK(has(refusal(""), "invalid_argument: f.json: not a Kernel Tuner cache"));
   CHECK(has(refusal("[1, 2]"), "its JSON is not an object"));

@@ -106,7 +106,7 @@ TEST_CASE("records of another device or problem are other recordings, of other p
   CHECK(error_of([&] { recordings({replayed}); }) == "nothing_valid: store: it holds no records of measurements");
 }
 
-TEST_CASE("samples that are no times are damage") {
+TEST_CASE("samples that are not times are damage") {
   const auto all = recordings(
       {made_record(1, Outcome::ok, {1, -1}), made_record(2, Outcome::ok, {}), made_record(3, Outcome::ok, {2})});
   CHECK(all[0].damage.count == 2);
@@ -114,7 +114,7 @@ TEST_CASE("samples that are no times are damage") {
   CHECK(all[0].valid() == 1);
 }
 
-TEST_CASE("a record with a value that is no number is passed over") {
+TEST_CASE("a record with a value that is not a number is skipped") {
   Record odd = made_record(2, Outcome::ok, {1});
   odd.config["X"] = std::nan("");
   const auto all = recordings({made_record(1, Outcome::ok, {1}), odd});
@@ -123,7 +123,7 @@ TEST_CASE("a record with a value that is no number is passed over") {
   CHECK(error_of([&] { recordings({odd}); }).starts_with("invalid_argument"));
 }
 
-TEST_CASE("what one recording tells of another space goes by names and values") {
+TEST_CASE("a recording is mapped to another space by names and values") {
   const Recording from = read_kernel_tuner(cache, "copy.json");
   const Space to = Space::listed({{"y", {std::string("col"), std::string("row")}, true},
                                   {"z", {std::int64_t{7}}, true},
@@ -159,7 +159,7 @@ TEST_CASE("guides are the other recordings of the same kernel") {
   CHECK(none.notes[0].find("nothing guides the search on b") == 0);
 }
 
-TEST_CASE("no recording guides another of its own device and problem") {
+TEST_CASE("no recording guides another of the same device and problem") {
   std::vector<Recording> all{recording_of({1, 2, 3}, "a"), recording_of({3, 2, 1}, "a again"),
                              recording_of({1, 2, 4}, "elsewhere"), recording_of({1, 2, 5}, "larger")};
   for (Recording& recording : all) recording.device.name = "NVIDIA A100", recording.device.arch = "sm_80";
@@ -175,7 +175,7 @@ TEST_CASE("no recording guides another of its own device and problem") {
   CHECK(guides.notes[0] == "a again does not guide the search on a: it is of the same device and problem");
 }
 
-TEST_CASE("recordings of devices without a name are told apart by what was measured") {
+TEST_CASE("recordings of devices without a name are distinguished by their measurements") {
   std::vector<Recording> all{recording_of({1, 2, 3}, "a"), recording_of({1, 2, 3}, "copy"),
                              recording_of({2, 2, 3}, "b"), recording_of({1, 2, 0}, "c")};
   for (Recording& recording : all) recording.device.name = recording.device.arch = "unknown";
@@ -254,7 +254,7 @@ TEST_CASE("files: plain, gzip by content, several members, truncated, damaged, t
   CHECK(error_of([&] { read_recordings(folder.path() / "absent.json"); }).starts_with("io: "));
 }
 
-TEST_CASE("a store's folder gives every recording in it") {
+TEST_CASE("a store's directory gives every recording in it") {
   const TemporaryDirectory folder;
   const ImportedTexts texts = import_texts(recording_of({1, 2, 3}), "line", "line.json");
   write(folder, "records/sm_90/line/a.jsonl", texts.records);

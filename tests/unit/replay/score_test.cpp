@@ -186,7 +186,7 @@ TEST_CASE("the aggregate score by hand: nine configurations of 1 to 9 ms, a seco
   CHECK_FALSE(problem->score({{{none, 1}, {none, 2}}}));
 }
 
-TEST_CASE("what no aggregate can be told of") {
+TEST_CASE("recordings without an aggregate score") {
   CHECK_FALSE(AggregateProblem::of(recording_of({1, 2})));
   CHECK_FALSE(AggregateProblem::of(recording_of({2, 2, 2, 2})));
   Recording free = recording_of({1, 2, 3, 4});

@@ -135,7 +135,7 @@ TEST_CASE("The answer comes first, with its interval, ties and metrics") {
   CHECK(has(body_of(page_of(tied)), "1 other configuration tied with it"));
 }
 
-TEST_CASE("Sections without data are left out or say so") {
+TEST_CASE("Sections without data are omitted or have a note") {
   const std::string none = body_of(page_of({}));
   CHECK(has(none, "No configuration passed"));
   CHECK(has(none, "The store holds no record of this problem."));
@@ -327,7 +327,7 @@ TEST_CASE("A known GPU and a model of the kernel give a roofline") {
   CHECK_FALSE(has(body_of(page_of(on_cpu, spec)), "Roofline"));
 }
 
-TEST_CASE("What is needed to measure again is listed") {
+TEST_CASE("The data for measuring again are listed") {
   const std::string body = body_of(page_of(small_run()));
   CHECK(has(body, "<code>xtune run &#39;row sum.toml&#39;</code>"));
   CHECK(has(body, "<code>xtune report &#39;row sum.toml&#39;</code>"));

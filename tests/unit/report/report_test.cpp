@@ -85,7 +85,7 @@ TEST_CASE("Every failing outcome is shown with an example, sanitizer reports fir
   CHECK(run_json(spec, result_of({record_of(5, 1.0)}), 10)["failures"].empty());
 }
 
-TEST_CASE("Metrics see problem, parameters, device and time; one that fails is no number") {
+TEST_CASE("Metrics use problem, parameters, device and time; one that fails is NaN") {
   const Spec spec = spec_with(
       "[metrics]\nGB_per_s = \"4 * N / time_s / 1e9\"\nper_ms = \"A / time_ms\"\nunits = \"device.compute_units\"\n"
       "none = \"1 // (A - 1)\"\n");
@@ -187,7 +187,7 @@ TEST_CASE("Results that stayed unread count in all sums") {
   CHECK(failures[1]["config"].is_null());
 }
 
-TEST_CASE("The best so many are listed with their intervals; finals are told of where they decided") {
+TEST_CASE("The N best are listed with their intervals; finals are mentioned if they decided") {
   const Spec spec = spec_with("");
   TuneResult result = result_of({record_of(1, 2.0), record_of(2, 2.0), record_of(3, 3.0)});
   CHECK(run_json(spec, result, 2)["top"].size() == 2);

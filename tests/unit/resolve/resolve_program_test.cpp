@@ -254,7 +254,7 @@ struct Scripts {
 
 }  // namespace
 
-TEST_CASE("what the words of run and check name is part of the measurement's key, with the values in them") {
+TEST_CASE("files that the words of run and check name are part of the measurement's key, with the values in them") {
   CHECK(Scripts("run = './bench.sh {D}'").knows("bench.sh"));
   CHECK(Scripts("run = 'sh ./bench.sh {D}'").knows("bench.sh"));
   CHECK(Scripts("run = 'sh bench.sh {D}'").knows("bench.sh"));
@@ -271,7 +271,7 @@ TEST_CASE("what the words of run and check name is part of the measurement's key
   CHECK_FALSE(Scripts("run = 'echo {D}'").knows("data.bin"));
 }
 
-TEST_CASE("what the words of a build name is part of the artifact's key") {
+TEST_CASE("files that the words of a build name are part of the artifact's key") {
   CHECK(Scripts("build = 'make -f make.mk {out}'\nrun = '{out} {D}'").knows("make.mk"));
   CHECK(Scripts("build = 'cp {D}/in.txt {out}'\nrun = '{out} {D}'").knows("a/in.txt"));
   CHECK(Scripts("build = 'cc @cmd -o {out}'\nrun = '{out} {D}'").knows("cmd"));
@@ -303,7 +303,7 @@ TEST_CASE("option files within option files, and compilers in PATH, are part of 
   }
 }
 
-TEST_CASE("what build tools read without being told is part of the artifact's key") {
+TEST_CASE("files that build tools read by default are part of the artifact's key") {
   Scripts make("build = 'make -s D={D} OUT={out}'\nrun = '{out}'");
   make.write("Makefile",
              "include rules/*.mk\n-include none.mk $(X).mk  # c.mk\nsinclude more.mk \\\n  last.mk\n\tinclude a.mk\n");
@@ -370,7 +370,7 @@ TEST_CASE("the libraries that a program loads are part of the key") {
   CHECK_FALSE(scripts.keys() == before);
 }
 
-TEST_CASE("what a command writes is part of no key") {
+TEST_CASE("files that a command writes are not part of a key") {
   CHECK_FALSE(Scripts("run = 'echo {D} -o out.txt'").knows("out.txt"));
   CHECK_FALSE(Scripts("run = 'echo {D} --output=out.txt'").knows("out.txt"));
   CHECK_FALSE(Scripts("run = 'echo {D} > out.txt; cat out.txt'\nshell = true").knows("out.txt"));

@@ -250,7 +250,7 @@ TEST_CASE("a rejected configuration's key does not depend on where the spec lies
   CHECK(here.key() == there.key());
 }
 
-TEST_CASE("the key of a sanitized kernel's measurement says so, others do not mention it") {
+TEST_CASE("only the key of a sanitized kernel's measurement mentions the sanitizers") {
   const Job job;
   const auto parts = [&](bool sanitize) {
     return job.with(
@@ -640,7 +640,7 @@ TEST_CASE("Macros that a reference's options define have the options' values") {
   CHECK(job.with([&](const auto& r) { return r.compile_request(job.config()); }).defines.size() == 4);
 }
 
-TEST_CASE("every configuration has a key of its own, the same each time") {
+TEST_CASE("every configuration has a different key, the same each time") {
   const Job job;
   std::set<std::string> keys, artifacts;
   for (const std::int64_t block : {64, 128})
@@ -656,7 +656,7 @@ TEST_CASE("every configuration has a key of its own, the same each time") {
   CHECK(artifacts.size() == 8);  // RASTER does not reach the compiler
 }
 
-TEST_CASE("whatever changes a measurement changes its key") {
+TEST_CASE("everything that changes a measurement changes its key") {
   Job job;
   std::set<std::string> seen{job.key()};
   const auto changes = [&](const char* what) {
@@ -702,7 +702,7 @@ TEST_CASE("whatever changes a measurement changes its key") {
   changes("an input file's data");
 }
 
-TEST_CASE("what says nothing about a measurement leaves its key alone") {
+TEST_CASE("settings that do not affect a measurement do not change its key") {
   Job job;
   const std::string key = job.key();
   job.info.uuid = "GPU-7";
@@ -717,7 +717,7 @@ TEST_CASE("what says nothing about a measurement leaves its key alone") {
   CHECK(Job().key() == key);  // in another directory
 }
 
-TEST_CASE("folders and files that options name are read for the key too") {
+TEST_CASE("directories and files that options name are read for the key too") {
   Job job;
   job.write("gemm.cu", "#include <deep.h>\n");
   std::filesystem::create_directory(job.folder.path() / "deep");

@@ -130,7 +130,7 @@ TEST_CASE("A slow process is helped, and those that never came are not missed") 
   for (std::size_t i = 1; i < 5; ++i) CHECK(crew.worked[i] > 20'000 / 41 * 10 - 640);
 }
 
-TEST_CASE("What a process had in hand when it died another one works off") {
+TEST_CASE("Work of a process that died is done by another one") {
   Crew crew(5'000, 4, 4);
   int rounds = 0;
   crew.run([&](std::size_t place) {

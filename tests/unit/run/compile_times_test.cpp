@@ -66,7 +66,7 @@ TEST_CASE("Too few examples tell nothing, and a time of nothing is none") {
   CHECK(times.expected_s(space.value_indices(space.size() - 1)).value() == doctest::Approx(2));
 }
 
-TEST_CASE("What is learnt later counts") {
+TEST_CASE("Facts that are learned later count") {
   const Space space = unrolled();
   CompileTimes times(space);
   const auto config = space.value_indices(5);

@@ -43,7 +43,7 @@ TEST_CASE("The incumbent is measured again after 40 races that took twenty times
   CHECK(tracker.remeasured("a") == nullptr);
 }
 
-TEST_CASE("One that another run measured is measured again after 8 races, whatever that costs") {
+TEST_CASE("An incumbent of another run is measured again after 8 races, at any cost") {
   IncumbentTracker tracker(measure::Statistic::median, 1);
   tracker.consider(7, record_of("a", 2, 100), 1, true);
   for (int i = 0; i < 7; ++i) tracker.count_race(0.001);

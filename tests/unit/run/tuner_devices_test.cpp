@@ -88,7 +88,7 @@ TEST_CASE("All devices measure the same configuration before they measure anythi
                       [&](const BenchJob& job) { return job.artifact.key == key; }) == 2);
 }
 
-TEST_CASE("A device that is slower or faster than the first by more than 2 % is reported and left out") {
+TEST_CASE("A device that is slower or faster than the first by more than 2 % is reported and excluded") {
   for (const double time_ms : {1.03, 0.97}) {
     Devices t;
     FakeBenchService& second = t.add(time_ms);
@@ -116,7 +116,7 @@ TEST_CASE("A difference that may be noise is none") {
   CHECK(Devices::on(result.records, "GPU-1") > 0);
 }
 
-TEST_CASE("A device on which the comparison fails is reported and left out") {
+TEST_CASE("A device on which the comparison fails is reported and excluded") {
   Devices t;
   FakeBenchService& second = t.add(1);
   second.respond = [](const BenchJob&) {
@@ -166,7 +166,7 @@ TEST_CASE("A challenger meets the incumbent as its own device would take it") {
     if (job.incumbent) CHECK(job.incumbent->median_ms == doctest::Approx(1));
 }
 
-TEST_CASE("Finals are held on the first device alone") {
+TEST_CASE("Finals are held only on the first device") {
   Devices t;
   FakeBenchService& second = t.add(1);
   t.finals = 4;
@@ -190,7 +190,7 @@ TEST_CASE("Where nothing waits for a device a second one is not even opened") {
   CHECK(second.jobs.empty());
 }
 
-TEST_CASE("Where no configuration passes a second time on the first device, it works alone") {
+TEST_CASE("If no configuration passes a second time on the first device, only that one is used") {
   Devices t;
   FakeBenchService& second = t.add(1);
   std::map<std::string, int> seen;
@@ -207,7 +207,7 @@ TEST_CASE("Where no configuration passes a second time on the first device, it w
   CHECK(t.observer.warnings.front().find("no configuration passes twice") != std::string::npos);
 }
 
-TEST_CASE("A stored configuration that does not compile any more is passed over for the next one") {
+TEST_CASE("A stored configuration that no longer compiles is skipped for the next one") {
   Devices t;
   t.parameters = "A = { min = 1, max = 1 }\n";
   t.run();

@@ -72,7 +72,7 @@ TEST_CASE("The best meet in rounds of random order; the slower leave, and equals
   }
 }
 
-TEST_CASE("Who is certainly as good leaves the rounds too, and only those in doubt go on") {
+TEST_CASE("Finalists that are certainly as good leave the rounds too, and only those in doubt continue") {
   Finale t;
   t.parameters = "A = [1, 2, 3]\n";
   t.noise.spread = 0.004;
@@ -89,7 +89,7 @@ TEST_CASE("Who is certainly as good leaves the rounds too, and only those in dou
   CHECK(tied_a(result).contains(2));
 }
 
-TEST_CASE("The same run again answers the same from the store, and asks nobody") {
+TEST_CASE("A repeated run gives the same answer from the store, without any worker") {
   Finale t;
   const TuneResult result = t.run();
   t.clock.advance_s(10);
@@ -105,7 +105,7 @@ TEST_CASE("The same run again answers the same from the store, and asks nobody")
   CHECK(Tuning::value(best_of(records)->record->config, "A") == best_a(result));
 }
 
-TEST_CASE("Whatever the noise, the answer is the same in 20 of 20 runs") {
+TEST_CASE("With any noise, the answer is the same in 20 of 20 runs") {
   std::set<std::int64_t> answers;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Finale t;

@@ -19,7 +19,7 @@ using namespace xtune::build;
 using namespace xtune::ipc;
 using namespace xtune::run;
 
-TEST_CASE("Damaged records are told once, with a count, and what is sound is kept") {
+TEST_CASE("Damaged records are reported once, with a count, and valid ones are kept") {
   xtune::fakes::Tuning t;
   t.run();
   REQUIRE(t.observer.warnings.empty());
@@ -34,7 +34,7 @@ TEST_CASE("Damaged records are told once, with a count, and what is sound is kep
   CHECK(t.observer.warnings.front().find("(40 times)") != std::string::npos);
 }
 
-TEST_CASE("A store that takes no record is told once, and at the end how many it lacks") {
+TEST_CASE("A store that cannot be written is reported once, and at the end the number of missing records") {
   xtune::fakes::Tuning t;
   t.options.store = "/dev/null/store";
   const xtune::run::TuneResult result = t.run();

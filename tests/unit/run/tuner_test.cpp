@@ -377,7 +377,7 @@ TEST_CASE("Limits of the device reject a launch before it compiles") {
     }
 }
 
-TEST_CASE("What the compiler reports rejects a launch before it runs") {
+TEST_CASE("Resources from the compiler reject a launch before it runs") {
   Tuning t;
   t.parameters = only_a;
   t.compiler.respond = [](const CompileJob& job) {

@@ -65,7 +65,7 @@ double mean_best(const std::string& strategy, const Space& space, std::uint64_t 
 
 }  // namespace
 
-TEST_CASE("what is worth trying first is tried first, once, within the budget, by every strategy") {
+TEST_CASE("every strategy tries the given configurations first, once, within the budget") {
   const Space space = space_with_switch();
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);

@@ -106,7 +106,7 @@ TEST_CASE("a batch without results spreads over ways and places") {
   CHECK(*tiles.rbegin() - *tiles.begin() > 8);
 }
 
-TEST_CASE("failures and bounds alone do not stop the opening, and it ends where nothing is left") {
+TEST_CASE("only failures and bounds do not stop the opening, and it ends when nothing is left") {
   Study study({source(space_of_tiles(), true, 8, 0.2)});
   study.answer(3, 1);
   study.results.back() = {3, SearchResult::Kind::failed, 0};

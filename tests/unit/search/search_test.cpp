@@ -162,7 +162,7 @@ TEST_CASE("times that no clock gives are failures") {
   }
 }
 
-TEST_CASE("what fails is left alone: a learning strategy meets fewer failures than chance does") {
+TEST_CASE("a learning strategy meets fewer failures than a random search") {
   std::vector<Parameter> parameters;
   for (const char* parameter : {"A", "B", "C"}) {
     parameters.push_back({parameter, {}, true});

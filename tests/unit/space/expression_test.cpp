@@ -191,13 +191,13 @@ TEST_CASE("names, with dots too") {
   CHECK(expression.text() == "M + device.arch + M");
 }
 
-TEST_CASE("what is not evaluated cannot fail") {
+TEST_CASE("subexpressions that are not evaluated cannot fail") {
   CHECK(result("ZERO != 0 and M // ZERO > 1") == "bool false");
   CHECK(result("ZERO == 0 or nowhere") == "bool true");
   CHECK(result("2 < 1 < M // ZERO") == "bool false");
 }
 
-TEST_CASE("failures of evaluation tell their column") {
+TEST_CASE("failures of evaluation report their column") {
   CHECK(failure("M // ZERO") == "2: division by zero");
   CHECK(failure("1 + M % ZERO") == "6: division by zero");
   CHECK(failure("M / 0.0") == "2: division by zero");
@@ -224,7 +224,7 @@ TEST_CASE("failures of evaluation tell their column") {
   CHECK(failure("max(1, KIND)").find("string") != std::string::npos);
 }
 
-TEST_CASE("failures of parsing tell their column") {
+TEST_CASE("failures of parsing report their column") {
   CHECK(failure("") == "0: the expression is empty");
   CHECK(failure("   ") == "0: the expression is empty");
   CHECK(failure("1 +") == "3: expected a value but the expression ends");

@@ -303,7 +303,7 @@ TEST_CASE("effects of a constraint over many combinations are sampled") {
   CHECK(effects[1].removed == effects[1].tested);
 }
 
-TEST_CASE("a constraint that fails tells its number and the values") {
+TEST_CASE("a constraint that fails is reported with its number and the values") {
   const std::vector<Parameter> parameters{integers("A", 0, 3), integers("B", 1, 2)};
   try {
     Space(parameters, parse({"B > 0", "B % A == 0"}), {});
@@ -390,7 +390,7 @@ TEST_CASE("a listed space has exactly its rows, in lexicographic order") {
   }
 }
 
-TEST_CASE("listed spaces of none, of one, and of fixed parameters alone") {
+TEST_CASE("listed spaces of no, one, and only fixed parameters") {
   const std::vector<Parameter> parameters{integers("A", 0, 3), integers("B", 0, 3)};
   CHECK(Space::listed(parameters, {}).size() == 0);
   CHECK(!Space::listed(parameters, {}).index_of(std::vector<std::uint32_t>{0, 0}));

@@ -47,14 +47,14 @@ TEST_CASE("columns in any order, numbers as other programs write them, quotes, b
         Rows{{0, 0, 1, 0}, {1, 1, 0, 1}, {0, 1, 1, 2}});
 }
 
-TEST_CASE("what a list is written as reads back") {
+TEST_CASE("a written list can be read back") {
   const Space space = Space::listed(parameters, {{1, 1, 0, 1}, {0, 0, 1, 2}, {0, 1, 0, 0}});
   const Rows rows = parse_configs(configs_text(space), "l", parameters);
   REQUIRE(rows.size() == 3);
   for (std::uint64_t i = 0; i < 3; ++i) CHECK(rows[i] == space.value_indices(i));
 }
 
-TEST_CASE("wrong lists are told with line, column and the nearest word") {
+TEST_CASE("wrong lists are reported with line, column and the nearest word") {
   CHECK(message("") == "list.csv:1:1: the file is empty: its first line names the parameters");
   CHECK(message("X,F,B\n") == "list.csv:1:1: there is no column for the parameter S");
   CHECK(message("X,F,B,S,X\n") == "list.csv:1:9: the parameter X has two columns");

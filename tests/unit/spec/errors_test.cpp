@@ -56,7 +56,7 @@ TEST_CASE("all unknown keys are reported at once, with the source and a caret") 
                              ": unknown key 'flsh' in [measure] (did you mean 'flush'?)\n  flsh = \"rotate\"\n  ^");
 }
 
-TEST_CASE("wrong types say what was expected and what came") {
+TEST_CASE("errors for wrong types name the expected and the given type") {
   refused("name = \"gemm\"", "name = 5", "5", "kernel.name: expected a string, got an integer");
   refused("evals = 100", "evals = \"many\"", "\"many\"", "evals: expected an integer, got a string");
   refused("rtol = 1e-2", "rtol = true", "true", "rtol: expected a number, got a boolean");
@@ -143,7 +143,7 @@ TEST_CASE("bad expressions and templates") {
             .find("gemm.toml:31:3: unknown name 'WIDTH'") != std::string::npos);
 }
 
-TEST_CASE("what the problem alone decides is computed at once") {
+TEST_CASE("expressions that use only the problem are computed at once") {
   refused("block = [\"THREADS\", 1]", "block = [\"M // (N - 1024)\"]", "// (N",
           "division by zero (M = 4096, N = 1024)");
   refused("block = [\"THREADS\", 1]", "block = [\"THREADS\", 0]", "0]\nshared",
@@ -366,7 +366,7 @@ TEST_CASE("parameters whose macros would break every kernel are refused where th
   CHECK(failure(edited("LAYOUT =", "floats =")) == "no error");
 }
 
-TEST_CASE("a source that is no file says what it is") {
+TEST_CASE("a source that is not a file is reported with what it is") {
   const TemporaryDirectory folder;
   const auto error = [&](const std::string& name) {
     const std::string text = edited("source = \"gemm.cu\"", "source = \"" + (folder.path() / name).string() + "\"");
@@ -407,7 +407,7 @@ TEST_CASE("mistakes in another backend's overlay are found on every machine") {
         std::string::npos);
 }
 
-TEST_CASE("files that are no specs") {
+TEST_CASE("files that are not specs") {
   CHECK(failure("").find("gemm.toml:1:1: the spec is empty") != std::string::npos);
   CHECK(failure("# nothing\n").find("the spec is empty") != std::string::npos);
   CHECK(failure("[space]\n").find("no table [kernel]") != std::string::npos);
@@ -448,7 +448,7 @@ TEST_CASE("a line may be as long as the file, with its places still right") {
             .find("gemm.toml:4:" + std::to_string(line.size() - 1 + 2) + ": unknown name 'Z'") != std::string::npos);
 }
 
-TEST_CASE("files on disk: missing, a folder, far too large") {
+TEST_CASE("files on disk: missing, a directory, far too large") {
   const TemporaryDirectory directory;
   const auto kind = [](const std::filesystem::path& path) {
     try {

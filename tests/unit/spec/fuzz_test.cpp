@@ -80,7 +80,7 @@ std::string mutated(Random& random) {
 
 }  // namespace
 
-TEST_CASE("a broken spec is an Error, whatever is broken") {
+TEST_CASE("a broken spec is an Error, for any defect") {
   const char* const rounds_text = std::getenv("XTUNE_FUZZ_ROUNDS");
   const int rounds = rounds_text != nullptr ? std::atoi(rounds_text) : 400;
   Random random(2024);

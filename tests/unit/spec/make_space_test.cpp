@@ -61,7 +61,7 @@ TEST_CASE("with candidates the space holds only what the device can launch") {
   }
 }
 
-TEST_CASE("a space that nothing meets tells what each constraint removes") {
+TEST_CASE("the error for an empty space lists what each constraint removes") {
   const std::string error =
       space_failure(edited("<= 128\"", "<= 1\"", edited("THREADS <=", "THREADS * 0 + BLOCK_M <=")));
   CHECK(error.find("nothing_valid: ") == 0);

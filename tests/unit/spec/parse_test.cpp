@@ -114,7 +114,7 @@ TEST_CASE("a constant: data of a variable, or one value") {
   CHECK(spec.args[3].role == ArgRole::in);
 }
 
-TEST_CASE("a space alone is a spec") {
+TEST_CASE("a spec may have only a space") {
   const Spec spec =
       parse("[kernel]\nname = \"s\"\n[space]\nconstraints = [\"A > 1\", true]\n[space.params]\nA = [1, 2, 3]\n");
   CHECK(spec.space_only());
@@ -273,7 +273,7 @@ TEST_CASE("A reference at one configuration: what it does not name has its first
             .validate.reference.config->at("BLOCK_M") == Value(std::int64_t{64}));
 }
 
-TEST_CASE("what decides whether results agree") {
+TEST_CASE("settings that determine whether results agree") {
   const Spec plain = parse(good);
   CHECK(plain.validate.outlier_factor == 10);
   CHECK_FALSE(plain.validate.reduction);

@@ -91,7 +91,7 @@ TEST_CASE("a command is cut at blanks, quotes and backslashes apart, before anyt
   }
 }
 
-TEST_CASE("a value stays in its word, whatever it holds") {
+TEST_CASE("a value stays in its word, for any contents") {
   const Bindings names{{"X", std::string("a b; rm -rf $(pwd) {out} 'q'")}, {"N", std::int64_t{3}}, {"ON", true}};
   Words words;
   CommandWord({"--x={X}", {}}).expand(lookup_in(names), words);
@@ -127,7 +127,7 @@ TEST_CASE("a shell's text gets values in quotes, and places as variables") {
   CHECK_NOTHROW(ShellText({"echo \"it's\" {X} 'a' \\\" {X}", {}}));
 }
 
-TEST_CASE("outputs are paths from the folder of the commands, of files that need not be there") {
+TEST_CASE("outputs are paths relative to the commands' directory, of files that need not exist") {
   const Spec spec = parse(changed("sources =", "outputs = [\"./a/result.csv\"]\nsources ="));
   REQUIRE(spec.process->outputs.size() == 1);
   CHECK(spec.process->outputs[0] == (spec.process->folder / "a/result.csv").lexically_normal());
@@ -154,13 +154,13 @@ TEST_CASE("a program is measured with few runs unless the spec says otherwise") 
   CHECK(parse(program + "[measure]\nrep = 20\n").measure.rep == 20);
 }
 
-TEST_CASE("a program alone, without build and parameters of its own, is a spec") {
+TEST_CASE("a program without a build and parameters is a valid spec") {
   const Spec spec = parse("[kernel]\nname = \"p\"\n[space.params]\nA = [1, 2]\n[process]\nrun = \"./p {A}\"\n");
   CHECK_FALSE(spec.process->build.given());
   CHECK(spec.process->time.form == ProgramValue::Form::wall);
 }
 
-TEST_CASE("what is wrong with [process] is told at its place") {
+TEST_CASE("errors in [process] are reported at their place") {
   refused_at(changed("run = \"{out} --n {N} --threads {THREADS}\"", ""), "[process]", "[process] has no run");
   refused_at(changed("-o {out}\"", "-o prog\""), "\"cc", "never says {out}");
   refused_at(changed("--n {N}", "--n {M}"), "M}", "unknown name 'M' in a command");

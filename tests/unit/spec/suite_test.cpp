@@ -47,7 +47,7 @@ const std::string entry = "[[suite]]\nspec = \"a.toml\"\n";
 
 }  // namespace
 
-TEST_CASE("An entry alone leaves the spec as it is") {
+TEST_CASE("An entry without changes leaves the spec as it is") {
   const SuiteFolder folder;
   const Spec spec = folder.spec(entry);
   CHECK(spec.cases.size() == 2);
@@ -78,7 +78,7 @@ TEST_CASE("The command line counts more than the suite") {
   CHECK(spec.cases.at(0).at("M") == Value(std::int64_t{9}));
 }
 
-TEST_CASE("A file without [[suite]], or that is no TOML, is no suite") {
+TEST_CASE("A file without [[suite]], or that is not TOML, is not a suite") {
   const SuiteFolder folder;
   CHECK_FALSE(parse_suite("[kernel]\nname = \"a\"\n", "a.toml", folder.folder.path()));
   CHECK_FALSE(parse_suite("[[suite", "a.toml", folder.folder.path()));
@@ -86,7 +86,7 @@ TEST_CASE("A file without [[suite]], or that is no TOML, is no suite") {
   CHECK_FALSE(load_suite(folder.folder.path()));
 }
 
-TEST_CASE("Mistakes are told at their place in the suite") {
+TEST_CASE("Mistakes are reported at their place in the suite") {
   const SuiteFolder folder;
   const auto has = [&](const std::string& text, const std::string& message) {
     CHECK(folder.failure(text) == "suite.toml:" + message);

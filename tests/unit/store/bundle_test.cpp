@@ -71,7 +71,7 @@ std::string compile(const std::string& compiler, const fs::path& source) {
 
 }  // namespace
 
-TEST_CASE("a bundle answers as its store does, from a place that nobody can write") {
+TEST_CASE("a bundle gives the same answers as its store, from a read-only place") {
   const TemporaryDirectory store, shipped;
   fill_two_archs(store.path());
   const fs::path path = shipped.path() / "gemm.xtune";
@@ -216,7 +216,7 @@ TEST_CASE("a winner holds by the newest measurements: of its configuration, and 
   CHECK(winner({record(64, 1, "none", 1), repaired}) == 0);
 }
 
-TEST_CASE("a winner of an earlier source is none") {
+TEST_CASE("a winner of an earlier source is not one") {
   const TemporaryDirectory store;
   const auto stored = [&](std::int64_t block, double time_ms, const std::string& source, std::int64_t at) {
     Record record = example_record(block, time_ms);
@@ -238,7 +238,7 @@ TEST_CASE("a winner of an earlier source is none") {
   CHECK(std::get<std::int64_t>(winners[0].record.config.at("BLOCK")) == 256);
 }
 
-TEST_CASE("the header stands alone, compiles without a warning, and chooses at compile time") {
+TEST_CASE("the header is self-contained, compiles without a warning, and chooses at compile time") {
   const TemporaryDirectory store;
   fill_two_archs(store.path());
   Record odd = stored_record(store.path(), 64, 32, 1);

@@ -117,7 +117,7 @@ TEST_CASE("a bundle whose names lead elsewhere writes nothing outside of the sto
   }
 }
 
-TEST_CASE("what is no bundle, a damaged one, or holds an image that its records did not measure, is said") {
+TEST_CASE("bundles that are none, are damaged, or have images that their records did not measure are reported") {
   const TemporaryDirectory store, into;
   fill_two_problems(store.path());
   const fs::path path = store.path() / "gemm.xtune";

@@ -84,7 +84,7 @@ TEST_CASE("a store is the same by a relative path") {
   CHECK(collect_garbage(relative, {}, system_clock().unix_time_ms()).removed.empty());
 }
 
-TEST_CASE("gc removes nothing behind a link, and says so once") {
+TEST_CASE("gc removes nothing behind a link, and reports it once") {
   Linked linked;
   const fs::path store = linked.store.path();
   put_artifact(store, "unnamed");
@@ -105,7 +105,7 @@ TEST_CASE("gc removes nothing behind a link, and says so once") {
                       [](const std::string& text) { return text.find(left_alone) != std::string::npos; }) == 1);
 }
 
-TEST_CASE("what lies behind a link does not count for a store's size") {
+TEST_CASE("files behind a link do not count for a store's size") {
   Linked linked;
   linked.away("artifacts");
   GcOptions options;

@@ -138,7 +138,7 @@ TEST_CASE("gc removes what was used longest ago first") {
   CHECK_FALSE(cache.find(young.key));
 }
 
-TEST_CASE("what gc removes while verify looks is not damage") {
+TEST_CASE("files that gc removes while verify reads are not damage") {
   const TemporaryDirectory store;
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < 200; ++i) put_artifact(store.path(), std::to_string(i));

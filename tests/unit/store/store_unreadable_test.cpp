@@ -38,7 +38,7 @@ struct TwoArchs {
 
 }  // namespace
 
-TEST_CASE("a store without rights is no empty store") {
+TEST_CASE("a store without permissions is not an empty store") {
   const TwoArchs two;
   const fs::path store = two.store.path();
   fs::path closed;
@@ -92,7 +92,7 @@ TEST_CASE("what of a store can be read answers, and the rest is named") {
   CHECK_THROWS_WITH_AS(winners_of(store, filter, warnings), doctest::Contains(closed.c_str()), Error);
 }
 
-TEST_CASE("folders where files should be, files where folders should be, links in a circle") {
+TEST_CASE("directories in place of files, files in place of directories, links in a circle") {
   const TwoArchs two;
   const fs::path store = two.store.path();
   fs::path wrong;
@@ -161,7 +161,7 @@ TEST_CASE("gc counts no artifact as unnamed where records cannot be read, but th
   CHECK(any_has(report.warnings, closed.string()));
 }
 
-TEST_CASE("gc tells how far it missed a size: what is being written stays") {
+TEST_CASE("gc reports how far it missed a size: files being written stay") {
   const TwoArchs two;
   const fs::path store = two.store.path();
   put_artifact(store, "whole");

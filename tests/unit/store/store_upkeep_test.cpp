@@ -89,7 +89,7 @@ TEST_CASE("verify finds every kind of damage by its line, and repair keeps all t
   CHECK_FALSE(ArtifactCache(store.path()).find(damaged.key));
 }
 
-TEST_CASE("verify makes keys again from what a record tells, and holds images and sources against their hashes") {
+TEST_CASE("verify computes keys from a record's members, and compares images and sources with their hashes") {
   const TemporaryDirectory store;
   std::vector<Record> records = random_records(8, 4);
   const Artifact swapped = put_artifact(store.path(), "swapped"), edited = put_artifact(store.path(), "edited"),
@@ -140,7 +140,7 @@ TEST_CASE("verify makes keys again from what a record tells, and holds images an
   CHECK_FALSE(verify_store(store.path(), false).sound());
 }
 
-TEST_CASE("repair leaves alone what may still be written, and what a newer xtune wrote") {
+TEST_CASE("repair does not touch files that may still be written, or that a newer xtune wrote") {
   const TemporaryDirectory store;
   const fs::path live = write_records(store.path(), random_records(4, 3));  // by this very process
   write_text(live, read_file(live) + "{\"schema\":1,\"half a li");
@@ -256,7 +256,7 @@ TEST_CASE("gc removes what no record names once it is old, never a record unless
   }
 }
 
-TEST_CASE("merging gives the same whatever the order, and however often it is done") {
+TEST_CASE("merging gives the same result in any order, and for any number of repetitions") {
   std::vector<TemporaryDirectory> stores(3);
   std::set<std::string> all;
   for (std::size_t i = 0; i < stores.size(); ++i) {

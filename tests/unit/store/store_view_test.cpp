@@ -226,7 +226,7 @@ TEST_CASE(
   CHECK(answer.record->config.at("BLOCK") == Value(std::int64_t{2}));
 }
 
-TEST_CASE("damage is told as read_records tells it, and the rest is read") {
+TEST_CASE("damage is reported as by read_records, and the rest is read") {
   const TemporaryDirectory store;
   const std::filesystem::path path = write_records(store.path(), random_records(7, 20));
   const std::filesystem::path folder = path.parent_path();
@@ -246,7 +246,7 @@ TEST_CASE("damage is told as read_records tells it, and the rest is read") {
   CHECK(expected.warnings.size() > 10);
 }
 
-TEST_CASE("values that only look like JSON are damage, also where nobody but finals reads them") {
+TEST_CASE("values that only look like JSON are damage, even if only finals read them") {
   const TemporaryDirectory store;
   Record record = example_record(64, 1);
   record.finals = "f";

@@ -80,7 +80,7 @@ TEST_CASE("a program that differs by configuration is looked for when it is buil
   CHECK(job.fingerprint("build = '{CC} -o {out}'\nrun = '{out}'\n").starts_with("commands of the spec"));
 }
 
-TEST_CASE("a build's program that is not here is told at the command's place") {
+TEST_CASE("a missing program of a build is reported at the command's place") {
   const Job job;
   const auto failure = [&](const std::string& process) {
     try {

@@ -63,7 +63,7 @@ TEST_CASE("gemm with beta = 0 does not look at c") {
   for (std::uint64_t i = 0; i < 4; ++i) CHECK(std::isfinite(out.at(i)));
 }
 
-TEST_CASE("gemm of 512^3 is the same whatever the number of threads") {
+TEST_CASE("gemm of 512^3 is the same for any number of threads") {
   const Array a = make("A", DType::f32, {512, 512}), b = make("B", DType::f32, {512, 512});
   const Array once = run("gemm", {{"a", &a}, {"b", &b}}, DType::f64, {512, 512});
   double sum = 0;
@@ -72,7 +72,7 @@ TEST_CASE("gemm of 512^3 is the same whatever the number of threads") {
   CHECK(run("gemm", {{"a", &a}, {"b", &b}}, DType::f64, {512, 512}).data == once.data);
 }
 
-TEST_CASE("what gemm refuses, by name") {
+TEST_CASE("calls that gemm refuses, by name") {
   const Array a = make("A", DType::f32, {2, 3}), b = make("B", DType::f32, {4, 5});
   CHECK(has(refused([&] { run("gemm", {{"a", &a}, {"b", &b}}, DType::f32, {2, 5}); }), "a is f32[2, 3], b f32[4, 5]"));
   CHECK(has(refused([&] { run("gemm", {{"a", &a}}, DType::f32, {2, 5}); }), "needs an array 'b'"));
@@ -172,7 +172,7 @@ TEST_CASE("a NaN anywhere makes every reduction NaN") {
     }
 }
 
-TEST_CASE("what reduction refuses") {
+TEST_CASE("calls that reduction refuses") {
   const Array x = make("x", DType::f32, {4, 5}), none = make("x", DType::f32, {0});
   CHECK(has(refused([&] { run("reduction", {{"x", &x}}, DType::f32, {4}); }), "name an axis"));
   CHECK(has(refused([&] {

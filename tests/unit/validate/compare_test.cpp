@@ -63,7 +63,7 @@ TEST_CASE("the tolerance's edge belongs to it") {
   CHECK(compare_values(DType::f32, {-0.0}, {0.0}).passed);
 }
 
-TEST_CASE("NaN never passes where the reference has none, whatever the ratio and tolerance") {
+TEST_CASE("NaN never passes where the reference has none, for any ratio and tolerance") {
   for (const DType type : float_types) {
     const Comparison result = compare_values(type, {1, not_a_number, 1}, {1, 1, 1}, {1e9, inf, 1.0});
     CHECK_FALSE(result.passed);
@@ -77,7 +77,7 @@ TEST_CASE("NaN never passes where the reference has none, whatever the ratio and
   CHECK_FALSE(compare_values(DType::f8e4m3, {not_a_number}, {1}, {1e9, inf, 1.0}).passed);
 }
 
-TEST_CASE("a NaN in the reference is met by NaN alone") {
+TEST_CASE("only NaN matches a NaN in the reference") {
   for (const DType type : float_types) {
     CHECK(compare_values(type, {not_a_number, 2}, {not_a_number, 2}).passed);
     const Comparison result = compare_values(type, {0, 2}, {not_a_number, 2}, {1e9, inf, 0});
@@ -87,7 +87,7 @@ TEST_CASE("a NaN in the reference is met by NaN alone") {
   }
 }
 
-TEST_CASE("infinities agree with themselves alone") {
+TEST_CASE("infinities agree only with themselves") {
   for (const DType type : float_types) {
     CHECK(compare_values(type, {inf, -inf}, {inf, -inf}).passed);
     for (const Tolerance& tolerance : {Tolerance{}, Tolerance{1, 1, 0}, Tolerance{inf, inf, 0}}) {
@@ -119,7 +119,7 @@ TEST_CASE("the ratio of elements that may differ") {
   CHECK(allowed_mismatches(10, 7) == 10);
 }
 
-TEST_CASE("what the ratio forgives must still be near") {
+TEST_CASE("mismatches within the ratio must still be near") {
   const std::vector<double> expected(100, 4.0);
   const auto with = [&](DType type, double value, const Tolerance& tolerance) {
     std::vector<double> actual = expected;

@@ -109,7 +109,7 @@ TEST_CASE("midpoints go to the even neighbour, and a hair beyond to the nearer o
     }
 }
 
-TEST_CASE("what is too large, and the half step before it") {
+TEST_CASE("values that are too large, and the half step before them") {
   for (const Format& format : formats) {
     CAPTURE(to_string(format.type));
     const double largest = decoded(format.type, format.largest);

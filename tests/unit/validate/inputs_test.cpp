@@ -94,7 +94,7 @@ TEST_CASE("layouts of absurd size") {
   CHECK_THROWS_AS(fill_input(layout_of(DType::f32, {3}), 1, wrong), std::invalid_argument);
 }
 
-TEST_CASE("fills depend on seed, name and index alone") {
+TEST_CASE("fills depend only on seed, name and index") {
   ArgumentLayout layout = layout_of(DType::f32, {300000});
   const auto whole = bytes_of(layout);
   CHECK(bytes_of(layout) == whole);

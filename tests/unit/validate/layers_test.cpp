@@ -148,7 +148,7 @@ TEST_CASE("conv2d with stride, padding, dilation and groups, in both layouts") {
   }
 }
 
-TEST_CASE("what conv2d refuses") {
+TEST_CASE("calls that conv2d refuses") {
   const Array x = make("x", DType::f32, {1, 4, 5, 5}), f = make("w", DType::f32, {2, 4, 3, 3});
   CHECK(has(refused([&] {
               run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 5, 5});
@@ -295,7 +295,7 @@ TEST_CASE("a stencil with its own weights, in three dimensions and in one") {
   CHECK(near(second.at(4), line.at(3) - 2 * line.at(4) + line.at(5)));
 }
 
-TEST_CASE("what stencil refuses") {
+TEST_CASE("calls that stencil refuses") {
   const Array x = make("x", DType::f32, {4, 5}), even = make("w", DType::f32, {2, 3}),
               flat = make("w", DType::f32, {3});
   const auto complaint = [&](const std::map<std::string, const Array*>& arrays, Scalars scalars) {
@@ -309,7 +309,7 @@ TEST_CASE("what stencil refuses") {
   CHECK(has(complaint({{"x", &x}}, {{"c0", 1.0}, {"c1", 1.0}, {"boundary", text("wrap")}}), "boundary is 'wrap'"));
 }
 
-TEST_CASE("what the builtins know of their sums") {
+TEST_CASE("the builtins' facts about their sums") {
   const auto facts = [](const std::string& name, const std::map<std::string, const Array*>& arrays, DType type,
                         const Shape& shape, Scalars scalars = {}) {
     ArgumentLayout output;

@@ -72,7 +72,7 @@ TEST_CASE("What a kernel computes from beyond a buffer is NaN in every float typ
   CHECK(answer.message.find("1 NaN where the reference has none") != std::string::npos);
 }
 
-TEST_CASE("A kernel that overruns by a single value, whatever it is, is found") {
+TEST_CASE("A kernel that overruns by any single value is found") {
   for (const int value : {0x00, 0xA5, 0xFE, 0xFF}) {
     Bench bench;
     CHECK(bench

@@ -58,7 +58,7 @@ TEST_CASE("A kernel that stops working after its first launch is wrong, on the h
   }
 }
 
-TEST_CASE("A kernel that works every second time is wrong, whatever the number of launches") {
+TEST_CASE("A kernel that works every second time is wrong, for any number of launches") {
   for (const int parity : {0, 1}) {
     for (const int rep : {5, 6}) {
       Bench bench;
@@ -125,7 +125,7 @@ TEST_CASE("In-place arguments are put back before the last launch, too") {
   }
 }
 
-TEST_CASE("What a measured launch overwrote is named as the cause") {
+TEST_CASE("An input that a measured launch overwrote is named as the cause") {
   Bench bench;
   const auto at_launch_4 = [](auto scribble) {
     return [scribble](const FakeLaunch& call) {
@@ -171,7 +171,7 @@ TEST_CASE("A finalist that goes wrong in the rounds is named, and the others' ti
   }
 }
 
-TEST_CASE("Where an input was overwritten in rounds nobody knows by whom, and no time counts") {
+TEST_CASE("If an input was overwritten in rounds, the culprit is unknown and no time counts") {
   Bench bench;
   BenchSession session(bench.device, bench.open, bench.clock);
   const BenchJob right = bench.job("right", doubling), wild = bench.job("wild", [](const FakeLaunch&call) {
@@ -187,7 +187,7 @@ TEST_CASE("Where an input was overwritten in rounds nobody knows by whom, and no
   CHECK(session.measure_rounds({{right}, {{0}}}).outcome == Outcome::ok);
 }
 
-TEST_CASE("What programs report in rounds comes with the rounds' times") {
+TEST_CASE("Programs' reports in rounds are returned with the rounds' times") {
   Bench bench;
   bench.open.reference = {};
   bench.open.arguments = {{}};

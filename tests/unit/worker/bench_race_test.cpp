@@ -142,7 +142,7 @@ TEST_CASE("Rounds that go on find their configurations loaded and warm; a measur
   CHECK(launches_of({{one, one}, {{0, 1}}}) == 3 + 2);
 }
 
-TEST_CASE("Who fails in a round is named, and the round does not count") {
+TEST_CASE("A configuration that fails in a round is named, and the round does not count") {
   Worker worker;
   BenchSession session(worker.device, worker.open, worker.clock);
   const BenchJob bad = worker.job("bad", [](const FakeLaunch& call) {
@@ -156,13 +156,13 @@ TEST_CASE("Who fails in a round is named, and the round does not count") {
   CHECK(answer.samples_ms == std::vector<std::vector<double>>{{1}, {4}});
 }
 
-TEST_CASE("A round that names what is not there is no message") {
+TEST_CASE("A round with an unknown job is not a valid message") {
   Worker worker;
   const RoundsJob job{{worker.lasting(1)}, {{0, 1}}};
   CHECK_THROWS_AS(rounds_job_from_json(to_json(job)), Error);
 }
 
-TEST_CASE("A CPU is no smoother than other processes may make it") {
+TEST_CASE("A CPU counts as at least as rough as other processes may make it") {
   Worker worker;
   worker.device.device_info.vendor = "cpu";
   CHECK(worker.raced(2.6).samples_ms.size() == 1);

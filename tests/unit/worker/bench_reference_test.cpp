@@ -20,7 +20,7 @@ using namespace xtune::fakes;
 
 }  // namespace
 
-TEST_CASE("The reference runs once; a second session takes it from the scratch folder") {
+TEST_CASE("The reference runs once; a second session reads it from the scratch directory") {
   Bench bench;
   CHECK(bench.run("one", doubling).outcome == Outcome::ok);
   CHECK(bench.reference_runs == 1);

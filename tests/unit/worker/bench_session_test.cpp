@@ -62,7 +62,7 @@ TEST_CASE("Outputs that a kernel leaves unwritten are detected, also when an ear
   CHECK(short_one.validation->first_index == count - 1);
 }
 
-TEST_CASE("NaN never passes, whatever the tolerance") {
+TEST_CASE("NaN never passes, with any tolerance") {
   Bench bench;
   bench.open.tolerances = {{"y", {1e30, 1e30, 1.0}}};
   const BenchAnswer answer = bench.run("nan", [](const FakeLaunch& call) {
@@ -329,7 +329,7 @@ TEST_CASE("A missing or damaged artifact is an error that says what to do") {
   CHECK(kind_of(damaged) == ErrorKind::io);
 }
 
-TEST_CASE("What disturbs the device taints the answer, and its state is in the telemetry") {
+TEST_CASE("A disturbance of the device taints the answer, and its state is in the telemetry") {
   Bench bench;
   bench.open.measure.wait_s = 0;
   DeviceState state;
@@ -395,7 +395,7 @@ TEST_CASE("Energy is the counter's difference over many launches, where it is as
   CHECK(answer.telemetry.energy_j == 0);
 }
 
-TEST_CASE("what a program reports comes with the samples that it belongs to") {
+TEST_CASE("a program's reports are returned with their samples") {
   fakes::Bench bench;
   bench.open.reference = {};
   bench.open.arguments = {{}};

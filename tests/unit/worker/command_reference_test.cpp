@@ -113,7 +113,7 @@ TEST_CASE("A command gets inputs as .npy files and leaves outputs; what it does 
   CHECK_FALSE(std::filesystem::exists(exchange.folder.path() / "exchange"));
 }
 
-TEST_CASE("A command that fails is told with its words") {
+TEST_CASE("A command that fails is reported with its words") {
   const Exchange exchange;
   const std::string failed = exchange.complaint("echo the matrix is singular >&2; exit 3");
   CHECK(has(failed, "ended with exit code 3"));

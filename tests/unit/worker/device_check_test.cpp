@@ -87,7 +87,7 @@ TEST_CASE("A device's checks end as the host's do") {
   }
 }
 
-TEST_CASE("What agrees is not read back, and inputs found intact are not written again") {
+TEST_CASE("Outputs that agree are not read back, and intact inputs are not written again") {
   DeviceBench bench;
   BenchSession session(bench.device, bench.open, bench.clock);
   CHECK(session.bench(bench.job("first", doubling)).outcome == Outcome::ok);

@@ -88,7 +88,7 @@ TEST_CASE("A reference that computes from its poisoned output ends the run, what
   CHECK(has(said, "computes 1 of 32 elements"));
 }
 
-TEST_CASE("A reference of NaN alone ends the run, unless an input is NaN or infinite") {
+TEST_CASE("A reference of only NaN ends the run, unless an input is NaN or infinite") {
   Judged bench;
   const auto all_nan = [](const FakeLaunch& call) {
     std::fill_n(call.buffer<float>(1), count, nan_value);
@@ -175,7 +175,7 @@ TEST_CASE("NaN that a reference wrote on purpose still agrees with any NaN") {
   CHECK(bench.run("the same", with_nan(0xFFFFFFFF)).outcome == Outcome::ok);
 }
 
-TEST_CASE("A file or a command that gives NaN alone is refused, too") {
+TEST_CASE("A file or a command that gives only NaN is refused, too") {
   Judged bench;
   std::vector<std::byte> bytes(4 * count, std::byte{0xFF});
   const std::filesystem::path file = bench.folder.path() / "y.npy";

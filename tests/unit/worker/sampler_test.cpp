@@ -96,7 +96,7 @@ TEST_CASE("A flush or an in-place argument keeps launches apart; a sample of a s
   if (bench.plan.restore) CHECK(restored == bench.turns());
 }
 
-TEST_CASE("What was sampled before the warm-up tells how short a kernel is") {
+TEST_CASE("Samples before the warm-up show how short a kernel is") {
   SampledDevice bench;
   bench.kernel_ms = 0.01;
   bench.plan.flush_bytes = 64;
@@ -141,7 +141,7 @@ TEST_CASE("Telemetry is the median clock and the overhead taken off") {
   CHECK(sampler.telemetry().overhead_ms == 0.003);
 }
 
-TEST_CASE("what times itself is launched once a sample, and what it reports is kept by sample") {
+TEST_CASE("a program that times itself is launched once per sample, and its reports are kept by sample") {
   SampledDevice bench;
   bench.device.times_itself = true;
   bench.kernel_ms = 1e-4;

@@ -13,12 +13,12 @@ struct XtuneCopy {
   unsigned long long group;
 };
 
-/// Of one thread of the block, in the order they were started.
+/// The copies of one thread of the block, in the order they were started.
 struct XtuneCopies {
   XtuneCopy* list;
   size_t first, end, capacity;
-  unsigned long long groups;  ///< committed
-  unsigned long long block;   ///< to which they belong
+  unsigned long long groups;  ///< number of committed groups
+  unsigned long long block;   ///< the block of these copies
 };
 
 static thread_local XtuneCopies xtune_copies_of[1024];
@@ -41,7 +41,7 @@ static const bool xtune_copies_end = [] {
 
 static inline __attribute__((noinline)) XtuneCopies& xtune_copies() {
   XtuneCopies& copies = xtune_own_copies();
-  if (copies.block != xtune_blocks) {  // what an earlier block started and never waited for
+  if (copies.block != xtune_blocks) {  // copies that an earlier block started and never waited for
     xtune_drop_copies(copies);
     copies.groups = 0;
     copies.block = xtune_blocks;

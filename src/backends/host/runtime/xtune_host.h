@@ -1,4 +1,4 @@
-// Everything that a kernel finds when it is compiled for a CPU; included before its first line.
+// Everything that is available to a kernel that is compiled for a CPU; included before its first line.
 #pragma once
 #pragma GCC system_header
 

@@ -1,7 +1,7 @@
 // The interface between a compiled kernel and the process that runs it. Both sides compile this file.
 #pragma once
 
-/// Raised when anything below changes; the number is part of the marker that every kernel library carries.
+/// Increased when anything below changes; the number is part of the marker in every kernel library.
 #define XTUNE_HOST_ABI 2
 #define XTUNE_HOST_MARKER "xtune host kernel, abi 2, sanitized "
 
@@ -12,8 +12,7 @@ struct XtuneUint3 {
 /// One lane's part in a warp operation. Lanes are numbered 0 to 31 within 32 threads of consecutive linear index.
 struct XtuneLane {
   unsigned mask;             ///< in: the lanes that take part; 0: those that arrive here together
-  int source;                ///< in: the lane whose value this lane wants; a lane that does not take part returns its
-                             ///< own
+  int source;                ///< in: lane whose value is wanted; a lane that does not take part returns its own
   int predicate;             ///< in
   unsigned long long value;  ///< in: this lane's; out: the source's
   unsigned ballot;           ///< out: lanes whose predicate is not 0
@@ -23,8 +22,8 @@ struct XtuneLane {
 /// The process's services for a kernel. Called only on the kernel's thread; each returns on the operating-system thread
 /// it was called on, after other threads of the block have run.
 struct XtuneServices {
-  /// Waits for all live threads of the block. Low half: how many passed a predicate that is not 0; high half: how many
-  /// came.
+  /// Waits for all live threads of the block. Low half of the result: how many passed a predicate that is not 0; high
+  /// half: how many took part.
   unsigned long long (*barrier)(int predicate);
   void (*warp)(struct XtuneLane* lane);
   /// Lets the block's other threads run.
@@ -48,7 +47,7 @@ struct XtuneParameter {
 
 /// The object that a kernel library exports under the name xtune_kernel.
 struct XtuneKernel {
-  const char* marker;  ///< XTUNE_HOST_MARKER and 0 or 1
+  const char* marker;  ///< XTUNE_HOST_MARKER followed by 0 or 1
   int argument_count;
   const unsigned* argument_bytes;
   const bool* argument_is_pointer;
@@ -57,13 +56,13 @@ struct XtuneKernel {
   /// where there is none.
   const unsigned char *racing_begin, *racing_end;
   bool uses_fibers;  ///< it waits for other threads of its block: run_thread on fibers; otherwise run_block
-  /// Once after loading.
+  /// Called once after loading.
   void (*bind)(const struct XtuneServices* services);
-  /// On each operating-system thread, before its first block of a launch.
+  /// Called on each operating-system thread, before its first block of a launch.
   void (*begin_launch)(struct XtuneUint3 grid, struct XtuneUint3 block, void* dynamic_shared);
-  /// All threads of one block, one after the other.
+  /// Runs all threads of one block, one after the other.
   void (*run_block)(void* const* arguments, struct XtuneUint3 block_index);
-  /// Before the first run_thread of a block.
+  /// Called before the first run_thread of a block.
   void (*begin_block)(struct XtuneUint3 block_index);
   void (*run_thread)(void* const* arguments, struct XtuneUint3 thread_index);
 };

@@ -4,7 +4,7 @@
 
 #include "xtune_host_vectors.h"
 
-/// Keeps a result from being fused with the operation that uses it.
+/// Prevents a result from being fused with the operation that uses it.
 template <class T>
 XTUNE_DEVICE T xtune_rounded(T value) {
 #if defined(__x86_64__)

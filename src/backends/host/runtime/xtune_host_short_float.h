@@ -1,5 +1,5 @@
-// One 16-bit floating type and its pair; included once for each type, which the macros name. No include guard for that
-// reason.
+// One 16-bit floating type and its pair; included once for each type, which macros name, and therefore without an
+// include guard.
 #pragma GCC system_header
 
 struct XTUNE_SHORT_FLOAT {
@@ -7,7 +7,8 @@ struct XTUNE_SHORT_FLOAT {
 
   XTUNE_SHORT_FLOAT() = default;
   XTUNE_SHORT_FLOAT(float value) : bits(XTUNE_FLOAT_TO_SHORT(value)) {}
-  // double to float first would round twice: float's last bit is made odd where the value lies between two floats.
+  // Conversion from double to float first would round twice: float's last bit is made odd if the value is between two
+  // floats.
   XTUNE_SHORT_FLOAT(double value) {
     float nearest = static_cast<float>(value);
     const double back = nearest;
@@ -42,7 +43,7 @@ struct alignas(4) XTUNE_SHORT_FLOAT2 {
 
 XTUNE_DEVICE float xtune_widen(XTUNE_SHORT_FLOAT x) { return XTUNE_SHORT_TO_FLOAT(x.bits); }
 
-// A product or quotient of two 16-bit floats rounds correctly by way of float: 24 bits >= 2 * 11 + 2.
+// A product or quotient of two 16-bit floats rounds correctly through float: 24 bits >= 2 * 11 + 2.
 #define XTUNE_ARITHMETIC(op, name)                                                                                 \
   XTUNE_DEVICE XTUNE_SHORT_FLOAT operator op(XTUNE_SHORT_FLOAT a, XTUNE_SHORT_FLOAT b) {                           \
     return XTUNE_SHORT_FLOAT(xtune_rounded(xtune_widen(a) op xtune_widen(b)));                                     \

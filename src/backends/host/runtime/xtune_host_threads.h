@@ -1,4 +1,4 @@
-// Where a thread is, and how it waits for the others of its block and its warp.
+// The position of a thread, and how it waits for the others of its block and its warp.
 #pragma once
 #pragma GCC system_header
 
@@ -13,7 +13,7 @@ static const XtuneServices* xtune_services;
 static thread_local void* xtune_dynamic_shared_memory;
 // Cleanup of a header when a thread of a block has ended; most have none, which costs nothing.
 static void (*xtune_end_thread)() = nullptr;
-static thread_local unsigned long long xtune_blocks;  // begun on this thread of the system
+static thread_local unsigned long long xtune_blocks;  // blocks begun on this operating-system thread
 
 /// Initialises a pointer of any type with the block's dynamic shared memory.
 struct XtuneDynamicShared {
@@ -33,7 +33,7 @@ T& xtune_guarded_shared() {
   return *static_cast<T*>(memory);
 }
 
-// The variables above belong to whichever thread of the block runs: each takes its own back after it has waited.
+// The variables above belong to the running thread of the block: each thread restores its own after it has waited.
 #define XTUNE_WAIT(call)                   \
   do {                                     \
     const uint3 self = threadIdx;          \
@@ -56,7 +56,7 @@ XTUNE_DEVICE int __syncthreads_and(int predicate) {
   return (counts & 0xffffffffu) == counts >> 32;
 }
 
-/// This thread's place in its warp.
+/// This thread's position in its warp.
 XTUNE_DEVICE int xtune_lane() {
   return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32u);
 }

@@ -1,10 +1,10 @@
 // The interface between a compiled Kokkos unit and the process that runs it. Both sides compile this file.
 #pragma once
 
-/// The number is raised when anything below changes.
+/// The number is increased when anything below changes.
 #define XTUNE_KOKKOS_MARKER "xtune kokkos unit, abi 1"
 
-/// What XtuneKokkosUnit's calls answer. A failure is described in the text that they are given room for.
+/// Results of XtuneKokkosUnit's calls. A failure is described in the text buffer that they receive.
 enum XtuneKokkosStatus {
   xtune_kokkos_done = 0,
   xtune_kokkos_refused = 1,  ///< an exception from the entry: Kokkos would not launch it
@@ -22,13 +22,13 @@ struct XtuneKokkosUnit {
   int argument_count;
   const unsigned* argument_bytes;
   const bool* argument_is_pointer;
-  /// Initialises Kokkos where it is not yet: the device's number and the number of threads, -1: none of these.
+  /// Initialises Kokkos if necessary, with the device's number and the number of threads; -1: Kokkos' default.
   int (*start)(int device, int threads, struct XtuneKokkosText* failure);
   /// Calls the entry `count` times, each with its array of argument addresses, and waits. time_ms: from the first to
   /// the end of the last.
   int (*run)(void* const* const* arguments, unsigned long count, double* time_ms, struct XtuneKokkosText* failure);
-  /// Overwrites memory of the execution space, from all its threads.
+  /// Overwrites memory of the execution space, using all its threads.
   int (*fill)(void* memory, unsigned long bytes, unsigned long long value, struct XtuneKokkosText* failure);
-  /// Ends what this unit's start began.
+  /// Finalises Kokkos if this unit's start initialised it.
   void (*finish)(void);
 };

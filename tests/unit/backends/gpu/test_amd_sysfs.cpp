@@ -18,7 +18,7 @@ const std::string amd_device = "sys/bus/pci/devices/0000:c1:00.0/";
 
 }  // namespace
 
-TEST_CASE("amdgpu's files tell temperature, power, errors, partition and processes") {
+TEST_CASE("amdgpu's files contain temperature, power, errors, partition and processes") {
   const FileTree tree;
   tree.write(amd_device + "hwmon/hwmon3/temp1_input", "41000\n");
   tree.write(amd_device + "hwmon/hwmon3/temp2_input", "52000\n");
@@ -48,7 +48,7 @@ TEST_CASE("amdgpu's files tell temperature, power, errors, partition and process
   CHECK(state.processes.empty());  // their GPU is unknown
 }
 
-TEST_CASE("what the files do not tell stays unset; no device, no monitor") {
+TEST_CASE("values that are not in the files stay unset; no device, no monitor") {
   const FileTree tree;
   CHECK_FALSE(gpu::open_amd_monitor("0000:c1:00.0", tree.folder.path()));
   CHECK_FALSE(gpu::open_amd_monitor("", tree.folder.path()));

@@ -121,7 +121,7 @@ TEST_CASE("no such kernel, no such note") {
   CHECK_FALSE(gpu::kernel_metadata(std::string(5000, '\x7f'), "gemm"));
 }
 
-TEST_CASE("metadata of the wrong shape tells nothing and harms nothing") {
+TEST_CASE("metadata of the wrong structure gives nothing and does no harm") {
   for (const json& value : {json(), json(1), json::array(), json{{"amdhsa.kernels", 3}},
                             json{{"amdhsa.kernels", {1, "x", nullptr}}}, json{{"amdhsa.kernels", {{{".symbol", 4}}}}}})
     CHECK_FALSE(gpu::kernel_metadata(elf_with_note(packed(value)), "gemm"));

@@ -104,7 +104,7 @@ TEST_CASE("an empty buffer has an address to pass to a kernel") {
   CHECK_THROWS_AS(buffer->fill(0, 1, std::byte{}), std::out_of_range);
 }
 
-TEST_CASE("short memory is no fault of the candidate, a dead device is") {
+TEST_CASE("a lack of memory is not the candidate's fault, a dead device is") {
   FakeSetup s;
   s.driver->failures["allocate"] = FakeDriver::out_of_memory;
   try {
@@ -119,7 +119,7 @@ TEST_CASE("short memory is no fault of the candidate, a dead device is") {
   CHECK(outcome_of([&] { s.device->allocate(1); }) == Outcome::crashed);
 }
 
-TEST_CASE("transfers on a dead device say crashed") {
+TEST_CASE("transfers on a dead device throw crashed") {
   FakeSetup s;
   auto buffer = s.device->allocate(4);
   s.driver->dead = true;
@@ -176,7 +176,7 @@ TEST_CASE("an untimed run waits and reads no clock") {
   CHECK(s.driver->calls == std::vector<std::string>{"launch", "synchronize_stream"});
 }
 
-TEST_CASE("what a failing run means") {
+TEST_CASE("outcomes of a failing run") {
   FakeSetup s;
   auto buffer = s.device->allocate(8);
   auto program = s.device->load(fake_artifact(), Launch{});

@@ -125,7 +125,7 @@ TEST_CASE("hiprtc: target features may follow the architecture") {
   CHECK(toolchain()->compile(request_for("gfx90a:xnack-", "plain")).arch == "gfx90a:xnack-");
 }
 
-TEST_CASE("hiprtc: the compiler lists the headers that it read, whatever option named their folder") {
+TEST_CASE("hiprtc: the compiler lists the headers that it read, for any option that names their directory") {
   if (!toolchain()) return;
   const TemporaryDirectory folder;
   const std::string header = (folder.path() / "factor.h").string();

@@ -67,7 +67,7 @@ TEST_CASE("nvrtc: a template for sm_80 and sm_90a, with its resources") {
   });
 }
 
-TEST_CASE("nvrtc: spills are reported for the entry alone") {
+TEST_CASE("nvrtc: spills are reported only for the entry") {
   for_each_toolchain([](Toolchain& toolchain) {
     CompileRequest request = request_for("sm_90", "busy<64>");
     const Artifact roomy = toolchain.compile(request);

@@ -103,7 +103,7 @@ TEST_CASE("precompiled headers: none for a source that is compiled once, or that
   CHECK(place.files().empty());
 }
 
-TEST_CASE("precompiled headers: options may rule them out, folders do not") {
+TEST_CASE("precompiled headers: options may rule them out, directories do not") {
   Place place;
   if (!place.toolchain || !place.has_them()) return;
   CompileRequest request = half_request(1);

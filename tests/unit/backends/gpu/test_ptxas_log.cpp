@@ -79,7 +79,7 @@ TEST_CASE("Windows line ends") {
   CHECK(parse_ptxas_log(text, "_Z3sumPf").registers == 18);
 }
 
-TEST_CASE("what the log does not tell stays unset") {
+TEST_CASE("values that are not in the log stay unset") {
   for (const char* log : {"", "\n\n", "warning: nothing here", "ptxas info    : Used registers", "bytes smem"}) {
     const ResourceUsage usage = parse_ptxas_log(log, "e");
     CHECK_FALSE(usage.registers);

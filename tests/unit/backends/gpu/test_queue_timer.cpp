@@ -41,7 +41,7 @@ const std::span<const KernelArgument> nothing;
 
 }  // namespace
 
-TEST_CASE("samples are the kernel's own time, alone, behind a flush and among others") {
+TEST_CASE("samples are the kernel's own time, on its own, after a flush and among others") {
   SimulatedSetup s;
   s.open();
   const auto program = s.load();

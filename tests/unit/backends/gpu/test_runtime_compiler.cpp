@@ -82,7 +82,7 @@ TEST_CASE("one program, compiled") {
   CHECK(fake.open == 0);
 }
 
-TEST_CASE("a compiler without memory or disk is told from one that refuses the source") {
+TEST_CASE("a compiler without memory or disk is distinguished from one that refuses the source") {
   for (const char* call : {"create", "compile"}) {
     FakeCompiler fake;
     fake.fail = call;
@@ -137,7 +137,7 @@ TEST_CASE("a failure says the log's first error and keeps the log") {
   }
 }
 
-TEST_CASE("a source with NUL is refused: the compiler would see its head alone") {
+TEST_CASE("a source with NUL is refused: the compiler would see only its head") {
   FakeCompiler fake;
   CHECK_THROWS_AS(gpu::compile_program(fake_api(fake), request_for_k(), std::string("a\0b", 3), {}), CandidateFailure);
 }

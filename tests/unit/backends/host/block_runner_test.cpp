@@ -36,7 +36,7 @@ constexpr std::size_t stack_bytes = 65536;
 
 }  // namespace
 
-TEST_CASE("nobody passes a barrier before all have come") {
+TEST_CASE("no thread passes a barrier before all have arrived") {
   BlockRunner runner(stack_bytes);
   for (const unsigned threads : {1u, 2u, 33u, 256u, 1024u, 7u}) {
     unsigned before = 0, too_early = 0;
@@ -162,7 +162,7 @@ TEST_CASE("each fiber has room for deep frames") {
   for (int i = 0; i < 300; ++i) CHECK(sums[static_cast<std::size_t>(i)] == 8000 * i);
 }
 
-TEST_CASE("where guard pages are not affordable, a canary tells of an overflow") {
+TEST_CASE("without guard pages, a canary reveals an overflow") {
   const Stacks many(16385, 4096);  // one more than the guards of a process
   CHECK(many.intact(3));
   many.bottom(3)[-1] = std::byte{1};

@@ -62,7 +62,7 @@ TEST_CASE("the CPU's facts come from procfs and sysfs") {
   CHECK(cpu_info(root.path()).l2_bytes == 32 << 20);
 }
 
-TEST_CASE("a machine that tells nothing is still a device") {
+TEST_CASE("a machine that reports nothing is still a device") {
   const TemporaryDirectory root;
   put(root.path() / "proc/cpuinfo", "\n:\nmodel name\nmodel name :\n\xff\xfe");
   put(root.path() / "proc/meminfo", "MemTotal: much\n");

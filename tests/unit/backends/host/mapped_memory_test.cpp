@@ -32,7 +32,7 @@ TEST_CASE("memory is mapped as far as it goes") {
   CHECK(mapped_bytes(start, 1) == 0);
 }
 
-TEST_CASE("what the process has is mapped") {
+TEST_CASE("memory of the process is mapped") {
   const std::vector<float> values(100000);
   int local = 0;
   CHECK(mapped_bytes(values.data(), values.size() * sizeof(float)) == values.size() * sizeof(float));

@@ -118,7 +118,7 @@ TEST_CASE("lines stay where they are") {
   CHECK(result.find("\n# 7 \"other.cu\"\n") != std::string::npos);
 }
 
-TEST_CASE("text that is no program is taken in its stride") {
+TEST_CASE("text that is not a program is accepted") {
   const std::string pieces[] = {"__shared__",
                                 "extern ",
                                 "(",

@@ -131,7 +131,7 @@ TEST_CASE("a definition or entry cannot leave its place") {
   }
 }
 
-TEST_CASE("a definition may have a name that headers use, and a line of its own") {
+TEST_CASE("a definition may have a name that headers use, and a separate line") {
   const auto toolchain = host::make_toolchain();
   auto r = request("#include <math.h>\nextern \"C\" __global__ void k(T* x) { *x = A + n; }");
   r.defines = {{"T", "float"}, {"A", "1"}, {"n", "(2 + 3)"}, {"size", "9"}};
@@ -161,7 +161,7 @@ TEST_CASE("one toolchain compiles from several threads") {
   CHECK(images[1] != images[2]);
 }
 
-TEST_CASE("nothing is left in the temporary folder") {
+TEST_CASE("nothing is left in the temporary directory") {
   const TemporaryDirectory folder;
   const Variable tmp("XTUNE_TMP_DIR", folder.path().string());
   const auto toolchain = host::make_toolchain();

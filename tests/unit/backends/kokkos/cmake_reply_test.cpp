@@ -15,7 +15,7 @@ TEST_CASE("A fragment is cut into the words that a shell would see") {
   CHECK(kokkos::split_words(" \n ").empty());
 }
 
-TEST_CASE("A target's options, definitions, folders and libraries keep their order") {
+TEST_CASE("A target's options, definitions, directories and libraries keep their order") {
   const kokkos::BuildFlags flags = kokkos::flags_of_target(R"({
     "compileGroups": [{
       "compileCommandFragments": [{"fragment": "-O3 -DNDEBUG"}, {"fragment": "-fopenmp"}],
@@ -29,7 +29,7 @@ TEST_CASE("A target's options, definitions, folders and libraries keep their ord
   CHECK(flags.link == Words{"-fopenmp", "-Wl,-rpath,/opt/lib", "/opt/lib/libkokkoscore.so"});
 }
 
-TEST_CASE("What is no answer of CMake is an error that says so") {
+TEST_CASE("A file that is not an answer of CMake is an error that says so") {
   for (const char* text : {"", "{", "[]", "{\"compileGroups\": []}", "{\"compileGroups\": [{\"defines\": [{}]}]}"})
     CHECK_THROWS_WITH_AS(kokkos::flags_of_target(text),
                          doctest::Contains("CMake's description of Kokkos cannot be read"), Error);

@@ -61,7 +61,7 @@ std::string failure() {
 
 }  // namespace
 
-TEST_CASE("A Kokkos tells its version, devices and flags; the answer is kept until it changes") {
+TEST_CASE("A Kokkos reports its version, devices and flags; the answer is kept until it changes") {
   const Scene scene;
   scene.install(40601, "OPENMP;SERIAL");
   const kokkos::Installation first = kokkos::find_installation();
@@ -115,7 +115,7 @@ TEST_CASE("Kokkos_ROOT may be relative to where the command is given") {
   CHECK(version == "4.6.1");
 }
 
-TEST_CASE("A package whose target names a missing folder is used with the one in its variable") {
+TEST_CASE("A package whose target names a missing directory is used with the one in its variable") {
   const Scene scene;
   scene.install(30401, "SERIAL");
   scene.write("lib/cmake/Kokkos/KokkosConfig.cmake",
@@ -141,7 +141,7 @@ TEST_CASE("A Kokkos for GPUs is used with the compiler that it was built with") 
   if (fs::exists("/usr/bin/g++")) CHECK(kokkos::find_installation().compiler == "/usr/bin/g++");
 }
 
-TEST_CASE("What is missing is said, with what to do") {
+TEST_CASE("Missing parts are reported, with advice") {
   const Scene scene;
   SUBCASE("No Kokkos below Kokkos_ROOT") {
     // Another may be found elsewhere; it is not the requested one.

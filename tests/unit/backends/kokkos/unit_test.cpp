@@ -156,7 +156,7 @@ TEST_CASE("Arguments that do not fit and launches that Kokkos refuses are told a
   CHECK(std::string(refused.what()) == "the kernel was not launched: team too large");
 }
 
-TEST_CASE("What cannot be loaded is said") {
+TEST_CASE("A unit that cannot be loaded is reported") {
   const Here here;
   if (!here) return;
   Artifact artifact = here.toolchain->compile(scale_request(here, "0"));

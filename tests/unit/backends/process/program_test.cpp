@@ -88,7 +88,7 @@ TEST_CASE("a run's time and metrics are what it reports") {
   CHECK(shell.load()->times_itself());
 }
 
-TEST_CASE("without a time of its own a program takes what the clock says") {
+TEST_CASE("without a reported time the wall clock is used") {
   Shell shell("sleep 0.05");
   shell.call.time = {};
   const double time_ms = shell.run().time_ms;
@@ -104,7 +104,7 @@ TEST_CASE("an exit code is a failed launch, a signal a crash; both keep the end 
   CHECK(has(Shell("kill -SEGV $$").failure(), "crashed: the program ended with killed by signal 11"));
 }
 
-TEST_CASE("a program that is not there says so") {
+TEST_CASE("a missing program is reported") {
   Shell shell("");
   shell.call.words = {"./no-such-program"};
   CHECK(has(shell.failure(), "launch_failed: the program: cannot start ./no-such-program: no such file"));
@@ -272,7 +272,7 @@ TEST_CASE("a program that takes too long is killed with all that it has started"
   CHECK_FALSE(alive(std::stoi(shell.read("child"))));
 }
 
-TEST_CASE("what a program leaves behind is killed as it ends, and is not waited for") {
+TEST_CASE("processes that a program leaves behind are killed when it ends, and are not waited for") {
   Shell shell("(setsid sh -c 'echo $$ > daemon; sleep 100' &) ; while ! test -s daemon; do :; done; echo time 1");
   CHECK(shell.run().time_ms == 1);
   CHECK_FALSE(alive(std::stoi(shell.read("daemon"))));

@@ -77,7 +77,7 @@ TEST_CASE("a CSV column counts by its name, the last row unless another is asked
   CHECK(read_number(time_at(Form::csv, "time"), "\xEF\xBB\xBFtime,n\n4,1\n") == 4);
 }
 
-TEST_CASE("an empty cell of CSV is no number, and no other row stands in for it") {
+TEST_CASE("an empty cell of CSV is not a number, and no other row replaces it") {
   const std::string text = "name,t (ms)\na,5\nb,\n";
   for (const int row : {-1, 1})
     CHECK(has(complaint(time_at(Form::csv, "t (ms)", "", row), text), "the column 't (ms)' is empty in row 1"));
@@ -154,7 +154,7 @@ TEST_CASE("a time is in milliseconds by the unit behind it, else by the spec's")
   CHECK(has(complaint(time_at(Form::regex, "(.*)"), "5 furlongs"), "a unit of time"));
 }
 
-TEST_CASE("what is no time is refused: NaN, infinity, zero, below, and words") {
+TEST_CASE("invalid times are refused: NaN, infinity, zero, negative, and words") {
   for (const char* text : {"nan", "NaN", "inf", "-inf", "-nan"}) {
     CAPTURE(text);
     CHECK(has(complaint(time_at(Form::regex, "(.*)"), text), "it is '" + std::string(text) + "'"));

@@ -7,7 +7,7 @@
 
 using namespace xtune::cli_test;
 
-TEST_CASE("A folder and a line in the table make a backend") {
+TEST_CASE("A directory and a line in the table make a backend") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
 
