@@ -129,7 +129,7 @@ class Kernel {
   /// host data of the constant's type, which is copied; set_constant("filter", weights). Waits for what is queued in
   /// the contexts that the kernel was called in, and must not run beside a call on another thread. A constant whose
   /// spec gives a value or a file has that until then; others must be set before the first call. Throws
-  /// Error(invalid_argument) for a name that is no constant and for data that does not fit.
+  /// Error(invalid_argument) for a name that is not a constant and for data that does not fit.
   void set_constant(const std::string& constant, const Data& data) const;
 
   /// Waits until no tuning in the background remains. Throws Error(invalid_argument) in a callback of that tuning.

@@ -195,8 +195,8 @@ class Tunable {
   Tunable& inout(const std::string& name, const std::vector<T>& values, const Shape& shape) {
     return inout(name, dtype_of<T>(), shape, Data(values));
   }
-  /// Memory of one launch, whose contents nobody looks at; its shape may name parameters. zero: it holds zeros before
-  /// every launch.
+  /// Memory of one launch, whose contents are never compared; its shape may name parameters. zero: it holds zeros
+  /// before every launch.
   Tunable& scratch(const std::string& name, DType dtype, const Shape& shape, bool zero = false);
   Tunable& scalar(const std::string& name, DType dtype, const Formula& value);  ///< passed by value
   /// A scalar with the type of the number.
@@ -204,8 +204,8 @@ class Tunable {
   Tunable& scalar(const std::string& name, T value) {
     return scalar(name, dtype_of<T>(), Formula(value));
   }
-  /// A variable of the source (`__constant__` or `__device__`) that is filled before launches; it is no argument of a
-  /// call. Data as of input. Its place among the arguments does not matter.
+  /// A variable of the source (`__constant__` or `__device__`) that is filled before launches; it is not an argument of
+  /// a call. Data as of input. Its place among the arguments does not matter.
   Tunable& constant(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});
   /// The same with the type of T: constant<float>("filter", 9).
   template <class T>

@@ -26,7 +26,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Of the buffers, then of the constants. Shapes are over problem and device alone, so any one configuration serves.
+/// Of the buffers, then of the constants. Shapes use only problem and device, so any configuration serves.
 std::vector<validate::ArgumentLayout> layouts_of(const spec::Spec& spec, const Bindings& problem,
                                                  const target::Target& target) {
   const space::Space space =

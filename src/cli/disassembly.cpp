@@ -23,7 +23,7 @@ struct Tool {
   std::vector<std::string> folders;  ///< beside those of PATH
 };
 
-/// A folder of a toolkit that a variable names, or its usual place.
+/// A directory of a toolkit that a variable names, or its usual place.
 std::vector<std::string> toolkit_folders(std::initializer_list<const char*> variables, const char* usual,
                                          const char* below) {
   std::vector<std::string> folders;

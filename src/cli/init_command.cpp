@@ -27,7 +27,7 @@ std::string read_source(const std::string& path) {
   }
 }
 
-/// The path of a file as seen from the folder of another one.
+/// The path of a file relative to the directory of another one.
 std::string relative_to(const fs::path& file, const fs::path& other) {
   const fs::path folder = fs::absolute(other).parent_path();
   const fs::path relative = fs::absolute(file).lexically_normal().lexically_relative(folder.lexically_normal());

@@ -1,4 +1,4 @@
-// Modules are shared between kernels by the key of their artifact, so a kernel with constants has keys of its own.
+// Modules are shared between kernels by the key of their artifact, so a kernel with constants has its own keys.
 #include "dispatch/constants.hpp"
 
 #include <fmt/core.h>

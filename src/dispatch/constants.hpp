@@ -15,15 +15,15 @@
 
 namespace xtune::dispatch {
 
-/// The constants of one kernel. Each kernel has modules of its own for them, so that two kernels of one spec can hold
+/// The constants of one kernel. Each kernel has its own modules for them, so that two kernels of one spec can hold
 /// different contents. Thread-safe; spec outlives it.
 class Constants {
  public:
   explicit Constants(const spec::Spec& spec) : spec_(spec) {}
 
   /// From now on: copied, and written to all modules that are loaded, once what is queued in their contexts has ended.
-  /// Throws Error(invalid_argument) for a name that is no constant, and for contents of another type (unset: not known)
-  /// or too large; Error(unavailable) where the driver cannot copy.
+  /// Throws Error(invalid_argument) for a name that is not a constant, and for contents of another type (unset: not
+  /// known) or too large; Error(unavailable) where the driver cannot copy.
   void set(const std::string& name, std::optional<DType> dtype, std::span<const std::byte> contents,
            backend::Runtime& runtime);
 

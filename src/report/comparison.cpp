@@ -18,7 +18,7 @@ namespace {
 
 using ConfigRecords = std::map<Bindings, const record::Record*>;
 
-/// The newest record of each configuration that tells how it came out.
+/// The newest record of each configuration that has its outcome.
 ConfigRecords newest_of(const std::vector<const record::Record*>& records) {
   ConfigRecords newest;
   for (const record::Record* record : records)
@@ -55,7 +55,7 @@ std::vector<std::string> key_changes(const CaseComparison& pair, const record::R
       std::any_of(lines.begin(), lines.end(), [](const auto& line) { return line.starts_with("compiler: "); });
   if (!named && before.toolchain != after.toolchain && !before.toolchain.empty() && !after.toolchain.empty())
     lines.push_back("compiler: " + before.toolchain + " -> " + after.toolchain);
-  // A result file tells the device, but no keys.
+  // A result file names the device, but no keys.
   if (before.key_parts.empty() && !record::same_device(before.device, after.device))
     lines.push_back("device: " + device_text(before.device) + " -> " + device_text(after.device));
   return lines;

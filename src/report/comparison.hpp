@@ -35,7 +35,8 @@ struct TimeRatio {
   double value = 1, low = 1, high = 1;
   Change change = Change::same;
 };
-/// noise: differences up to this share are no change, whatever the intervals say; nor is a range that includes 1.
+/// noise: differences up to this share do not count as changes, whatever the intervals say; nor is a range that
+/// includes 1.
 TimeRatio time_ratio(const record::Record& before, const record::Record& after, double noise);
 
 /// One configuration that both have.

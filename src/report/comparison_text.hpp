@@ -16,8 +16,8 @@ nlohmann::ordered_json comparison_json(const Comparisons& comparisons, std::size
 /// A row for each case.
 std::vector<nlohmann::ordered_json> comparison_rows(const Comparisons& comparisons);
 
-/// Records as far as `xtune run --format json` tells them: configurations, outcomes, times and intervals, but no keys.
-/// An answer's own time is its record's. Throws Error(invalid_argument), opening with `name`, for JSON that is no such
+/// Records as far as `xtune run --format json` prints them: configurations, outcomes, times and intervals, but no keys.
+/// An answer's own time is its record's. Throws Error(invalid_argument), opening with `name`, for JSON that is not such
 /// result.
 std::vector<record::Record> records_of_result(const nlohmann::json& result, const std::string& name);
 

@@ -67,7 +67,7 @@ class BenchSession {
   void make_file_reference();
   void make_command_reference();
   bool load_reference();
-  /// New inputs, drawn by this seed; the reference is then to be computed anew.
+  /// New inputs, drawn by this seed; the reference must then be computed again.
   void renew_inputs(std::uint64_t seed);
   void save_reference() const;
   void decide_tolerances();

@@ -52,7 +52,7 @@ void write_array(const fs::path& folder, const validate::ArrayView& array) {
                       {array.layout->dtype, array.layout->shape, {array.data.begin(), array.data.end()}});
 }
 
-/// The inputs lie in the exchange folder from here on. Throws base::CannotStart.
+/// The inputs lie in the exchange directory from here on. Throws base::CannotStart.
 base::CommandResult run(const CommandCall& call, const fs::path& folder) {
   for (const validate::ArrayView& input : call.inputs) write_array(folder / "inputs", input);
   base::CommandOptions options;

@@ -18,8 +18,8 @@ struct CommandCall {
   std::vector<validate::ArrayView> inputs{};
 };
 
-/// A program that writes each output that it computes as NAME.npy, in the argument's shape and dtype, to the folder
-/// that XTUNE_OUTPUTS names.
+/// A program that writes each output that it computes as NAME.npy, in the argument's shape and dtype, to the
+/// directory that XTUNE_OUTPUTS names.
 struct CommandReference : CommandCall {
   std::vector<const validate::ArgumentLayout*> outputs{};
 };
@@ -29,10 +29,10 @@ struct CommandReference : CommandCall {
 /// another shape or dtype.
 std::vector<std::vector<std::byte>> run_command_reference(const CommandReference& call);
 
-/// Hands these outputs to a program as NAME.npy in the folder that XTUNE_OUTPUTS names; it ends with 0 where they are
-/// right. Throws CandidateFailure: wrong_result with the last line that it printed where it ends otherwise, timed_out
-/// where it takes too long, launch_failed where it cannot be started; a ShortageFailure where the machine, or somebody
-/// else, may be to blame.
+/// Hands these outputs to a program as NAME.npy in the directory that XTUNE_OUTPUTS names; it ends with 0 if they
+/// are right. Throws CandidateFailure: wrong_result with the last line that it printed where it ends otherwise,
+/// timed_out where it takes too long, launch_failed where it cannot be started; a ShortageFailure where the machine, or
+/// somebody else, may be to blame.
 void run_command_check(const CommandCall& call, const std::vector<validate::ArrayView>& outputs);
 
 }  // namespace xtune::worker

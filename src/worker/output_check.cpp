@@ -183,7 +183,7 @@ std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string
   return job.scratch / (name + "-" + std::to_string(::getpid()));
 }
 
-// Files of this run alone, read once and soon: nothing is flushed to the disk.
+// Files of only this run, read once and soon: nothing is flushed to the disk.
 void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
                    const std::string& launch) {
   if (job.outputs.empty()) return;

@@ -54,7 +54,7 @@ std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& argume
 /// Makes the answer a wrong result that names argument and zone; false.
 bool refuse_damage(const GuardDamage& damage, ipc::BenchAnswer& answer);
 
-/// Of this process alone: several workers may call programs at the same time. Below the run's temporary folder.
+/// Only of this process: several workers may call programs at the same time. Below the run's temporary directory.
 std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string& name);
 
 /// Leaves the outputs where the job wants them, as those of this launch (ipc/expected_files.hpp).

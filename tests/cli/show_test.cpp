@@ -133,7 +133,7 @@ TEST_CASE("what show refuses") {
   CHECK(has(refused({"--ptx", "--isa"}), "--isa"));
   const std::string space = cli.write("space.toml", "[kernel]\nname = \"s\"\n[space.params]\nA = [1]\n");
   CHECK(has(cli.xtune({"show", space}).stderr_text, "the spec describes only a space"));
-  // A configuration that does not compile is no configuration.
+  // A configuration that does not compile is an error.
   cli.write("scale.cu", "extern \"C\" __global__ void scale(float* x, int n) { broken }\n");
   const CommandResult failed = cli.xtune({"show", spec, "--backend", "host", "--config", "BLOCK=64,UNROLL=2"});
   CHECK(failed.exit_code == 3);

@@ -206,7 +206,7 @@ const XtuneServices& BlockRunner::services() {
   static const XtuneServices calls = {
       [](int predicate) -> unsigned long long { return runner_of_thread->barrier(predicate); },
       [](XtuneLane* lane) { runner_of_thread->warp(lane); },
-      // Stores between blocks are no thread's.
+      // Stores between blocks belong to no thread.
       [] {
         if (runner_of_thread) runner_of_thread->yield();
       },

@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* axis_names = "xyz";
 
-/// Integers that are no extent of an argument, by their names.
+/// Integers that are not an extent of an argument, by their names.
 bool is_setting(const std::string& name) {
   const std::string lower = base::lower_case(name);
   for (const char* part :
@@ -312,7 +312,7 @@ class DraftBuilder {
     return text && !integer_of(*text) ? text : std::nullopt;
   }
 
-  /// Values that were guessed by the name give way to what the launch tells.
+  /// Values that were guessed by the name give way to those that the launch implies.
   void give_thread_counts(const std::string& name, std::size_t axes) {
     for (DraftParameter& parameter : model_.parameters)
       if (parameter.name == name && parameter.comment.starts_with("guess")) parameter.values = thread_counts(axes);

@@ -40,7 +40,7 @@ struct DraftModel {
   std::string grid_comment, block_comment;
   std::string shared;  ///< empty: none
   std::vector<DraftArgument> arguments;
-  std::vector<std::string> notes;  ///< what has no place of its own
+  std::vector<std::string> notes;  ///< remarks that belong to no other entry
 };
 
 /// As TOML, with the comments.

@@ -7,7 +7,7 @@ namespace xtune::outline {
 
 namespace {
 
-constexpr std::size_t longest = 500;  ///< characters; a longer expression helps nobody
+constexpr std::size_t longest = 500;  ///< characters; a longer expression is of no help
 
 }  // namespace
 

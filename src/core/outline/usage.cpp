@@ -9,7 +9,7 @@ namespace {
 
 int axis_of(const Token& token) { return token.text.size() == 1 ? token.text[0] - 'x' : -1; }
 
-/// a.x and a->x: no name of its own.
+/// a.x and a->x: x is not a variable.
 bool is_member(const Tokens& tokens, std::size_t i) {
   return i > 0 && (tokens[i - 1].is(".") || tokens[i - 1].is("->"));
 }
@@ -26,7 +26,7 @@ bool is_assignment(const Token& token) {
          !token.is(">=");
 }
 
-/// static_cast<int>(i) as (i): its brackets are no comparison.
+/// static_cast<int>(i) as (i): its brackets are not comparisons.
 Tokens without_casts(const Tokens& body) {
   Tokens rest;
   for (std::size_t i = 0; i < body.size(); ++i) {

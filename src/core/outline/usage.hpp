@@ -22,7 +22,7 @@ struct Extent {
 struct PointerUse {
   Extent extent;
   bool indexed = false, read = false, written = false;
-  bool beyond_first = false;  ///< with an index that is no number
+  bool beyond_first = false;  ///< with an index that is not a number
   bool passed = false;        ///< to a function, or used otherwise: not all of its accesses are seen
 };
 

@@ -16,7 +16,7 @@ constexpr std::size_t max_kbench_values = 100'000;  ///< of one name
 /// The product of its values.
 struct KbenchGroup {
   std::vector<space::Parameter> parameters;    ///< compile_time: a -D
-  std::map<std::string, std::string> options;  ///< a parameter's name to its option, where that is no identifier
+  std::map<std::string, std::string> options;  ///< a parameter's name to its option, where that is not an identifier
   std::vector<space::Expression> rules;        ///< of the group's file
 };
 
@@ -32,7 +32,7 @@ std::string option_of(const KbenchGroup& group, const std::string& parameter);
 const space::Parameter* find_parameter(const KbenchGroup& group, const std::string& name);
 
 /// A parameter without values. option: as a file writes it, with $ for what the program takes when it runs. A spelling
-/// that is no identifier ("bench-max-iters") goes into options.
+/// that is not an identifier ("bench-max-iters") goes into options.
 space::Parameter named_parameter(const std::string& option, std::map<std::string, std::string>& options);
 /// Why a spec cannot have a parameter of that name; empty: it can. option: as a file writes it.
 std::string name_complaint(const std::string& name, const std::string& option);

@@ -371,7 +371,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
       const space::Config own = reference_config(config);
       build::CompileRequest request = compile_request(own);
       const std::string source = state_->read(request).digest;
-      // Compiler and architecture are no part of what a reference is.
+      // The identity of a reference does not include compiler and architecture.
       request.arch.clear();
       request.sanitize = false;
       reference_digest = build::key_of({{"kernel", build::key_of(build::artifact_key_parts(request, "", "", source))},

@@ -90,7 +90,7 @@ std::string CandidateResolver::State::command_text(const std::vector<spec::Text>
   std::vector<std::string> words;
   for (const spec::Text& text : texts) try {
       words.push_back(spec::expand(text, [this](std::string_view name) { return constant(name); }));
-    } catch (const spec::TextError&) {  // whoever runs it will say what is wrong
+    } catch (const spec::TextError&) {  // the run reports what is wrong
       words.push_back(text.text);
     }
   const std::vector<build::NamedFile> files = build::named_files(words, spec.path.parent_path());

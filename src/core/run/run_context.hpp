@@ -48,7 +48,7 @@ struct RunContext {
   ipc::CompileJob compile_job(const std::string& key, build::CompileRequest request) const;
   ipc::BenchJob bench_job(const Trial& trial) const;
   /// Wall clock that one configuration's benchmark may take: [measure] timeout_s, and as much again for each call of a
-  /// check, and for a reference on inputs of its own what a reference may take.
+  /// check, and for a reference on fresh inputs the time that a reference may take.
   double bench_timeout_s() const;
 
   /// Whether challengers are measured only while they can still win.

@@ -63,7 +63,7 @@ struct LaunchSpec {
 
 /// constant: no argument of the kernel, but a variable of its source that xtune fills.
 enum class ArgKind { buffer, scalar, constant, tensor_map };
-/// scratch: memory of one launch, whose contents nobody looks at.
+/// scratch: memory of one launch, whose contents are never compared.
 enum class ArgRole { in, out, inout, scratch };
 constexpr bool is_input(ArgRole role) noexcept { return role == ArgRole::in || role == ArgRole::inout; }
 constexpr bool is_output(ArgRole role) noexcept { return role == ArgRole::out || role == ArgRole::inout; }
@@ -109,7 +109,7 @@ struct ReferenceSpec {
 };
 
 /// The type that a template text over the problem stands for; without a text, dtype. Throws Error(invalid_spec) at the
-/// text's place for a value that is no element type.                                      read_dtype.cpp
+/// text's place for a value that is not an element type.                                      read_dtype.cpp
 DType dtype_in(const std::optional<Text>& text, DType dtype, const Bindings& problem);
 /// An argument's type in a problem.
 inline DType dtype_of(const ArgSpec& argument, const Bindings& problem) {
@@ -130,7 +130,7 @@ struct ValidateSpec {
   Inputs inputs = Inputs::same;      ///< fresh: new random ones for each configuration
   std::optional<double> rtol, atol;  ///< unset: from dtype, reduction length and magnitude of the reference
   double max_mismatched_ratio = 0.0;
-  double outlier_factor = 10;           ///< what the ratio forgives lies within so many times the tolerance
+  double outlier_factor = 10;           ///< elements that the ratio forgives lie within this many times the tolerance
   std::optional<Text> reduction;        ///< terms added up for one element; unset: as the reference knows
   int repeat = 0;                       ///< more launches on the same inputs, whose output bits must be the same
   std::optional<DType> accumulate;      ///< the type they are added up in; unset: f64 for f64, else f32; see dtype_in

@@ -1,4 +1,4 @@
-// Tests of a check by command, and of inputs that are drawn anew for each configuration.
+// Tests of a check by command, and of inputs that are drawn again for each configuration.
 #include <doctest/doctest.h>
 
 #include <cstring>
