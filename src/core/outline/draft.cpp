@@ -72,9 +72,13 @@ std::string multiplied(const std::vector<std::string>& factors) {
   return terms.empty() ? "1" : terms.size() == 1 ? unwrapped(terms.front()) : product(terms);
 }
 
-/// Sizes without a value: smaller ones where there are several, which multiply.
+bool is_square(const DraftArgument& argument) {
+  return argument.shape.size() == 2 && argument.shape[0] == argument.shape[1];
+}
+
+/// Sizes without a value: smaller ones where there are several, or one twice, which multiply.
 void give_values(DraftModel& model) {
-  std::size_t open = 0;
+  std::size_t open = std::any_of(model.arguments.begin(), model.arguments.end(), is_square) ? 1 : 0;
   for (const DraftSize& size : model.sizes) open += size.value.empty() || size.name.starts_with("GRID_");
   for (DraftSize& size : model.sizes) {
     if (!size.value.empty()) continue;
@@ -416,6 +420,7 @@ class DraftBuilder {
     for (const int block : use.extent.blocks)
       if (const auto grid = grid_sizes_.find(static_cast<std::size_t>(block)); grid != grid_sizes_.end())
         shape.insert(shape.begin(), grid->second);
+    if (shape.size() == 1 && use.extent.rows) shape.push_back(shape.front());  // rows as long as there are rows
     const bool starts =
         type && is_integer(type->type) &&
         (argument.name.find("ptr") != std::string::npos || argument.name.find("offsets") != std::string::npos);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/outline/draft_model.hpp"
 #include "core/spec/toml_text.hpp"
 
@@ -57,6 +59,25 @@ std::string argument_text(const DraftArgument& argument) {
   return text;
 }
 
+/// The kernel judges itself until the user has something better.
+std::string validate_text(const DraftModel& model) {
+  const auto is_output = [](const DraftArgument& argument) {
+    return argument.role == "out" || argument.role == "inout";
+  };
+  if (std::none_of(model.arguments.begin(), model.arguments.end(), is_output)) return "";
+  std::vector<std::string> values;
+  for (const DraftParameter& parameter : model.parameters)
+    if (!parameter.commented_out && parameter.values.size() > 1)
+      values.push_back(parameter.name + " = " + spec::toml_text(parameter.values.front()));
+  const std::string simple =
+      "# reference = { kernel = \"simple\", source = \"simple.cu\", grid = [\"ceildiv(N, 256)\"], block = [256] }\n";
+  if (values.empty())
+    return "\n# Nothing checks the results yet. A simple kernel with the same arguments can:\n# [validate]\n" + simple;
+  return "\n[validate]\n# A simple kernel with the same arguments finds more mistakes:\n" + simple +
+         with_comment(fmt::format("reference = {{ config = {{ {} }} }}", fmt::join(values, ", ")),
+                      "guess: the kernel is right there");
+}
+
 }  // namespace
 
 std::string draft_text(const DraftModel& model, const DraftRequest& request) {
@@ -72,10 +93,8 @@ std::string draft_text(const DraftModel& model, const DraftRequest& request) {
           with_comment("block = " + list_text(model.block), model.block_comment);
   if (!model.shared.empty()) text += with_comment("shared = " + spec::toml_string(model.shared), "guess");
   for (const DraftArgument& argument : model.arguments) text += argument_text(argument);
-  text +=
-      "\n# Nothing checks the results yet. A simple kernel with the same arguments can:\n# [validate]\n"
-      "# reference = { kernel = \"simple\", source = \"simple.cu\", grid = [\"ceildiv(N, 256)\"], block = [256] }\n"
-      "\n# Shown beside the time:\n# [metrics]\n# GB_per_s = \"2 * 4 * N / time_s / 1e9\"\n";
+  text += validate_text(model);
+  text += "\n# Shown beside the time:\n# [metrics]\n# GB_per_s = \"2 * 4 * N / time_s / 1e9\"\n";
   return text;
 }
 

@@ -162,7 +162,10 @@ class BodyReader {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const Token& token = tokens[i];
       if (!token.is_word() || is_member(tokens, i)) continue;
-      if (sizes_.contains(token.text)) extent.sizes.insert(token.text);
+      if (sizes_.contains(token.text)) {
+        extent.sizes.insert(token.text);
+        extent.rows = extent.rows || is_factor(tokens, i);
+      }
       if (const int axis = member_axis(tokens, i, "blockIdx"); axis >= 0) extent.blocks.insert(axis);
       if (const auto alias = aliases_.find(token.text); alias != aliases_.end()) {
         extent.data = extent.data || alias->second != pointer;
@@ -176,6 +179,13 @@ class BodyReader {
       if (defined == definitions_.end() || !seen.insert(token.text).second) continue;
       for (const Tokens& value : defined->second) add_extent(value, extent, pointer, seen);
     }
+  }
+
+  /// Whether the word is multiplied by something that is not a number.
+  static bool is_factor(const Tokens& tokens, std::size_t i) {
+    const auto counts = [](const Token& other) { return other.is_word() || other.is("(") || other.is(")"); };
+    return (i >= 2 && tokens[i - 1].is("*") && counts(tokens[i - 2])) ||
+           (i + 2 < tokens.size() && tokens[i + 1].is("*") && counts(tokens[i + 2]));
   }
 
   /// Whether a definition of this name reads an argument.
@@ -238,6 +248,7 @@ class BodyReader {
     to.sizes.insert(from.sizes.begin(), from.sizes.end());
     to.blocks.insert(from.blocks.begin(), from.blocks.end());
     to.data = to.data || from.data;
+    to.rows = to.rows || from.rows;
   }
 
   void note_axes(std::size_t i) {

@@ -17,6 +17,7 @@ struct Extent {
   std::set<std::string> sizes;  ///< integer arguments
   std::set<int> blocks;         ///< axes (0: x) of blockIdx that no argument limits
   bool data = false;            ///< it depends on what another argument holds
+  bool rows = false;            ///< something is multiplied by a size, as in row * n + column
 };
 
 struct PointerUse {
