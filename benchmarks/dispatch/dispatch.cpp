@@ -54,7 +54,7 @@ class NoDriver final : public Runtime {
     info.backend = "cuda";
     return info;
   }
-  LoadedKernel load(const Artifact&, const Launch&) override { return {this, std::nullopt}; }
+  LoadedKernel load(const Artifact&, const Launch&) override { return {this, std::nullopt, {}}; }
   int launch(void* handle, const Launch& l, void* stream, void** parameters) noexcept override {
     return no_launch(handle, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.shared_bytes,
                      stream, parameters, nullptr);
@@ -63,6 +63,7 @@ class NoDriver final : public Runtime {
   std::optional<std::size_t> accessible_bytes(const void*, std::size_t) noexcept override { return std::nullopt; }
   bool is_capturing(void*) noexcept override { return false; }
   void read(void*, const void*, std::size_t, void*) override {}
+  void write(void*, const void*, std::size_t) override {}
   void snapshot(void*, const void*, std::size_t) override {}
 };
 
