@@ -45,6 +45,8 @@ struct LoadedKernel {
 class Launcher {
  public:
   virtual ~Launcher() = default;
+  /// Whether load() understands the artifact's format. The host backend's changes between versions of xtune.
+  virtual bool understands(const build::Artifact&) const noexcept { return true; }
   /// Loads into the current context until the process ends: a launch may still be in flight when its caller is gone. An
   /// artifact is loaded once for each context. Throws CandidateFailure: rejected if a limit of the device forbids the
   /// launch, launch_failed if the driver refuses the image.

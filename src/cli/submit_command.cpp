@@ -134,7 +134,7 @@ std::string submit_step(const Words& command) {
   if (!result.ok() || answer.empty() || answer.find_first_not_of("0123456789") != std::string::npos)
     throw Error(ErrorKind::unavailable,
                 fmt::format("{} {}\n{}", base::printable(base::command_line(command), 500),
-                            result.ok() ? "told no number of a job:" + base::printable(" " + answer, 80)
+                            result.ok() ? "printed no job number:" + base::printable(" " + answer, 80)
                                         : "failed: " + base::describe_exit(result.exit_code, result.signal),
                             base::printable_lines(result.stderr_text, 2000)));
   return answer;

@@ -24,13 +24,17 @@ std::map<std::string, std::uint64_t> scratch_of(const spec::Spec& spec, const Bi
   return bytes;
 }
 
-Builder::Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
+Builder::Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle, Usable usable,
                  std::function<std::unique_ptr<build::Toolchain>()> open, std::function<void(const std::string&)> say)
-    : cache_(std::move(store)), bundle_(std::move(bundle)), open_(std::move(open)), say_(std::move(say)) {}
+    : cache_(std::move(store)),
+      bundle_(std::move(bundle)),
+      usable_(std::move(usable)),
+      open_(std::move(open)),
+      say_(std::move(say)) {}
 
 std::optional<build::Artifact> Builder::find(const std::string& key, const record::Record* record) const {
   const auto is_right = [&](const std::optional<build::Artifact>& artifact, const char* place) {
-    if (!artifact) return false;
+    if (!artifact || !usable_(*artifact)) return false;
     if (!record || record::is_measured(*record, *artifact)) return true;
     say_(fmt::format("artifact {} in the {} is not the one that its record measured: not loaded", key, place));
     return false;

@@ -38,9 +38,10 @@ struct NotStored : Error {
 /// Thread-safe.
 class Builder {
  public:
-  /// bundle: artifacts in addition to the store's; may be null. open: returns the compiler, called at first use; empty:
-  /// never compile.
-  Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
+  using Usable = std::function<bool(const build::Artifact&)>;
+  /// bundle: artifacts in addition to the store's; may be null. usable: other stored artifacts count as missing. open:
+  /// returns the compiler, called at first use; empty: never compile.
+  Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle, Usable usable,
           std::function<std::unique_ptr<build::Toolchain>()> open, std::function<void(const std::string&)> say);
 
   /// Builds one configuration of the space for this problem and device. record: the measurement that is used, or
@@ -64,6 +65,7 @@ class Builder {
 
   build::ArtifactCache cache_;
   const std::shared_ptr<const store::Bundle> bundle_;
+  const Usable usable_;
   const std::function<std::unique_ptr<build::Toolchain>()> open_;
   const std::function<void(const std::string&)> say_;
   mutable std::mutex remembered_mutex_;

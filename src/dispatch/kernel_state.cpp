@@ -20,8 +20,10 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
       bundle_(dispatch::open_bundle(settings_.bundle, parts_.spec.kernel.name)),
       selector_(parts_.spec, base::chosen_store(settings_.store), bundle_, settings_.other_architectures,
                 [this](const std::string& text) { say(text); }),
-      builder_(base::chosen_store(settings_.store), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,
-               [this](const std::string& text) { say(text); }),
+      builder_(
+          base::chosen_store(settings_.store), bundle_,
+          [this](const build::Artifact& artifact) { return parts_.runtime->understands(artifact); },
+          settings_.compile ? parts_.open_toolchain : nullptr, [this](const std::string& text) { say(text); }),
       constants_(parts_.spec),
       capture_(parts_.fixed ? nullptr
                             : dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow,

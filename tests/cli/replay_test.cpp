@@ -150,7 +150,7 @@ TEST_CASE("wrong arguments and files end with a reason and the right code") {
   };
   expect({"score", "--strategy", "randm", file}, 2, "did you mean 'random'?");
   expect({"score", "--strategy", "random,", file}, 2, "an entry of the list is empty");
-  expect({"score", "--evals", "0", file}, 2, "no number of evaluations");
+  expect({"score", "--evals", "0", file}, 2, "not a number of evaluations");
   expect({"score", "--evals", "5,x", file}, 2, "'x' is not a number");
   expect({"score", "--repeats", "0", file}, 2, "--repeats");
   expect({"score", cli.path("gone.json")}, 2, "gone.json");

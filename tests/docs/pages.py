@@ -160,10 +160,12 @@ def commands_of(block):
 
 def completed(text, sections, names=()):
     """A part of a spec with the sections that it lacks; a suite and a whole spec as they are."""
-    if "suite" in sections or "kernel" in sections:
+    own_kernel = "kernel" in sections
+    whole = own_kernel and ("code" not in sections["kernel"] or "launch" in sections)
+    if "suite" in sections or whole:
         return text
     program = "process" in sections
-    kernel = '[kernel]\nname = "part"\n' if program else SECTIONS["kernel"]
+    kernel = "" if own_kernel else '[kernel]\nname = "part"\n' if program else SECTIONS["kernel"]
     if program and "run" not in sections["process"]:
         text = re.sub(r"(?m)^\[process\]\n", "", text)
         kernel += '[process]\nrun = "true"\n'

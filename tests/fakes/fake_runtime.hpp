@@ -30,6 +30,7 @@ class FakeRuntime final : public backend::Runtime {
   std::map<const void*, std::size_t> memory;  ///< device memory by address, with its size
   int status = 0;                             ///< result of launches
   std::string refused_image;                  ///< which cannot be loaded
+  std::string foreign_image;                  ///< in a format of another version
   std::atomic<int> loads{0};
   device::DeviceInfo info;
 
@@ -48,6 +49,9 @@ class FakeRuntime final : public backend::Runtime {
   device::DeviceInfo device() override {
     if (context() == 0) throw Error(ErrorKind::unavailable, "no context: make one first");
     return info;
+  }
+  bool understands(const build::Artifact& artifact) const noexcept override {
+    return foreign_image.empty() || artifact.image.find(foreign_image) == std::string::npos;
   }
   backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch&) override {
     if (!refused_image.empty() && artifact.image.find(refused_image) != std::string::npos)

@@ -109,6 +109,9 @@ class HostRuntime final : public backend::Runtime {
   void adopt(std::uintptr_t) override {}
   device::DeviceInfo device() override { return info_; }
 
+  bool understands(const build::Artifact& artifact) const noexcept override {
+    return artifact.image.find(XTUNE_HOST_MARKER) != std::string::npos;
+  }
   backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch) override {
     device::KernelNeeds needs;
     needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);

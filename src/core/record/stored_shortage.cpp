@@ -96,7 +96,7 @@ bool is_stored_shortage(const Record& record) {
     case Outcome::crashed:
       return tells_a_start_that_failed(message) || has_line_of_lack(message) || tells_a_lack_of_the_device(record) ||
              tells_a_momentary_limit(record) || tells_an_end_by_the_machine(message) ||
-             message.starts_with("the build succeeded but left {out} empty") ||
+             message.starts_with("the build ended well and left an empty file at {out}") ||
              message.find("not by xtune: perhaps the system ran out of memory") != std::string_view::npos;
     case Outcome::wrong_result:
       return message.starts_with("the check ") && tells_an_end_by_the_machine(message);

@@ -24,7 +24,8 @@ bool opens_placeholder(const std::string& text, std::size_t at) {
 
 class Splitter {
  public:
-  explicit Splitter(const Text& command) : command_(command), source_(command.text) {}
+  Splitter(const Text& command, const std::string& remedy)
+      : command_(command), source_(command.text), remedy_(remedy) {}
 
   std::vector<Text> words() {
     while (at_ < source_.size()) {
@@ -56,9 +57,7 @@ class Splitter {
       at_ += 2;
     } else if (std::string_view("|&;<>()$`*?~#").find(c) != std::string_view::npos) {
       fail(command_, at_,
-           std::string("'") + c +
-               "' needs a shell, and none is used: put it in quotes to pass it literally, or set shell = true in "
-               "[process]");
+           std::string("'") + c + "' needs a shell, and none is used: put it in quotes to pass it literally" + remedy_);
     } else {
       word += c;
       ++at_;
@@ -95,6 +94,7 @@ class Splitter {
 
   const Text& command_;
   const std::string& source_;
+  const std::string& remedy_;
   std::size_t at_ = 0, start_ = 0;
   std::vector<Text> words_;
 };
@@ -161,7 +161,9 @@ std::string place_complaint(std::string_view name) {
                         : "";
 }
 
-std::vector<Text> split_command(const Text& command) { return Splitter(command).words(); }
+std::vector<Text> split_command(const Text& command, const std::string& remedy) {
+  return Splitter(command, remedy).words();
+}
 
 CommandWord::CommandWord(const Text& word) : text_(compiled(word)), several_(several(word).has_value()) {
   if (several_ && stands_for_place(text_.parts().front()))

@@ -11,8 +11,9 @@ namespace xtune::spec {
 /// The words of a command that is not passed to a shell. Blanks separate them; 'single' and "double" quotes enclose
 /// blanks, and a backslash escapes the next character (within double quotes: only \" and \\). Text in braces is one
 /// piece, and keeps its quotes. Each word is a template text with its place. Throws TextError for an open quote or
-/// brace, and for characters with a meaning only for a shell: | & ; < > ( ) $ ` * ? ~ # outside of quotes.
-std::vector<Text> split_command(const Text& command);
+/// brace, and for characters with a meaning only for a shell: | & ; < > ( ) $ ` * ? ~ # outside of quotes;
+/// remedy: what the message about these adds.
+std::vector<Text> split_command(const Text& command, const std::string& remedy = {});
 
 /// A word of a command: a template text in which "{out}" and "{tmp}" stay, or "{EXPR...}", the one form that becomes
 /// any number of words: those of the value, as split_command splits it.

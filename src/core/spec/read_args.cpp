@@ -36,7 +36,10 @@ void read_contents(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 }
 
 void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
-  forbid(reader, item, {"value", "symbol"}, "the buffer '" + arg.name + "'");
+  if (const TomlNode* value = item.find("value"))
+    reader.fail(value->key_at,
+                "the buffer '" + arg.name + "' has no value: a scalar has one, and no shape, role, fill or file");
+  forbid(reader, item, {"symbol"}, "the buffer '" + arg.name + "'");
   read_shape(reader, item, arg);
   if (const TomlNode* role = item.find("role")) arg.role = reader.word(*role, "role", role_words);
   const TomlNode* const zero = item.find("zero");

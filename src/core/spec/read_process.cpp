@@ -40,7 +40,8 @@ std::vector<CommandWord> read_words(const Reader& reader, const TomlNode& node, 
     if (node.is_array())
       for (const Text& word : reader.expressions(node, what)) words.emplace_back(word);
     else
-      for (const Text& word : split_command(reader.placed_text(node, what))) words.emplace_back(word);
+      for (const Text& word : split_command(reader.placed_text(node, what), ", or set shell = true"))
+        words.emplace_back(word);
     return words;
   });
 }

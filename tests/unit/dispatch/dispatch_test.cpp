@@ -222,6 +222,11 @@ TEST_CASE("an artifact of a shared store that its record did not measure is refu
     CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=128 ");
     CHECK(shop.compiled == 1);
   }
+  SUBCASE("so is one in a format of another version") {
+    shop.runtime->foreign_image = "something else";
+    CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=128 ");
+    CHECK(shop.messages.empty());
+  }
   SUBCASE("never loaded where nothing may be compiled") {
     shop.settings.compile = false;
     CHECK(holds(error_of(ErrorKind::unavailable, [&] { shop.call(shop.kernel(), 4096); }), "nothing to run"));

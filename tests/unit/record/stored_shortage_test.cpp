@@ -40,7 +40,7 @@ TEST_CASE("What earlier versions stored of a machine's lack is recognised") {
   CHECK(told(Outcome::compile_failed, "compile", "the build: cannot start sh: not enough memory"));
   CHECK(told(Outcome::launch_failed, "run", "the check: cannot start ./check: too many open files"));
   CHECK(told(Outcome::launch_failed, "run", "the program: cannot start ./p: text file is busy"));
-  CHECK(told(Outcome::compile_failed, "compile", "the build succeeded but left {out} empty"));
+  CHECK(told(Outcome::compile_failed, "compile", "the build ended well and left an empty file at {out}"));
   CHECK(told(Outcome::compile_failed, "compile", "the build ended with exit code 2: mk.sh: 1: Cannot fork"));
   CHECK(told(Outcome::compile_failed, "compile",
              "the build ended with exit code 1: cp: error writing 'program': No space left on device"));

@@ -321,7 +321,7 @@ TEST_CASE("a file that is not kbench's is refused with place and reason") {
   CHECK(import.failure("- 1\n") == ":1:1: a kbench file is a mapping with name, file and params");
   CHECK(import.failure("name: [x\n").starts_with(":"));
   CHECK(import.failure("name: g\nparams: {M: 1}\n").find("the key 'file' is missing") != std::string::npos);
-  CHECK(import.failure(head).find("there are no params") != std::string::npos);
+  CHECK(import.failure(head).find("the key 'params' is missing: nothing to tune") != std::string::npos);
   CHECK(import.failure(head + "param: {M: 1}\n") == ":3:1: unknown key 'param' (did you mean 'params'?)");
   CHECK(import.failure(head + "params: {a b: 1}\n").find("parameter 'a b' is not a C identifier") != std::string::npos);
   CHECK(import.failure(head + "params: {M: []}\n").find("M has no values") != std::string::npos);
@@ -334,7 +334,7 @@ TEST_CASE("a file that is not kbench's is refused with place and reason") {
   CHECK(import.failure(rules + "\n- ~\n") == ":5:3: rules is a list of expressions, each a text");
   CHECK(import.failure(rules + "\n") == "no failure");
   for (const char* none : {"[]", "{}", "[{}, {metadata: {a: 1}}]", "{metadata: 1}"})
-    CHECK(import.failure(head + "params: " + none + "\n") == ":3:9: the key 'params' is missing: nothing to tune");
+    CHECK(import.failure(head + "params: " + none + "\n") == ":3:9: the key 'params' holds no parameters: nothing to tune");
   CHECK(import.failure(head + "params:\n").find("the key 'params' is missing: nothing to tune") != std::string::npos);
   CHECK(import.failure("name: g\nfile: none.mojo\nparams: {M: 1}\n").find(":2:7: file: none.mojo does not exist") !=
         std::string::npos);

@@ -103,7 +103,7 @@ TEST_CASE("the failures of old versions, and times that are none") {
   CHECK(odd.configs[0].seconds() == 0);
   CHECK(odd.damage.count == 0);
   REQUIRE(odd.warnings.size() == 1);
-  CHECK(has(odd.warnings[0], "3 times of compiling or measuring are none and count as 0, first entry '1,row': "));
+  CHECK(has(odd.warnings[0], "3 times of compiling or measuring are invalid and count as 0, first entry '1,row': "));
   CHECK(one(", \"time\": 2, \"compile_time\": 0").warnings.empty());
 }
 

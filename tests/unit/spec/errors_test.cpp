@@ -303,7 +303,7 @@ TEST_CASE("a type that the problem decides on") {
             .find("dtype: unknown word 'float' (did you mean 'f32'?)") != std::string::npos);
   CHECK(failure(with("{TYPE}"), {{{"TYPE", "i31"}}, ""}).find("(did you mean 'i32'?)") != std::string::npos);
   CHECK(failure(edited("rtol = 1e-2", "accumulate = \"{TYPE}\"", text), {{{"TYPE", "i32"}}, ""})
-            .find("accumulate: 'i32' is no floating type") != std::string::npos);
+            .find("accumulate: 'i32' is not a real floating-point type") != std::string::npos);
 }
 
 TEST_CASE("text without quotes is called that, whatever it begins like") {

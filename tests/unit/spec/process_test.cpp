@@ -162,10 +162,11 @@ TEST_CASE("a program without a build and parameters is a valid spec") {
 
 TEST_CASE("errors in [process] are reported at their place") {
   refused_at(changed("run = \"{out} --n {N} --threads {THREADS}\"", ""), "[process]", "[process] has no run");
-  refused_at(changed("-o {out}\"", "-o prog\""), "\"cc", "never says {out}");
+  refused_at(changed("-o {out}\"", "-o prog\""), "\"cc", "process.build does not name {out}");
   refused_at(changed("--n {N}", "--n {M}"), "M}", "unknown name 'M' in a command");
   refused_at(changed("--threads {THREADS}", "--threads {THREADS"), "{THREADS\"", "not closed");
-  refused_at(changed("--n {N}", "| tee"), "| tee", "'|' needs a shell");
+  refused_at(changed("--n {N}", "| tee"), "| tee",
+             "'|' needs a shell, and none is used: put it in quotes to pass it literally, or set shell = true");
   refused_at(
       changed("\"{out} --n {N}", "\"OMP_NUM_THREADS={THREADS} {out} --n {N}"), "OMP_NUM_THREADS={THREADS} {out}",
       "process.run begins with 'OMP_NUM_THREADS={THREADS}', which would be the program: set variables with env = { "
@@ -184,7 +185,7 @@ TEST_CASE("errors in [process] are reported at their place") {
   }
   refused_at(changed("{ csv = \"speed\" }", "{ csv = \"speed\", json = \"s\" }"), "{ csv", "exactly one of json");
   refused_at(changed("speed = {", "TILE = {"), "TILE = { csv", "is both a metric and a parameter");
-  refused_at(changed("speed = {", "registers = {"), "registers = {", "measures of kernels");
+  refused_at(changed("speed = {", "registers = {"), "registers = {", "is a quantity that xtune measures");
   refused_at(program + "[metrics]\nspeed = \"1\"\n", "speed = \"1\"", "is in [process.metrics] as well");
   refused_at(changed("TILE = [8, 16]", "TILE = { values = [8, 16], compile_time = false }"), "TILE = {",
              "compile_time = false, and process.build names it");

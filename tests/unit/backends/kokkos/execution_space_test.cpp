@@ -59,7 +59,7 @@ TEST_CASE("XTUNE_KOKKOS_SPACE asks for one; a Kokkos without it is an error that
   CHECK_THROWS_WITH_AS(choose_space(built_for({"SERIAL", "OPENMP"})),
                        "XTUNE_KOKKOS_SPACE asks for 'openMP' (did you mean 'OpenMP'?), and Kokkos 4.6.0 "
                        "(/opt/kokkos/KokkosConfig.cmake) was built for OpenMP, Serial: ask for one of these, or point "
-                       "Kokkos_ROOT at a Kokkos that has it",
+                       "Kokkos_ROOT at a Kokkos with it",
                        Error);
   CHECK_THROWS_WITH_AS(choose_space(built_for({"SYCL"})), doctest::Contains("was built for SYCL, and xtune tunes for"),
                        Error);
