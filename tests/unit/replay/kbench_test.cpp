@@ -334,7 +334,8 @@ TEST_CASE("a file that is not kbench's is refused with place and reason") {
   CHECK(import.failure(rules + "\n- ~\n") == ":5:3: rules is a list of expressions, each a text");
   CHECK(import.failure(rules + "\n") == "no failure");
   for (const char* none : {"[]", "{}", "[{}, {metadata: {a: 1}}]", "{metadata: 1}"})
-    CHECK(import.failure(head + "params: " + none + "\n") == ":3:9: the key 'params' holds no parameters: nothing to tune");
+    CHECK(import.failure(head + "params: " + none + "\n") ==
+          ":3:9: the key 'params' holds no parameters: nothing to tune");
   CHECK(import.failure(head + "params:\n").find("the key 'params' is missing: nothing to tune") != std::string::npos);
   CHECK(import.failure("name: g\nfile: none.mojo\nparams: {M: 1}\n").find(":2:7: file: none.mojo does not exist") !=
         std::string::npos);
