@@ -169,7 +169,7 @@ def completed(text, sections, names=()):
     if program and "run" not in sections["process"]:
         text = re.sub(r"(?m)^\[process\]\n", "", text)
         kernel += '[process]\nrun = "true"\n'
-    taken = set(sections) | ({"launch", "args", "kernel"} if program else {"kernel"})
+    taken = set(sections) | ({"launch", "args", "kernel"} if program else {"kernel"}) | ({"metrics"} if own_kernel else set())
     parts = {name: part for name, part in SECTIONS.items() if name not in taken}
     if names and "problem" in parts:
         parts["problem"] += "".join(f"{name} = 64\n" for name in names)
