@@ -76,10 +76,9 @@ int init(const InitOptions& options) {
                                       {"valid", wrong.empty()}});
   else if (!to_stdout)
     print_out(
-        "{}: a draft for {} with {}; lines to look at: {} (\"guess\")\n  `xtune check {}` checks it, `xtune run {}` "
-        "tunes it\n",
-        path.string(), draft.entry, counted(draft.parameters.size(), "parameter"), draft.guesses.size(), path.string(),
-        path.string());
+        "{}: a draft for {} with {}; {} marked \"guess\"\n  `xtune check {}` checks it, `xtune run {}` tunes it\n",
+        path.string(), draft.entry, counted(draft.parameters.size(), "parameter"),
+        counted(draft.guesses.size(), "line"), path.string(), path.string());
   return done;
 }
 
