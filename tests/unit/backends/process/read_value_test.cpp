@@ -135,10 +135,15 @@ TEST_CASE("an expression that would be tried in exponentially many ways is given
   CHECK(has(complaint(time_at(Form::regex, "(a+)+$"), hard), "the regular expression '(a+)+$' takes too many steps"));
   CHECK(LinePattern("(a|aa)+b").matches(hard));
   CHECK_FALSE(LinePattern("(.*) ms").matches(std::string(10'000, 'x')));
-  const std::string deep = std::string(200, '(') + "x" + std::string(200, ')') + "+!";
-  CHECK(has(complaint(time_at(Form::regex, "(" + deep + ")+"), std::string(4096, 'x') + "\n"), "takes too many steps"));
   CHECK(LinePattern("[0-9]+").last_match(std::string(5'000, 'x') + "1\n22\r\n")->text == "22");
 }
+
+#ifndef __SANITIZE_THREAD__  // which records at most 65,536 nested calls
+TEST_CASE("an expression that recurses deeply ends before the stack does") {
+  const std::string deep = std::string(200, '(') + "x" + std::string(200, ')') + "+!";
+  CHECK(has(complaint(time_at(Form::regex, "(" + deep + ")+"), std::string(4096, 'x') + "\n"), "takes too many steps"));
+}
+#endif
 
 TEST_CASE("a time is in milliseconds by the unit behind it, else by the spec's") {
   const auto read = [](const std::string& text, const std::string& unit = "") {
