@@ -83,7 +83,9 @@ int take_sbatch_options(int argc, char** argv) {
 int refuse(const CLI::App& app, const cli::Words& words, const std::string& why, int argc, char** argv) {
   const CLI::App& command = cli::chosen_command(app, words);
   cli::tell("xtune: {}\n", why);
-  cli::tell("`xtune {}--help` lists what it takes\n", &command == &app ? "" : command.get_name() + " ");
+  std::string path;
+  for (const CLI::App* each = &command; each != &app; each = each->get_parent()) path = each->get_name() + " " + path;
+  cli::tell("`xtune {}--help` lists what it takes\n", path);
   return report({to_string(ErrorKind::invalid_argument), why, cli::bad_arguments}, argc, argv);
 }
 

@@ -133,8 +133,8 @@ constexpr auto measure_form = fields::object<MeasureSpec>(
     required("warmup", &MeasureSpec::warmup), required("rep", &MeasureSpec::rep),
     required("min_rep", &MeasureSpec::min_rep), required("min_time_ms", &MeasureSpec::min_time_ms),
     required("max_time_ms", &MeasureSpec::max_time_ms), required("noise", &MeasureSpec::noise),
-    required("wait_s", &MeasureSpec::wait_s), required("energy_ms", &MeasureSpec::energy_ms),
-    required("flush", &MeasureSpec::flush));
+    required("timeout_s", &MeasureSpec::timeout_s), required("wait_s", &MeasureSpec::wait_s),
+    required("energy_ms", &MeasureSpec::energy_ms), required("flush", &MeasureSpec::flush));
 
 constexpr auto compile_job_form = fields::object<CompileJob>(
     required("backend", &CompileJob::backend), required("cache", &CompileJob::cache, fields::path),

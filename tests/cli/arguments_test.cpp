@@ -220,6 +220,12 @@ TEST_CASE("A command judges outputs, alone and after a reference; its file count
   CHECK(parsed(wrong)["from_store"] == 0);
   CHECK(has(failures(wrong), "the check ended with exit code 3: the last elements differ"));
 
+  cli.write("check.sh", "exec sleep 60\n");
+  replace(spec, "[measure]\n", "[measure]\ntimeout_s = 1\n");
+  const CommandResult slow = cli.run(spec, {"-D", "VARIANT=1"});
+  CHECK(parsed(slow)["counts"] == json{{"timed_out", 1}});
+  CHECK(has(failures(slow), "the check took longer than 1.0 s and was stopped"));
+
   replace(spec, "sh check.sh {N}", "./no-such-check");
   const CommandResult missing = cli.run(spec);
   CHECK(missing.exit_code == 3);

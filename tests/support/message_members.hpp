@@ -25,7 +25,7 @@ XTUNE_ENUMERATORS(ReferenceSpec::Kind, 6)
 XTUNE_PART_OF_MEMBERS(MeasureSpec,
                       (warmup, rep, min_rep, min_time_ms, max_time_ms, noise, timeout_s, wait_s, energy_ms, flush,
                        statistic, race, finals),
-                      (warmup, rep, min_rep, min_time_ms, max_time_ms, noise, wait_s, energy_ms, flush))
+                      (warmup, rep, min_rep, min_time_ms, max_time_ms, noise, timeout_s, wait_s, energy_ms, flush))
 }  // namespace xtune::spec
 
 namespace xtune::measure {

@@ -72,6 +72,12 @@ std::string multiplied(const std::vector<std::string>& factors) {
   return terms.empty() ? "1" : terms.size() == 1 ? unwrapped(terms.front()) : product(terms);
 }
 
+bool is_scratch_name(const std::string& name) {
+  const std::string lower = base::lower_case(name);
+  const auto holds = [&](const char* word) { return lower.find(word) != std::string::npos; };
+  return holds("scratch") || holds("workspace") || holds("partial") || lower == "tmp" || lower == "temp";
+}
+
 bool is_square(const DraftArgument& argument) {
   return argument.shape.size() == 2 && argument.shape[0] == argument.shape[1];
 }
@@ -116,6 +122,39 @@ std::vector<Value> thread_counts(std::size_t axes) {
   return {std::int64_t{64}, std::int64_t{128}, std::int64_t{256}};
 }
 
+/// A parameter of this name, or the number that the source gives it; empty: it has neither.
+std::string number_or_name(const std::string& name, const SpecExpressions& expressions,
+                           const std::vector<OpenMacro>& macros) {
+  if (expressions.has(name)) return name;
+  for (const OpenMacro& macro : macros)
+    if (macro.name == name && macro.kind == OpenMacro::Kind::fixed && integer_of(macro.value)) return macro.value;
+  return "";
+}
+
+bool uses(const Tokens& body, const std::string& name) {
+  return std::any_of(body.begin(), body.end(), [&](const Token& token) { return token.is(name); });
+}
+
+/// Without a name; nullopt: its type or its extents are not those of a spec.
+std::optional<DraftArgument> drafted_constant(const ConstantVariable& variable, const TypeNames& types,
+                                              const SpecExpressions& expressions) {
+  const auto type = types.element_type(variable.type);
+  if (!type) return std::nullopt;
+  DraftArgument drafted;
+  for (const Tokens& extent : variable.extents) {
+    const auto text = expressions.text_of(extent);
+    if (!text || !integer_of(*text)) return std::nullopt;
+    drafted.shape.push_back(*text);
+  }
+  if (drafted.shape.empty()) drafted.shape = {"1"};
+  if (type->lanes > 1) drafted.shape.push_back(std::to_string(type->lanes));
+  drafted.kind = "constant";
+  drafted.dtype = to_string(type->type);
+  drafted.role = "in";
+  drafted.comment = "guess: its contents are random";
+  return drafted;
+}
+
 /// Builds the model of one kernel.
 class DraftBuilder {
  public:
@@ -134,6 +173,17 @@ class DraftBuilder {
     add_block();
     add_grid();
     for (const FunctionArgument& argument : kernel_.arguments) add_argument(argument);
+    for (const ConstantVariable& variable : names_.constants) {
+      if (argument_names_.contains(variable.name) || !uses(kernel_.body, variable.name)) continue;
+      if (std::optional<DraftArgument> constant = drafted_constant(variable, types_, expressions_)) {
+        constant->name = unused_argument(variable.name);
+        model_.arguments.push_back(std::move(*constant));
+      } else {
+        model_.notes.push_back(
+            fmt::format("guess: {} (line {}) is a __constant__ variable: an argument with kind = \"constant\" fills it",
+                        variable.name, variable.line));
+      }
+    }
     add_shared();
     give_values(model_);
     if (model_.parameters.empty()) add_only_parameter();
@@ -333,7 +383,9 @@ class DraftBuilder {
     if (!axis(i).block_size)
       for (const char* name :
            {"BLOCK", "BLOCK_SIZE", "THREADS", "NUM_THREADS", "BLOCK_DIM", "TPB", "THREADS_PER_BLOCK"})
-        if (expressions_.has(name + suffix)) return name + suffix;
+        if (const std::string known_size = number_or_name(name + suffix, expressions_, names_.macros);
+            !known_size.empty())
+          return known_size;
     const std::string name = unused_name("THREADS" + suffix, "_PER_BLOCK", true);
     DraftParameter parameter;
     parameter.name = name;
@@ -393,7 +445,8 @@ class DraftBuilder {
 
   std::string unused_argument(const std::string& name) {
     std::string unused = name.empty() ? fmt::format("argument_{}", model_.arguments.size() + 1) : name;
-    while (!argument_names_.insert(unused).second) unused += "_";
+    // The names serve only the spec, whose expressions have words such as `in`.
+    while (!spec::identifier_complaint(unused).empty() || !argument_names_.insert(unused).second) unused += "_";
     return unused;
   }
 
@@ -432,7 +485,10 @@ class DraftBuilder {
     if (!type) shape.emplace_back("16");
     if (shape.size() > 8) shape = {product(shape)};
     drafted.shape = shape;
-    drafted.role = argument.is_const ? "in" : use.written && !use.read && !use.passed && known ? "out" : "inout";
+    drafted.role = argument.is_const                                           ? "in"
+                   : use.written && use.read && is_scratch_name(argument.name) ? "scratch"
+                   : use.written && !use.read && !use.passed && known          ? "out"
+                                                                               : "inout";
     drafted.comment = !argument.is_const ? "guess: its shape and role" : "guess: its shape";
     if (!type) drafted.comment = fmt::format("guess: {} has 16 bytes", argument.type);
     if (use.extent.data) drafted.comment += "; other arguments hold its index: give them a file or a fill";

@@ -27,7 +27,8 @@ struct DraftArgument {
   std::string name, dtype;
   std::vector<std::string> shape;  ///< of a buffer
   std::string role;
-  std::string value;  ///< of a scalar; not empty
+  std::string kind{};  ///< empty: by the other members
+  std::string value;   ///< of a scalar; not empty
   std::string comment;
 };
 

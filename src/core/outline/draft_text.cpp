@@ -52,6 +52,7 @@ std::string argument_text(const DraftArgument& argument) {
   std::string text = "\n[[args]]\n";
   text += with_comment("name = " + spec::toml_string(argument.name), argument.comment);
   if (!argument.value.empty()) text += "kind = \"scalar\"\n";
+  if (!argument.kind.empty()) text += "kind = " + spec::toml_string(argument.kind) + "\n";
   text += "dtype = " + spec::toml_string(argument.dtype) + "\n";
   if (!argument.value.empty()) return text + "value = " + argument.value + "\n";
   text += "shape = " + list_text(argument.shape) + "\n";

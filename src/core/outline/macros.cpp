@@ -168,11 +168,44 @@ class NameReader {
   SourceNames found_;
 };
 
+bool is_qualifier(const Token& token) {
+  for (const char* word : {"static", "extern", "volatile", "__device__", "__restrict__"})
+    if (token.is(word)) return true;
+  return false;
+}
+
+std::vector<ConstantVariable> constant_variables(const Tokens& tokens) {
+  std::vector<ConstantVariable> found;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens[i].is("__constant__")) continue;
+    Tokens words;
+    for (++i; i < tokens.size() && (tokens[i].is_word() || tokens[i].is("::")); ++i)
+      if (!is_qualifier(tokens[i])) words.push_back(tokens[i]);
+    if (words.size() < 2) continue;
+    ConstantVariable variable;
+    variable.name = words.back().text;
+    variable.line = words.back().line;
+    words.pop_back();
+    variable.type = text_of(words);
+    for (; i < tokens.size() && tokens[i].is("["); ++i) {
+      const std::size_t end = closing(tokens, i);
+      if (end >= tokens.size()) return found;
+      variable.extents.emplace_back(tokens.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                    tokens.begin() + static_cast<std::ptrdiff_t>(end));
+      i = end;
+    }
+    if (i < tokens.size() && tokens[i].is(";")) found.push_back(std::move(variable));
+  }
+  return found;
+}
+
 }  // namespace
 
 SourceNames source_names(const TokenizedSource& source, const std::vector<TokenizedSource>& headers,
                          const TypeNames& types, const std::vector<KernelFunction>& kernels) {
-  return NameReader(source, headers, types, kernels).run();
+  SourceNames names = NameReader(source, headers, types, kernels).run();
+  names.constants = constant_variables(source.tokens);
+  return names;
 }
 
 }  // namespace xtune::outline

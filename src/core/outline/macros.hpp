@@ -25,11 +25,19 @@ struct OpenMacro {
   bool is_condition = false;  ///< only conditions (#if, if, ?:) use it: a choice
 };
 
+/// A __constant__ variable that the source gives no value.
+struct ConstantVariable {
+  std::string name, type;
+  std::vector<Tokens> extents;  ///< of an array
+  std::size_t line = 0;
+};
+
 /// What a source and the user's headers say of names.
 struct SourceNames {
   std::set<std::string> words;                ///< all identifiers of the source itself
   std::map<std::string, Tokens> expressions;  ///< what macros without arguments and constants stand for
   std::vector<OpenMacro> macros;              ///< of the source itself, in their order
+  std::vector<ConstantVariable> constants;    ///< of the source itself
 };
 
 /// Names of capital letters that the source uses as values and that neither it nor a header declares, and its macros

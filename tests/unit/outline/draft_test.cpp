@@ -192,6 +192,32 @@ TEST_CASE("plain definitions are offered, and kernels without parameters stay sp
   CHECK(has(drafted("__global__ void f(float* x) { x[0] = 1; }"), "VARIANT = { values = [1], compile_time = false }"));
 }
 
+TEST_CASE("constants, scratch buffers and words of expressions become arguments that a spec can have") {
+  const Drafted made = drafted(
+      "#define TAPS 9\n__constant__ float taps[TAPS];\n__constant__ int fixed_one = 1;\n"
+      "__global__ void f(const float* in, float* scratch, float* y, int n) {\n"
+      "  int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+      "  scratch[i] = in[i] * taps[i % TAPS];\n  if (i < n) y[i] = scratch[i] + fixed_one;\n}\n");
+  REQUIRE(made.spec.args.size() == 5);
+  CHECK(made.spec.args[0].name == "in_");
+  CHECK(made.spec.args[1].role == spec::ArgRole::scratch);
+  CHECK(made.spec.args[2].role == spec::ArgRole::out);
+  CHECK(made.spec.args[4].kind == spec::ArgKind::constant);
+  CHECK(made.spec.args[4].name == "taps");
+  CHECK(made.spec.args[4].shape.at(0).text == "9");
+  CHECK(made.spec.validate.reference.config.has_value());
+}
+
+TEST_CASE("an index of rows makes a square, and a definition of the source is the launch") {
+  const Drafted made = drafted(
+      "#define THREADS 128\n__global__ void f(const float* a, float* c, int n) {\n"
+      "  int row = blockIdx.x;\n  for (int k = threadIdx.x; k < n; k += THREADS) c[row * n + k] = a[row * n + "
+      "k];\n}\n");
+  REQUIRE(made.spec.args.size() == 3);
+  CHECK(made.spec.args[0].shape.size() == 2);
+  CHECK(made.spec.launch.block.at(0).text == "128");
+}
+
 TEST_CASE("what cannot be drafted is refused with its place") {
   CHECK(refused("int main() {}") == "k.cu: no __global__ function with a body was found");
   const std::string two = "__global__ void first(int n) {}\n__global__ void second(int n) {}\n";
