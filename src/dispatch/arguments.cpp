@@ -8,6 +8,7 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
+#include "base/trimmed.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/space/expression.hpp"
 #include "core/spec/template_text.hpp"
@@ -16,11 +17,6 @@ namespace xtune::dispatch {
 namespace {
 
 using detail::ArgumentType;
-
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -118,7 +114,7 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
     }
     if (scalar) {
       ++scalars;
-      const std::string name = trimmed(argument.value->text);
+      const std::string name(base::trimmed(argument.value->text, " \t"));
       if (!spec::is_complex(argument.dtype) && spec.cases.front().contains(name))
         sources_.push_back({name, static_cast<std::uint16_t>(passed_.size()), argument.dtype,
                             static_cast<std::uint8_t>(size_of(argument.dtype))});

@@ -14,16 +14,14 @@
 #include "backends/process/json_path.hpp"
 #include "backends/process/line_pattern.hpp"
 #include "base/text.hpp"
+#include "base/trimmed.hpp"
 
 namespace xtune::process {
 namespace {
 
 using Json = nlohmann::json;
 
-std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
+std::string_view trimmed(std::string_view text) { return base::trimmed(text, " \t\r\n"); }
 
 double number_of(const device::ProgramValue& value, std::string_view text) {
   const std::string_view written = trimmed(text);

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/trimmed.hpp"
 #include "core/build/source_cursor.hpp"
 
 namespace xtune::build {
@@ -18,11 +19,7 @@ constexpr int nesting_limit = 32, calls_limit = 20'000;
 
 bool starts_word(char c) { return SourceCursor::is_word(c) && !std::isdigit(static_cast<unsigned char>(c)); }
 
-std::string trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return std::string(text);
-}
+std::string trimmed(std::string_view text) { return std::string(base::trimmed(text)); }
 
 /// The end of the token at `at`: a word, a number, a literal, or one character.
 std::size_t token_end(std::string_view text, std::size_t at) {

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/trimmed.hpp"
 #include "core/build/source_cursor.hpp"
 
 namespace xtune::outline {
@@ -51,17 +52,12 @@ class TokenReader : build::SourceCursor {
     return false;
   }
 
-  static std::string trimmed(const std::string& text) {
-    const std::size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
-    return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
-  }
-
   void directive() {
     skip_blanks();
     Directive found;
     found.line = line();
     found.name = word();
-    found.text = trimmed(rest_of_line());
+    found.text = base::trimmed(rest_of_line(), " \t\r");
     while (!at_end() && peek() != '\n')
       if (!skip_splice() && !skip_comment()) ++at_;
     const std::string& name = found.name;

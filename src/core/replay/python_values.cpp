@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "base/trimmed.hpp"
 #include "core/space/expression.hpp"
 
 namespace xtune::replay {
@@ -19,12 +20,6 @@ constexpr int max_python_depth = 16;
 using Bindings = std::map<std::string, Value, std::less<>>;
 
 bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
 
 /// Calls what(position) for each character outside of quotes and brackets. what returns whether to go on. Throws
 /// PythonError for a bracket or quote that is not closed.
@@ -60,12 +55,12 @@ std::vector<std::string_view> items_of(std::string_view text) {
   std::size_t start = 0;
   each_outside(text, [&](std::size_t at) {
     if (text[at] == ',') {
-      items.push_back(trimmed(text.substr(start, at - start)));
+      items.push_back(base::trimmed(text.substr(start, at - start)));
       start = at + 1;
     }
     return true;
   });
-  if (const auto last = trimmed(text.substr(start)); !last.empty() || !items.empty()) items.push_back(last);
+  if (const auto last = base::trimmed(text.substr(start)); !last.empty() || !items.empty()) items.push_back(last);
   if (items.size() > 1 && items.back().empty()) items.pop_back();
   return items;
 }
@@ -95,7 +90,7 @@ std::optional<std::string_view> within(std::string_view text, std::string_view o
 class PythonEvaluator {
  public:
   std::vector<Value> values(std::string_view text, const Bindings& names, int depth = 0) {
-    text = trimmed(text);
+    text = base::trimmed(text);
     if (depth > max_python_depth) throw PythonError("too many brackets");
     if (text.empty()) throw PythonError("a value is missing");
     for (const char* const call : {"list(", "tuple("})
@@ -124,7 +119,7 @@ class PythonEvaluator {
 
   static bool is_tuple(std::string_view inner) {
     return inner.empty() || find_word(inner, "for") != std::string_view::npos || items_of(inner).size() > 1 ||
-           trimmed(inner).ends_with(',');
+           base::trimmed(inner).ends_with(',');
   }
 
   void count(std::size_t values) {
@@ -173,7 +168,7 @@ class PythonEvaluator {
                   std::vector<Value>& to) {
     const std::size_t in = find_word(clauses, "in");
     if (in == std::string_view::npos) throw PythonError("'in' is missing after 'for'");
-    const std::string name(trimmed(clauses.substr(3, in - 3)));
+    const std::string name(base::trimmed(clauses.substr(3, in - 3)));
     for (const char c : name)
       if (!is_word_character(c)) throw PythonError("only one name can follow 'for'");
     const std::string_view rest = clauses.substr(in + 2);
@@ -209,7 +204,7 @@ bool looks_like_python(std::string_view text) {
 }  // namespace
 
 std::optional<std::vector<Value>> python_values(std::string_view text) {
-  text = trimmed(text);
+  text = base::trimmed(text);
   try {
     each_outside(text, [](std::size_t) { return true; });  // for what is not closed
     return PythonEvaluator().values(text, {});
@@ -220,7 +215,7 @@ std::optional<std::vector<Value>> python_values(std::string_view text) {
 }
 
 std::vector<std::string> python_items(std::string_view text) {
-  text = trimmed(text);
+  text = base::trimmed(text);
   if (!text.empty() && text.front() == '[' && text.back() == ']') text = text.substr(1, text.size() - 2);
   std::vector<std::string> items;
   for (const std::string_view item : items_of(text)) items.emplace_back(item);
