@@ -1,0 +1,205 @@
+// y = A x for a sparse matrix A in CSR form. Either LANES threads sum a row, or (BALANCED) a block takes as many
+// elements as any other, whatever rows they are in. The parameters are macros from -D; README.md describes each.
+#include "matrix.cuh"
+
+constexpr int thread_elements = ITEMS * VECTOR;
+constexpr int warp_count = BLOCK / lane_count;
+static_assert(BLOCK % LANES == 0 && BLOCK % lane_count == 0, "a block has whole warps and whole rows");
+
+/// VECTOR elements of a matrix: their products with x, zero for those outside [begin, end).
+struct Products {
+  Pack<VALUE, VECTOR> value;
+  Pack<unsigned int, VECTOR> column;
+
+  /// Reads the elements from k on, a multiple of VECTOR. packed: both arrays are aligned to packs.
+  __device__ void load(const Matrix& a, int k, int element_count, bool packed) {
+    if (packed && k + VECTOR <= element_count) {
+      value = load_pack<VECTOR>(a.value + k);
+      column = load_pack<VECTOR>(a.column + k);
+      return;
+    }
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) {
+      const bool exists = k + v < element_count;
+      value.x[v] = exists ? a.value[k + v] : VALUE(0);
+      column.x[v] = exists ? a.column[k + v] : 0u;
+    }
+  }
+
+  __device__ VALUE product(const Matrix& a, const VALUE* x, int k, int v, int begin, int end) const {
+    return begin <= k + v && k + v < end ? value.x[v] * x[a.column_of(k + v, column.x[v])] : VALUE(0);
+  }
+};
+
+__device__ inline bool takes_packs(const Matrix& a) {
+  return rows_take_packs<VECTOR>(a.value, VECTOR) && rows_take_packs<VECTOR>(a.column, VECTOR);
+}
+
+#if !BALANCED
+
+/// Block: BLOCK. Grid: ceil(rows / (BLOCK / LANES)).
+__device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
+  constexpr int block_rows = BLOCK / LANES, step = LANES * VECTOR;
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % LANES;
+  const int row = static_cast<int>(blockIdx.x) * block_rows + thread / LANES;
+  const int element_count = a.begin(a.rows);
+  const bool exists = row < a.rows, packed = takes_packs(a);
+  const int begin = exists ? a.begin(row) : 0, end = exists ? a.begin(row + 1) : 0;
+
+  VALUE sum = 0;
+#pragma unroll 1
+  for (int first = begin / VECTOR * VECTOR + lane * VECTOR; first < end; first += ITEMS * step) {
+    Products products[ITEMS];
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+      if (first + i * step < end) products[i].load(a, first + i * step, element_count, packed);
+    }
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v) sum += products[i].product(a, x, first + i * step, v, begin, end);
+    }
+  }
+#pragma unroll
+  for (int offset = min_of(LANES, lane_count) / 2; offset > 0; offset /= 2) sum += shuffle_down(sum, offset);
+  if constexpr (LANES > lane_count) {
+    __shared__ VALUE part[warp_count];
+    if (thread % lane_count == 0) part[thread / lane_count] = sum;
+    __syncthreads();
+    if (lane == 0) {
+#pragma unroll
+      for (int i = 1; i < LANES / lane_count; ++i) sum += part[thread / lane_count + i];
+    }
+  }
+  if (lane == 0 && exists) y[row] = sum;
+}
+
+#else
+
+constexpr int block_elements = BLOCK * thread_elements;
+
+/// The row of element k: the last one that begins at or before k. For all lanes of a warp.
+__device__ inline int row_of(const Matrix& a, int k) {
+  const int lane = static_cast<int>(threadIdx.x) % lane_count;
+  int row = 0, beyond = a.rows;
+  while (beyond - row > 1) {
+    const int step = ceil_div(beyond - row, lane_count), probe = row + lane * step;
+    const unsigned int before = xtune::ballot(probe < beyond && a.begin(probe) <= k);
+    row += (__popc(before) - 1) * step;
+    beyond = min_of(beyond, row + step);
+  }
+  return row;
+}
+
+/// A sum that may go on: of the elements since the row's begin, or since the first element in question.
+struct Open {
+  VALUE sum;
+  int row;      // -1: no row has begun
+};
+
+/// What is open at this thread's first element, from what each thread leaves open: a row that has begun in it, or, with
+/// row -1, what it adds to the row before. total: what is open at the end of the block.
+__device__ inline Open open_before(Open mine, Open* warps, Open& total) {
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % lane_count, warp = thread / lane_count;
+#pragma unroll
+  for (int offset = 1; offset < lane_count; offset *= 2) {
+    const VALUE sum = xtune::shuffle_up(mine.sum, offset);
+    const int row = xtune::shuffle_up(mine.row, offset);
+    if (lane >= offset && mine.row < 0) mine = {mine.sum + sum, row};
+  }
+  if (lane == lane_count - 1) warps[warp] = mine;
+  const VALUE sum = xtune::shuffle_up(mine.sum, 1);
+  const int row = xtune::shuffle_up(mine.row, 1);
+  Open before = lane > 0 ? Open{sum, row} : Open{0, -1};
+  __syncthreads();
+  total = {0, -1};
+  Open earlier = total;  // of the warps before this one
+#pragma unroll
+  for (int i = 0; i < warp_count; ++i) {
+    if (i == warp) earlier = total;
+    total = warps[i].row < 0 ? Open{total.sum + warps[i].sum, total.row} : warps[i];
+  }
+  return before.row < 0 ? Open{before.sum + earlier.sum, earlier.row} : before;
+}
+
+/// Block: BLOCK. Grid: ceil(element_count / block_elements). y is zero before: rows without elements stay so, and rows
+/// that several blocks share are added up.
+__device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
+  // A thread's elements lie side by side; a gap after them keeps threads off each other's banks.
+  const auto place = [](int element) { return element + element / thread_elements; };
+  __shared__ VALUE product[block_elements + BLOCK];
+  __shared__ int begun[block_elements + BLOCK];  // the row that begins with an element, or -1
+  __shared__ Open warps[warp_count];
+  __shared__ int edge_row[2];
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / lane_count;
+  const int element_count = a.begin(a.rows);
+  const int first = static_cast<int>(blockIdx.x) * block_elements, end = min_of(first + block_elements, element_count);
+  const bool packed = takes_packs(a);
+  if (first >= end) return;  // no elements at all
+
+  Products products[ITEMS];
+#pragma unroll
+  for (int i = 0; i < ITEMS; ++i) products[i].load(a, first + (i * BLOCK + thread) * VECTOR, element_count, packed);
+  if (warp == 0) {
+    const int first_row = row_of(a, first), last_row = row_of(a, end - 1);
+    if (thread == 0) {
+      edge_row[0] = first_row;
+      edge_row[1] = last_row;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < ITEMS; ++i) {
+    const int element = (i * BLOCK + thread) * VECTOR;
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) {
+      product[place(element + v)] = products[i].product(a, x, first + element, v, first, end);
+      begun[place(element + v)] = -1;
+    }
+  }
+  __syncthreads();
+  const int first_row = edge_row[0], last_row = edge_row[1];
+#pragma unroll 1
+  for (int row = first_row + thread; row <= last_row; row += BLOCK) {
+    const int begin = a.begin(row);
+    if (begin >= first && begin < a.begin(row + 1)) begun[place(begin - first)] = row;
+  }
+  __syncthreads();
+
+  Open open{0, -1};
+  VALUE lead = 0;       // of this thread's elements before the first row that begins in them
+  bool begins = false;
+#pragma unroll
+  for (int i = 0; i < thread_elements; ++i) {
+    const int here = place(thread * thread_elements + i), row = begun[here];
+    if (row >= 0) {
+      if (begins) {
+        y[open.row] = open.sum;
+      } else {
+        lead = open.sum;
+      }
+      begins = true;
+      open = {0, row};
+    }
+    open.sum += product[here];
+  }
+  Open total;
+  const Open before = open_before(open, warps, total);
+  // A row that has begun before this block ends in this thread, or this block has its last element.
+  if (begins) {
+    if (before.row >= 0) {
+      y[before.row] = before.sum + lead;
+    } else if (thread > 0 || a.begin(first_row) < first) {
+      atomicAdd(y + first_row, before.sum + lead);
+    }
+  }
+  if (thread == BLOCK - 1) atomicAdd(y + (total.row < 0 ? first_row : total.row), total.sum);
+}
+
+#endif
+
+/// The arguments but x and y are those of Matrix. Grid and block: see multiply() above.
+extern "C" __global__ void LAUNCH_BOUNDS(BLOCK, 1)
+    spmv(const int* row_begin, const unsigned int* column, const VALUE* value, const VALUE* x, VALUE* y, int rows,
+         int columns, int width, int tail, int spread, long long columns_per_element) {
+  multiply({row_begin, column, value, rows, columns, width, tail, spread, columns_per_element}, x, y);
+}
