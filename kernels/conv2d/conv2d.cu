@@ -19,7 +19,12 @@ constexpr int pack_q = THREAD_Q * STRIDE % 4 == 0 ? 4 : THREAD_Q * STRIDE % 2 ==
 constexpr int pitch = round_up((TILE_Q - THREAD_Q) * STRIDE + round_up(thread_w, 4), 4);
 // In NHWC, neighbouring threads write neighbouring channels: planes 4 banks apart.
 constexpr int plane = NHWC ? round_up(patch_h * pitch, 32) + 4 : patch_h * pitch;
-constexpr int filter_pitch = BLOCK_F + 4;
+constexpr int filter_pitch = round_up(BLOCK_F, 32) + 4;
+/// The row of shared memory for the coefficients of a channel, in the order of global memory; place: row and column of
+/// the filter as one number.
+__device__ inline int filter_row(int channel, int place) {
+  return NHWC ? place * CHANNELS + channel : channel * filter_size + place;
+}
 constexpr int buffer_size = CHANNELS * (plane + filter_size * filter_pitch);
 
 /// This thread's share of copying the image's part to shared memory; zeros beyond the image. In NCHW a thread copies
@@ -91,29 +96,24 @@ class PatchCopy {
 };
 
 /// This thread's share of copying the filters' coefficients of CHANNELS channels to shared memory; zeros beyond the
-/// last channel and filter. Neighbouring threads copy neighbours in memory.
+/// last channel and filter. Four neighbouring threads copy from four filters, and eight such groups neighbours in
+/// memory: the rows of shared memory that they write to are four banks apart.
 class FilterCopy {
  public:
-  __device__ FilterCopy(const Shape& shape, const Input* filters, int first_filter) : channels_left_(shape.c) {
-    const int thread = static_cast<int>(threadIdx.x);
-    filter_ = thread / across;
-    filters_left_ = thread < across * down ? shape.f - first_filter - filter_ : 0;
-    next_ = filters + static_cast<long long>(first_filter + filter_) * filter_size * shape.c;
-    filter_step_ = down * filter_size * shape.c;
-    channel_count_ = shape.c;
+  __device__ FilterCopy(const Shape& shape, const Input* filters, int first_filter)
+      : next_(filters), channels_left_(shape.c) {
+#pragma unroll
+    for (int i = 0; i < slots; ++i) {
+      const Place from = place(i);
+      const int filter = first_filter + from.filter;
+      index_[i] = exists(i) && filter < shape.f ? shape.filter_index(filter, from.channel, from.place) : -1;
+    }
   }
 
   __device__ void load() {
 #pragma unroll
-    for (int j = 0; j < slots_across; ++j) {
-      const int channel = coefficient(j).channel, place = coefficient(j).place;
-      const bool exists = channel < min_of(channels_left_, CHANNELS);
-      const Input* from = next_ + (NHWC ? place * channel_count_ + channel : channel * filter_size + place);
-#pragma unroll
-      for (int i = 0; i < slots_down; ++i) {
-        staged_[j][i] = exists && i * down < filters_left_ ? *from : Input(0.0f);
-        from += filter_step_;
-      }
+    for (int i = 0; i < slots; ++i) {
+      staged_[i] = index_[i] >= 0 && place(i).channel < channels_left_ ? next_[index_[i]] : Input(0.0f);
     }
     next_ += NHWC ? CHANNELS : CHANNELS * filter_size;
     channels_left_ -= CHANNELS;
@@ -121,36 +121,31 @@ class FilterCopy {
 
   __device__ void store(float* filters) const {
 #pragma unroll
-    for (int j = 0; j < slots_across; ++j) {
-      const int channel = coefficient(j).channel, place = coefficient(j).place;
-      float* const to = filters + (channel * filter_size + place) * filter_pitch + filter_;
-#pragma unroll
-      for (int i = 0; i < slots_down; ++i) {
-        const bool mine = channel < CHANNELS && static_cast<int>(threadIdx.x) < across * down;
-        if (mine && filter_ + i * down < BLOCK_F) to[i * down] = to_float(staged_[j][i]);
-      }
+    for (int i = 0; i < slots; ++i) {
+      const Place to = place(i);
+      if (exists(i)) filters[filter_row(to.channel, to.place) * filter_pitch + to.filter] = to_float(staged_[i]);
     }
   }
 
  private:
-  static constexpr int size = CHANNELS * filter_size;
-  static constexpr int across = min_of(size, thread_count), down = thread_count / across;
-  static constexpr int slots_across = ceil_div(size, across), slots_down = ceil_div(BLOCK_F, down);
+  static constexpr int rows = CHANNELS * filter_size, slots = ceil_div(rows * BLOCK_F, thread_count);
+  static_assert(BLOCK_F % 4 == 0, "four filters at a time");
 
-  struct Coefficient {
-    int channel, place;  // place: row and column of the filter as one number
+  struct Place {
+    int filter, channel, place;  // place: row and column of the filter as one number
   };
-  /// The channel is CHANNELS or above where this thread has nothing to copy.
-  static __device__ Coefficient coefficient(int j) {
-    const int number = j * across + static_cast<int>(threadIdx.x) % across;
-    if (number >= size) return {CHANNELS, 0};
-    if (NHWC) return {number % CHANNELS, number / CHANNELS};
-    return {number / filter_size, number % filter_size};
+  static __device__ int number(int i) { return i * thread_count + static_cast<int>(threadIdx.x); }
+  static __device__ bool exists(int i) { return number(i) < rows * BLOCK_F; }
+  static __device__ Place place(int i) {
+    const int four = number(i) / 4, row = four % rows, filter = four / rows * 4 + number(i) % 4;
+    if (NHWC) return {filter, row % CHANNELS, row / CHANNELS};
+    return {filter, row / filter_size, row % filter_size};
   }
 
   const Input* next_;
-  int channels_left_, channel_count_, filter_, filters_left_, filter_step_;
-  Input staged_[slots_across][slots_down];
+  int channels_left_;
+  int index_[slots];  // or -1
+  Input staged_[slots];
 };
 
 /// The results of one thread: THREAD_Q pixels from (row, column) of the tile on, and filters in packs of 4.
@@ -170,8 +165,8 @@ struct Results {
     const float* const own_filters = filters + group * 4;
 #pragma unroll UNROLL
     for (int step = 0; step < CHANNELS * FILTER_H; ++step) {
-      const int channel = step / FILTER_H, filter_row = step % FILTER_H;
-      const float* const from = own_patch + channel * plane + filter_row * DILATION * pitch;
+      const int channel = step / FILTER_H, row_in_filter = step % FILTER_H;
+      const float* const from = own_patch + channel * plane + row_in_filter * DILATION * pitch;
       float inputs[round_up(thread_w, 4)];
 #pragma unroll
       for (int i = 0; i < ceil_div(thread_w, pack_q); ++i) {
@@ -184,7 +179,7 @@ struct Results {
 #pragma unroll
         for (int j = 0; j < THREAD_F; j += 4) {
           const Pack<float, 4> filter =
-              load_pack<4>(own_filters + (step * FILTER_W + s) * filter_pitch + j * filter_groups);
+              load_pack<4>(own_filters + filter_row(channel, row_in_filter * FILTER_W + s) * filter_pitch + j * filter_groups);
 #pragma unroll
           for (int q = 0; q < THREAD_Q; ++q) {
 #pragma unroll

@@ -76,7 +76,7 @@ __device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
 
 #else
 
-constexpr int block_elements = BLOCK * thread_elements;
+constexpr int part_elements = BLOCK * thread_elements;
 
 /// The row of element k: the last one that begins at or before k. For all lanes of a warp.
 __device__ inline int row_of(const Matrix& a, int k) {
@@ -94,7 +94,7 @@ __device__ inline int row_of(const Matrix& a, int k) {
 /// A sum that may go on: of the elements since the row's begin, or since the first element in question.
 struct Open {
   VALUE sum;
-  int row;      // -1: no row has begun
+  int row;  // -1: no row has begun
 };
 
 /// What is open at this thread's first element, from what each thread leaves open: a row that has begun in it, or, with
@@ -122,77 +122,102 @@ __device__ inline Open open_before(Open mine, Open* warps, Open& total) {
   return before.row < 0 ? Open{before.sum + earlier.sum, earlier.row} : before;
 }
 
-/// Block: BLOCK. Grid: ceil(element_count / block_elements). y is zero before: rows without elements stay so, and rows
-/// that several blocks share are added up.
-__device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
-  // A thread's elements lie side by side; a gap after them keeps threads off each other's banks.
-  const auto place = [](int element) { return element + element / thread_elements; };
-  __shared__ VALUE product[block_elements + BLOCK];
-  __shared__ int begun[block_elements + BLOCK];  // the row that begins with an element, or -1
-  __shared__ Open warps[warp_count];
-  __shared__ int edge_row[2];
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / lane_count;
-  const int element_count = a.begin(a.rows);
-  const int first = static_cast<int>(blockIdx.x) * block_elements, end = min_of(first + block_elements, element_count);
-  const bool packed = takes_packs(a);
-  if (first >= end) return;  // no elements at all
+/// A block's elements in shared memory, one part after the other. A thread's elements lie side by side; a gap after them
+/// keeps threads off each other's banks.
+struct Part {
+  VALUE product[part_elements + BLOCK];
+  int begun[part_elements + BLOCK];  // the row that begins with an element, or -1
+  Open warps[warp_count];
+  int first_row;
 
-  Products products[ITEMS];
-#pragma unroll
-  for (int i = 0; i < ITEMS; ++i) products[i].load(a, first + (i * BLOCK + thread) * VECTOR, element_count, packed);
-  if (warp == 0) {
-    const int first_row = row_of(a, first), last_row = row_of(a, end - 1);
-    if (thread == 0) {
-      edge_row[0] = first_row;
-      edge_row[1] = last_row;
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < ITEMS; ++i) {
-    const int element = (i * BLOCK + thread) * VECTOR;
-#pragma unroll
-    for (int v = 0; v < VECTOR; ++v) {
-      product[place(element + v)] = products[i].product(a, x, first + element, v, first, end);
-      begun[place(element + v)] = -1;
-    }
-  }
-  __syncthreads();
-  const int first_row = edge_row[0], last_row = edge_row[1];
+  static __device__ int place(int element) { return element + element / thread_elements; }
+
+  __device__ void put(int element, VALUE value) { product[place(element)] = value; }
+  /// Notes the rows that begin in [first, end), from first_row on, which has the element at `first` or ends there.
+  __device__ void note_rows(const Matrix& a, int first, int end) {
 #pragma unroll 1
-  for (int row = first_row + thread; row <= last_row; row += BLOCK) {
-    const int begin = a.begin(row);
-    if (begin >= first && begin < a.begin(row + 1)) begun[place(begin - first)] = row;
+    for (int row = first_row + static_cast<int>(threadIdx.x); row < a.rows; row += BLOCK) {
+      const int begin = a.begin(row);
+      if (begin >= end) break;
+      if (begin >= first && begin < a.begin(row + 1)) begun[place(begin - first)] = row;
+    }
   }
-  __syncthreads();
+};
 
+/// Adds up the rows that begin and end in the part, and adds to y what others have of those that do not.
+__device__ inline void finish_part(Part& part, const Matrix& a, VALUE* y, int first) {
+  const int thread = static_cast<int>(threadIdx.x), first_row = part.first_row;
   Open open{0, -1};
-  VALUE lead = 0;       // of this thread's elements before the first row that begins in them
-  bool begins = false;
+  VALUE lead = 0;  // of this thread's elements before the first row that begins in them
 #pragma unroll
   for (int i = 0; i < thread_elements; ++i) {
-    const int here = place(thread * thread_elements + i), row = begun[here];
+    const int here = Part::place(thread * thread_elements + i), row = part.begun[here];
     if (row >= 0) {
-      if (begins) {
+      part.begun[here] = -1;  // for the next part
+      if (open.row >= 0) {
         y[open.row] = open.sum;
       } else {
         lead = open.sum;
       }
-      begins = true;
       open = {0, row};
     }
-    open.sum += product[here];
+    open.sum += part.product[here];
   }
   Open total;
-  const Open before = open_before(open, warps, total);
-  // A row that has begun before this block ends in this thread, or this block has its last element.
-  if (begins) {
+  const Open before = open_before(open, part.warps, total);
+  // The row that is open before this thread ends in it.
+  if (open.row >= 0) {
     if (before.row >= 0) {
       y[before.row] = before.sum + lead;
     } else if (thread > 0 || a.begin(first_row) < first) {
       atomicAdd(y + first_row, before.sum + lead);
     }
   }
-  if (thread == BLOCK - 1) atomicAdd(y + (total.row < 0 ? first_row : total.row), total.sum);
+  if (thread == BLOCK - 1) {
+    const int last_row = total.row < 0 ? first_row : total.row;
+    atomicAdd(y + last_row, total.sum);
+    part.first_row = last_row;
+  }
+}
+
+/// Block: BLOCK. Grid: ceil(element_count / (PARTS * part_elements)). y is zero before: rows without elements stay so,
+/// and rows that lie in several parts are added up.
+__device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
+  __shared__ Part part;
+  const int thread = static_cast<int>(threadIdx.x), element_count = a.begin(a.rows);
+  const bool packed = takes_packs(a);
+  int first = static_cast<int>(blockIdx.x) * (PARTS * part_elements);
+  const int last = min_of(first + PARTS * part_elements, element_count);
+  const auto element = [&](int i) { return (i * BLOCK + thread) * VECTOR; };
+  Products products[ITEMS];
+  const auto load = [&](int from) {
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) products[i].load(a, from + element(i), element_count, packed);
+  };
+
+  load(first);
+#pragma unroll
+  for (int i = 0; i < thread_elements; ++i) part.begun[thread * (thread_elements + 1) + i] = -1;
+  if (thread < lane_count) {
+    const int row = row_of(a, first);
+    if (thread == 0) part.first_row = row;
+  }
+#pragma unroll 1
+  for (; first < last; first += part_elements) {
+    const int end = min_of(first + part_elements, last);
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v)
+        part.put(element(i) + v, products[i].product(a, x, first + element(i), v, first, end));
+    }
+    if (end < last) load(end);  // on its way while rows are added up
+    __syncthreads();
+    part.note_rows(a, first, end);
+    __syncthreads();
+    finish_part(part, a, y, first);
+    __syncthreads();
+  }
 }
 
 #endif

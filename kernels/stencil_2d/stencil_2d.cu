@@ -1,6 +1,6 @@
 // A 5-point or 9-point stencil on a row-major grid of any size; what lies outside the grid counts as zero. The
 // parameters are macros from -D; README.md describes each.
-#include "../common/streaming.cuh"
+#include "../common/pack.cuh"
 
 static_assert(POINTS == 5 || POINTS == 9, "POINTS is 5 or 9");
 static_assert(ROWS % UNROLL == 0, "a thread's rows are made of whole steps");
@@ -60,8 +60,10 @@ extern "C" __global__ void LAUNCH_BOUNDS(BLOCK_X* BLOCK_Y, 1)
         result.x[v] = sum;
       }
       ELEMENT* const to = y + static_cast<long long>(row + i) * columns + column;
-      if (packed_out) {
-        store_pack_once<STREAM>(to, result);
+      if (packed_out && STREAM) {
+        store_pack_once<VECTOR>(to, result);
+      } else if (packed_out) {
+        store_pack<VECTOR>(to, result);
       } else {
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) {
