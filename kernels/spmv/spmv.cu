@@ -1,6 +1,8 @@
-// y = A x for a sparse matrix A in CSR form. Either LANES threads sum a row, or (BALANCED) a block takes as many
-// elements as any other, whatever rows they are in. The parameters are macros from -D; README.md describes each.
+// y = A x for a sparse matrix A in CSR form. Either LANES threads sum PARTS rows, or (BALANCED) a block takes PARTS parts
+// of as many elements as any other block's, whatever rows they are in. The parameters are macros from -D; README.md describes each.
 #include "matrix.cuh"
+
+__device__ inline int max_of(int a, int b) { return a > b ? a : b; }
 
 constexpr int thread_elements = ITEMS * VECTOR;
 constexpr int warp_count = BLOCK / lane_count;
@@ -14,8 +16,8 @@ struct Products {
   /// Reads the elements from k on, a multiple of VECTOR. packed: both arrays are aligned to packs.
   __device__ void load(const Matrix& a, int k, int element_count, bool packed) {
     if (packed && k + VECTOR <= element_count) {
-      value = load_pack<VECTOR>(a.value + k);
-      column = load_pack<VECTOR>(a.column + k);
+      value = STREAM ? load_pack_once<VECTOR>(a.value + k) : load_pack<VECTOR>(a.value + k);
+      column = STREAM ? load_pack_once<VECTOR>(a.column + k) : load_pack<VECTOR>(a.column + k);
       return;
     }
 #pragma unroll
@@ -37,41 +39,69 @@ __device__ inline bool takes_packs(const Matrix& a) {
 
 #if !BALANCED
 
-/// Block: BLOCK. Grid: ceil(rows / (BLOCK / LANES)).
+/// Block: BLOCK. Grid: ceil(rows / (BLOCK / LANES * PARTS)). LANES threads sum PARTS rows at a time.
 __device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
-  constexpr int block_rows = BLOCK / LANES, step = LANES * VECTOR;
+  constexpr int groups = BLOCK / LANES, step = LANES * VECTOR;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % LANES;
-  const int row = static_cast<int>(blockIdx.x) * block_rows + thread / LANES;
+  const int first_row = static_cast<int>(blockIdx.x) * (groups * PARTS) + thread / LANES;
   const int element_count = a.begin(a.rows);
-  const bool exists = row < a.rows, packed = takes_packs(a);
-  const int begin = exists ? a.begin(row) : 0, end = exists ? a.begin(row + 1) : 0;
+  const bool packed = takes_packs(a);
+  const auto row = [&](int part) { return first_row + part * groups; };
+  int begin[PARTS], end[PARTS], longest = 0;
+#pragma unroll
+  for (int part = 0; part < PARTS; ++part) {
+    begin[part] = row(part) < a.rows ? a.begin(row(part)) : 0;
+    end[part] = row(part) < a.rows ? a.begin(row(part) + 1) : 0;
+  }
+#pragma unroll
+  for (int part = 0; part < PARTS; ++part) longest = max_of(longest, end[part] - begin[part] / VECTOR * VECTOR);
 
-  VALUE sum = 0;
+  VALUE sum[PARTS] = {};
 #pragma unroll 1
-  for (int first = begin / VECTOR * VECTOR + lane * VECTOR; first < end; first += ITEMS * step) {
-    Products products[ITEMS];
+  for (int first = lane * VECTOR; first < longest; first += ITEMS * step) {
+    const auto element = [&](int part, int i) { return begin[part] / VECTOR * VECTOR + first + i * step; };
+    Products products[PARTS][ITEMS];
 #pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-      if (first + i * step < end) products[i].load(a, first + i * step, element_count, packed);
+    for (int part = 0; part < PARTS; ++part) {
+#pragma unroll
+      for (int i = 0; i < ITEMS; ++i) {
+        if (element(part, i) < end[part]) products[part][i].load(a, element(part, i), element_count, packed);
+      }
     }
 #pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
+    for (int part = 0; part < PARTS; ++part) {
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) sum += products[i].product(a, x, first + i * step, v, begin, end);
+      for (int i = 0; i < ITEMS; ++i) {
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v)
+          sum[part] += products[part][i].product(a, x, element(part, i), v, begin[part], end[part]);
+      }
     }
   }
 #pragma unroll
-  for (int offset = min_of(LANES, lane_count) / 2; offset > 0; offset /= 2) sum += shuffle_down(sum, offset);
+  for (int part = 0; part < PARTS; ++part) {
+#pragma unroll
+    for (int offset = min_of(LANES, lane_count) / 2; offset > 0; offset /= 2)
+      sum[part] += shuffle_down(sum[part], offset);
+  }
   if constexpr (LANES > lane_count) {
-    __shared__ VALUE part[warp_count];
-    if (thread % lane_count == 0) part[thread / lane_count] = sum;
-    __syncthreads();
-    if (lane == 0) {
+    __shared__ VALUE of_warps[PARTS][warp_count];
 #pragma unroll
-      for (int i = 1; i < LANES / lane_count; ++i) sum += part[thread / lane_count + i];
+    for (int part = 0; part < PARTS; ++part) {
+      if (thread % lane_count == 0) of_warps[part][thread / lane_count] = sum[part];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) {
+#pragma unroll
+      for (int i = 1; i < LANES / lane_count; ++i)
+        if (lane == 0) sum[part] += of_warps[part][thread / lane_count + i];
     }
   }
-  if (lane == 0 && exists) y[row] = sum;
+#pragma unroll
+  for (int part = 0; part < PARTS; ++part) {
+    if (lane == 0 && row(part) < a.rows) y[row(part)] = sum[part];
+  }
 }
 
 #else
