@@ -91,7 +91,7 @@ __device__ inline void reduce_share_of_columns(const Task& task, typename Task::
       if (row >= n) continue;
       const Element* const from = x + static_cast<long long>(row) * inner;
       if (packed) {
-        pack[i] = load(from);
+        pack[i] = load_pack<VECTOR>(from);
       } else {
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) {

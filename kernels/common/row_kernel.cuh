@@ -22,8 +22,6 @@ __device__ inline void store_chunk(const RowShare& share, Element* to, Chunk& ch
     if (!aligned) {
 #pragma unroll
       for (int v = 0; v < VECTOR; ++v) to[column + v] = pack.x[v];
-    } else if constexpr (STREAM) {
-      store_pack_once<VECTOR>(to + column, pack);
     } else {
       store_pack<VECTOR>(to + column, pack);
     }

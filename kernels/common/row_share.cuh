@@ -1,7 +1,7 @@
 // What a thread has of a row that several threads, and perhaps several blocks, work on.
 //
 // Macros: THREADS threads work on a row, or on each of its PARTS parts; a block has ROWS rows; a thread has ITEMS packs
-// of VECTOR elements on their way at once; STREAM tells the caches that nothing is read again.
+// of VECTOR elements on their way at once.
 #pragma once
 
 #include "element.cuh"
@@ -12,14 +12,6 @@ static_assert((THREADS & (THREADS - 1)) == 0 && THREADS * ROWS % lane_count == 0
               "THREADS is a power of two, and a block is made of whole groups of lanes");
 
 using ElementPack = Pack<Element, VECTOR>;
-
-__device__ inline ElementPack load(const Element* from) {
-  if constexpr (STREAM) {
-    return load_pack_once<VECTOR>(from);
-  } else {
-    return load_pack<VECTOR>(from);
-  }
-}
 
 /// ITEMS packs of a thread, as floats.
 struct Chunk {
@@ -58,7 +50,7 @@ class RowShare {
     const Element* const start = from_ + row_.pack_index(first);
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
-      if (i < chunk.packs) pack[i] = load(start + i * THREADS * VECTOR);
+      if (i < chunk.packs) pack[i] = load_pack<VECTOR>(start + i * THREADS * VECTOR);
     }
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {

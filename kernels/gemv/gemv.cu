@@ -13,9 +13,10 @@ struct DotSummary {
 struct Product {
   using Summary = DotSummary;
   const Element* x;
+  int length;
 
   __device__ void term(float (&a)[VECTOR], int column) const {
-    const ElementPack factor = load_any_pack<VECTOR>(x, column);
+    const ElementPack factor = load_any_pack<VECTOR>(x, column, length);
 #pragma unroll
     for (int v = 0; v < VECTOR; ++v) a[v] *= to_float(factor.x[v]);
   }
@@ -28,7 +29,7 @@ struct Product {
 /// a: m x n. Grid, block, partials and counters: see reduce_rows and reduce_columns.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
     gemv(const Element* a, const Element* x, Element* y, float* partials, unsigned int* counters, int m, int n) {
-  const Product task{x};
+  const Product task{x, ROW_VECTOR ? m : n};
 #if ROW_VECTOR
   reduce_columns(task, a, y, partials, counters, m, n);
 #else

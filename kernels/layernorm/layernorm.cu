@@ -46,14 +46,20 @@ class Layernorm {
   }
 
   /// row: the summary of the whole row.
-  __device__ Layernorm(const Summary&, const Summary& row, const Element* gamma, const Element* beta, float eps)
-      : gamma_(gamma), beta_(beta), mean_(row.word[1]), scale_(rsqrtf(row.word[2] / row.word[0] + eps)) {}
+  __device__ Layernorm(const Summary&, const Summary& row, const Element* gamma, const Element* beta, int columns,
+                       float eps)
+      : gamma_(gamma),
+        beta_(beta),
+        columns_(columns),
+        mean_(row.word[1]),
+        scale_(rsqrtf(row.word[2] / row.word[0] + eps)) {}
   __device__ float one(float x, int column) const {
     return (x - mean_) * scale_ * to_float(gamma_[column]) + to_float(beta_[column]);
   }
   __device__ void kept(float (&x)[VECTOR], int column) const { again(x, column); }
   __device__ void again(float (&x)[VECTOR], int column) const {
-    const ElementPack gamma = load_any_pack<VECTOR>(gamma_, column), beta = load_any_pack<VECTOR>(beta_, column);
+    const ElementPack gamma = load_any_pack<VECTOR>(gamma_, column, columns_),
+                      beta = load_any_pack<VECTOR>(beta_, column, columns_);
 #pragma unroll
     for (int v = 0; v < VECTOR; ++v) x[v] = (x[v] - mean_) * scale_ * to_float(gamma.x[v]) + to_float(beta.x[v]);
   }
@@ -61,6 +67,7 @@ class Layernorm {
  private:
   const Element* gamma_;
   const Element* beta_;
+  int columns_;
   float mean_, scale_;
 };
 
@@ -68,5 +75,5 @@ class Layernorm {
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
     layernorm(const Element* x, const Element* __restrict__ gamma, const Element* __restrict__ beta, Element* y,
               float* summaries, unsigned int* counters, int rows, int columns, float eps) {
-  process_rows<Layernorm>(x, y, summaries, counters, rows, columns, gamma, beta, eps);
+  process_rows<Layernorm>(x, y, summaries, counters, rows, columns, gamma, beta, columns, eps);
 }

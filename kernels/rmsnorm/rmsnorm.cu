@@ -26,17 +26,18 @@ class Rmsnorm {
 
   /// row: the summary of the whole row, which has `columns` elements.
   __device__ Rmsnorm(const Summary&, const Summary& row, const Element* gamma, int columns, float eps)
-      : gamma_(gamma), scale_(rsqrtf(row.word[0] / static_cast<float>(columns) + eps)) {}
+      : gamma_(gamma), columns_(columns), scale_(rsqrtf(row.word[0] / static_cast<float>(columns) + eps)) {}
   __device__ float one(float x, int column) const { return x * scale_ * to_float(gamma_[column]); }
   __device__ void kept(float (&x)[VECTOR], int column) const { again(x, column); }
   __device__ void again(float (&x)[VECTOR], int column) const {
-    const ElementPack gamma = load_any_pack<VECTOR>(gamma_, column);
+    const ElementPack gamma = load_any_pack<VECTOR>(gamma_, column, columns_);
 #pragma unroll
     for (int v = 0; v < VECTOR; ++v) x[v] *= scale_ * to_float(gamma.x[v]);
   }
 
  private:
   const Element* gamma_;
+  int columns_;
   float scale_;
 };
 

@@ -1,6 +1,6 @@
 // y[j][i] = x[i][j] for a row-major matrix of any size, with elements of 1, 2 or 4 bytes, through tiles in shared
 // memory: both reads and writes then go along rows. The parameters are macros from -D; README.md describes each.
-#include "../common/pack.cuh"
+#include "../common/stretch.cuh"
 
 template <int BYTES>
 struct UnitOf;
@@ -29,37 +29,38 @@ static_assert(THREADS % read_threads == 0 && THREADS % write_threads == 0, "the 
 // An odd distance between columns: neither reads nor writes of it meet in a bank.
 using Tile = unsigned int[TILE_N][tile_words + 1 - tile_words % 2];
 
-/// VECTOR elements of a row of x, from the address of its first column in the tile on; zeros beyond its end.
-__device__ inline Pack<Unit, VECTOR> read_pack(const Unit* from, bool packed, int thread, int columns_left) {
-  Pack<Unit, VECTOR> pack = {};
-  if (packed) {
-    if (thread * VECTOR >= columns_left) return pack;
-    if constexpr (STREAM) return load_pack_once<VECTOR>(from + thread * VECTOR);
-    return load_pack<VECTOR>(from + thread * VECTOR);
+/// VECTOR elements of x from index on; x is aligned and has `length` elements.
+__device__ inline Pack<Unit, VECTOR> read_pack(const Unit* x, long long index, bool aligned, long long length) {
+  if (aligned) return load_pack<VECTOR>(x + index);
+  const int shift = static_cast<int>(index % VECTOR);
+  const long long first = index - shift;
+  if (first + 2 * VECTOR <= length) {
+    return cut_pack<VECTOR>(load_pack<VECTOR>(x + first), load_pack<VECTOR>(x + first + VECTOR), shift);
   }
+  Pack<Unit, VECTOR> pack = {};
 #pragma unroll
   for (int v = 0; v < VECTOR; ++v) {
-    const int column = v * read_threads + thread;
-    if (column < columns_left) pack.x[v] = from[column];
+    if (index + v < length) pack.x[v] = x[index + v];
   }
   return pack;
 }
 
-/// Reads the tile of x that starts at (first_row, first_column), as far as it lies in the matrix.
+/// Reads the tile of x that starts at (first_row, first_column), as far as it lies in the matrix. What is beyond the
+/// end of a row is not zero, but of the next row.
 __device__ inline void read_tile(Tile& tile, const Unit* x, int rows, int columns, int first_row, int first_column) {
   constexpr int steps = ceil_div(tile_words * read_threads, THREADS), step_words = THREADS / read_threads;
-  const bool packed = rows_take_packs<VECTOR>(x, columns);
-  const int thread = static_cast<int>(threadIdx.x) % read_threads;
+  const bool aligned = columns % VECTOR == 0;
+  const int tile_column = static_cast<int>(threadIdx.x) % read_threads * VECTOR, column = first_column + tile_column;
   const int first_word = static_cast<int>(threadIdx.x) / read_threads;
-  const Unit* const from = x + static_cast<long long>(first_row) * columns + first_column;
+  const long long length = static_cast<long long>(rows) * columns;
   Pack<Unit, VECTOR> pack[steps][word_units] = {};
 #pragma unroll
   for (int i = 0; i < steps; ++i) {
 #pragma unroll
     for (int w = 0; w < word_units; ++w) {
-      const int word = first_word + i * step_words, row = word * word_units + w;
-      if (word >= tile_words || first_row + row >= rows) continue;
-      pack[i][w] = read_pack(from + static_cast<long long>(row) * columns, packed, thread, columns - first_column);
+      const int word = first_word + i * step_words, row = first_row + word * word_units + w;
+      if (word >= tile_words || row >= rows || column >= columns) continue;
+      pack[i][w] = read_pack(x, static_cast<long long>(row) * columns + column, aligned, length);
     }
   }
 #pragma unroll
@@ -71,15 +72,34 @@ __device__ inline void read_tile(Tile& tile, const Unit* x, int rows, int column
       unsigned int units = 0;
 #pragma unroll
       for (int w = 0; w < word_units; ++w) units |= static_cast<unsigned int>(pack[i][w].x[v]) << w * unit_bits % 32;
-      tile[packed ? thread * VECTOR + v : v * read_threads + thread][word] = units;
+      tile[tile_column + v][word] = units;
     }
   }
 }
 
+__device__ inline Unit unit_of(const unsigned int* words, int index) {
+  return static_cast<Unit>(words[index / word_units] >> index % word_units * unit_bits);
+}
+
+/// write_units units from the index-th on, in one or two words for each word of the result.
+__device__ inline Pack<Unit, write_units> pack_of(const unsigned int* words, int index) {
+  constexpr int count = write_units / word_units;
+  const unsigned int* const first = words + index / word_units;
+  const int bits = index % word_units * unit_bits;
+  unsigned int result[count];
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    const unsigned int low = first[i], high = bits != 0 ? first[i + 1] : 0;
+    result[i] = static_cast<unsigned int>((static_cast<unsigned long long>(high) << 32 | low) >> bits);
+  }
+  Pack<Unit, write_units> pack;
+  memcpy(&pack, result, sizeof pack);
+  return pack;
+}
+
 /// Writes the tile's columns as rows of y, which has `rows` rows of `columns` elements, from (first_row, first_column)
-/// on.
+/// on. Where a row of the tile begins between two packs of y, its first thread writes its first and its last units.
 __device__ inline void write_tile(const Tile& tile, Unit* y, int rows, int columns, int first_row, int first_column) {
-  const bool packed = rows_take_packs<write_units>(y, columns);
   const int thread = static_cast<int>(threadIdx.x) % write_threads;
 #pragma unroll
   for (int i = 0; i < ceil_div(TILE_N * write_threads, THREADS); ++i) {
@@ -87,32 +107,23 @@ __device__ inline void write_tile(const Tile& tile, Unit* y, int rows, int colum
     const int row = first_row + tile_row;
     if (tile_row >= TILE_N || row >= rows) continue;
     Unit* const to = y + static_cast<long long>(row) * columns + first_column;
-    if (packed) {
-      if (first_column + thread * write_units >= columns) continue;
-      Pack<Unit, write_units> pack;
+    const int skew = static_cast<int>(reinterpret_cast<size_t>(to) / sizeof(Unit) % write_units);
+    const int first = thread * write_units - skew;
+    if (first >= 0 && first_column + first + write_units <= columns) {
+      store_pack<write_units>(to + first, pack_of(tile[tile_row], first));
+      continue;
+    }
 #pragma unroll
-      for (int v = 0; v < write_units; ++v) {
-        const unsigned int units = tile[tile_row][thread * (write_units / word_units) + v / word_units];
-        pack.x[v] = static_cast<Unit>(units >> v % word_units * unit_bits);
-      }
-      if constexpr (STREAM) {
-        store_pack_once<write_units>(to + thread * write_units, pack);
-      } else {
-        store_pack<write_units>(to + thread * write_units, pack);
-      }
-    } else {
-#pragma unroll
-      for (int v = 0; v < write_units; ++v) {
-        const int column = v * write_threads + thread;
-        if (first_column + column >= columns) continue;
-        to[column] = static_cast<Unit>(tile[tile_row][column / word_units] >> column % word_units * unit_bits);
-      }
+    for (int v = 0; v < write_units; ++v) {
+      const int unit = first + v >= 0 ? first + v : first + v + TILE_M;
+      if (first_column + unit < columns) to[unit] = unit_of(tile[tile_row], unit);
     }
   }
 }
 
-/// x: rows x columns; y: columns x rows. Grid: one dimension, ceil(columns / TILE_N) * ceil(rows / TILE_M). Block:
-/// THREADS. raster: rows of tiles that the blocks go down before they move on along the columns; 0: row after row.
+/// x: rows x columns, aligned to 16 bytes; y: columns x rows. Grid: one dimension, ceil(columns / TILE_N) *
+/// ceil(rows / TILE_M). Block: THREADS. raster: rows of tiles that the blocks go down before they move on along the
+/// columns; 0: row after row.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS, 1)
     transpose(const Unit* x, Unit* y, int rows, int columns, int raster) {
   __shared__ Tile tile;

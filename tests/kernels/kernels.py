@@ -188,15 +188,17 @@ def test_mutants(trial):
 def test_compile(trial):
     """The spec itself compiles for NVIDIA's and AMD's GPUs, where their compilers are."""
     compiled = []
+    problems = trial.table.get("compile_problems", [{}])
+    limit = 2 if len(problems) == 1 else 1
     for arch in ("sm_90a", "gfx90a"):
-        for problem in trial.table.get("compile_problems", [{}]):
+        for problem in problems:
             pins = [word for name, value in problem.items() for word in ("-D", f"{name}={value}")]
-            done = subprocess.run([trial.xtune, "compile", str(ROOT / "configs" / trial.table["spec"]), "--arch", arch, "--limit", "2",
+            done = subprocess.run([trial.xtune, "compile", str(ROOT / "configs" / trial.table["spec"]), "--arch", arch, "--limit", str(limit),
                                    "--quiet", "--store", str(trial.folder / "store"), *pins], capture_output=True, text=True)
             if done.returncode == UNAVAILABLE:
                 compiled.append(f"no compiler for {arch}")
                 break
-            if done.returncode != 0 or f"{arch}: 2 of 2 compiled" not in done.stdout:
+            if done.returncode != 0 or f"{arch}: {limit} of {limit} compiled" not in done.stdout:
                 raise Failure(f"{' '.join(pins)} for {arch}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         else:
             compiled.append(f"compiles for {arch}")
