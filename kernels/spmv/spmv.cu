@@ -16,8 +16,8 @@ struct Products {
   /// Reads the elements from k on, a multiple of VECTOR. packed: both arrays are aligned to packs.
   __device__ void load(const Matrix& a, int k, int element_count, bool packed) {
     if (packed && k + VECTOR <= element_count) {
-      value = STREAM ? load_pack_once<VECTOR>(a.value + k) : load_pack<VECTOR>(a.value + k);
-      column = STREAM ? load_pack_once<VECTOR>(a.column + k) : load_pack<VECTOR>(a.column + k);
+      value = load_pack<VECTOR>(a.value + k);
+      column = load_pack<VECTOR>(a.column + k);
       return;
     }
 #pragma unroll

@@ -60,9 +60,7 @@ extern "C" __global__ void LAUNCH_BOUNDS(BLOCK_X* BLOCK_Y, 1)
         result.x[v] = sum;
       }
       ELEMENT* const to = y + static_cast<long long>(row + i) * columns + column;
-      if (packed_out && STREAM) {
-        store_pack_once<VECTOR>(to, result);
-      } else if (packed_out) {
+      if (packed_out) {
         store_pack<VECTOR>(to, result);
       } else {
 #pragma unroll

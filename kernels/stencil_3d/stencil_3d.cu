@@ -134,9 +134,7 @@ struct Sums {
 };
 
 __device__ inline void store_row(ELEMENT* to, const Cells& cells, int columns_left, bool packed) {
-  if (packed && STREAM) {
-    store_pack_once<VECTOR>(to, cells);
-  } else if (packed) {
+  if (packed) {
     store_pack<VECTOR>(to, cells);
   } else {
 #pragma unroll
