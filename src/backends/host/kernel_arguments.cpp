@@ -38,6 +38,10 @@ bool takes(const XtuneParameter& parameter, const measure::ArgumentType& argumen
       return dtype == DType::f16;
     case 'B':
       return dtype == DType::bf16;
+    case '4':
+      return dtype == DType::f8e4m3;
+    case '5':
+      return dtype == DType::f8e5m2;
     case 'b':
     case 'c':
       return argument.is_buffer || (size_of(dtype) == 1 && !is_short_float(dtype));
