@@ -50,8 +50,8 @@ struct CompileAnswer {
   std::uint64_t peak_bytes = 0;  ///< maximum memory of the worker and its largest child so far; 0: unknown
 };
 
-/// One argument that a kernel may take, in the spec's order: a buffer's layout, or a scalar, a scratch buffer or a tensor map,
-/// whose value, layout or description comes with each job.
+/// One argument that a kernel may take, in the spec's order: a buffer's layout, or a scalar, a scratch buffer or a
+/// tensor map, whose value, layout or description comes with each job.
 struct ArgumentPlan {
   std::optional<validate::ArgumentLayout> buffer{};  ///< unset: another argument
   bool scratch = false;

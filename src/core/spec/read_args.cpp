@@ -144,7 +144,7 @@ void connect_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg
   constexpr std::size_t max_rank = 5;
   if (rank > max_rank)
     reader.fail(item.at, "the tensor map '" + arg.name + "' has " + std::to_string(rank) +
-                             " dimensions, and at most 5 are allowed: give it a shape of its own");
+                             " dimensions, and at most 5 are allowed: give it its own shape");
   const auto check_length = [&](const char* key, std::size_t length) {
     const TomlNode* const node = item.find(key);
     const std::size_t got = node == nullptr ? length : node->is_array() ? node->items.size() : 1;
