@@ -126,9 +126,15 @@ std::string cell(const std::optional<T>& value) {
   return value ? std::to_string(*value) : "-";
 }
 
+/// The maximum of the steps.
 std::optional<std::int64_t> shared_of(const run::SweptConfig& swept) {
-  if (!swept.usage.static_shared_bytes && swept.launch.shared_bytes == 0) return std::nullopt;
-  return swept.usage.static_shared_bytes.value_or(0) + swept.launch.shared_bytes;
+  std::optional<std::int64_t> most;
+  for (const device::Step& step : swept.launch.steps) {
+    const build::ResourceUsage& usage = swept.usage_of(step);
+    if (!usage.static_shared_bytes && step.launch.shared_bytes == 0) continue;
+    most = std::max(most.value_or(0), usage.static_shared_bytes.value_or(0) + step.launch.shared_bytes);
+  }
+  return most;
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }

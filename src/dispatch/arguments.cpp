@@ -102,6 +102,10 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   const auto refuse = [&](const std::string& why) { refuse_calls(spec, why); };
   if (spec.args.size() > max_arguments)
     refuse(fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), max_arguments));
+  for (const spec::StepSpec& step : spec.steps)
+    if (step.args && step.args->size() > max_arguments)
+      refuse(fmt::format("its step '{}' takes {} arguments, and a call at most {}", step.entry.text, step.args->size(),
+                         max_arguments));
   std::size_t scalars = 0;
   for (const spec::ArgSpec& argument : spec.args) {
     if (argument.kind == spec::ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");

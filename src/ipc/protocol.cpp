@@ -18,8 +18,10 @@ namespace {
 
 using Json = nlohmann::json;
 using device::Launch;
+using device::LaunchPlan;
 using device::ProgramCall;
 using device::ProgramValue;
+using device::Step;
 using spec::MeasureSpec;
 using validate::ArgumentLayout;
 using validate::ToleranceRule;
@@ -69,7 +71,13 @@ constexpr auto call_form = fields::object<ProgramCall>(
 
 constexpr auto launch_form = fields::object<Launch>(
     required("grid", &Launch::grid), required("block", &Launch::block), required("cluster", &Launch::cluster),
-    required("shared_bytes", &Launch::shared_bytes), optional("call", &Launch::call, call_form));
+    required("shared_bytes", &Launch::shared_bytes));
+constexpr auto step_form = fields::object<Step>(
+    required("launch", &Step::launch, launch_form), required("kernel", &Step::kernel),
+    optional("arguments", &Step::arguments), required("name", &Step::name, fields::exact_text));
+constexpr auto plan_form =
+    fields::object<LaunchPlan>(required("steps", &LaunchPlan::steps, fields::List{step_form}),
+                               optional("call", &LaunchPlan::call, call_form));
 
 struct BytesForm {
   static void write(Json& json, const std::vector<std::byte>& bytes) {
@@ -107,6 +115,7 @@ constexpr auto request_form = fields::object<Request>(
     required("entry", &Request::entry), required("options", &Request::options), required("defines", &Request::defines),
     required("arch", &Request::arch), required("sanitize", &Request::sanitize), required("folder", &Request::folder),
     required("toolchain", &Request::toolchain), optional("variables", &Request::variables),
+    optional("more_entries", &Request::more_entries),
     required("files", &Request::files, fields::Nullable{files_form}));
 
 constexpr auto reference_form = fields::object<ReferencePlan>(
@@ -115,7 +124,7 @@ constexpr auto reference_form = fields::object<ReferencePlan>(
     required("scalars", &ReferencePlan::scalars, bindings_form), required("file", &ReferencePlan::file, fields::path),
     required("command", &ReferencePlan::command), required("folder", &ReferencePlan::folder, fields::path),
     required("artifact", &ReferencePlan::artifact, artifact_form),
-    required("launch", &ReferencePlan::launch, launch_form),
+    required("launch", &ReferencePlan::launch, plan_form),
     required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form),
     required("constants", &ReferencePlan::constants),
     required("scratch", &ReferencePlan::scratch, fields::List{layout_form}));
@@ -178,7 +187,7 @@ constexpr auto incumbent_form = fields::object<measure::Incumbent>(
     required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));
 constexpr auto bench_job_form = fields::object<BenchJob>(
     fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
-    required("launch", &BenchJob::launch, launch_form), required("scalars", &BenchJob::scalars, scalars_form),
+    required("launch", &BenchJob::launch, plan_form), required("scalars", &BenchJob::scalars, scalars_form),
     optional("incumbent", &BenchJob::incumbent, incumbent_form),
     required("scratch", &BenchJob::scratch, fields::List{layout_form}),
     optional("inputs_seed", &BenchJob::inputs_seed));

@@ -53,7 +53,7 @@ class FakeRuntime final : public backend::Runtime {
   bool understands(const build::Artifact& artifact) const noexcept override {
     return foreign_image.empty() || artifact.image.find(foreign_image) == std::string::npos;
   }
-  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch&) override {
+  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch&, std::size_t number) override {
     if (!refused_image.empty() && artifact.image.find(refused_image) != std::string::npos)
       throw build::CandidateFailure(Outcome::launch_failed, "the driver refuses " + refused_image);
     const std::lock_guard lock(mutex_);

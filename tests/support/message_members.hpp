@@ -15,7 +15,9 @@ namespace xtune::device {
 XTUNE_ENUMERATORS(ProgramValue::Form, 4)
 XTUNE_MEMBERS(ProgramValue, name, form, where, file, unit, row)
 XTUNE_MEMBERS(ProgramCall, words, environment, folder, time, metrics, expect, check, outputs, timeout_s, device)
-XTUNE_MEMBERS(Launch, grid, block, cluster, shared_bytes, call)
+XTUNE_MEMBERS(Launch, grid, block, cluster, shared_bytes)
+XTUNE_MEMBERS(Step, launch, kernel, arguments, name)
+XTUNE_MEMBERS(LaunchPlan, steps, call)
 }  // namespace xtune::device
 
 namespace xtune::spec {

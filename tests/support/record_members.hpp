@@ -32,10 +32,11 @@ XTUNE_MEMBERS(Comparison, output, passed, count, mismatched, nans, infinities, o
 namespace xtune::build {
 XTUNE_MEMBERS(ResourceUsage, registers, scalar_registers, accumulator_registers, spilled_bytes, static_shared_bytes,
               max_threads_per_block, warp_size)
+XTUNE_MEMBERS(KernelEntry, symbol, usage)
 XTUNE_PART_OF_MEMBERS(Artifact,
                       (key, backend, arch, format, entry_symbol, image, log, compile_s, usage, toolchain, variables,
-                       files_read),
-                      (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain, variables))
+                       entries, files_read),
+                      (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain, variables, entries))
 }  // namespace xtune::build
 
 namespace xtune::record {

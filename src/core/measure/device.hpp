@@ -101,7 +101,7 @@ class Device {
   /// Uninitialised memory, aligned to 256 bytes. Throws Error(unavailable) if there is not enough memory.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
   /// Throws CandidateFailure(rejected) if a device limit forbids the launch, launch_failed if loading fails.
-  virtual std::unique_ptr<Program> load(const build::Artifact& artifact, const device::Launch& launch) = 0;
+  virtual std::unique_ptr<Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) = 0;
   /// May measure the overhead when it is first called.
   virtual TimerInfo timer() { return {}; }
   /// The current state; takes up to a few milliseconds.

@@ -73,6 +73,11 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
 }
 
+std::string launch_text(const device::Launch& launch) {
+  return fmt::format("grid {} block {} cluster {} shared {}", extents_text(launch.grid), extents_text(launch.block),
+                     extents_text(launch.cluster), launch.shared_bytes);
+}
+
 std::string hex_text(const std::vector<std::byte>& bytes) {
   std::string text;
   for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
@@ -342,13 +347,24 @@ std::string CandidateResolver::State::scalars_part(const space::Config& config) 
   return build::canonical_list(texts);
 }
 
+std::string CandidateResolver::State::steps_text(const device::LaunchPlan& plan, const space::Config& config) const {
+  const std::vector<const CompiledStep*> own = steps_at(config);
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    std::string item = expanded(own.at(i)->entry, config) + " " + launch_text(plan.steps[i].launch);
+    if (own[i]->arguments) item += " args " + build::canonical_list(own[i]->argument_names);
+    items.push_back(std::move(item));
+  }
+  return build::canonical_list(items);
+}
+
 std::string CandidateResolver::launch_part(const space::Config& config) const {
   try {
-    const device::Launch resolved = launch(config);
+    const device::LaunchPlan resolved = launch(config);
     if (resolved.call)
       return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
-    std::string text = fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
-                                   extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
+    std::string text = state_->spec.steps.empty() ? launch_text(resolved.steps.front().launch)
+                                                  : "steps " + state_->steps_text(resolved, config);
     if (!state_->scratch.empty()) {
       build::KeyedFiles none;
       text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);

@@ -61,6 +61,18 @@ struct CompiledLaunch {
   std::optional<spec::CompiledText> shared;
 };
 
+/// One of the kernels that are launched, with its texts parsed.
+struct CompiledStep {
+  std::size_t number;  ///< among [[steps]], from 1; 0: the only kernel of a spec without steps
+  spec::CompiledText entry;
+  std::optional<spec::CompiledText> when;
+  CompiledLaunch launch;
+  std::optional<std::vector<std::size_t>> arguments;  ///< as device::Step
+  std::vector<std::string> argument_names;            ///< of `arguments`
+};
+CompiledLaunch compile_launch(const spec::LaunchSpec& spec);
+std::vector<CompiledStep> compile_steps(const spec::Spec& spec);  // resolve_steps.cpp
+
 enum class FileKind { data, library };
 
 /// The files that words name, as found at first use.
@@ -98,12 +110,22 @@ struct CandidateResolver::State {
   /// The template text's expansion, or the error.
   std::string expanded(const spec::CompiledText& text, const space::Config& config) const;
   measure::ScalarArgument scalar(std::size_t number, const space::Config& config) const;
-  /// Throws NoValue if entry, options or defines have no value for this configuration.
+  /// Throws NoValue if a step's condition or entry, an option or a define has no value for this configuration.
   void check_templates(const space::Config& config) const;
   device::Launch resolve(const CompiledLaunch& texts, const space::Config& config) const;
   /// Parts of the measurement key.
   std::string runtime_part(const space::Config& config) const;
   std::string scalars_part(const space::Config& config) const;
+  /// ["pack grid 4x1x1 ... args [...]", ...]
+  std::string steps_text(const device::LaunchPlan& plan, const space::Config& config) const;
+
+  // resolve_steps.cpp
+  /// The steps whose condition is true, or has no value.
+  std::vector<const CompiledStep*> steps_at(const space::Config& config) const;
+  /// Their distinct entries, in order.
+  std::vector<std::string> entries_at(const space::Config& config) const;
+  /// Throws CandidateFailure(rejected), as CandidateResolver::launch.
+  device::LaunchPlan plan(const space::Config& config) const;
 
   // resolve_program.cpp: for a spec with [process].
   build::CompileRequest program_request(const space::Config& config) const;
@@ -149,11 +171,11 @@ struct CandidateResolver::State {
   std::vector<spec::ArgSpec> args;  ///< the spec's, with the types that they have in this problem
 
   // The spec's texts, parsed, in the order of the spec; scalars without the other arguments.
-  spec::CompiledText entry;
+  std::vector<CompiledStep> steps;
   std::vector<spec::CompiledText> options, reference_options, defines;
   ArgumentTexts scalar_values, variables;
   std::vector<ScratchTexts> scratch;
-  CompiledLaunch launch, reference_launch;
+  CompiledLaunch reference_launch;
 
   ProgramFiles program;
   std::mutex mutex;                                        ///< guards the members below, which are set at first use

@@ -73,10 +73,11 @@ void CompileSweep::take(SweptConfig& swept, const ipc::CompileAnswer& answer) co
   swept.message = answer.message;
   swept.log = answer.log;
   swept.usage = answer.artifact.usage;
+  swept.entries = answer.artifact.entries;
   swept.cached = answer.cached;
   swept.seconds = answer.cached ? 0 : answer.artifact.compile_s;
   if (answer.outcome != Outcome::ok) return;
-  if (const auto violation = resolver_.limit_violation(swept.launch, &answer.artifact.usage)) {
+  if (const auto violation = resolver_.limit_violation(swept.launch, &answer.artifact)) {
     swept.outcome = Outcome::rejected;
     swept.message = *violation;
   }

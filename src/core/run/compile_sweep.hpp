@@ -21,9 +21,15 @@ struct SweptConfig {
   Outcome outcome = Outcome::ok;
   std::string message, log;  ///< log: of the compiler
   build::ResourceUsage usage;
-  device::Launch launch;  ///< its own launch; empty if it has none, which is outcome rejected
+  std::vector<build::KernelEntry> entries;  ///< Artifact::entries
+  device::LaunchPlan launch;  ///< its own launch; empty if it has none, which is outcome rejected
   double seconds = 0;     ///< compile time; 0 if the artifact already existed
   bool cached = false;
+
+  /// Of the kernel that the step launches.
+  const build::ResourceUsage& usage_of(const device::Step& step) const {
+    return entries.empty() ? usage : entries.at(step.kernel).usage;
+  }
 };
 
 /// One space for one architecture. Configurations that differ only in launch-only parameters share an artifact: it is

@@ -28,7 +28,7 @@ void fill_compiled(Trial& trial, const ipc::CompileAnswer& answer, const resolve
   record.stage = "compile";
   record.message = answer.message;
   if (answer.outcome != Outcome::ok) return;
-  if (const auto violation = resolver.limit_violation(trial.launch, &answer.artifact.usage)) {
+  if (const auto violation = resolver.limit_violation(trial.launch, &answer.artifact)) {
     record.outcome = Outcome::rejected;
     record.message = *violation;
   }

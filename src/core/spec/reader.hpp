@@ -88,6 +88,7 @@ LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::st
 /// is the first case's. read_dtype.cpp
 DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what, std::optional<Text>& text);
 void read_args(Reader& reader);      // read_args.cpp
+void read_steps(Reader& reader);     ///< after read_args and read_validate                 read_steps.cpp
 void read_validate(Reader& reader);  // read_validate.cpp
 void read_settings(Reader& reader);  ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
 /// Reads [measure] and [search] of this table over the current settings. read_settings.cpp

@@ -61,6 +61,15 @@ struct LaunchSpec {
   std::optional<Text> shared;              ///< dynamic shared memory, bytes
 };
 
+/// One of several kernels of the source that a configuration launches in sequence.
+struct StepSpec {
+  Text entry;                ///< as KernelSpec::entry
+  std::optional<Text> when;  ///< an expression over problem, parameters and device; where false, the step is skipped
+  LaunchSpec launch;
+  std::optional<std::vector<std::string>> args;  ///< names of arguments, in this kernel's order; unset: all in theirs
+  Location at;
+};
+
 /// constant: no argument of the kernel, but a variable of its source that xtune fills.
 enum class ArgKind { buffer, scalar, constant, tensor_map };
 /// scratch: memory of one launch, whose contents are never compared.
@@ -226,7 +235,8 @@ struct Spec {
   std::optional<std::vector<std::vector<std::uint32_t>>> configs;
   Location configs_at;
   Partition partition;
-  LaunchSpec launch;
+  LaunchSpec launch;            ///< of the only kernel
+  std::vector<StepSpec> steps;  ///< of several kernels, instead of kernel.entry and launch; else empty
   std::vector<ArgSpec> args;
   ValidateSpec validate;
   MeasureSpec measure;
@@ -264,6 +274,9 @@ Spec load_spec(const std::filesystem::path& path, const SpecOptions& options = {
 /// The same from text (name is used for the file in messages; relative paths resolve against base_dir).
 Spec parse_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
                 const SpecOptions& options = {});
+
+/// The kernels that are launched, in order: the spec's steps, or its only kernel with all arguments.
+std::vector<StepSpec> steps_of(const Spec& spec);
 
 /// The names of the metrics that the program itself reports, in the spec's order; empty for a kernel.
 std::vector<std::string> reported_names(const Spec& spec);

@@ -1,0 +1,101 @@
+// The kernels that a configuration launches in sequence; a spec without steps has one.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/resolve/resolve_state.hpp"
+#include "core/space/value.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::resolve {
+
+namespace {
+
+/// Positions among the arguments that kernels take.
+std::vector<std::size_t> positions_of(const std::vector<std::string>& names, const std::vector<spec::ArgSpec>& args) {
+  std::vector<std::size_t> positions;
+  for (const std::string& name : names) {
+    std::size_t position = 0;
+    for (const spec::ArgSpec& argument : args) {
+      if (argument.name == name) break;
+      if (argument.kind != spec::ArgKind::constant) ++position;
+    }
+    positions.push_back(position);
+  }
+  return positions;
+}
+
+/// The number of the entry among those so far, to which it is added if it is new.
+std::size_t number_of(const std::string& entry, std::vector<std::string>& entries) {
+  const auto found = std::find(entries.begin(), entries.end(), entry);
+  const auto number = static_cast<std::size_t>(found - entries.begin());
+  if (found == entries.end()) entries.push_back(entry);
+  return number;
+}
+
+}  // namespace
+
+std::vector<CompiledStep> compile_steps(const spec::Spec& spec) {
+  std::vector<CompiledStep> steps;
+  for (const spec::StepSpec& own : spec::steps_of(spec)) {
+    CompiledStep step{spec.steps.empty() ? 0 : steps.size() + 1,
+                      spec::CompiledText::template_text(own.entry),
+                      {},
+                      compile_launch(own.launch),
+                      {},
+                      {}};
+    if (own.when) step.when = spec::CompiledText::expression(*own.when);
+    if (own.args) {
+      step.arguments = positions_of(*own.args, spec.args);
+      step.argument_names = *own.args;
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+std::vector<const CompiledStep*> CandidateResolver::State::steps_at(const space::Config& config) const {
+  const space::Lookup names = lookup(config);
+  std::vector<const CompiledStep*> remaining;
+  for (const CompiledStep& step : steps) {
+    try {
+      if (step.when && !space::truth(step.when->evaluate(names))) continue;
+    } catch (const spec::TextError&) {  // check_templates rejects the configuration
+    }
+    remaining.push_back(&step);
+  }
+  return remaining;
+}
+
+std::vector<std::string> CandidateResolver::State::entries_at(const space::Config& config) const {
+  std::vector<std::string> entries;
+  for (const CompiledStep* const step : steps_at(config)) number_of(expanded(step->entry, config), entries);
+  return entries;
+}
+
+device::LaunchPlan CandidateResolver::State::plan(const space::Config& config) const {
+  device::LaunchPlan plan;
+  std::vector<std::string> entries;
+  for (const CompiledStep* const own : steps_at(config)) {
+    device::Step step;
+    const std::string entry = expanded(own->entry, config);
+    step.kernel = number_of(entry, entries);
+    step.arguments = own->arguments;
+    if (own->number > 0) step.name = fmt::format("step {} '{}'", own->number, entry);
+    try {
+      step.launch = resolve(own->launch, config);
+    } catch (const NoValue&) {  // names its place
+      throw;
+    } catch (const build::CandidateFailure& failure) {
+      throw build::CandidateFailure(failure.outcome(), step.named(failure.what()));
+    }
+    plan.steps.push_back(std::move(step));
+  }
+  if (plan.steps.empty())
+    throw build::CandidateFailure(Outcome::rejected,
+                                  "no step is left: `when` is false for all of [[steps]]; add a constraint to "
+                                  "[space] that excludes such configurations");
+  return plan;
+}
+
+}  // namespace xtune::resolve
