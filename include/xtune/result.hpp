@@ -89,13 +89,13 @@ struct WinningArgument {
 
 /// One of the kernels of a winner that launches several in sequence ([[steps]]).
 struct WinningStep {
-  std::string entry_symbol;                ///< name of the kernel in the binary
-  std::vector<std::uint32_t> grid;         ///< x, y, z in blocks
-  std::vector<std::uint32_t> block;        ///< x, y, z in threads
-  std::uint32_t shared_bytes = 0;          ///< dynamic shared memory
-  std::vector<std::uint32_t> cluster;      ///< x, y, z in blocks; all 0: no cluster
-  std::int64_t static_shared_bytes = 0;    ///< shared memory that the kernel declares
-  std::vector<std::string> arguments;      ///< names of those that it takes, in its order
+  std::string entry_symbol;              ///< name of the kernel in the binary
+  std::vector<std::uint32_t> grid;       ///< x, y, z in blocks
+  std::vector<std::uint32_t> block;      ///< x, y, z in threads
+  std::uint32_t shared_bytes = 0;        ///< dynamic shared memory
+  std::vector<std::uint32_t> cluster;    ///< x, y, z in blocks; all 0: no cluster
+  std::int64_t static_shared_bytes = 0;  ///< shared memory that the kernel declares
+  std::vector<std::string> arguments;    ///< names of those that it takes, in its order
 };
 
 /// The compiled winner, and its launch.

@@ -137,8 +137,7 @@ constexpr auto step_form = fields::object<WinningStep>(
     required("entry_symbol", &WinningStep::entry_symbol), required("grid", &WinningStep::grid),
     required("block", &WinningStep::block), required("cluster", &WinningStep::cluster),
     required("shared_bytes", &WinningStep::shared_bytes),
-    required("static_shared_bytes", &WinningStep::static_shared_bytes),
-    required("arguments", &WinningStep::arguments));
+    required("static_shared_bytes", &WinningStep::static_shared_bytes), required("arguments", &WinningStep::arguments));
 
 /// Versions that do not know steps refuse a result with them, because it has no grid.
 constexpr auto kernel_form = fields::object<WinningKernel>(

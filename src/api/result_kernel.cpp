@@ -110,8 +110,7 @@ dispatch::Build build_of(const Result& result) {
     build.artifact.entry_symbol = kernel.entry_symbol;
     if (const auto shared = result.best().resources.shared_bytes)
       build.artifact.usage.static_shared_bytes = *shared - kernel.shared_bytes;
-    build.launch =
-        device::Launch{three(kernel.grid), three(kernel.block), three(kernel.cluster), kernel.shared_bytes};
+    build.launch = device::Launch{three(kernel.grid), three(kernel.block), three(kernel.cluster), kernel.shared_bytes};
   } else {
     add_steps(kernel, build);
   }

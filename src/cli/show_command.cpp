@@ -46,8 +46,8 @@ struct Shown {
   run::SweptConfig swept;
   build::Artifact artifact;
   std::vector<ShownStep> steps;
-  std::string code_name, code;              ///< "source", "ptx", "isa"; empty: none is asked for
-  std::string profile;                      ///< a command line; empty: no profiler is known
+  std::string code_name, code;  ///< "source", "ptx", "isa"; empty: none is asked for
+  std::string profile;          ///< a command line; empty: no profiler is known
 };
 
 /// "A=1,B=2" as words of -D.

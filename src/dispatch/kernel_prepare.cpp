@@ -84,11 +84,11 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const device
     const device::Step& step = build.launch.steps[i];
     const std::vector<std::size_t> given = step.chosen<std::size_t>(sizes);
     if (const auto& takes = kernels[i].parameter_bytes; takes && *takes != given)
-      throw Error(ErrorKind::invalid_spec,
-                  fmt::format("{} takes parameters of [{}] bytes, but {} args are [{}] bytes",
-                              step.name.empty() ? fmt::format("kernel '{}'", name()) : name() + ": " + step.name,
-                              fmt::join(*takes, ", "), step.name.empty() ? "the spec's" : "its",
-                              fmt::join(given, ", ")));
+      throw Error(
+          ErrorKind::invalid_spec,
+          fmt::format("{} takes parameters of [{}] bytes, but {} args are [{}] bytes",
+                      step.name.empty() ? fmt::format("kernel '{}'", name()) : name() + ": " + step.name,
+                      fmt::join(*takes, ", "), step.name.empty() ? "the spec's" : "its", fmt::join(given, ", ")));
     prepared.steps.push_back({kernels[i].handle, step.launch, step.arguments, step.name});
   }
   prepared.as_passed =

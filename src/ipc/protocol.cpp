@@ -69,15 +69,14 @@ constexpr auto call_form = fields::object<ProgramCall>(
     required("check", &ProgramCall::check), required("outputs", &ProgramCall::outputs),
     required("timeout_s", &ProgramCall::timeout_s), required("device", &ProgramCall::device));
 
-constexpr auto launch_form = fields::object<Launch>(
-    required("grid", &Launch::grid), required("block", &Launch::block), required("cluster", &Launch::cluster),
-    required("shared_bytes", &Launch::shared_bytes));
-constexpr auto step_form = fields::object<Step>(
-    required("launch", &Step::launch, launch_form), required("kernel", &Step::kernel),
-    optional("arguments", &Step::arguments), required("name", &Step::name, fields::exact_text));
-constexpr auto plan_form =
-    fields::object<LaunchPlan>(required("steps", &LaunchPlan::steps, fields::List{step_form}),
-                               optional("call", &LaunchPlan::call, call_form));
+constexpr auto launch_form =
+    fields::object<Launch>(required("grid", &Launch::grid), required("block", &Launch::block),
+                           required("cluster", &Launch::cluster), required("shared_bytes", &Launch::shared_bytes));
+constexpr auto step_form =
+    fields::object<Step>(required("launch", &Step::launch, launch_form), required("kernel", &Step::kernel),
+                         optional("arguments", &Step::arguments), required("name", &Step::name, fields::exact_text));
+constexpr auto plan_form = fields::object<LaunchPlan>(required("steps", &LaunchPlan::steps, fields::List{step_form}),
+                                                      optional("call", &LaunchPlan::call, call_form));
 
 struct BytesForm {
   static void write(Json& json, const std::vector<std::byte>& bytes) {
@@ -115,8 +114,7 @@ constexpr auto request_form = fields::object<Request>(
     required("entry", &Request::entry), required("options", &Request::options), required("defines", &Request::defines),
     required("arch", &Request::arch), required("sanitize", &Request::sanitize), required("folder", &Request::folder),
     required("toolchain", &Request::toolchain), optional("variables", &Request::variables),
-    optional("more_entries", &Request::more_entries),
-    required("files", &Request::files, fields::Nullable{files_form}));
+    optional("more_entries", &Request::more_entries), required("files", &Request::files, fields::Nullable{files_form}));
 
 constexpr auto reference_form = fields::object<ReferencePlan>(
     required("kind", &ReferencePlan::kind), required("at", &ReferencePlan::at), required("name", &ReferencePlan::name),

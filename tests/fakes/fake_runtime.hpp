@@ -17,7 +17,7 @@
 namespace xtune::fakes {
 
 struct FakeLaunchRecord {
-  std::string image;  ///< of the artifact
+  std::string image;  ///< of the artifact; of its further kernels, their symbol
   std::uintptr_t context = 0;
   void* stream = nullptr;
   device::Launch launch;
@@ -58,7 +58,7 @@ class FakeRuntime final : public backend::Runtime {
       throw build::CandidateFailure(Outcome::launch_failed, "the driver refuses " + refused_image);
     const std::lock_guard lock(mutex_);
     ++loads;
-    loaded_.push_back({artifact.image, context()});
+    loaded_.push_back({number == 0 ? artifact.image : build::entry_of(artifact, number).symbol, context()});
     return {&loaded_.back(), parameter_bytes};
   }
   int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept override {

@@ -48,9 +48,9 @@ XTUNE_MEMBERS(KeyedFiles, files, absent, unknown)
 XTUNE_PART_OF_MEMBERS(ToolFiles, (keyed, may_start_others), (keyed.files, keyed.absent, may_start_others))
 XTUNE_PART_OF_MEMBERS(CompileRequest,
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
-                       toolchain, variables, files),
+                       toolchain, variables, more_entries, files),
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
-                       toolchain, variables))
+                       toolchain, variables, more_entries))
 }  // namespace xtune::build
 
 namespace xtune::target {

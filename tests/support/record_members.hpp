@@ -40,10 +40,11 @@ XTUNE_PART_OF_MEMBERS(Artifact,
 }  // namespace xtune::build
 
 namespace xtune::record {
+XTUNE_MEMBERS(StepUsage, entry, usage, dynamic_shared_bytes)
 XTUNE_MEMBERS(Record, kernel, key, key_parts, problem, config, outcome, stage, message, limit_s, log, samples_ms,
-              time_ms, reported, validation, telemetry, usage, dynamic_shared_bytes, artifact_key, artifact_sha256,
-              device, toolchain, host, attempt, tainted, drift, finals, finals_by, unix_time_ms, compile_s,
-              compile_cpu_s, bench_s)
+              time_ms, reported, validation, telemetry, usage, dynamic_shared_bytes, steps, artifact_key,
+              artifact_sha256, device, toolchain, host, attempt, tainted, drift, finals, finals_by, unix_time_ms,
+              compile_s, compile_cpu_s, bench_s)
 }  // namespace xtune::record
 
 namespace xtune::test {

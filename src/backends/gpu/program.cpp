@@ -93,7 +93,8 @@ class LoadedStep {
 
   void launch(Arguments& arguments) const {
     const auto& call = has_cluster() ? session_->api().launch_cluster : session_->api().launch;
-    session_->check_launch(call(function_, step_.launch, session_->stream(), arguments.pointers.data()), doing_.c_str());
+    session_->check_launch(call(function_, step_.launch, session_->stream(), arguments.pointers.data()),
+                           doing_.c_str());
   }
   const device::Step& step() const noexcept { return step_; }
 

@@ -114,11 +114,10 @@ CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequ
   result.image.resize(size);
   if (read == 0 && size > 0) read = api.code(program.get(), result.image.data());
   if (read != 0 || size == 0)
-    throw build::CandidateFailure(
-        Outcome::compile_failed,
-        fmt::format("{} gave no code for '{}': {}", api.name, fmt::join(build::entries_of(request), "', '"),
-                    api.describe(read)),
-        result.log);
+    throw build::CandidateFailure(Outcome::compile_failed,
+                                  fmt::format("{} gave no code for '{}': {}", api.name,
+                                              fmt::join(build::entries_of(request), "', '"), api.describe(read)),
+                                  result.log);
   return result;
 }
 

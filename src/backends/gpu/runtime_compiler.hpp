@@ -38,7 +38,7 @@ struct CompiledProgram {
   std::string log;
   std::vector<std::string> entry_symbols;  ///< of all entries of the request, in their order
   std::vector<std::string> variables;      ///< the symbols of the request's
-  double seconds = 0;                  ///< wall clock of the compile call
+  double seconds = 0;                      ///< wall clock of the compile call
 };
 
 /// Of the request: source_name, entries (names or template-ids, as in C++) and variables; source and options as the

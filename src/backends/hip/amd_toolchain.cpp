@@ -198,8 +198,8 @@ class HiprtcToolchain final : public build::Toolchain {
       const auto metadata = gpu::kernel_metadata(artifact.image, program.entry_symbols[i]);
       if (!metadata)
         throw build::CandidateFailure(
-            Outcome::compile_failed,
-            fmt::format("the code object for {} holds no kernel '{}'", request.arch, names[i]), artifact.log);
+            Outcome::compile_failed, fmt::format("the code object for {} holds no kernel '{}'", request.arch, names[i]),
+            artifact.log);
       entries.push_back({program.entry_symbols[i], metadata->usage});
     }
     build::set_entries(artifact, std::move(entries));

@@ -146,8 +146,8 @@ double Engine::launch(const LoadedEntry& entry, const device::Launch& launch, vo
   if (!run.failure.empty()) throw build::CandidateFailure(Outcome::crashed, "the kernel does not end: " + run.failure);
   if (wrote_beyond)
     throw build::CandidateFailure(
-        Outcome::crashed, fmt::format("the kernel wrote beyond its dynamic shared memory: shared is {} bytes",
-                                      launch.shared_bytes));
+        Outcome::crashed,
+        fmt::format("the kernel wrote beyond its dynamic shared memory: shared is {} bytes", launch.shared_bytes));
   return took.count();
 }
 

@@ -127,7 +127,8 @@ class HostRuntime final : public backend::Runtime {
     const LoadedEntry& entry = library->entry(number);
     const XtuneKernel& kernel = *entry.kernel;
     backend::LoadedKernel loaded{
-        const_cast<LoadedEntry*>(&entry), std::vector<std::size_t>(kernel.argument_bytes, kernel.argument_bytes + kernel.argument_count)};
+        const_cast<LoadedEntry*>(&entry),
+        std::vector<std::size_t>(kernel.argument_bytes, kernel.argument_bytes + kernel.argument_count)};
     for (const std::string& symbol : artifact.variables) {
       const XtuneVariable& variable = library->variable(symbol);
       loaded.variables.push_back({variable.address, variable.bytes});

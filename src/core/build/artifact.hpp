@@ -68,12 +68,12 @@ struct Artifact {
   std::string key;      ///< hex SHA-256; see core/build/keys.hpp
   std::string backend;  ///< the backend that can load it
   std::string arch;
-  std::string format;        ///< file extension: "cubin", "hsaco", "so"
-  std::string entry_symbol;  ///< lowered (mangled) name; of several kernels, the first one's
-  std::string image;         ///< the binary
-  std::string log;           ///< compiler output, warnings included
-  double compile_s = 0;      ///< wall clock of the compiler
-  ResourceUsage usage;       ///< of several kernels, the largest of each value; the smallest of a limit
+  std::string format;                    ///< file extension: "cubin", "hsaco", "so"
+  std::string entry_symbol;              ///< lowered (mangled) name; of several kernels, the first one's
+  std::string image;                     ///< the binary
+  std::string log;                       ///< compiler output, warnings included
+  double compile_s = 0;                  ///< wall clock of the compiler
+  ResourceUsage usage;                   ///< of several kernels, the largest of each value; the smallest of a limit
   std::string toolchain{};               ///< fingerprint of what compiled it; empty: made by a version that did not say
   std::vector<std::string> variables{};  ///< the symbols of the request's variables, in its order
   std::vector<KernelEntry> entries{};    ///< of several kernels, all of them; empty: there is one

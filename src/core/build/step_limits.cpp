@@ -1,4 +1,4 @@
-// Each step is compared with the resources of its own kernel.
+// The limits of each step, against the resources of the kernel that it launches.
 #include "core/build/step_limits.hpp"
 
 #include "xtune/outcome.hpp"

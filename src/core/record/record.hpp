@@ -19,6 +19,13 @@
 
 namespace xtune::record {
 
+/// The resources of one of several kernels that a configuration launches.
+struct StepUsage {
+  std::string entry;  ///< "gemm<64>"
+  build::ResourceUsage usage;
+  std::int64_t dynamic_shared_bytes = 0;
+};
+
 /// One configuration's attempt on one problem and device. Immutable once written. Format: docs/record-format.md.
 struct Record {
   static constexpr int schema = 1;
@@ -38,8 +45,9 @@ struct Record {
   std::vector<std::pair<std::string, std::vector<double>>> reported;
   std::optional<validate::Comparison> validation;
   measure::Telemetry telemetry;
-  build::ResourceUsage usage;
-  std::int64_t dynamic_shared_bytes = 0;  ///< from the launch
+  build::ResourceUsage usage;             ///< of several kernels, the largest values
+  std::int64_t dynamic_shared_bytes = 0;  ///< from the launch; of several, the maximum
+  std::vector<StepUsage> steps;           ///< of a spec with [[steps]], in the order of the launches; else empty
   std::string artifact_key;
   /// SHA-256 of the artifact's image in the store when the record was written (set by RecordWriter). Empty: the store
   /// had none, or the record is from an earlier version.

@@ -42,7 +42,8 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   std::vector<bool> in_launch = in_templates;  // if one of these has no value, the launch's text reports it
   add_named(scalar_values, in_launch);
   for (const CompiledStep& step : state.steps) {
-    for (const auto* texts : {&step.launch.grid, &step.launch.block, &step.launch.cluster}) add_named(*texts, in_launch);
+    for (const auto* texts : {&step.launch.grid, &step.launch.block, &step.launch.cluster})
+      add_named(*texts, in_launch);
     if (step.launch.shared) add_named({*step.launch.shared}, in_launch);
   }
   for (const ScratchTexts& scratch : state.scratch) add_named(scratch.shape, in_launch);

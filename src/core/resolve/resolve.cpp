@@ -154,7 +154,9 @@ Bindings CandidateResolver::config_bindings(const space::Config& config) const {
 build::CompileRequest CandidateResolver::compile_request(const space::Config& config) const {
   if (state_->spec.process) return state_->keyed(state_->program_request(config));
   build::CompileRequest request = state_->request(config, state_->sources.tuned);
-  std::vector<std::string> entries = state_->entries_at(config);
+  std::vector<std::string> entries;
+  for (const CompiledStep* const step : steps_at(state_->steps, state_->lookup(config)))
+    number_of(state_->expanded(step->entry, config), entries);
   if (!entries.empty()) {
     request.entry = entries.front();
     request.more_entries.assign(entries.begin() + 1, entries.end());
@@ -193,18 +195,6 @@ build::CompileRequest CandidateResolver::reference_request(const space::Config& 
       return own.contains(define.first);
     });
   return state_->keyed(std::move(request));
-}
-
-device::LaunchPlan CandidateResolver::launch(const space::Config& config) const {
-  if (state_->spec.process) {
-    device::LaunchPlan launch;
-    launch.call = state_->program_call(config);
-    return launch;
-  }
-  state_->check_templates(config);
-  scratch(config);
-  for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) state_->scalar(i, config);
-  return state_->plan(config);
 }
 
 device::LaunchPlan CandidateResolver::reference_launch(const space::Config& config) const {

@@ -46,8 +46,8 @@ class CandidateResolver {
   build::CompileRequest compile_request(const space::Config& config) const;
   std::string artifact_key(const build::CompileRequest& request) const;
   /// The launches of its kernels; for a program its call. Throws CandidateFailure(rejected) for a launch that no
-  /// device supports (zero, negative or beyond 32 bits), if no step is left, and for a configuration for which a text of the kernel, the
-  /// launch or an argument has no value.
+  /// device supports (zero, negative or beyond 32 bits), if no step is left, and for a configuration for which a text
+  /// of the kernel, the launch or an argument has no value.
   device::LaunchPlan launch(const space::Config& config) const;
   /// The scalar arguments, encoded, in kernel order.
   std::vector<measure::ScalarArgument> scalars(const space::Config& config) const;

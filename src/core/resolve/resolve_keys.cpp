@@ -78,6 +78,17 @@ std::string launch_text(const device::Launch& launch) {
                      extents_text(launch.cluster), launch.shared_bytes);
 }
 
+/// ["pack grid 4x1x1 ... args [...]", ...]. own, entries: of the steps of the plan.
+std::string steps_text(const device::LaunchPlan& plan, const std::vector<const CompiledStep*>& own,
+                       const std::vector<std::string>& entries) {
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    items.push_back(entries.at(i) + " " + launch_text(plan.steps[i].launch));
+    if (own.at(i)->arguments) items.back() += " args " + build::canonical_list(own[i]->argument_names);
+  }
+  return build::canonical_list(items);
+}
+
 std::string hex_text(const std::vector<std::byte>& bytes) {
   std::string text;
   for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
@@ -347,24 +358,16 @@ std::string CandidateResolver::State::scalars_part(const space::Config& config) 
   return build::canonical_list(texts);
 }
 
-std::string CandidateResolver::State::steps_text(const device::LaunchPlan& plan, const space::Config& config) const {
-  const std::vector<const CompiledStep*> own = steps_at(config);
-  std::vector<std::string> items;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    std::string item = expanded(own.at(i)->entry, config) + " " + launch_text(plan.steps[i].launch);
-    if (own[i]->arguments) item += " args " + build::canonical_list(own[i]->argument_names);
-    items.push_back(std::move(item));
-  }
-  return build::canonical_list(items);
-}
-
 std::string CandidateResolver::launch_part(const space::Config& config) const {
   try {
     const device::LaunchPlan resolved = launch(config);
     if (resolved.call)
       return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
+    const auto own = steps_at(state_->steps, state_->lookup(config));
+    std::vector<std::string> entries;
+    for (const CompiledStep* const step : own) entries.push_back(state_->expanded(step->entry, config));
     std::string text = state_->spec.steps.empty() ? launch_text(resolved.steps.front().launch)
-                                                  : "steps " + state_->steps_text(resolved, config);
+                                                  : "steps " + steps_text(resolved, own, entries);
     if (!state_->scratch.empty()) {
       build::KeyedFiles none;
       text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);

@@ -71,7 +71,13 @@ struct CompiledStep {
   std::vector<std::string> argument_names;            ///< of `arguments`
 };
 CompiledLaunch compile_launch(const spec::LaunchSpec& spec);
-std::vector<CompiledStep> compile_steps(const spec::Spec& spec);  // resolve_steps.cpp
+
+// resolve_steps.cpp
+std::vector<CompiledStep> compile_steps(const spec::Spec& spec);
+/// The steps whose condition is true for a configuration's names, or has no value.
+std::vector<const CompiledStep*> steps_at(const std::vector<CompiledStep>& steps, const space::Lookup& names);
+/// The number of the entry among those so far, to which it is added if it is new.
+std::size_t number_of(const std::string& entry, std::vector<std::string>& entries);
 
 enum class FileKind { data, library };
 
@@ -116,16 +122,6 @@ struct CandidateResolver::State {
   /// Parts of the measurement key.
   std::string runtime_part(const space::Config& config) const;
   std::string scalars_part(const space::Config& config) const;
-  /// ["pack grid 4x1x1 ... args [...]", ...]
-  std::string steps_text(const device::LaunchPlan& plan, const space::Config& config) const;
-
-  // resolve_steps.cpp
-  /// The steps whose condition is true, or has no value.
-  std::vector<const CompiledStep*> steps_at(const space::Config& config) const;
-  /// Their distinct entries, in order.
-  std::vector<std::string> entries_at(const space::Config& config) const;
-  /// Throws CandidateFailure(rejected), as CandidateResolver::launch.
-  device::LaunchPlan plan(const space::Config& config) const;
 
   // resolve_program.cpp: for a spec with [process].
   build::CompileRequest program_request(const space::Config& config) const;

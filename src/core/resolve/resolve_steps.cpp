@@ -25,14 +25,6 @@ std::vector<std::size_t> positions_of(const std::vector<std::string>& names, con
   return positions;
 }
 
-/// The number of the entry among those so far, to which it is added if it is new.
-std::size_t number_of(const std::string& entry, std::vector<std::string>& entries) {
-  const auto found = std::find(entries.begin(), entries.end(), entry);
-  const auto number = static_cast<std::size_t>(found - entries.begin());
-  if (found == entries.end()) entries.push_back(entry);
-  return number;
-}
-
 }  // namespace
 
 std::vector<CompiledStep> compile_steps(const spec::Spec& spec) {
@@ -54,8 +46,7 @@ std::vector<CompiledStep> compile_steps(const spec::Spec& spec) {
   return steps;
 }
 
-std::vector<const CompiledStep*> CandidateResolver::State::steps_at(const space::Config& config) const {
-  const space::Lookup names = lookup(config);
+std::vector<const CompiledStep*> steps_at(const std::vector<CompiledStep>& steps, const space::Lookup& names) {
   std::vector<const CompiledStep*> remaining;
   for (const CompiledStep& step : steps) {
     try {
@@ -67,23 +58,31 @@ std::vector<const CompiledStep*> CandidateResolver::State::steps_at(const space:
   return remaining;
 }
 
-std::vector<std::string> CandidateResolver::State::entries_at(const space::Config& config) const {
-  std::vector<std::string> entries;
-  for (const CompiledStep* const step : steps_at(config)) number_of(expanded(step->entry, config), entries);
-  return entries;
+std::size_t number_of(const std::string& entry, std::vector<std::string>& entries) {
+  const auto found = std::find(entries.begin(), entries.end(), entry);
+  const auto number = static_cast<std::size_t>(found - entries.begin());
+  if (found == entries.end()) entries.push_back(entry);
+  return number;
 }
 
-device::LaunchPlan CandidateResolver::State::plan(const space::Config& config) const {
+device::LaunchPlan CandidateResolver::launch(const space::Config& config) const {
   device::LaunchPlan plan;
+  if (state_->spec.process) {
+    plan.call = state_->program_call(config);
+    return plan;
+  }
+  state_->check_templates(config);
+  scratch(config);
+  for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) state_->scalar(i, config);
   std::vector<std::string> entries;
-  for (const CompiledStep* const own : steps_at(config)) {
+  for (const CompiledStep* const own : steps_at(state_->steps, state_->lookup(config))) {
     device::Step step;
-    const std::string entry = expanded(own->entry, config);
+    const std::string entry = state_->expanded(own->entry, config);
     step.kernel = number_of(entry, entries);
     step.arguments = own->arguments;
     if (own->number > 0) step.name = fmt::format("step {} '{}'", own->number, entry);
     try {
-      step.launch = resolve(own->launch, config);
+      step.launch = state_->resolve(own->launch, config);
     } catch (const NoValue&) {  // names its place
       throw;
     } catch (const build::CandidateFailure& failure) {

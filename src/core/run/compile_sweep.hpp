@@ -22,8 +22,8 @@ struct SweptConfig {
   std::string message, log;  ///< log: of the compiler
   build::ResourceUsage usage;
   std::vector<build::KernelEntry> entries;  ///< Artifact::entries
-  device::LaunchPlan launch;  ///< its own launch; empty if it has none, which is outcome rejected
-  double seconds = 0;     ///< compile time; 0 if the artifact already existed
+  device::LaunchPlan launch;                ///< its own launch; empty if it has none, which is outcome rejected
+  double seconds = 0;                       ///< compile time; 0 if the artifact already existed
   bool cached = false;
 
   /// Of the kernel that the step launches.

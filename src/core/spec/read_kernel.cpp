@@ -183,7 +183,9 @@ void read_kernel(Reader& reader) {
   }
   if (reader.document.root().find("steps") != nullptr) return;
   if (launch == nullptr)
-    reader.fail(kernel->at, "the spec has a source but no table [launch], which gives grid and block (or [[steps]] for several kernels)");
+    reader.fail(
+        kernel->at,
+        "the spec has a source but no table [launch], which gives grid and block (or [[steps]] for several kernels)");
   for (const char* key : {"grid", "block"})
     if (launch->find(key) == nullptr) reader.fail(launch->at, std::string("[launch] has no ") + key);
 }

@@ -17,9 +17,11 @@ XTUNE_MEMBERS(Measurement, config, outcome, stage, message, time_ms, timing, sam
               from_store, compile_s, key, artifact_key)
 XTUNE_MEMBERS(MeasuredDevice, backend, name, arch, index)
 XTUNE_MEMBERS(WinningArgument, name, kind, dtype, shape, value, filled)
+XTUNE_MEMBERS(WinningStep, entry_symbol, grid, block, shared_bytes, cluster, static_shared_bytes, arguments)
 XTUNE_PART_OF_MEMBERS(WinningKernel,
-                      (source, binary, format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments),
-                      (format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments))
+                      (source, binary, format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments,
+                       steps),
+                      (format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments, steps))
 XTUNE_MEMBERS(Across, rule, score, ratio, measurement)
 XTUNE_PART_OF_MEMBERS(Result,
                       (kernel_name, problem, device, toolchain, winner, ties, across, measurements, counts, from_store,
