@@ -69,12 +69,11 @@ std::vector<WinningStep> steps_of(const device::LaunchPlan& plan, const build::A
 
 }  // namespace
 
-Resources resources_of(const build::ResourceUsage& usage, std::int64_t dynamic_shared_bytes) {
+Resources resources_of(const build::ResourceUsage& usage, std::optional<std::int64_t> shared_bytes) {
   Resources resources;
   resources.registers = usage.registers;
   resources.spilled_bytes = usage.spilled_bytes;
-  if (usage.static_shared_bytes || dynamic_shared_bytes > 0)
-    resources.shared_bytes = usage.static_shared_bytes.value_or(0) + dynamic_shared_bytes;
+  resources.shared_bytes = shared_bytes;
   resources.max_threads_per_block = usage.max_threads_per_block;
   return resources;
 }
@@ -93,7 +92,7 @@ Measurement measurement_of(const spec::Spec& spec, const record::Record& record,
     measurement.time_ms =
         record.outcome == Outcome::ok ? measure::statistic(record.time_ms, spec.measure.statistic) : record.time_ms.min;
   if (record.outcome == Outcome::ok) measurement.metrics = record::metrics_of(spec, record);
-  measurement.resources = resources_of(record.usage, record.dynamic_shared_bytes);
+  measurement.resources = resources_of(record.usage, record::shared_bytes(record));
   measurement.tainted = record.tainted;
   measurement.from_store = !attempts.contains(record.attempt);
   measurement.compile_s = record.compile_s;

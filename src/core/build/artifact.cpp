@@ -47,7 +47,8 @@ void set_entries(Artifact& artifact, std::vector<KernelEntry> entries) {
   artifact.entry_symbol = entries.at(0).symbol;
   artifact.usage = {};
   for (const KernelEntry& entry : entries) add(artifact.usage, entry.usage);
-  if (entries.size() > 1) artifact.entries = std::move(entries);
+  if (entries.size() == 1) entries.clear();
+  artifact.entries = std::move(entries);
 }
 
 }  // namespace xtune::build

@@ -128,6 +128,18 @@ double kept_time_ms(double time_ms) noexcept {
   return std::round(time_ms * scale) / scale;
 }
 
+std::optional<std::int64_t> shared_bytes(const Record& record) {
+  const auto of = [](const build::ResourceUsage& usage, std::int64_t dynamic_bytes) -> std::optional<std::int64_t> {
+    if (!usage.static_shared_bytes && dynamic_bytes == 0) return std::nullopt;
+    return usage.static_shared_bytes.value_or(0) + dynamic_bytes;
+  };
+  if (record.steps.empty()) return of(record.usage, record.dynamic_shared_bytes);
+  std::optional<std::int64_t> most;
+  for (const StepUsage& step : record.steps)
+    if (const auto bytes = of(step.usage, step.dynamic_shared_bytes)) most = std::max(most.value_or(0), *bytes);
+  return most;
+}
+
 bool is_sanitized(const Record& record) {
   return std::find(record.key_parts.begin(), record.key_parts.end(), build::KeyParts::value_type("sanitize", "true")) !=
          record.key_parts.end();

@@ -73,6 +73,10 @@ struct Record {
 /// times of a single operation. More digits would take half of a record's text, and no timer is that precise.
 double kept_time_ms(double time_ms) noexcept;
 
+/// Static and dynamic shared memory of a block; of several steps, the maximum. nullopt: the compiler reports none, and
+/// the launch has none.
+std::optional<std::int64_t> shared_bytes(const Record& record);
+
 /// Whether the record is from neither drift checks nor finals: the records for a search.
 inline bool is_first(const Record& record) { return !record.drift && record.finals.empty(); }
 

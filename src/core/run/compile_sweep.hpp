@@ -25,12 +25,11 @@ struct SweptConfig {
   device::LaunchPlan launch;                ///< its own launch; empty if it has none, which is outcome rejected
   double seconds = 0;                       ///< compile time; 0 if the artifact already existed
   bool cached = false;
-
-  /// Of the kernel that the step launches.
-  const build::ResourceUsage& usage_of(const device::Step& step) const {
-    return entries.empty() ? usage : entries.at(step.kernel).usage;
-  }
 };
+
+/// Static and dynamic shared memory of a block; of several steps, the maximum. nullopt: the compiler reports none, and
+/// the launch has none.
+std::optional<std::int64_t> shared_bytes(const SweptConfig& swept);
 
 /// One space for one architecture. Configurations that differ only in launch-only parameters share an artifact: it is
 /// compiled once, and each of them is checked with its own launch.

@@ -106,8 +106,9 @@ TEST_CASE("host: a program without a store compiles the default configuration") 
   CHECK(y == ramp(100, 3));
 }
 
-TEST_CASE("host: a call launches all steps of its configuration") {
+TEST_CASE("host: a call launches all steps of its configuration, and is captured with them") {
   const cli_test::Cli cli;
+  const Variable pattern("XTUNE_CAPTURE", "split_sum"), folder("XTUNE_CAPTURE_DIR", cli.path("captures"));
   const std::string spec = cli_test::split_sum_spec(cli);
   LoadSettings settings;
   settings.backend = "host";
@@ -126,6 +127,10 @@ TEST_CASE("host: a call launches all steps of its configuration") {
     }
     CHECK((sums[0] == -1) == (parts == 1));
   }
+  const CommandResult replayed = cli.run(cli.path("captures/split_sum-1/spec.toml"));
+  CAPTURE(replayed.stderr_text);
+  REQUIRE(replayed.exit_code == 0);
+  CHECK(nlohmann::json::parse(replayed.stdout_text).at("counts") == nlohmann::json{{"ok", 4}});
 }
 
 namespace {
