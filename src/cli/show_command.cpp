@@ -38,6 +38,10 @@ struct ShownStep {
   std::optional<model::Estimate> resident;  ///< how many blocks fit a compute unit
 };
 
+struct ShownMap {
+  std::string name, of, text;
+};
+
 /// One configuration of one case.
 struct Shown {
   Bindings problem, config;
@@ -46,6 +50,7 @@ struct Shown {
   run::SweptConfig swept;
   build::Artifact artifact;
   std::vector<ShownStep> steps;
+  std::vector<ShownMap> maps{};
   std::string code_name, code;  ///< "source", "ptx", "isa"; empty: none is asked for
   std::string profile;          ///< a command line; empty: no profiler is known
 };
@@ -82,6 +87,7 @@ class ShowRun {
     shown.config = resolver.config_bindings(space.at(index));
     shown.request = resolver.compile_request(space.at(index));
     compile(space, resolver, index, shown);
+    add_maps(resolver.tensor_maps(space.at(index)), shown);
     add_steps(shown);
     shown.profile = profile_command(shown);
     add_code(resolver, shown);
@@ -89,6 +95,12 @@ class ShowRun {
   }
 
  private:
+  void add_maps(const std::vector<measure::TensorMap>& maps, Shown& shown) const {
+    std::size_t next = 0;
+    for (const spec::ArgSpec& argument : spec_.args)
+      if (argument.map) shown.maps.push_back({argument.name, argument.map->of, measure::to_string(maps.at(next++))});
+  }
+
   std::uint64_t chosen(const space::Space& space, const Bindings& problem, Shown& shown) {
     if (space.size() == 1 && !options_.best) return 0;
     if (!options_.config.empty()) throw Error(ErrorKind::invalid_argument, unpinned(space));
@@ -271,6 +283,8 @@ nlohmann::ordered_json shown_json(const spec::Spec& spec, const target::Target& 
   json["macros"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : shown.request.defines) json["macros"][name] = value;
   json["options"] = shown.request.options;
+  for (const ShownMap& map : shown.maps)
+    json["tensor_maps"].push_back({{"name", map.name}, {"of", map.of}, {"map", map.text}});
   json["artifact"] = {{"key", shown.artifact.key}, {"format", shown.artifact.format}};
   if (!shown.code_name.empty()) json[shown.code_name] = shown.code;
   json["profile"] = shown.profile.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(shown.profile);
@@ -316,6 +330,7 @@ void print_text(const spec::Spec& spec, const target::Target& target, const Show
     if (!spec.steps.empty()) print_out("step {}:     {}\n", i + 1, shown.steps[i].entry);
     print_step(shown.steps[i]);
   }
+  for (const ShownMap& map : shown.maps) print_out("tensor map: {} of {}: {}\n", map.name, map.of, map.text);
   if (!shown.profile.empty()) print_out("profile:\n  {}\n", shown.profile);
 }
 

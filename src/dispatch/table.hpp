@@ -13,6 +13,7 @@
 #include "core/device/launch.hpp"
 #include "core/measure/device.hpp"
 #include "dispatch/arguments.hpp"
+#include "dispatch/encoded_maps.hpp"
 
 namespace xtune::dispatch {
 
@@ -45,7 +46,7 @@ struct PreparedStep {
   std::string name{};                                   ///< as device::Step
 };
 
-/// All data that a call needs; immutable.
+/// All data that a call needs; immutable, but for a cache.
 struct Prepared {
   Key key;
   std::uint64_t hash = 0;
@@ -53,6 +54,7 @@ struct Prepared {
   bool as_passed = true;                        ///< there is one step, which takes exactly the caller's arguments
   std::vector<measure::ScalarArgument> filled;  ///< added by xtune, in the order of ArgumentPlan::filled_scalars
   std::vector<std::uint64_t> bytes;             ///< minimum size of each passed buffer, for checks; empty: no checks
+  std::shared_ptr<EncodedMaps> maps;            ///< of the passed buffers; null: the kernel takes none
   std::string refusal;                          ///< not empty: there are no steps, for this reason
 };
 

@@ -122,11 +122,12 @@ void BenchSession::make_kernel_reference() {
   const ipc::ReferencePlan& plan = job_.reference;
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
-    program->check_types(job_.types);
+    const Chosen& chosen = plan.arguments ? plan.arguments : job_.kernel_arguments;
+    program->check_types(types_of(chosen));
     constants_.fill(*program, plan.constants);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(plan.scratch);
     reset(arguments_, sets_[0]);
-    const auto arguments = arguments_for(sets_[0], *scratch, plan.scalar_arguments);
+    const auto arguments = arguments_for(sets_[0], *scratch, {plan.scalar_arguments, plan.maps}, chosen);
     const auto launch = [&] {
       scratch->renew();
       program->run({arguments, false, 0});

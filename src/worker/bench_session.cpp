@@ -99,19 +99,40 @@ std::unique_ptr<ScratchBuffers> BenchSession::make_scratch(const std::vector<val
   return std::make_unique<ScratchBuffers>(device_, layouts, guard_size_, static_cast<std::uint64_t>(most));
 }
 
-std::vector<measure::KernelArgument> BenchSession::arguments_for(
-    BufferSet& set, const ScratchBuffers& scratch, const std::vector<measure::ScalarArgument>& scalars) const {
-  std::vector<measure::KernelArgument> arguments;
-  std::size_t buffer = 0, scalar = 0, scratch_buffer = 0;
-  for (const ipc::ArgumentPlan& plan : job_.arguments) {
+std::vector<measure::KernelArgument> BenchSession::arguments_for(BufferSet& set, const ScratchBuffers& scratch,
+                                                                 const Passed& passed, const Chosen& chosen) const {
+  std::vector<measure::KernelArgument> all(job_.arguments.size());
+  std::vector<std::size_t> taken, map_numbers(all.size());
+  std::size_t buffer = 0, scalar = 0, scratch_buffer = 0, map = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const ipc::ArgumentPlan& plan = job_.arguments[i];
+    taken.push_back(i);
     if (plan.buffer)
-      arguments.emplace_back(set[buffer++].get());
+      all[i] = set[buffer++].get();
     else if (plan.scratch)
-      arguments.emplace_back(scratch.buffer(scratch_buffer++));
+      all[i] = scratch.buffer(scratch_buffer++);
+    else if (plan.map_of)
+      map_numbers[i] = map++;
     else
-      arguments.emplace_back(scalars.at(scalar++));
+      all[i] = passed.scalars.at(scalar++);
+  }
+  if (chosen) taken = *chosen;
+  std::vector<measure::KernelArgument> arguments;
+  for (const std::size_t i : taken) {
+    if (const auto& of = job_.arguments.at(i).map_of)
+      arguments.emplace_back(
+          device_.encode(passed.maps.at(map_numbers[i]), std::get<measure::Buffer*>(all.at(*of))->address()));
+    else
+      arguments.push_back(all[i]);
   }
   return arguments;
+}
+
+std::vector<measure::ArgumentType> BenchSession::types_of(const Chosen& chosen) const {
+  if (!chosen || job_.types.empty()) return job_.types;
+  std::vector<measure::ArgumentType> types;
+  for (const std::size_t number : *chosen) types.push_back(job_.types.at(number));
+  return types;
 }
 
 build::Artifact BenchSession::with_image(const build::Artifact& artifact) const {
@@ -132,7 +153,7 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   answer.stage = "load";
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
-    program->check_types(job_.types);
+    program->check_types(types_of(job_.kernel_arguments));
     constants_.fill(*program);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
     answer.stage = "run";
@@ -178,11 +199,10 @@ bool BenchSession::judge_inputs(ipc::BenchAnswer& answer) {
   return intact;
 }
 
-Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch,
-                              const std::vector<measure::ScalarArgument>& scalars) {
+Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch, const Passed& passed) {
   Sampler::Plan plan;
   plan.flush_bytes = flush_bytes_;
-  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, scalars));
+  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, passed, job_.kernel_arguments));
   const bool in_place = std::any_of(arguments_.begin(), arguments_.end(), [](const TestArgument& argument) {
     return argument.layout.role == spec::ArgRole::inout;
   });
@@ -198,7 +218,8 @@ Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch
 void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scratch, const ipc::BenchJob& job,
                                 ipc::BenchAnswer& answer) {
   reset_sets();
-  const std::vector<measure::KernelArgument> arguments = arguments_for(sets_[0], scratch, job.scalars);
+  const std::vector<measure::KernelArgument> arguments =
+      arguments_for(sets_[0], scratch, {job.scalars, job.maps}, job_.kernel_arguments);
   const auto run_once = [&](bool timed) {
     scratch.renew();
     return program.run({arguments, timed, 0}).time_ms;
@@ -214,7 +235,7 @@ void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scrat
 
   answer.stage = "measure";
   const spec::MeasureSpec& measure = job_.measure;
-  Sampler sampler = this->sampler(program, scratch, job.scalars);
+  Sampler sampler = this->sampler(program, scratch, {job.scalars, job.maps});
   const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
                                    measure.noise};
   settle();

@@ -137,7 +137,8 @@ TEST_CASE("check reports mistakes in steps") {
   const std::string spec = split_sum_spec(cli);
   CHECK(cli.xtune({"check", spec, "--arch", "sm_90a"}).exit_code == 0);
   const std::string text = read_file(spec);
-  const std::string unused = cli.write("unused.toml", text + "[[args]]\nname = \"z\"\ndtype = \"f32\"\nshape = [4]\n");
+  const std::string unused =
+      cli.write("unused.toml", text + "[[args]]\nname = \"z\"\ndtype = \"f32\"\nshape = [4]\nrole = \"out\"\n");
   const CommandResult refused = cli.xtune({"check", unused, "--arch", "sm_90a"});
   CHECK(refused.exit_code == 2);
   CHECK(has(refused.stderr_text, "the argument 'z' is in the args of no step"));

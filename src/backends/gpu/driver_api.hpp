@@ -75,8 +75,15 @@ struct DriverApi {
       parameter_sizes;
   /// `parameters` points at the arguments' values.
   std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch;
+  /// Optional, with launch_cluster: lets the kernel use this cluster and shared memory, and counts the clusters that
+  /// the device runs at once.
+  std::function<Status(int* count, Function, const device::Launch&)> active_clusters;
   /// Optional: as launch, for a launch with a cluster. Absent if the driver or vendor has no clusters.
   std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch_cluster;
+
+  /// Optional: makes a kernel's argument of a tensor map that is not forbidden. Absent if the driver or vendor has
+  /// none.
+  std::function<Status(measure::EncodedTensorMap*, const measure::TensorMap&, void* address)> encode_tensor_map;
 
   /// Optional: the timing kernels compiled for this device (timing_kernels.hpp). May throw the errors of a toolchain.
   std::function<build::Artifact()> timing_code;
@@ -88,5 +95,14 @@ struct DriverApi {
   /// Optional: releases the device (context), after everything else was released.
   std::function<void()> close;
 };
+
+/// For a launch with a cluster, once the kernel may use its shared memory: throws CandidateFailure(rejected) if the
+/// driver has no clusters, or the device cannot run even one.
+void require_cluster(const DriverApi& api, const device::DeviceInfo& info, Function function,
+                     const device::Launch& launch);
+
+/// Throws CandidateFailure(rejected) if the device or its driver has no tensor maps, or refuses this one.
+measure::EncodedTensorMap encoded(const DriverApi& api, const device::DeviceInfo& info, const measure::TensorMap& map,
+                                  void* address);
 
 }  // namespace xtune::gpu

@@ -44,7 +44,7 @@ struct Arguments {
         addresses[i] = (*buffer)->address();
         pointers[i] = &addresses[i];
       } else {
-        pointers[i] = std::get<measure::ScalarArgument>(values[i]).bytes.data();
+        pointers[i] = const_cast<std::byte*>(measure::value_bytes(values[i]).data());
       }
     }
   }
@@ -67,21 +67,22 @@ class LoadedStep {
             step_.launch, {attributes_.registers, attributes_.max_threads_per_block, attributes_.static_shared_bytes},
             session.info()))
       throw build::CandidateFailure(Outcome::rejected, step_.named(*reason));
-    if (has_cluster() && !api.launch_cluster)
-      throw build::CandidateFailure(
-          Outcome::rejected,
-          step_.named(fmt::format("{} ({}) has no thread block clusters; they need sm_90 and a driver for CUDA 11.8",
-                                  session.info().name, session.info().arch)));
     if (api.parameter_sizes) parameters_ = api.parameter_sizes(function_, artifact, symbol_);
   }
 
-  /// max_shared_bytes: of all steps with this kernel, since a smaller allowance would replace a larger one.
-  void allow_shared(std::uint32_t max_shared_bytes) const {
+  /// Before the first launch. max_shared_bytes: of all steps with this kernel, since a smaller allowance would replace
+  /// a larger one.
+  void allow(std::uint32_t max_shared_bytes) const {
     const DriverApi& api = session_->api();
     const std::int64_t shared = attributes_.static_shared_bytes + max_shared_bytes;
     if (max_shared_bytes > 0 && shared > session_->info().shared_per_block && api.allow_dynamic_shared)
       session_->check_launch(api.allow_dynamic_shared(function_, max_shared_bytes),
                              step_.named("opting in to large dynamic shared memory").c_str());
+    try {
+      require_cluster(api, session_->info(), function_, step_.launch);
+    } catch (const build::CandidateFailure& failure) {
+      throw build::CandidateFailure(failure.outcome(), step_.named(failure.what()));
+    }
   }
 
   /// Those of the configuration's arguments that this kernel takes.
@@ -103,8 +104,8 @@ class LoadedStep {
   void check_arguments(std::span<const measure::KernelArgument> arguments) const {
     std::vector<std::size_t> given;
     for (const measure::KernelArgument& argument : arguments) {
-      const auto* scalar = std::get_if<measure::ScalarArgument>(&argument);
-      given.push_back(scalar ? scalar->size : sizeof(void*));
+      const bool is_buffer = std::holds_alternative<measure::Buffer*>(argument);
+      given.push_back(is_buffer ? sizeof(void*) : measure::value_bytes(argument).size());
     }
     if (given != *parameters_)
       throw build::CandidateFailure(
@@ -135,7 +136,7 @@ class GpuProgram final : public measure::Program {
       std::uint32_t most = 0;
       for (const device::Step& other : plan.steps)
         if (other.kernel == step.step().kernel) most = std::max(most, other.launch.shared_bytes);
-      step.allow_shared(most);
+      step.allow(most);
     }
   }
 

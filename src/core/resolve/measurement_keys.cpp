@@ -46,7 +46,9 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
       add_named(*texts, in_launch);
     if (step.launch.shared) add_named({*step.launch.shared}, in_launch);
   }
-  for (const ScratchTexts& scratch : state.scratch) add_named(scratch.shape, in_launch);
+  for (const ScratchTexts& scratch : state.buffers.scratch) add_named(scratch.shape, in_launch);
+  for (const TensorMapTexts& map : state.buffers.maps)
+    for (const spec::CompiledText* text : map.all()) add_named({*text}, in_launch);
   set(artifact_, in_artifact), set(runtime_, at_runtime), set(scalars_, in_scalars), set(launch_, in_launch);
 }
 

@@ -131,6 +131,12 @@ std::vector<std::string> replaced_definitions(const spec::Spec& spec) {
   return names;
 }
 
+std::string names_text(const spec::Spec& spec, const std::vector<std::size_t>& args) {
+  std::vector<std::string> names;
+  for (const std::size_t number : args) names.push_back(spec.args.at(number).name);
+  return build::canonical_list(names);
+}
+
 /// digest: of a reference kernel, its source's; of one configuration, all that makes it.
 std::string reference_text(const spec::Spec& spec, const std::string& digest, const std::string& command_text,
                            build::KeyedFiles& files) {
@@ -144,6 +150,7 @@ std::string reference_text(const spec::Spec& spec, const std::string& digest, co
                                      build::canonical_list(texts_of(reference.options)));
       if (const auto replaced = replaced_definitions(spec); !replaced.empty())
         text += " own " + build::canonical_list(replaced);
+      if (reference.args) text += " args " + names_text(spec, *reference.args);
       if (reference.launch)
         text += fmt::format(" grid {} block {} shared '{}'", build::canonical_list(texts_of(reference.launch->grid)),
                             build::canonical_list(texts_of(reference.launch->block)),
@@ -368,16 +375,30 @@ std::string CandidateResolver::launch_part(const space::Config& config) const {
     for (const CompiledStep* const step : own) entries.push_back(state_->expanded(step->entry, config));
     std::string text = state_->spec.steps.empty() ? launch_text(resolved.steps.front().launch)
                                                   : "steps " + steps_text(resolved, own, entries);
-    if (!state_->scratch.empty()) {
+    if (!state_->buffers.scratch.empty()) {
       build::KeyedFiles none;
       text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);
     }
+    if (state_->spec.kernel.args) text += " args " + names_text(state_->spec, *state_->spec.kernel.args);
+    if (!state_->buffers.maps.empty()) text += " maps " + maps_text(config);
     return text;
   } catch (const NoValue& failure) {
     return failure.complaint;
   } catch (const build::CandidateFailure& failure) {
     return failure.what();
   }
+}
+
+/// With the places of the maps and their buffers among all arguments.
+std::string CandidateResolver::maps_text(const space::Config& config) const {
+  const std::vector<measure::TensorMap> maps = tensor_maps(config);
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const TensorMapTexts& texts = state_->buffers.maps[i];
+    items.push_back(fmt::format("{}: {} of {}: {}", texts.argument - state_->args.data(), texts.argument->name,
+                                texts.of - state_->args.data(), measure::to_string(maps[i])));
+  }
+  return build::canonical_list(items);
 }
 
 build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& config,

@@ -9,24 +9,6 @@
 
 namespace xtune::resolve {
 
-namespace {
-
-/// Positions among the arguments that kernels take.
-std::vector<std::size_t> positions_of(const std::vector<std::string>& names, const std::vector<spec::ArgSpec>& args) {
-  std::vector<std::size_t> positions;
-  for (const std::string& name : names) {
-    std::size_t position = 0;
-    for (const spec::ArgSpec& argument : args) {
-      if (argument.name == name) break;
-      if (argument.kind != spec::ArgKind::constant) ++position;
-    }
-    positions.push_back(position);
-  }
-  return positions;
-}
-
-}  // namespace
-
 std::vector<CompiledStep> compile_steps(const spec::Spec& spec) {
   std::vector<CompiledStep> steps;
   for (const spec::StepSpec& own : spec::steps_of(spec)) {
@@ -37,10 +19,9 @@ std::vector<CompiledStep> compile_steps(const spec::Spec& spec) {
                       {},
                       {}};
     if (own.when) step.when = spec::CompiledText::expression(*own.when);
-    if (own.args) {
-      step.arguments = positions_of(*own.args, spec.args);
-      step.argument_names = *own.args;
-    }
+    step.arguments = spec::passed_numbers(spec, own.args);
+    if (own.args)
+      for (const std::size_t number : *own.args) step.argument_names.push_back(spec.args.at(number).name);
     steps.push_back(std::move(step));
   }
   return steps;
@@ -73,6 +54,7 @@ device::LaunchPlan CandidateResolver::launch(const space::Config& config) const 
   }
   state_->check_templates(config);
   scratch(config);
+  tensor_maps(config);
   for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) state_->scalar(i, config);
   std::vector<std::string> entries;
   for (const CompiledStep* const own : steps_at(state_->steps, state_->lookup(config))) {

@@ -37,10 +37,7 @@ Names names_in_texts(const spec::Spec& spec) {
     names.merge(spec::CompiledText::template_text(step.entry).names());
     if (step.when) names.merge(spec::CompiledText::expression(*step.when).names());
   }
-  for (const spec::ArgSpec& argument : spec.args)
-    if (argument.value) names.merge(spec::CompiledText::expression(*argument.value).names());
-  for (const spec::ArgSpec& argument : spec.args)
-    for (const spec::Text& extent : argument.shape) names.merge(spec::CompiledText::expression(extent).names());
+  for (const spec::ArgSpec& argument : spec.args) names.merge(spec::names_in(argument));
   for (const spec::ArgSpec& argument : spec.args)
     if (argument.symbol) names.merge(spec::CompiledText::template_text(*argument.symbol).names());
   std::vector<spec::Text> texts = spec.kernel.options;

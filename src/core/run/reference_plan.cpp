@@ -40,7 +40,7 @@ ipc::ReferencePlan ReferenceBuilder::plan_builtin(const space::Config& config) c
   const auto lookup = [&](std::string_view name) { return space::find_value(bindings, name); };
   for (const auto& [role, text] : reference.bindings) {
     const spec::ArgSpec* const argument = base::find_named(spec_.args, text.text);
-    if (argument && argument->kind != spec::ArgKind::scalar)
+    if (argument && has_elements(argument->kind))
       plan.arrays.emplace_back(role, text.text);
     else if (spec::is_word_role(role))
       plan.scalars[role] = text.text;
@@ -72,6 +72,11 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
   plan.scalar_arguments = resolver_.scalars(resolver_.reference_config(config));
   plan.constants = resolver_.reference_constants(config);
   plan.scratch = resolver_.scratch(resolver_.reference_config(config));
+  plan.arguments = spec::passed_numbers(spec_, reference.args);
+  // A plain kernel that takes none must not fail for the maps of one configuration.
+  const auto is_map = [&](std::size_t number) { return spec_.args.at(number).map.has_value(); };
+  if (!reference.args || std::any_of(reference.args->begin(), reference.args->end(), is_map))
+    plan.maps = resolver_.tensor_maps(resolver_.reference_config(config));
   const build::CompileRequest request = resolver_.reference_request(config);
   const ipc::CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
   plan.compile_job = std::make_shared<ipc::CompileJob>(job);

@@ -40,7 +40,7 @@ void require_outputs(const Reader& reader, const TomlNode& node) {
 }
 
 void read_kernel_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
-  reader.check_keys(node, table_name, {"kernel", "source", "options", "grid", "block", "shared", "cluster"});
+  reader.check_keys(node, table_name, {"kernel", "source", "options", "args", "grid", "block", "shared", "cluster"});
   reference.kind = ReferenceSpec::Kind::kernel;
   reference.name = reader.text(*node.find("kernel"), "kernel");
   if (reference.name.empty())
@@ -48,6 +48,13 @@ void read_kernel_reference(const Reader& reader, const TomlNode& node, Reference
   reference.source = reader.spec.kernel.source;
   if (const TomlNode* source = node.find("source")) reference.source = reader.existing_file(*source, "source");
   if (const TomlNode* options = node.find("options")) reference.options = reader.expressions(*options, "options");
+  if (const TomlNode* args = node.find("args")) {
+    reference.args = read_argument_names(reader, *args, std::string(table_name) + ".args");
+    const auto is_written = [&](std::size_t number) { return is_output(reader.spec.args[number].role); };
+    if (std::none_of(reference.args->begin(), reference.args->end(), is_written))
+      reader.fail(args->at, std::string(table_name) +
+                                ".args has no argument with role out or inout, so the reference writes no result");
+  }
   for (const char* key : {"grid", "block", "shared", "cluster"})
     if (const TomlNode* launch = node.find(key); launch != nullptr && reader.spec.for_kokkos())
       reader.fail(launch->key_at, std::string(table_name) + ": a Kokkos unit launches itself, so it has no " + key);

@@ -55,6 +55,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   read_args(reader);
   read_validate(reader);
   read_steps(reader);
+  check_arguments_used(reader);
   read_settings(reader);
   if (options.suite) apply_suite_budget(reader, *options.suite);
   if (spec.space_only()) {
@@ -75,6 +76,33 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
 bool Spec::for_kokkos() const noexcept {
   const device::BackendFacts* const facts = device::find_backend_facts(kernel.backend);
   return facts != nullptr && facts->source == device::SourceKind::kokkos;
+}
+
+std::size_t passed_number(const Spec& spec, const ArgSpec& argument) {
+  std::size_t number = 0;
+  for (const ArgSpec& each : spec.args) {
+    if (&each == &argument) break;
+    if (each.kind != ArgKind::constant) ++number;
+  }
+  return number;
+}
+
+std::optional<std::vector<std::size_t>> passed_numbers(const Spec& spec,
+                                                       const std::optional<std::vector<std::size_t>>& args) {
+  if (!args) return std::nullopt;
+  std::vector<std::size_t> numbers;
+  for (const std::size_t number : *args) numbers.push_back(passed_number(spec, spec.args.at(number)));
+  return numbers;
+}
+
+std::vector<const ArgSpec*> kernel_arguments(const Spec& spec) {
+  std::vector<const ArgSpec*> arguments;
+  if (spec.kernel.args)
+    for (const std::size_t number : *spec.kernel.args) arguments.push_back(&spec.args.at(number));
+  else
+    for (const ArgSpec& argument : spec.args)
+      if (argument.kind != ArgKind::constant) arguments.push_back(&argument);
+  return arguments;
 }
 
 bool is_word_role(std::string_view role) noexcept { return role == "op" || role == "layout" || role == "boundary"; }

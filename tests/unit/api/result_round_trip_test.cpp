@@ -16,12 +16,15 @@ XTUNE_MEMBERS(Resources, registers, spilled_bytes, shared_bytes, max_threads_per
 XTUNE_MEMBERS(Measurement, config, outcome, stage, message, time_ms, timing, samples_ms, metrics, resources, tainted,
               from_store, compile_s, key, artifact_key)
 XTUNE_MEMBERS(MeasuredDevice, backend, name, arch, index)
-XTUNE_MEMBERS(WinningArgument, name, kind, dtype, shape, value, filled)
+XTUNE_MEMBERS(WinningTensorMap, of, tf32, nan_outside, shape, strides, box, element_strides, swizzle, l2_promotion,
+              interleave)
+XTUNE_MEMBERS(WinningArgument, name, kind, dtype, shape, value, filled, map)
 XTUNE_MEMBERS(WinningStep, entry_symbol, grid, block, shared_bytes, cluster, static_shared_bytes, arguments)
 XTUNE_PART_OF_MEMBERS(WinningKernel,
                       (source, binary, format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments,
-                       steps),
-                      (format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments, steps))
+                       kernel_arguments, steps),
+                      (format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments, kernel_arguments,
+                       steps))
 XTUNE_MEMBERS(Across, rule, score, ratio, measurement)
 XTUNE_PART_OF_MEMBERS(Result,
                       (kernel_name, problem, device, toolchain, winner, ties, across, measurements, counts, from_store,

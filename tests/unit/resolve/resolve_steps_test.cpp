@@ -153,6 +153,18 @@ TEST_CASE("the steps whose condition holds are launched, each with its arguments
   CHECK(other.steps[0].kernel == 0);
 }
 
+TEST_CASE("a step may take a tensor map, and the buffer that it describes needs no step") {
+  const std::string mapped =
+      changed(pack_and_multiply, "args = [\"A\", \"packed\", \"m\"]", "args = [\"a_map\", \"packed\", \"m\"]") +
+      "[[args]]\nname = \"a_map\"\nkind = \"tensor_map\"\nof = \"A\"\nbox = [64]\n";
+  const Steps steps(mapped);
+  const LaunchPlan plan = steps.resolver->launch(pack_config(1));
+  CHECK(*plan.steps[0].arguments == std::vector<std::size_t>{4, 1, 3});
+  CHECK(steps.resolver->tensor_maps(pack_config(1)).size() == 1);
+  const Steps wider(changed(mapped, "box = [64]", "box = [128]"));
+  CHECK(wider.key(pack_config(1)) != steps.key(pack_config(1)));
+}
+
 TEST_CASE("a compile request names each kernel of the configuration once") {
   const Steps steps;
   const CompileRequest both = steps.resolver->compile_request(pack_config(1, 32));

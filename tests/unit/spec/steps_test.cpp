@@ -47,7 +47,7 @@ TEST_CASE("steps have their own entry, launch, condition and arguments") {
   CHECK(spec.steps[0].entry.text == "pack<{BLOCK_M}>");
   CHECK(spec.steps[0].when->text == "RASTER == 4");
   CHECK(spec.steps[0].launch.grid.size() == 1);
-  CHECK(*spec.steps[0].args == std::vector<std::string>{"A", "alpha"});
+  CHECK(*spec.steps[0].args == std::vector<std::size_t>{0, 2});
   CHECK_FALSE(spec.steps[1].when);
   CHECK_FALSE(spec.steps[1].args);
   CHECK(spec.steps[1].launch.shared->text == "BLOCK_M * 4");
@@ -68,7 +68,9 @@ TEST_CASE("a spec without steps has one kernel with all arguments") {
 
 TEST_CASE("steps exclude an entry and a launch of the kernel") {
   CHECK(has(failure(edited(launch_lines, two_steps)),
-            "[kernel] entry and [[steps]] exclude each other: each step names"));
+            "[kernel] entry and [[steps]] exclude each other: each step has its own entry"));
+  CHECK(has(failure(edited("defines =", "args = [\"A\"]\ndefines =", with_steps())),
+            "[kernel] args and [[steps]] exclude each other: each step has its own args"));
   CHECK(has(failure(edited("[[steps]]", launch_lines + "[[steps]]", with_steps())),
             "[launch] and [[steps]] exclude each other: each step has its own grid and block"));
   CHECK(has(failure(edited("source = \"gemm.cu\"", "source = \"gemm.cu\"\nbackend = \"kokkos\"",
@@ -88,8 +90,7 @@ TEST_CASE("a mistake in a step is reported with its place") {
   CHECK(
       has(mistake("RASTER == 4", "RASTR == 4"), "unknown name 'RASTR' in a step's condition (did you mean 'RASTER'?)"));
   CHECK(has(mistake("grid = [\"M\"]", "grid = [\"M - 4096\"]"), "a launch size must be at least 1"));
-  CHECK(has(mistake("\"alpha\"]", "\"alfa\"]"),
-            "args: 'alfa' is not the name of one of [[args]] (did you mean 'alpha'?)"));
+  CHECK(has(mistake("\"alpha\"]", "\"alfa\"]"), "args: 'alfa' is not an argument in [[args]] (did you mean 'alpha'?)"));
   CHECK(has(mistake("kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256]",
                     "kernel = \"naive\", source = \"naive.cu\""),
             "the reference kernel needs its own grid and block"));
@@ -100,13 +101,14 @@ TEST_CASE("an argument that no step takes is a mistake; a constant is for all st
   const std::string listed = edited("cluster = [2]\n", "cluster = [2]\nargs = [\"C\"]\n", with_steps());
   CHECK(parse(listed).steps[1].args->size() == 1);
   CHECK(has(failure(edited("args = [\"A\", \"alpha\"]", "args = [\"A\"]", listed)),
-            "the argument 'alpha' is in the args of no step: add it, or remove it"));
+            "the argument 'alpha' is in the args of no step, and no tensor map or reference uses it"));
   const std::string constant = edited("[validate]",
                                       "[[args]]\nname = \"filter\"\nkind = \"constant\"\ndtype = \"f32\"\n"
                                       "shape = [9]\n\n[validate]",
                                       listed);
   CHECK(parse(constant).args.back().kind == ArgKind::constant);
-  CHECK(has(failure(edited("args = [\"C\"]", "args = [\"C\", \"filter\"]", constant)), "'filter' is a constant"));
+  CHECK(has(failure(edited("args = [\"C\"]", "args = [\"C\", \"filter\"]", constant)),
+            "'filter' is not an argument in [[args]]"));
 }
 
 TEST_CASE("with candidates, a step limits the space only where it is launched") {
