@@ -63,7 +63,7 @@ struct Engine::Lane {
 };
 
 struct Engine::Run {
-  const KernelLibrary& library;
+  const LoadedEntry& entry;
   const device::Launch& launch;
   void* const* arguments;
   std::uint64_t blocks, chunk;
@@ -88,14 +88,14 @@ void Engine::work(Run& run, unsigned worker) {
     lane.shared.reset(std::aligned_alloc(shared_alignment,
                                          (shared_bytes + shared_alignment - 1) / shared_alignment * shared_alignment));
   if (!lane.shared) throw std::bad_alloc();
-  const XtuneKernel& kernel = run.library.kernel();
-  if (run.library.sanitized())
+  const XtuneKernel& kernel = *run.entry.kernel;
+  if (run.entry.sanitized)
     limit_shared(lane.shared.get(), run.launch.shared_bytes, shared_bytes);
   else
     lane.guard(run.launch.shared_bytes, shared_bytes);
   const XtuneUint3 grid = uint3_of(run.launch.grid), block = uint3_of(run.launch.block);
   kernel.begin_launch(grid, block, lane.shared.get());
-  BlockRunner& runner = run.library.sanitized() ? lane.sanitized : lane.plain;
+  BlockRunner& runner = run.entry.sanitized ? lane.sanitized : lane.plain;
   while (!run.failed) {
     const std::uint64_t first = run.next.fetch_add(run.chunk, std::memory_order_relaxed);
     const std::uint64_t last = std::min(first + run.chunk, run.blocks);
@@ -118,10 +118,10 @@ void Engine::work(Run& run, unsigned worker) {
   }
 }
 
-double Engine::launch(const KernelLibrary& library, const device::Launch& launch, void* const* arguments) {
+double Engine::launch(const LoadedEntry& entry, const device::Launch& launch, void* const* arguments) {
   const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   const std::uint64_t share = blocks / (std::uint64_t{pool_.size()} * 16);
-  Run run{library, launch, arguments, blocks, std::clamp<std::uint64_t>(share, 1, 64)};
+  Run run{entry, launch, arguments, blocks, std::clamp<std::uint64_t>(share, 1, 64)};
   const auto guarded = [&](unsigned worker) {
     const KeepFloatingPoint keep;
     try {
@@ -133,21 +133,21 @@ double Engine::launch(const KernelLibrary& library, const device::Launch& launch
     }
   };
   const auto start = std::chrono::steady_clock::now();
-  if (library.sanitized() || blocks == 1)
+  if (entry.sanitized || blocks == 1)
     guarded(0);
   else
     pool_.run(guarded);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   bool wrote_beyond = false;  // checked in any case, so that no other kernel is blamed for it
-  if (!library.sanitized())
+  if (!entry.sanitized)
     for (const auto& lane : lanes_) wrote_beyond |= lane->take_damage();
   if (!run.shortage.empty())
     throw Error(ErrorKind::unavailable, "the host device cannot run the kernel: " + run.shortage);
   if (!run.failure.empty()) throw build::CandidateFailure(Outcome::crashed, "the kernel does not end: " + run.failure);
   if (wrote_beyond)
     throw build::CandidateFailure(
-        Outcome::crashed, fmt::format("the kernel wrote beyond its dynamic shared memory: [launch] shared is {} bytes",
-                                      launch.shared_bytes));
+        Outcome::crashed,
+        fmt::format("the kernel wrote beyond its dynamic shared memory: shared is {} bytes", launch.shared_bytes));
   return took.count();
 }
 

@@ -20,7 +20,7 @@ class Engine {
   /// Runs every block of the launch and returns its time in milliseconds. A sanitized kernel runs only on the calling
   /// thread. Throws CandidateFailure(crashed) if threads of a block wait for each other forever, overflow their stacks
   /// or write just beyond their dynamic shared memory, and Error(unavailable) if there is not enough memory.
-  double launch(const KernelLibrary& library, const device::Launch& launch, void* const* arguments);
+  double launch(const LoadedEntry& entry, const device::Launch& launch, void* const* arguments);
   /// Overwrites this much memory from all cores.
   void flush(std::size_t bytes);
 
