@@ -65,6 +65,20 @@ TEST_CASE("with candidates the space holds only what the device can launch") {
   }
 }
 
+TEST_CASE("with candidates the launch may use names of [derived]") {
+  const Spec spec = parse(
+      "[kernel]\nname = \"k\"\nsource = \"gemm.cu\"\nentry = \"k\"\n"
+      "[derived]\nTHREADS = \"32 * X\"\nBYTES = \"THREADS * 64\"\n"
+      "[space.params]\nX = [1, 16, 64]\n"
+      "[launch]\ngrid = [\"1\"]\nblock = [\"THREADS\"]\nshared = \"BYTES\"\n"
+      "[[args]]\nname = \"out\"\ndtype = \"f32\"\nshape = [1]\nrole = \"out\"\n"
+      "[candidates]\ntemplate = \"elementwise\"\n");
+  Bindings device = facts();
+  device["device.max_threads_per_block"] = std::int64_t{1024};
+  device["device.shared_per_block_optin"] = std::int64_t{16 << 10};
+  CHECK(make_space(spec, spec.cases.front(), device).size() == 1);
+}
+
 TEST_CASE("the error for an empty space lists what each constraint removes") {
   const std::string error =
       space_failure(edited("<= 128\"", "<= 1\"", edited("THREADS <=", "THREADS * 0 + BLOCK_M <=")));
