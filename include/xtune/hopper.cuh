@@ -299,9 +299,21 @@ __device__ inline void keep(unsigned (&operands)[STEPS][4]) {
     asm volatile("" : "+r"(operands[i][0]), "+r"(operands[i][1]), "+r"(operands[i][2]), "+r"(operands[i][3])::"memory");
 }
 
+/// Keeps the compiler from moving a products_wait that follows before the computation of x: it prefers to wait early,
+/// though work that needs no sums would fill the time. x >= 0; the instruction is never executed.
+__device__ inline void wait_after(float x) {
+  asm volatile(
+      "{\n"
+      ".reg .pred never;\n"
+      "setp.lt.f32 never, %0, 0f00000000;\n"
+      "@never nanosleep.u32 0;\n"
+      "}" ::"f"(x)
+      : "memory");
+}
+
 /// Two numbers rounded to TYPE (f16 or bf16), the first in the lower half: an operand of the products.
 template <Type TYPE>
-__device__ inline unsigned pack(float low, float high) {
+__device__ inline unsigned narrow(float low, float high) {
   static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
   unsigned packed;
   if constexpr (TYPE == Type::f16)

@@ -10,8 +10,21 @@ constexpr int slices = HEAD_DIM / 64;  // a row of 128 bytes, which is what a sw
 constexpr hopper::Type type = INPUT_BF16 ? hopper::Type::bf16 : hopper::Type::f16;
 constexpr hopper::Swizzle swizzle = hopper::Swizzle::bytes128;
 
+/// A position in a ring of buffers, and the parity of their barriers' phase.
+template <int COUNT>
+struct Position {
+  int stage = 0;
+  unsigned parity = 0;
+  __device__ Position next() const { return stage + 1 < COUNT ? Position{stage + 1, parity} : Position{0, parity ^ 1}; }
+  __device__ void advance() { *this = next(); }
+};
+
 #include "softmax.cuh"
 #include "tiles.cuh"
+
+// All threads start with as many registers as fit: 168, or 128 with three consumers. What producers give back, consumers
+// share, in steps of 8.
+constexpr int consumer_registers = CONSUMERS == 1 ? 240 : ((CONSUMERS == 2 ? 504 : 512) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8;
 
 using Element = unsigned short;  // the bits of f16 or bf16
 
@@ -25,18 +38,7 @@ struct Shared {
 #endif
   hopper::Barrier q_full[Q_STAGES][CONSUMERS], q_empty[Q_STAGES][CONSUMERS];
   hopper::Barrier k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES];
-};
-
-/// A position in a ring of buffers, and the parity of their barriers' phase.
-template <int COUNT>
-struct Position {
-  int stage = 0;
-  unsigned parity = 0;
-  __device__ void advance() {
-    if (++stage < COUNT) return;
-    stage = 0;
-    parity ^= 1;
-  }
+  Queue queue;
 };
 
 // --- Producers: one thread loads keys and values; one for each consumer loads its rows of Q --------------------------
@@ -54,24 +56,32 @@ __device__ void load_block(Element (&to)[STAGES][slices][BLOCK_N * 64], hopper::
 __device__ void load_keys_and_values(Shared& shared, const hopper::TensorMap& k_map, const hopper::TensorMap& v_map,
                                      Tiles tiles) {
   Position<STAGES> k, v;
-  for (Tile tile; tiles.next(tile);) {
+  Position<2> in_queue;
+  while (tiles.next(claim(shared.queue, in_queue))) {
+    const Tile& tile = send(shared.queue, in_queue);
     for (int block = tile.blocks - 1; block >= 0; --block) {
       load_block(shared.k, shared.k_full, shared.k_empty, k, k_map, tile, block);
       if (block + 1 < tile.blocks) load_block(shared.v, shared.v_full, shared.v_empty, v, v_map, tile, block + 1);
     }
     load_block(shared.v, shared.v_full, shared.v_empty, v, v_map, tile, 0);
   }
+  claim(shared.queue, in_queue).blocks = 0;
+  send(shared.queue, in_queue);
 }
 
-__device__ void load_queries(Shared& shared, const hopper::TensorMap& map, Tiles tiles, int consumer) {
+__device__ void load_queries(Shared& shared, const hopper::TensorMap& map, int consumer) {
   Position<Q_STAGES> q;
-  for (Tile tile; tiles.next(tile); q.advance()) {
+  Position<2> at;
+  while (const Tile* tile = receive(shared.queue, at)) {
+    const int head = tile->head, row = tile->begin + tile->row + rows * consumer;
+    hopper::arrive(shared.queue.empty[at.stage]);
     hopper::Barrier& full = shared.q_full[q.stage][consumer];
     hopper::wait(shared.q_empty[q.stage][consumer], q.parity ^ 1);
     hopper::arrive_expect(full, sizeof(shared.q[0][0]));
     for (int i = 0; i < slices; ++i)
-      hopper::load_tile(shared.q[q.stage][consumer][i], map, full, 64 * i, tile.head,
-                        tile.begin + tile.row + rows * consumer);
+      hopper::load_tile(shared.q[q.stage][consumer][i], map, full, 64 * i, head, row);
+    q.advance();
+    at.advance();
   }
 }
 
@@ -81,6 +91,9 @@ __device__ void load_queries(Shared& shared, const hopper::TensorMap& map, Tiles
 struct Rows {
   float sums[HEAD_DIM / 2];
   float scores[BLOCK_N / 2];
+#if Q_REGISTERS
+  unsigned queries[HEAD_DIM / 16][4];
+#endif
 #if !P_SHARED
   unsigned weights[BLOCK_N / 16][4];
 #endif
@@ -88,27 +101,37 @@ struct Rows {
 
 __device__ __forceinline__ int thread() { return threadIdx.x % group; }
 
-/// Writes elements of 16 columns, laid out as sums are, to a swizzled tile.
-__device__ __forceinline__ void store_step(Element (*tile)[rows * 64], int step, const unsigned (&x)[4]) {
+/// Where this thread's row of 16 columns, laid out as sums are, begins in a swizzled tile.
+__device__ __forceinline__ Element* row_of_step(Element (*tile)[rows * 64], int step) {
   const int row = thread() / 32 * 16 + threadIdx.x % 16;
   const int part = (step % 4 * 2 + threadIdx.x % 32 / 16) ^ (row % 8);
-  hopper::store_matrices(&tile[step / 4][row * 64 + part * 8], x[0], x[1], x[2], x[3]);
+  return &tile[step / 4][row * 64 + part * 8];
+}
+__device__ __forceinline__ void store_step(Element (*tile)[rows * 64], int step, const unsigned (&x)[4]) {
+  hopper::store_matrices(row_of_step(tile, step), x[0], x[1], x[2], x[3]);
 }
 
 template <int COUNT>
 __device__ __forceinline__ void pack_step(const float (&x)[COUNT], int step, unsigned (&packed)[4]) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) packed[i] = hopper::pack<type>(x[8 * step + 2 * i], x[8 * step + 2 * i + 1]);
+  for (int i = 0; i < 4; ++i) packed[i] = hopper::narrow<type>(x[8 * step + 2 * i], x[8 * step + 2 * i + 1]);
 }
 
 /// Starts scores = Q * K^T.
 __device__ __forceinline__ void multiply_keys(Rows& state, const Shared& shared, int q_stage, int consumer, int stage) {
-  const auto q = hopper::matrix<swizzle>(shared.q[q_stage][consumer][0], 1024);
   const auto k = hopper::matrix<swizzle>(shared.k[stage][0], 1024);
+#if !Q_REGISTERS
+  const auto q = hopper::matrix<swizzle>(shared.q[q_stage][consumer][0], 1024);
+#endif
 #pragma unroll
-  for (int i = 0; i < HEAD_DIM / 16; ++i)
-    hopper::product<type>(state.scores, hopper::advance(q, i / 4 * rows * 128 + i % 4 * 32),
-                          hopper::advance(k, i / 4 * BLOCK_N * 128 + i % 4 * 32), i != 0);
+  for (int i = 0; i < HEAD_DIM / 16; ++i) {
+    const auto k_step = hopper::advance(k, i / 4 * BLOCK_N * 128 + i % 4 * 32);
+#if Q_REGISTERS
+    hopper::product<type>(state.scores, state.queries[i], k_step, i != 0);
+#else
+    hopper::product<type>(state.scores, hopper::advance(q, i / 4 * rows * 128 + i % 4 * 32), k_step, i != 0);
+#endif
+  }
   hopper::products_commit();
 }
 
@@ -176,39 +199,57 @@ __device__ __forceinline__ void pass_turn(int consumer) {
   if (PINGPONG) hopper::arrive_named(1 + (consumer + 1) % CONSUMERS, 2 * group);
 }
 
-/// Starts the products of a block with K and of the block before it with V, and computes the softmax meanwhile.
-template <bool MASKED>
-__device__ __forceinline__ void step(Rows& state, Softmax& softmax, Shared& shared, const Tile& tile, int consumer,
-                                     int block, int q_stage, Position<STAGES>& k, Position<STAGES>& v) {
-  hopper::wait(shared.k_full[k.stage], k.parity);
-  take_turn(consumer);
-  hopper::products_begin();
-  multiply_keys(state, shared, q_stage, consumer, k.stage);
-  hopper::wait(shared.v_full[v.stage], v.parity);
-  multiply_values(state, shared, consumer, v.stage);
-  pass_turn(consumer);
-  hopper::products_wait<OVERLAP>();
-  hopper::keep(state.scores);
-  release(shared.k_empty[k.stage]);
-  k.advance();
-#if !OVERLAP
-  hopper::keep(state.sums);
-  release(shared.v_empty[v.stage]);
-#endif
-  if (MASKED) mask(state, tile, consumer, block);
-  float factors[2];
-  softmax.update(state.scores, factors);
-#if OVERLAP
+/// Waits for the products with V.
+__device__ __forceinline__ void end_values(Rows& state, Shared& shared, const Position<STAGES>& at) {
   hopper::products_wait<0>();
   hopper::keep(state.sums);
 #if !P_SHARED
   hopper::keep(state.weights);
 #endif
-  release(shared.v_empty[v.stage]);
-#endif
-  v.advance();
+  release(shared.v_empty[at.stage]);
+}
+
+/// Leaves out a block whose columns all lie behind this warpgroup's rows.
+__device__ __forceinline__ void skip(Shared& shared, int consumer, Position<STAGES>& at) {
+  hopper::wait(shared.k_full[at.stage], at.parity);
+  release(shared.k_empty[at.stage]);
+  take_turn(consumer);
+  pass_turn(consumer);
+  hopper::wait(shared.v_full[at.stage], at.parity);
+  release(shared.v_empty[at.stage]);
+  at.advance();
+}
+
+/// Starts the products of a block with K and of the block before it with V, and computes the softmax meanwhile.
+template <bool MASKED>
+__device__ __forceinline__ void step(Rows& state, Softmax& softmax, Shared& shared, const Tile& tile, int consumer,
+                                     int block, int q_stage, Position<STAGES>& at) {
+  const Position<STAGES> k = at.next();
+  hopper::wait(shared.k_full[k.stage], k.parity);
+  take_turn(consumer);
+  hopper::products_begin();
+  multiply_keys(state, shared, q_stage, consumer, k.stage);
+  hopper::wait(shared.v_full[at.stage], at.parity);
+  hopper::products_begin();
+  multiply_values(state, shared, consumer, at.stage);
+  pass_turn(consumer);
+  if (OVERLAP == 0) end_values(state, shared, at);
+  hopper::products_wait<1>();
+  hopper::keep(state.scores);
+  release(shared.k_empty[k.stage]);
+  if (MASKED) mask(state, tile, consumer, block);
+  float factors[2];
+  softmax.raise(state.scores, factors);
+  if (OVERLAP == 2) hopper::wait_after(factors[0] + factors[1]);
+  if (OVERLAP == 1 || OVERLAP == 2) end_values(state, shared, at);
+  softmax.exponentiate(state.scores, factors);
+  if (OVERLAP == 3) {
+    hopper::wait_after(softmax.sum());
+    end_values(state, shared, at);
+  }
   scale_sums(state, factors);
   replace_weights(state, shared, consumer);
+  at.advance();
 }
 
 /// Writes the finished rows, through the buffer of Q if the sequence has all 64.
@@ -249,42 +290,53 @@ __device__ __forceinline__ void store(Rows& state, const Softmax& softmax, Share
 }
 
 __device__ __forceinline__ void attend(Shared& shared, const hopper::TensorMap& map, Element* output, int heads,
-                                       float scale, Tiles tiles, int consumer) {
-  Position<STAGES> k, v;
+                                       float scale, int consumer) {
+  Position<STAGES> at;  // of keys and values of the same block
   Position<Q_STAGES> q;
+  Position<2> in_queue;
   if (consumer == CONSUMERS - 1) pass_turn(consumer);
-  for (Tile tile; tiles.next(tile); q.advance()) {
+  while (const Tile* next = receive(shared.queue, in_queue)) {
+    const Tile& tile = *next;
     Rows state;
     Softmax softmax(scale);
     int block = tile.blocks - 1;
     hopper::wait(shared.q_full[q.stage][consumer], q.parity);
-    hopper::wait(shared.k_full[k.stage], k.parity);
+#if Q_REGISTERS
+#pragma unroll
+    for (int i = 0; i < HEAD_DIM / 16; ++i)
+      hopper::load_matrices(row_of_step(shared.q[q.stage][consumer], i), state.queries[i]);
+#endif
+    if (CAUSAL)
+      for (const int end = tile.row + rows * (consumer + 1); block * BLOCK_N >= end; --block)
+        skip(shared, consumer, at);
+    hopper::wait(shared.k_full[at.stage], at.parity);
     hopper::products_begin();
-    multiply_keys(state, shared, q.stage, consumer, k.stage);
+    multiply_keys(state, shared, q.stage, consumer, at.stage);
 #pragma unroll
     for (int i = 0; i < HEAD_DIM / 2; ++i) state.sums[i] = 0;
     hopper::products_wait<0>();
     hopper::keep(state.scores);
-    release(shared.k_empty[k.stage]);
-    k.advance();
-    mask(state, tile, consumer, block);
+    release(shared.k_empty[at.stage]);
+    if (CAUSAL || (block + 1) * BLOCK_N > tile.length) mask(state, tile, consumer, block);
     float factors[2];
-    softmax.update(state.scores, factors);
+    softmax.raise(state.scores, factors);
+    softmax.exponentiate(state.scores, factors);
     replace_weights(state, shared, consumer);
     --block;
-    // Blocks that end behind the tile's first row.
+    const int masked = CAUSAL ? (tile.row + rows * consumer + 1) / BLOCK_N : 0;  // from this block on, columns lie behind rows
     if (CAUSAL)
-      for (; (block + 1) * BLOCK_N > tile.row + 1 && block >= 0; --block)
-        step<true>(state, softmax, shared, tile, consumer, block, q.stage, k, v);
-    for (; block >= 0; --block) step<false>(state, softmax, shared, tile, consumer, block, q.stage, k, v);
-    hopper::wait(shared.v_full[v.stage], v.parity);
+      for (; block >= masked; --block)
+        step<true>(state, softmax, shared, tile, consumer, block, q.stage, at);
+    for (; block >= 0; --block) step<false>(state, softmax, shared, tile, consumer, block, q.stage, at);
+    hopper::wait(shared.v_full[at.stage], at.parity);
     hopper::products_begin();
-    multiply_values(state, shared, consumer, v.stage);
-    hopper::products_wait<0>();
-    hopper::keep(state.sums);
-    release(shared.v_empty[v.stage]);
-    v.advance();
+    multiply_values(state, shared, consumer, at.stage);
+    end_values(state, shared, at);
+    at.advance();
     store(state, softmax, shared, tile, map, output, heads, q.stage, consumer);
+    release(shared.queue.empty[in_queue.stage]);
+    q.advance();
+    in_queue.advance();
   }
   if (consumer == 0) take_turn(consumer);
 }
@@ -300,29 +352,32 @@ __device__ void init(Shared& shared) {
     hopper::init(shared.k_empty[i], 4 * CONSUMERS);  // each warp
     hopper::init(shared.v_empty[i], 4 * CONSUMERS);
   }
+  for (int i = 0; i < 2; ++i) {
+    hopper::init(shared.queue.full[i], 1);
+    hopper::init(shared.queue.empty[i], 5 * CONSUMERS);  // their warps, and the threads that load Q
+  }
   hopper::fence_init();
 }
 
 extern "C" __global__ void __launch_bounds__(group * (CONSUMERS + 1), 1)
     attention(const __grid_constant__ hopper::TensorMap q_map, const __grid_constant__ hopper::TensorMap k_map,
               const __grid_constant__ hopper::TensorMap v_map, const __grid_constant__ hopper::TensorMap o_map,
-              Element* output, const int* starts, int batch, int seq, int heads, int kv_heads, int section,
-              float scale) {
+              Element* output, const int* starts, int* drawn, int batch, int seq, int heads, int kv_heads,
+              int section, float scale) {
   extern __shared__ __align__(1024) unsigned char memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
-  const Tiles tiles({starts, batch, seq, heads, kv_heads, section});
   if (threadIdx.x == 0) init(shared);
   __syncthreads();
   if (threadIdx.x < group) {
-    hopper::fewer_registers<CONSUMERS == 3 ? 32 : 24>();
+    hopper::fewer_registers<PRODUCER_REGISTERS>();
     const int warp = threadIdx.x / 32;
     if (threadIdx.x % 32 != 0) return;
     if (warp == 0)
-      load_keys_and_values(shared, k_map, v_map, tiles);
+      load_keys_and_values(shared, k_map, v_map, Tiles({starts, drawn, batch, seq, heads, kv_heads, section}));
     else if (warp <= CONSUMERS)
-      load_queries(shared, q_map, tiles, warp - 1);
+      load_queries(shared, q_map, warp - 1);
   } else {
-    hopper::more_registers<CONSUMERS == 3 ? 160 : 240>();
-    attend(shared, o_map, output, heads, scale, tiles, static_cast<int>(threadIdx.x) / group - 1);
+    hopper::more_registers<consumer_registers>();
+    attend(shared, o_map, output, heads, scale, static_cast<int>(threadIdx.x) / group - 1);
   }
 }

@@ -4,18 +4,6 @@
 
 constexpr float infinity = __builtin_huge_valf();
 
-/// 2^x for x <= 0 on the units of additions and multiplications, which special functions leave idle. A polynomial
-/// for the fraction in [-0.5, 0.5]; its relative error is below 1e-4.
-__device__ __forceinline__ float exp2_polynomial(float x) {
-  x = fmaxf(x, -125.0f);
-  const float shifted = x + 12582912.0f;  // 1.5 * 2^23: the integer stands in the lowest bits
-  const float fraction = x - (shifted - 12582912.0f);
-  float power = fmaf(0.0551717934f, fraction, 0.2426114948f);
-  power = fmaf(power, fraction, 0.6932609989f);
-  power = fmaf(power, fraction, 0.9999280516f);
-  return __int_as_float(__float_as_int(power) + (__float_as_int(shifted) << 23));
-}
-
 /// Largest of four neighbouring threads, and their sum.
 __device__ __forceinline__ float max_of_quad(float x) {
   x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
@@ -31,9 +19,9 @@ class Softmax {
   /// `scale` of the scores includes log2(e).
   __device__ explicit Softmax(float scale) : scale_(scale) {}
 
-  /// Replaces scores by exp(scale * (score - maximum)), and sets the factors that the sums of earlier blocks need.
+  /// Updates the maxima of the rows, and sets the factors that the sums of earlier blocks need.
   template <int COUNT>
-  __device__ __forceinline__ void update(float (&scores)[COUNT], float (&factors)[2]) {
+  __device__ __forceinline__ void raise(const float (&scores)[COUNT], float (&factors)[2]) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const float before = maximum_[r];
@@ -43,17 +31,20 @@ class Softmax {
       offset_[r] = maximum_[r] == -infinity ? 0.0f : maximum_[r] * scale_;
       factors[r] = exp2f(before * scale_ - offset_[r]);
     }
+  }
+  /// Replaces scores by exp(scale * (score - maximum)).
+  template <int COUNT>
+  __device__ __forceinline__ void exponentiate(float (&scores)[COUNT], const float (&factors)[2]) {
 #pragma unroll
-    for (int i = 0; i < COUNT; ++i) {
-      const float x = fmaf(scores[i], scale_, -offset_[i / 2 % 2]);
-      scores[i] = EXP_POLYNOMIAL && i / 4 % (EXP_POLYNOMIAL + !EXP_POLYNOMIAL) == 0 ? exp2_polynomial(x) : exp2f(x);
-    }
+    for (int i = 0; i < COUNT; ++i) scores[i] = exp2f(fmaf(scores[i], scale_, -offset_[i / 2 % 2]));
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums_[i] *= factors[i / 2];
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) sums_[i % 4] += scores[i];
   }
 
+  /// Of this thread's elements.
+  __device__ __forceinline__ float sum() const { return sums_[0] + sums_[1] + sums_[2] + sums_[3]; }
   /// The factor for the finished sums of a row.
   __device__ __forceinline__ float finish(int r) const {
     return 1.0f / sum_of_quad(sums_[2 * r] + sums_[2 * r + 1]);

@@ -1,8 +1,9 @@
-// The tiles of the output: which rows of which head a block computes, and in which order.
+// The tiles of the output: which rows of which head a block of threads computes, and in which order.
 #pragma once
 
 struct Problem {
-  const int* starts;  // of each sequence, and behind the last one: BATCH + 1 rows; only if VARIABLE
+  const int* starts;  // first row of each sequence, and the end of the last one; only if VARIABLE
+  int* drawn;         // tiles that blocks have drawn: 0 before and after a launch; only if DYNAMIC
   int batch, seq;     // seq: rows of each sequence, or of the longest one if VARIABLE
   int heads, kv_heads;
   int section;  // heads whose tiles alternate, so that their keys and values stay in L2
@@ -15,38 +16,40 @@ struct Tile {
   int blocks;  // of keys and values that it needs
 };
 
-/// The tiles of one block of threads. All its warps walk through the same ones.
+/// The tiles of a block of threads. One thread asks for them and sends them to the others.
 class Tiles {
  public:
-  __device__ explicit Tiles(const Problem& problem) : problem_(problem) {
-    row_tiles_ = (problem.seq + BLOCK_M - 1) / BLOCK_M;
-    count_ = row_tiles_ * problem.heads * problem.batch;
-  }
+  __device__ explicit Tiles(const Problem& problem) : problem_(problem), next_(blockIdx.x) {}
 
-  /// False after the last tile.
+  /// False after the last one.
   __device__ bool next(Tile& tile) {
-    for (;; ++wave_) {
-      const int across = SNAKE && wave_ % 2 ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-      const int index = wave_ * gridDim.x + across;
-      if (wave_ * static_cast<int>(gridDim.x) >= count_) return false;
-      if (index < count_ && read(index, tile)) break;
+    while (next_ < count()) {
+      const int index = next_;
+      next_ = draw();
+      if (read(index, tile)) return true;
     }
-    ++wave_;
-    return true;
+    // Each block draws until none is left, so one of them draws the last number.
+    if (DYNAMIC && next_ == static_cast<int>(gridDim.x) + count() - 1) *problem_.drawn = 0;
+    return false;
   }
 
  private:
+  __device__ int row_tiles() const { return (problem_.seq + BLOCK_M - 1) / BLOCK_M; }
+  __device__ int count() const { return row_tiles() * problem_.heads * problem_.batch; }
+
+  __device__ int draw() { return gridDim.x + (DYNAMIC ? atomicAdd(problem_.drawn, 1) : next_); }
+
   /// False if the tile lies behind the end of its sequence.
   __device__ bool read(int index, Tile& tile) const {
-    const int section = index / (problem_.section * row_tiles_);
+    const int section = index / (problem_.section * row_tiles());
     const int first = section * problem_.section;
-    const int rest = index - first * row_tiles_;
+    const int rest = index - first * row_tiles();
     const int heads = min(problem_.section, problem_.heads * problem_.batch - first);
     const int row_tile = rest / heads;
     const int sequence = (first + rest % heads) / problem_.heads;
     tile.head = (first + rest % heads) % problem_.heads;
     tile.kv_head = tile.head / (problem_.heads / problem_.kv_heads);
-    tile.row = (CAUSAL ? row_tiles_ - 1 - row_tile : row_tile) * BLOCK_M;  // causal: the longest ones first
+    tile.row = (CAUSAL ? row_tiles() - 1 - row_tile : row_tile) * BLOCK_M;  // causal: the longest ones first
 #if VARIABLE
     tile.begin = problem_.starts[sequence];
     tile.length = problem_.starts[sequence + 1] - tile.begin;
@@ -60,5 +63,29 @@ class Tiles {
   }
 
   Problem problem_;
-  int row_tiles_, count_, wave_ = 0;
+  int next_;
 };
+
+/// Tiles on their way to the other threads of the block, which keep them there; without blocks: the end.
+struct Queue {
+  Tile tiles[2];
+  hopper::Barrier full[2], empty[2];
+};
+
+/// The place for the next tile.
+__device__ inline Tile& claim(Queue& queue, const Position<2>& at) {
+  hopper::wait(queue.empty[at.stage], at.parity ^ 1);
+  return queue.tiles[at.stage];
+}
+__device__ inline const Tile& send(Queue& queue, Position<2>& at) {
+  const int stage = at.stage;
+  hopper::arrive(queue.full[stage]);
+  at.advance();
+  return queue.tiles[stage];
+}
+
+/// The next tile, or nullptr after the last one; then whole warps or single threads arrive at its `empty`.
+__device__ inline const Tile* receive(Queue& queue, const Position<2>& at) {
+  hopper::wait(queue.full[at.stage], at.parity);
+  return queue.tiles[at.stage].blocks == 0 ? nullptr : &queue.tiles[at.stage];
+}
