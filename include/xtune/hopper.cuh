@@ -300,13 +300,13 @@ __device__ inline void keep(unsigned (&operands)[STEPS][4]) {
 }
 
 /// Keeps the compiler from moving a products_wait that follows before the computation of x: it prefers to wait early,
-/// though work that needs no sums would fill the time. x >= 0; the instruction is never executed.
+/// though work that needs no sums would fill the time. Does nothing; only if x is the largest float, the thread yields.
 __device__ inline void wait_after(float x) {
   asm volatile(
       "{\n"
-      ".reg .pred never;\n"
-      "setp.lt.f32 never, %0, 0f00000000;\n"
-      "@never nanosleep.u32 0;\n"
+      ".reg .pred largest;\n"
+      "setp.eq.f32 largest, %0, 0f7f7fffff;\n"
+      "@largest nanosleep.u32 0;\n"
       "}" ::"f"(x)
       : "memory");
 }
