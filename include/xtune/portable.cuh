@@ -2,6 +2,10 @@
 // Every backend finds it as <xtune/portable.cuh>; docs/portable-kernels.md describes it.
 #pragma once
 
+#if defined(XTUNE_HOST)
+#pragma GCC system_header
+#endif
+
 // HIP's NVIDIA side compiles with NVRTC or nvcc: there CUDA's spelling holds, whatever backend drives it.
 #if defined(XTUNE_HOST)
 #define XTUNE_ON_NVIDIA 0

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "base/hash.hpp"
-#include "core/build/portable_header.hpp"
+#include "core/build/portable_headers.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::backend {
@@ -18,11 +18,13 @@ void write_scratch_file(const std::filesystem::path& path, std::string_view text
                 "cannot write " + path.string() + ": is the disk full? XTUNE_TMP_DIR names another directory");
 }
 
-void write_portable_header(const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / build::portable_header_name;
-  std::error_code failed;
-  std::filesystem::create_directories(path.parent_path(), failed);
-  write_scratch_file(path, build::portable_header());
+void write_portable_headers(const std::filesystem::path& directory) {
+  for (const build::PortableHeader& header : build::portable_headers()) {
+    const std::filesystem::path path = directory / header.name;
+    std::error_code failed;
+    std::filesystem::create_directories(path.parent_path(), failed);
+    write_scratch_file(path, header.text);
+  }
 }
 
 std::string digest_of(std::span<const RuntimeFile> files) {

@@ -15,8 +15,9 @@ struct RuntimeFile {
 
 /// Does not sync the file to disk: the directory exists only for one compile. Throws Error(io).
 void write_scratch_file(const std::filesystem::path& path, std::string_view text);
-/// Writes <xtune/portable.cuh> below the directory, which a compiler is to search after all others. Throws Error(io).
-void write_portable_header(const std::filesystem::path& directory);
+/// Writes <xtune/portable.cuh> and its siblings below the directory, which a compiler is to search after all others.
+/// Throws Error(io).
+void write_portable_headers(const std::filesystem::path& directory);
 /// 12 hex digits that change with the contents of a file.
 std::string digest_of(std::span<const RuntimeFile> files);
 

@@ -171,7 +171,7 @@ class HiprtcToolchain final : public build::Toolchain {
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
     options.insert(options.end(), request.options.begin(), request.options.end());
     const base::TemporaryDirectory work;
-    backend::write_portable_header(work.path() / "portable");
+    backend::write_portable_headers(work.path() / "portable");
     options.push_back("-I" + (work.path() / "portable").string());
     const std::string list = (work.path() / "read").string();
     for (const std::string& word : {std::string("-dependency-file"), list, std::string("-MT"), std::string("code"),

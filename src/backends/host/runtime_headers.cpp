@@ -1,5 +1,8 @@
 // Writes the kernel-side headers to the paths where the compiler finds them.
+#include <vector>
+
 #include "backends/host/runtime_files.hpp"
+#include "core/build/portable_headers.hpp"
 
 namespace xtune::host {
 namespace {
@@ -18,10 +21,15 @@ void write_runtime_files(const std::filesystem::path& folder) {
   for (int i = 0; i < runtime_file_count; ++i)
     backend::write_scratch_file(folder / runtime_files[i].name, runtime_files[i].text);
   for (const char* name : provided) backend::write_scratch_file(folder / name, "#pragma once\n");
+  backend::write_scratch_file(folder / "hip/hip_fp8.h", "#pragma once\n#include \"../hip_fp8.h\"\n");
 }
 
 std::string runtime_digest() {
-  return backend::digest_of({runtime_files, static_cast<std::size_t>(runtime_file_count)});
+  // Some of them include portable headers.
+  std::vector<backend::RuntimeFile> files(runtime_files, runtime_files + runtime_file_count);
+  for (const build::PortableHeader& header : build::portable_headers())
+    files.push_back({header.name, header.text});
+  return backend::digest_of(files);
 }
 
 }  // namespace xtune::host

@@ -39,7 +39,6 @@ const std::vector<Known>& missing_on_host() {
       {{"rocwmma"}, "rocWMMA"},
       {{"curand"}, "cuRAND"},
       {{"cuda/std/", "cuda/barrier", "cuda/pipeline", "cuda/atomic", "cuda/ptx"}, "libcu++ (<cuda/...>)"},
-      {{"cuda_fp8.h"}, "cuda_fp8.h"},
       {{"must specify a single register", "invalid 'asm'", "impossible constraint", "no such instruction",
         "invalid instruction mnemonic", "invalid output constraint", "bad register name", "junk `"},
        "inline PTX"},

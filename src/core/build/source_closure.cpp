@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -18,7 +20,7 @@
 #include "core/build/keys.hpp"
 #include "core/build/named_files.hpp"
 #include "core/build/option_files.hpp"
-#include "core/build/portable_header.hpp"
+#include "core/build/portable_headers.hpp"
 #include "core/build/system_headers.hpp"
 
 namespace xtune::build {
@@ -126,16 +128,25 @@ class ClosureReader {
         keyed_.absent.push_back(path.string());
     }
     if (found) return;
-    if (include.name != portable_header_name) {
+    const PortableHeader* const portable = portable_header(include.name);
+    if (!portable) {
       lines_.emplace_back("of the toolchain");
       of_toolchain_ = true;
       return;
     }
-    // The one that every backend adds.
-    static const SourceScan portable = scan_source(portable_header());
     lines_.emplace_back("of xtune");
-    if (seen_.emplace(portable_header_name, seen_.size()).second)
-      add(portable, base::sha256(portable_header()), portable_header_name);
+    if (seen_.emplace(portable->name, seen_.size()).second)
+      add(scanned(*portable), portable->sha256, portable->name);
+  }
+
+  /// Kept for as long as the program runs.
+  static const SourceScan& scanned(const PortableHeader& header) {
+    static std::mutex mutex;
+    static std::map<std::string_view, SourceScan> scans;
+    const std::lock_guard lock(mutex);
+    const auto [scan, is_new] = scans.try_emplace(header.name);
+    if (is_new) scan->second = scan_source(header.text);
+    return scan->second;
   }
 
   std::vector<fs::path> folders_for(const IncludeDirective& include, const fs::path& folder) const {

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 
 namespace xtune::device {
@@ -21,7 +20,7 @@ std::uint64_t product(const std::array<std::uint32_t, 3>& extents) noexcept {
 }
 
 bool has_clusters(const DeviceInfo& device) noexcept {
-  return device.vendor == "nvidia" && device.arch.starts_with("sm_") && std::atoi(device.arch.c_str() + 3) >= 90;
+  return nvidia_arch_number(device) >= 90;
 }
 
 std::optional<std::string> forbidden_shape(const Launch& launch, const DeviceInfo& device) {

@@ -86,6 +86,11 @@ double root_mean_square(const ArrayView& array) {
   return xtune::validate::root_mean_square(array.layout->dtype, array.data);
 }
 
+void encode_result(DType type, double value, std::byte* element) noexcept {
+  const double largest = type == DType::f8e4m3 ? 448.0 : type == DType::f8e5m2 ? 57344.0 : 0;
+  spec::encode(type, largest > 0 && !std::isnan(value) ? std::clamp(value, -largest, largest) : value, element);
+}
+
 std::vector<std::byte> transpose(const BuiltinCall& call) {
   const ArrayView& x = *find_array(call, "x");
   const ArgumentLayout& out = *call.output;
@@ -108,7 +113,7 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
           const std::byte* from = x.data.data() + (row * columns + column) * in_size;
           std::byte* to = result.data() + (column * rows + row) * out_size;
           same ? static_cast<void>(std::memcpy(to, from, in_size))
-               : spec::encode(out.dtype, spec::decode(x.layout->dtype, from), to);
+               : encode_result(out.dtype, spec::decode(x.layout->dtype, from), to);
         }
   });
   return result;

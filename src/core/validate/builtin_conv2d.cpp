@@ -111,7 +111,7 @@ std::vector<std::byte> conv2d(const BuiltinCall& call) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t n = i / v.p / v.k, k = i / v.p % v.k, p = i % v.p;
       for (std::uint64_t q = 0; q < v.q; ++q)
-        spec::encode(call.output->dtype, element(v, x, w, n, k, p, q) + added[k],
+        encode_result(call.output->dtype, element(v, x, w, n, k, p, q) + added[k],
                      result.data() + v.result(n, k, p, q) * size);
     }
   });

@@ -24,6 +24,8 @@ std::vector<double> widen(const ArrayView& array);
 /// The imaginary parts; zeros for an array of real numbers.
 std::vector<double> widen_imaginary(const ArrayView& array);
 double root_mean_square(const ArrayView& array);
+/// Stores an element of a result: spec::encode, but 8-bit floats saturate, as the conversions of kernels do.
+void encode_result(DType type, double value, std::byte* element) noexcept;
 
 /// Called with all required arrays, each as long as its layout requires.
 #define BUILTIN(name, ...)                              \

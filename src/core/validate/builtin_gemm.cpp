@@ -98,8 +98,8 @@ std::vector<std::byte> complex_gemm(const BuiltinCall& call, const Sizes& sizes,
     for (std::uint64_t i = 0; i < rr.size(); ++i) {
       const std::uint64_t index = begin * sizes.n + i;
       std::byte* const to = result.data() + 2 * index * size_of(part);
-      spec::encode(part, alpha * (rr[i] - ii[i]) + (beta != 0 ? beta * c_real[index] : 0), to);
-      spec::encode(part, alpha * cross[i] + (beta != 0 ? beta * c_imaginary[index] : 0), to + size_of(part));
+      encode_result(part, alpha * (rr[i] - ii[i]) + (beta != 0 ? beta * c_real[index] : 0), to);
+      encode_result(part, alpha * cross[i] + (beta != 0 ? beta * c_imaginary[index] : 0), to + size_of(part));
     }
   });
   return result;
@@ -128,7 +128,7 @@ std::vector<std::byte> gemm(const BuiltinCall& call) {
       double value = alpha * sums[i];
       // With beta = 0 BLAS does not read c, whose NaNs then do not count.
       if (beta != 0) value += beta * spec::decode(c->layout->dtype, c->data.data() + index * size_of(c->layout->dtype));
-      spec::encode(out_type, value, result.data() + index * out_size);
+      encode_result(out_type, value, result.data() + index * out_size);
     }
   });
   return result;

@@ -47,19 +47,19 @@ struct Accumulator {
 
 void store(Op op, DType type, const Accumulator<double>& result, std::byte* to) {
   const double count = static_cast<double>(result.count);
-  spec::encode(type, op == Op::mean ? result.total / count : result.total, to);
+  encode_result(type, op == Op::mean ? result.total / count : result.total, to);
 }
 
 void store(Op op, DType type, const Accumulator<Wide>& result, std::byte* to) {
   const Wide total = result.total;
-  if (op == Op::mean) return spec::encode(type, static_cast<double>(total) / static_cast<double>(result.count), to);
+  if (op == Op::mean) return encode_result(type, static_cast<double>(total) / static_cast<double>(result.count), to);
   if (type == DType::u64 && total > std::numeric_limits<std::int64_t>::max()) {
     const auto value = static_cast<std::uint64_t>(std::min<Wide>(total, std::numeric_limits<std::uint64_t>::max()));
     std::memcpy(to, &value, sizeof value);
   } else if (total == static_cast<std::int64_t>(total)) {
     spec::encode(type, static_cast<std::int64_t>(total), to);
   } else {
-    spec::encode(type, static_cast<double>(total), to);
+    encode_result(type, static_cast<double>(total), to);
   }
 }
 

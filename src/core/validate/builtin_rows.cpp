@@ -42,7 +42,7 @@ std::vector<std::byte> each_line(const BuiltinCall& call, const Lines& lines, co
         line[k] = spec::decode(x.layout->dtype, x.data.data() + (first + k * lines.inner) * in_size);
       transform(line);
       for (std::uint64_t k = 0; k < lines.length; ++k)
-        spec::encode(call.output->dtype, line[k], result.data() + (first + k * lines.inner) * out_size);
+        encode_result(call.output->dtype, line[k], result.data() + (first + k * lines.inner) * out_size);
     }
   });
   return result;

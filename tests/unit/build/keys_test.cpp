@@ -10,7 +10,7 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/build/include_scan.hpp"
-#include "core/build/portable_header.hpp"
+#include "core/build/portable_headers.hpp"
 #include "core/build/source_closure.hpp"
 #include "support/file_tree.hpp"
 
@@ -188,7 +188,7 @@ TEST_CASE("differences of keys") {
         std::vector<std::string>{"options: [\"-O2\"] -> [\"-O3\"]", "old: 1 -> (none)", "new: (none) -> 2"});
 }
 
-TEST_CASE("the portable header counts by its contents where nothing else has its name") {
+TEST_CASE("a portable header counts by its contents where nothing else has its name") {
   DigestedSource sources;
   const std::string source = "#include <xtune/portable.cuh>\n";
   const std::string provided = sources.digest(source);
@@ -199,7 +199,20 @@ TEST_CASE("the portable header counts by its contents where nothing else has its
   CHECK_FALSE(closure.of_toolchain);
   REQUIRE(closure.files.size() == 2);
   CHECK(closure.files[1].words.contains("shuffle_down"));
-  CHECK(closure.canonical_text.find(sha256(portable_header())) != std::string::npos);
+  const PortableHeader* const portable = portable_header("xtune/portable.cuh");
+  REQUIRE(portable);
+  CHECK(closure.canonical_text.find(sha256(portable->text)) != std::string::npos);
+  CHECK(portable->sha256 == sha256(portable->text));
   sources.write("inc/xtune/portable.cuh", "int x;\n");
   CHECK(sources.digest(source) != provided);
+}
+
+TEST_CASE("each header of include/xtune that kernels may include is a portable header") {
+  for (const char* name : {"xtune/portable.cuh", "xtune/narrow.cuh", "xtune/hopper.cuh"}) {
+    const PortableHeader* const header = portable_header(name);
+    REQUIRE(header);
+    CHECK(std::string(header->text).find("#pragma once") != std::string::npos);
+    CHECK(header->sha256 == sha256(header->text));
+  }
+  CHECK(portable_header("xtune/other.cuh") == nullptr);
 }

@@ -11,6 +11,7 @@
 
 #include "builtin_call.hpp"
 #include "core/validate/parallel.hpp"
+#include "encode_all.hpp"
 
 using namespace xtune::spec;
 using namespace xtune::validate;
@@ -52,6 +53,19 @@ TEST_CASE("gemm of small integers is exact in every dtype that holds the result"
     for (std::uint64_t k = 0; k < 40; ++k) want += a.at(i / 30 * 40 + k) * b.at(k * 30 + i % 30);
     CHECK(wide.at(i) == want);
     CHECK(half.at(i) == want);
+  }
+}
+
+TEST_CASE("results too large for an 8-bit float become its largest number, and NaN stays NaN") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Array a = make("A", DType::f32, {3, 1}), b = make("B", DType::f32, {1, 1});
+  a.data = encode_all(DType::f32, {1000, -1e9, nan});
+  b.data = encode_all(DType::f32, {100});
+  for (const auto& [dtype, largest] : {std::pair(DType::f8e4m3, 448.0), std::pair(DType::f8e5m2, 57344.0)}) {
+    const Array out = run("gemm", {{"a", &a}, {"b", &b}}, dtype, {3, 1});
+    CHECK(out.at(0) == largest);
+    CHECK(out.at(1) == -largest);
+    CHECK(std::isnan(out.at(2)));
   }
 }
 

@@ -39,8 +39,8 @@ struct XtuneVariable {
 /// The C++ type of a parameter, or of what it points to.
 struct XtuneParameter {
   const char* text;  ///< a compiler's text that ends in "T = const float*]"
-  /// f: float or double, i: signed, u: unsigned integer, b: bool, c: a type of one byte, h: half, B: bfloat16, o:
-  /// other.
+  /// f: float or double, i: signed, u: unsigned integer, b: bool, c: a type of one byte, h: half, B: bfloat16, 4: E4M3,
+  /// 5: E5M2, o: other.
   char kind;
   unsigned bytes;  ///< 0 for a pointer to void
 };

@@ -45,13 +45,29 @@ XTUNE_DEVICE unsigned short xtune_float_to_bfloat16(float f) {
   return static_cast<unsigned short>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
+/// A float that rounds to the same shorter float as the value: the last bit is odd if the value is between two floats.
+/// Plain conversion would round twice.
+XTUNE_DEVICE float xtune_float_by_odd(double value) {
+  const float nearest = static_cast<float>(value);
+  const double back = nearest;
+  if (back == value || value != value || back - back != 0) return nearest;
+  const bool toward_zero = (back < 0 ? -back : back) < (value < 0 ? -value : value);
+  unsigned odd = xtune_bits<unsigned>(nearest);
+  if (!(odd & 1u)) odd = toward_zero ? odd + 1 : odd - 1;
+  return xtune_bits<float>(odd);
+}
+
 #define XTUNE_SHORT_FLOAT __half
 #define XTUNE_SHORT_FLOAT2 __half2
+#define XTUNE_SHORT_RAW __half_raw
+#define XTUNE_SHORT_RAW2 __half2_raw
 #define XTUNE_SHORT_TO_FLOAT xtune_half_to_float
 #define XTUNE_FLOAT_TO_SHORT xtune_float_to_half
 #include "xtune_host_short_float.h"
 #define XTUNE_SHORT_FLOAT __nv_bfloat16
 #define XTUNE_SHORT_FLOAT2 __nv_bfloat162
+#define XTUNE_SHORT_RAW __nv_bfloat16_raw
+#define XTUNE_SHORT_RAW2 __nv_bfloat162_raw
 #define XTUNE_SHORT_TO_FLOAT xtune_bfloat16_to_float
 #define XTUNE_FLOAT_TO_SHORT xtune_float_to_bfloat16
 #include "xtune_host_short_float.h"

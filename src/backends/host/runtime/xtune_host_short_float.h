@@ -2,32 +2,29 @@
 // include guard.
 #pragma GCC system_header
 
+/// The bits of one, and of a pair.
+struct XTUNE_SHORT_RAW {
+  unsigned short x;
+};
+struct alignas(4) XTUNE_SHORT_RAW2 {
+  unsigned short x, y;
+};
+
 struct XTUNE_SHORT_FLOAT {
   unsigned short bits;
 
   XTUNE_SHORT_FLOAT() = default;
   XTUNE_SHORT_FLOAT(float value) : bits(XTUNE_FLOAT_TO_SHORT(value)) {}
-  // Conversion from double to float first would round twice: float's last bit is made odd if the value is between two
-  // floats.
-  XTUNE_SHORT_FLOAT(double value) {
-    float nearest = static_cast<float>(value);
-    const double back = nearest;
-    if (back == value || value != value || back - back != 0) {
-      bits = XTUNE_FLOAT_TO_SHORT(nearest);
-      return;
-    }
-    const bool toward_zero = (back < 0 ? -back : back) < (value < 0 ? -value : value);
-    unsigned odd = xtune_bits<unsigned>(nearest);
-    if (!(odd & 1u)) odd = toward_zero ? odd + 1 : odd - 1;
-    bits = XTUNE_FLOAT_TO_SHORT(xtune_bits<float>(odd));
-  }
+  XTUNE_SHORT_FLOAT(double value) : bits(XTUNE_FLOAT_TO_SHORT(xtune_float_by_odd(value))) {}
   XTUNE_SHORT_FLOAT(int value) : XTUNE_SHORT_FLOAT(static_cast<double>(value)) {}
   XTUNE_SHORT_FLOAT(unsigned value) : XTUNE_SHORT_FLOAT(static_cast<double>(value)) {}
   XTUNE_SHORT_FLOAT(long value) : XTUNE_SHORT_FLOAT(static_cast<double>(value)) {}
   XTUNE_SHORT_FLOAT(unsigned long value) : XTUNE_SHORT_FLOAT(static_cast<double>(value)) {}
   XTUNE_SHORT_FLOAT(long long value) : XTUNE_SHORT_FLOAT(static_cast<double>(value)) {}
   XTUNE_SHORT_FLOAT(unsigned long long value) : XTUNE_SHORT_FLOAT(static_cast<double>(value)) {}
+  XTUNE_SHORT_FLOAT(XTUNE_SHORT_RAW raw) : bits(raw.x) {}
   operator float() const { return XTUNE_SHORT_TO_FLOAT(bits); }
+  operator XTUNE_SHORT_RAW() const { return {bits}; }
   XTUNE_SHORT_FLOAT operator-() const {
     return xtune_bits<XTUNE_SHORT_FLOAT>(static_cast<unsigned short>(bits ^ 0x8000u));
   }
@@ -38,6 +35,8 @@ struct alignas(4) XTUNE_SHORT_FLOAT2 {
   XTUNE_SHORT_FLOAT x, y;
   XTUNE_SHORT_FLOAT2() = default;
   XTUNE_SHORT_FLOAT2(XTUNE_SHORT_FLOAT vx, XTUNE_SHORT_FLOAT vy) : x(vx), y(vy) {}
+  XTUNE_SHORT_FLOAT2(XTUNE_SHORT_RAW2 raw) : x(XTUNE_SHORT_RAW{raw.x}), y(XTUNE_SHORT_RAW{raw.y}) {}
+  operator XTUNE_SHORT_RAW2() const { return {x.bits, y.bits}; }
   XTUNE_SHORT_FLOAT2 operator-() const { return {-x, -y}; }
 };
 
@@ -133,5 +132,7 @@ XTUNE_DEVICE XTUNE_SHORT_FLOAT2 atomicAdd(XTUNE_SHORT_FLOAT2* address, XTUNE_SHO
 
 #undef XTUNE_SHORT_FLOAT
 #undef XTUNE_SHORT_FLOAT2
+#undef XTUNE_SHORT_RAW
+#undef XTUNE_SHORT_RAW2
 #undef XTUNE_SHORT_TO_FLOAT
 #undef XTUNE_FLOAT_TO_SHORT

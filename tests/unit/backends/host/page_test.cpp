@@ -61,6 +61,12 @@ const std::map<std::string, std::string>& running() {
        "__half2float(__float2half(0.5f)) == 0.5f;"},
       {"`__nv_bfloat16` (`cuda_bf16.h`)",
        "__nv_bfloat16 b = __float2bfloat16(1.5f); return __bfloat162float(b) == 1.5f;"},
+      {"`__nv_fp8_e4m3`, `__nv_fp8_e5m2` (`cuda_fp8.h`)",
+       "__nv_fp8_e4m3 a(1.5f); __nv_fp8x2_e5m2 b(make_float2(2, 1e9f)); return (float)a == 1.5f && "
+       "((float2)b).y == 57344.0f;"},
+      {"`<xtune/narrow.cuh>`",
+       "xtune::f8e4m3 a = 500.0f; xtune::bf16 b = 1.5f; return a == 448.0f && b == 1.5f && xtune::dot4(0x01020304, "
+       "0x01010101, 1) == 11;"},
       {"`__popc`, `__clz`, `__ffs`, `__brev`",
        "return __popc(7) == 3 && __clz(1) == 31 && __ffs(4) == 3 && __brev(1u) == 1u << 31;"},
       {"`__expf`, `__fdividef`, `rsqrtf`, `__sinf`",
@@ -95,7 +101,6 @@ const std::map<std::string, std::string>& refused() {
       {"`thrust/...`", kernel("#include <thrust/device_vector.h>")},
       {"`mma.h`", kernel("#include <mma.h>")},
       {"`cuda/std/...`, `cuda/barrier` and other headers of libcu++", kernel("#include <cuda/barrier>")},
-      {"`cuda_fp8.h`", kernel("#include <cuda_fp8.h>")},
       {"`curand_kernel.h`", kernel("#include <curand_kernel.h>")},
       {"inline PTX (`asm`)",
        kernel("", "unsigned r; asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(r)); out[0] = r;")},
@@ -121,8 +126,8 @@ struct HostPage {
   /// What each body returned.
   std::vector<int> run(const std::vector<std::string>& bodies) const {
     std::string source =
-        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_pipeline.h>\n#include <cstdint>\n#include "
-        "<limits>\n#include <cmath>\n#include <xtune/portable.cuh>\n__constant__ int constants[3] = {1, 2, 3};\n"
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <cuda_pipeline.h>\n#include <cstdint>\n#include "
+        "<limits>\n#include <cmath>\n#include <xtune/narrow.cuh>\n#include <xtune/portable.cuh>\n__constant__ int constants[3] = {1, 2, 3};\n"
         "__device__ __forceinline__ int inlined(int t) { return t == 0; }\ntemplate <int N> __device__ int plus(int t) "
         "{ "
         "return t + N; }\n";
