@@ -4,7 +4,7 @@
 
 constexpr float infinity = __builtin_huge_valf();
 
-/// Largest of four neighbouring threads, and their sum.
+/// The largest of four neighbouring threads, and their sum.
 __device__ __forceinline__ float max_of_quad(float x) {
   x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
   return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
@@ -25,14 +25,13 @@ class Softmax {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const float before = maximum_[r];
-      const float found = max_of_quad(row_maximum(scores, r));
-      // LAZY: sums in f32 have room for a maximum that is too small by a factor of 2^8.
-      if (!LAZY || (found - before) * scale_ > 8.0f) maximum_[r] = fmaxf(before, found);
+      maximum_[r] = fmaxf(before, max_of_quad(row_maximum(scores, r)));
+      // No column yet: infinity - infinity would be NaN.
       offset_[r] = maximum_[r] == -infinity ? 0.0f : maximum_[r] * scale_;
       factors[r] = exp2f(before * scale_ - offset_[r]);
     }
   }
-  /// Replaces scores by exp(scale * (score - maximum)).
+  /// Replaces scores by exp2(scale * (score - maximum)), and adds them to the sums of the rows.
   template <int COUNT>
   __device__ __forceinline__ void exponentiate(float (&scores)[COUNT], const float (&factors)[2]) {
 #pragma unroll
@@ -43,15 +42,13 @@ class Softmax {
     for (int i = 0; i < COUNT; ++i) sums_[i % 4] += scores[i];
   }
 
-  /// Of this thread's elements.
-  __device__ __forceinline__ float sum() const { return sums_[0] + sums_[1] + sums_[2] + sums_[3]; }
-  /// The factor for the finished sums of a row.
+  /// The factor for the finished output of a row.
   __device__ __forceinline__ float finish(int r) const {
     return 1.0f / sum_of_quad(sums_[2 * r] + sums_[2 * r + 1]);
   }
 
  private:
-  // Four chains, because a chain of dependent maxima waits for each one.
+  // Four chains, because each maximum waits for the one before it.
   template <int COUNT>
   __device__ __forceinline__ float row_maximum(const float (&scores)[COUNT], int r) const {
     float largest[4] = {scores[2 * r], scores[2 * r + 1], scores[2 * r + 4], scores[2 * r + 5]};

@@ -48,6 +48,9 @@ TEST_CASE("with candidates the space holds only what the device can launch") {
   };
   CHECK(size(tiles, device) == 12);
   CHECK(size(wanted, device) == 5);  // 1024 x 2 threads are too many, a MiB of shared memory is too much
+  std::string named = "[derived]\nBYTES = \"KB * 1024\"\n" + wanted;
+  named.replace(named.rfind("KB * 1024"), 9, "BYTES");
+  CHECK(size(named, device) == 5);
   device["device.max_threads_per_block"] = std::int64_t{0};
   CHECK(size(wanted, device) == 6);  // unknown: nothing is forbidden
   device["device.shared_per_block_optin"] = std::int64_t{1024};
