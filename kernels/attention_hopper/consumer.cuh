@@ -145,7 +145,7 @@ __device__ __forceinline__ void Rows::mask(int block) {
 #pragma unroll
   for (int i = 0; i < BLOCK_N / 2; ++i) {
     const int last = CAUSAL ? min(row + i / 2 % 2 * 8, tile_.length - 1) : tile_.length - 1;
-    if (i / 4 * 8 + i % 2 > last - first) scores_[i] = -infinity;
+    if (i / 4 * 8 + i % 2 > last - first) scores_[i] = -infinity();
   }
 }
 

@@ -2,7 +2,7 @@
 // threads share them, as products leave their sums.
 #pragma once
 
-constexpr float infinity = __builtin_huge_valf();
+__device__ __forceinline__ float infinity() { return __int_as_float(0x7f800000); }
 
 /// The largest of four neighbouring threads, and their sum.
 __device__ __forceinline__ float max_of_quad(float x) {
@@ -27,7 +27,7 @@ class Softmax {
       const float before = maximum_[r];
       maximum_[r] = fmaxf(before, max_of_quad(row_maximum(scores, r)));
       // No column yet: infinity - infinity would be NaN.
-      offset_[r] = maximum_[r] == -infinity ? 0.0f : maximum_[r] * scale_;
+      offset_[r] = maximum_[r] == -infinity() ? 0.0f : maximum_[r] * scale_;
       factors[r] = exp2f(before * scale_ - offset_[r]);
     }
   }
@@ -61,6 +61,6 @@ class Softmax {
   }
 
   float scale_;
-  float maximum_[2] = {-infinity, -infinity}, offset_[2];
+  float maximum_[2] = {-infinity(), -infinity()}, offset_[2];
   float sums_[4] = {0, 0, 0, 0};  // row 0: even and odd columns; row 1
 };
