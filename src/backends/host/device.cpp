@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "backends/host/block_runner.hpp"
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
 #include "backends/host/floating_point.hpp"

@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "backends/host/block_runner.hpp"
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
 #include "backends/host/mapped_memory.hpp"

@@ -53,7 +53,7 @@ std::string variables_text(const build::CompileRequest& request) {
 
 /// Line-marked, so that a message about it names the entry. racing: the library that a sanitized kernel brings along;
 /// empty: none.
-std::string entry_text(const build::CompileRequest& request, bool uses_fibers, const std::string& racing) {
+std::string entry_text(const build::CompileRequest& request, const Rewritten& kernel, const std::string& racing) {
   const std::string marker = std::string(XTUNE_HOST_MARKER) + (request.sanitize ? "1" : "0");
   std::string text = "\n# 1 \"<entry>\"\n";
   if (!racing.empty())
@@ -66,8 +66,9 @@ std::string entry_text(const build::CompileRequest& request, bool uses_fibers, c
   return text + fmt::format(
                     "using XtuneEntry = decltype(xtune_arguments_of(&{0}))::Runner<&{0}, {2}>;\n"
                     "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneKernel xtune_kernel;\n"
-                    "const XtuneKernel xtune_kernel = XtuneEntry::describe(\"{1}\"{3});\n",
-                    request.entry, marker, uses_fibers, racing.empty() ? "" : ", xtune_racing_begin, xtune_racing_end");
+                    "const XtuneKernel xtune_kernel = XtuneEntry::describe(\"{1}\", {3}{4});\n",
+                    request.entry, marker, kernel.uses_fibers, kernel.uses_hopper,
+                    racing.empty() ? "" : ", xtune_racing_begin, xtune_racing_end");
 }
 
 /// Stores of these sizes have a function of AddressSanitizer's, which is called between the reads of `x += 1` and its
@@ -170,9 +171,9 @@ class HostToolchain final : public build::Toolchain {
     if (assembler_reads && !c.is_clang)
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
     std::string racing;
-    if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel.text, work.path());
+    if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel, work.path());
     const base::CommandResult built = link(
-        build, kernel.text + entry_text(request, kernel.uses_fibers, racing) + variables_text(request), work.path());
+        build, kernel.text + entry_text(request, kernel, racing) + variables_text(request), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
 
     build::Artifact artifact;
@@ -215,12 +216,13 @@ class HostToolchain final : public build::Toolchain {
   }
 
   /// Its path; empty where it cannot be made, which the plain kernel's build explains.
-  std::string make_racing_library(Arguments command, const build::CompileRequest& request, const std::string& kernel,
+  std::string make_racing_library(Arguments command, const build::CompileRequest& request, Rewritten kernel,
                                   const std::filesystem::path& work) {
     const std::string path = (work / "racing.so").string();
     *std::next(std::find(command.begin(), command.end(), "-o")) = path;
     append(command, racing_options());
-    const std::string source = kernel + racing_text() + entry_text(request, true, "") + variables_text(request);
+    kernel.uses_fibers = true;
+    const std::string source = kernel.text + racing_text() + entry_text(request, kernel, "") + variables_text(request);
     return link(command, source, work).ok() ? path : "";
   }
 

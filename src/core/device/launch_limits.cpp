@@ -21,6 +21,7 @@ std::uint64_t product(const std::array<std::uint32_t, 3>& extents) noexcept {
 }
 
 bool has_clusters(const DeviceInfo& device) noexcept {
+  if (device.vendor == "cpu") return true;  // the host backend runs the blocks of a cluster together
   return device.vendor == "nvidia" && device.arch.starts_with("sm_") && std::atoi(device.arch.c_str() + 3) >= 90;
 }
 

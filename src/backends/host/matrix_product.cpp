@@ -1,0 +1,223 @@
+// Operands are widened to float or int once for all threads, then multiplied in loops that compilers vectorise.
+#include "backends/host/matrix_product.hpp"
+
+#include <fmt/core.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "backends/host/refusal.hpp"
+#include "backends/host/swizzle.hpp"
+
+namespace xtune::host {
+namespace {
+
+constexpr unsigned rows_of_group = 8, max_k = 32, operand_bytes_along_k = 32;
+// The processor's vectors need no more than its baseline here: the best of these is chosen when the program starts.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define XTUNE_VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define XTUNE_VECTORISED
+#endif
+
+unsigned bytes_of(XtuneProduct::Type type) { return operand_bytes_along_k / product_k(type); }
+
+float half_value(std::uint16_t bits) {
+  const std::uint32_t magnitude = bits & 0x7fffu, sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  // The exponent's bias differs by 112; numbers below the smallest normal one become right by the multiplication.
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112f));
+}
+
+std::array<float, 256> e4m3_table() {
+  std::array<float, 256> values{};
+  for (int code = 0; code < 256; ++code) {
+    const int exponent = code >> 3 & 15, mantissa = code & 7;
+    const float magnitude = (code & 0x7f) == 0x7f ? NAN
+                            : exponent == 0       ? std::ldexp(static_cast<float>(mantissa), -9)
+                                                  : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+    values[static_cast<std::size_t>(code)] = code & 0x80 ? -magnitude : magnitude;
+  }
+  return values;
+}
+
+/// The elements in 16 bytes, widened, to `to` and every `stride` places on.
+template <class Wide>
+void widen_part(XtuneProduct::Type type, const char* from, Wide* to, std::size_t stride) {
+  static const std::array<float, 256> e4m3 = e4m3_table();
+  std::uint8_t bytes[swizzle_unit];
+  std::memcpy(bytes, from, swizzle_unit);
+  const unsigned size = bytes_of(type);
+  for (unsigned i = 0; i < swizzle_unit / size; ++i) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, bytes + i * size, size);
+    Wide& value = to[i * stride];
+    switch (type) {
+      case XtuneProduct::f16:
+        value = static_cast<Wide>(half_value(static_cast<std::uint16_t>(bits)));
+        break;
+      case XtuneProduct::bf16:
+        value = static_cast<Wide>(std::bit_cast<float>(bits << 16));
+        break;
+      case XtuneProduct::tf32:  // the lower bits of a float are ignored
+        value = static_cast<Wide>(std::bit_cast<float>(bits & ~0x1fffu));
+        break;
+      case XtuneProduct::e4m3:
+        value = static_cast<Wide>(e4m3[bits]);
+        break;
+      case XtuneProduct::e5m2:  // the upper byte of an f16
+        value = static_cast<Wide>(half_value(static_cast<std::uint16_t>(bits << 8)));
+        break;
+      case XtuneProduct::s8:
+        value = static_cast<Wide>(static_cast<std::int8_t>(bits));
+        break;
+    }
+  }
+}
+
+/// A matrix of `count` rows of M or N as values[k * k_stride + row * row_stride].
+template <class Wide>
+void widen_matrix(XtuneProduct::Type type, const XtuneMatrix& matrix, bool is_k_major, unsigned count, Wide* values,
+                  std::size_t k_stride, std::size_t row_stride) {
+  const unsigned per_part = swizzle_unit / bytes_of(type), k = product_k(type);
+  if (is_k_major) {
+    for (unsigned row = 0; row < count; ++row)
+      for (unsigned part = 0; part < operand_bytes_along_k / swizzle_unit; ++part)
+        widen_part(type, swizzled(matrix_part(matrix, true, row, part), matrix.swizzle),
+                   values + row * row_stride + part * per_part * k_stride, k_stride);
+    return;
+  }
+  for (unsigned step = 0; step < k; ++step)
+    for (unsigned part = 0; part < count / per_part; ++part)
+      widen_part(type, swizzled(matrix_part(matrix, false, step, part), matrix.swizzle),
+                 values + step * k_stride + part * per_part * row_stride, row_stride);
+}
+
+/// The first of the two rows and the columns of which a thread holds sums, within the 64 x N sums.
+unsigned row_of(unsigned thread) { return thread / 32 * 16 + thread % 32 / 4; }
+
+/// x from registers: as sums are laid out, with as many elements of a row in a register as fit.
+template <class Wide>
+void widen_registers(XtuneProduct::Type type, const WarpgroupRegisters& registers, Wide* values, std::size_t k_stride,
+                     std::size_t row_stride) {
+  const unsigned in_register = 4 / bytes_of(type);
+  for (unsigned thread = 0; thread < warpgroup_threads; ++thread)
+    for (unsigned r = 0; r < 4; ++r) {
+      char part[swizzle_unit] = {};
+      Wide wide[swizzle_unit];
+      std::memcpy(part, &registers.x[thread][r], 4);
+      widen_part(type, part, wide, 1);
+      const unsigned row = row_of(thread) + r % 2 * 8, k = r / 2 * 4 * in_register + thread % 4 * in_register;
+      for (unsigned i = 0; i < in_register; ++i) values[row * row_stride + (k + i) * k_stride] = wide[i];
+    }
+}
+
+/// sums[64][columns] += x[64][k] * y[k][columns].
+XTUNE_VECTORISED void add_products(const float* x, const float* y, unsigned k, unsigned columns, float* sums) {
+  for (unsigned row = 0; row < product_rows; ++row)
+    for (unsigned i = 0; i < k; ++i) {
+      const float factor = x[row * max_k + i];
+      for (unsigned column = 0; column < columns; ++column)
+        sums[row * columns + column] += factor * y[i * max_product_columns + column];
+    }
+}
+/// The same modulo 2^32.
+XTUNE_VECTORISED void add_products(const std::uint32_t* x, const std::uint32_t* y, unsigned k, unsigned columns,
+                                   std::uint32_t* sums) {
+  for (unsigned row = 0; row < product_rows; ++row)
+    for (unsigned i = 0; i < k; ++i) {
+      const std::uint32_t factor = x[row * max_k + i];
+      for (unsigned column = 0; column < columns; ++column)
+        sums[row * columns + column] += factor * y[i * max_product_columns + column];
+    }
+}
+
+/// Calls visit(element of a thread's registers, place in the 64 x N sums) for all sums.
+template <class T, class Visit>
+void for_each_sum(const XtuneProduct& product, const WarpgroupRegisters& registers, const Visit& visit) {
+  for (unsigned thread = 0; thread < warpgroup_threads; ++thread) {
+    T* const own = static_cast<T*>(registers.sums[thread]);
+    for (unsigned i = 0; i < product.columns / 2; ++i) {
+      const unsigned row = row_of(thread) + i % 4 / 2 * 8, column = i / 4 * 8 + thread % 4 * 2 + i % 2;
+      visit(own[i], row * product.columns + column);
+    }
+  }
+}
+
+/// T: of the sums.
+template <class T>
+void multiply_as(const XtuneProduct& product, const WarpgroupRegisters& registers) {
+  static thread_local struct {
+    T x[product_rows * max_k], y[max_k * max_product_columns], sums[product_rows * max_product_columns];
+  } wide;
+  const unsigned k = product_k(product.type);
+  if (product.registers)
+    widen_registers(product.type, registers, wide.x, 1, max_k);
+  else
+    widen_matrix(product.type, product.x, product.x_is_k_major, product_rows, wide.x, 1, max_k);
+  widen_matrix(product.type, product.y, product.y_is_k_major, product.columns, wide.y, max_product_columns, 1);
+  if (product.accumulate)
+    for_each_sum<T>(product, registers, [](const T& own, unsigned place) { wide.sums[place] = own; });
+  else
+    std::memset(wide.sums, 0, sizeof wide.sums);
+  add_products(wide.x, wide.y, k, product.columns, wide.sums);
+  for_each_sum<T>(product, registers, [](T& own, unsigned place) { own = wide.sums[place]; });
+}
+
+}  // namespace
+
+unsigned product_k(XtuneProduct::Type type) {
+  return type == XtuneProduct::tf32 ? 8 : type == XtuneProduct::f16 || type == XtuneProduct::bf16 ? 16 : 32;
+}
+
+const char* matrix_part(const XtuneMatrix& matrix, bool is_k_major, unsigned row, unsigned part) {
+  const unsigned group = row / rows_of_group, in_group = row % rows_of_group;
+  const auto at = [&](std::size_t blocks, std::size_t groups, std::size_t within) {
+    return matrix.tile + blocks * matrix.block_bytes + groups * matrix.group_bytes + within;
+  };
+  if (matrix.swizzle == 0)  // eight rows of 16 bytes are contiguous; the two strides change places
+    return is_k_major ? at(part, group, in_group * swizzle_unit) : at(group, part, in_group * swizzle_unit);
+  if (is_k_major) return at(0, group, std::size_t{in_group} * matrix.swizzle + part * swizzle_unit);
+  const unsigned parts = matrix.swizzle / swizzle_unit;
+  return at(part / parts, group, std::size_t{in_group} * matrix.swizzle + part % parts * swizzle_unit);
+}
+
+void check_product(const XtuneProduct& product,
+                   bool (*contains)(const void* context, const void* address, std::size_t bytes), const void* context) {
+  const unsigned columns = product.columns;
+  const bool of_bytes = product.type == XtuneProduct::s8;
+  if (columns % 8 != 0 || columns == 0 || columns > max_product_columns || (of_bytes && columns % 16 != 0 && columns != 8 && columns != 24))
+    throw Refusal(fmt::format("a product of {} columns: {} are allowed", columns,
+                              of_bytes ? "8, 24, and multiples of 16 up to 256" : "multiples of 8 up to 256"));
+  const auto check = [&](const char* name, const XtuneMatrix& matrix, bool is_k_major, unsigned rows) {
+    if (matrix.swizzle != 0) {
+      const std::uintptr_t row = reinterpret_cast<std::uintptr_t>(matrix.tile) >> 7 & (matrix.swizzle / 16 - 1);
+      if (row != 0)
+        throw Refusal(fmt::format("matrix {} of a product begins in row {} of a pattern of swizzle {}: its tile must "
+                                  "begin at a multiple of {} bytes",
+                                  name, row, matrix.swizzle, swizzle_period(matrix.swizzle)));
+    }
+    const unsigned steps = is_k_major ? rows : product_k(product.type);
+    const unsigned parts = is_k_major ? operand_bytes_along_k / swizzle_unit : rows * bytes_of(product.type) / swizzle_unit;
+    for (const unsigned step : {0u, steps - 1})
+      for (const unsigned part : {0u, parts - 1})
+        if (!contains(context, matrix_part(matrix, is_k_major, step, part), swizzle_unit))
+          throw Refusal(fmt::format("matrix {} of a product is not in the block's shared memory: check its address, and "
+                                    "group_bytes = {} and block_bytes = {}",
+                                    name, matrix.group_bytes, matrix.block_bytes));
+  };
+  if (!product.registers) check("x", product.x, product.x_is_k_major, product_rows);
+  check("y", product.y, product.y_is_k_major, columns);
+}
+
+void multiply(const XtuneProduct& product, const WarpgroupRegisters& registers) {
+  if (product.type == XtuneProduct::s8)
+    multiply_as<std::uint32_t>(product, registers);
+  else
+    multiply_as<float>(product, registers);
+}
+
+}  // namespace xtune::host
