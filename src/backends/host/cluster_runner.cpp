@@ -71,8 +71,10 @@ void ClusterRunner::run_block(unsigned rank) {
   if (cluster_.is_stopped()) return;
   const KeepFloatingPoint keep;
   try {
-    if (member.launch != job_->number) {
-      if (rank != 0) member.place->begin_launch(*job_);
+    const bool is_first = member.launch != job_->number;
+    if (is_first && rank != 0) member.place->begin_launch(*job_);
+    job_->library.kernel().begin_block(member.index);
+    if (is_first) {
       member.window = shared_window(job_->library.kernel(), member.place->shared(), job_->launch.shared_bytes,
                                     job_->library.sanitized());
       member.launch = job_->number;
@@ -88,7 +90,6 @@ void ClusterRunner::run_prepared_block(Member& member, unsigned rank) {
   const XtuneKernel& kernel = job_->library.kernel();
   const XtuneUint3 block = uint3_of(job_->launch.block);
   BlockRunner& runner = member.place->runner(*job_);
-  kernel.begin_block(member.index);
   member.block.begin(runner, member.window, block.x * block.y * block.z, {blocks_.data(), cluster_.blocks()});
   cluster_.start(rank);
   member.failure = runner.run(kernel, job_->arguments, block, &member.block);

@@ -201,6 +201,20 @@ void HopperBlock::wait(unsigned long long* barrier, std::uint32_t parity) {
   runner_->wait_until(condition);
 }
 
+void HopperBlock::start_load(const Load& load) {
+  const ByteRange range{load.shared, load.map.box_bytes()};
+  const auto refuse = [](const char* user) {
+    throw Refusal(fmt::format("a tile is copied to shared memory that {}: wait before it is used again", user));
+  };
+  if (std::ranges::any_of(loads_, [&](const Load& one) { return range.meets({one.shared, one.map.box_bytes()}); }))
+    refuse("another copy, not waited for, writes to");
+  if (std::ranges::any_of(warpgroups_, [&](const auto& group) { return group && group->reads(range); }))
+    refuse("a product, not waited for, reads");
+  if (std::ranges::any_of(threads_, [&](const Thread& one) { return one.stores.reads(range); }))
+    refuse("a copy to a tensor, not waited for, reads");
+  loads_.push_back(load);
+}
+
 void HopperBlock::load_tile(const XtuneTile& tile) {
   const TensorMap& map = checked_map(tile.map, tile.coordinates);
   check_box_address(map, tile.shared);
@@ -210,7 +224,7 @@ void HopperBlock::load_tile(const XtuneTile& tile) {
   std::copy_n(tile.at, tile.coordinates, load.at.begin());
   if (tile.blocks == 0) {
     load.barrier = &barrier_at(tile.barrier);
-    loads_.push_back(load);
+    start_load(load);
     return;
   }
   for (unsigned rank = 0; tile.blocks >> rank != 0; ++rank) {
@@ -221,7 +235,7 @@ void HopperBlock::load_tile(const XtuneTile& tile) {
     const std::byte* const barrier = window_.of(other.window_, tile.barrier);
     if (!part.shared || !barrier) throw Refusal("a tile for other blocks must be in a variable that they have, too");
     part.barrier = &other.barriers_.at(reinterpret_cast<const unsigned long long*>(barrier));
-    other.loads_.push_back(part);
+    other.start_load(part);
   }
 }
 
@@ -257,12 +271,7 @@ unsigned HopperBlock::thread_of_warpgroup() const { return runner_->state().runn
 void HopperBlock::products_begin() { warpgroup().begin(thread_of_warpgroup()); }
 
 void HopperBlock::product(const XtuneProduct& product) {
-  check_product(
-      product,
-      [](const void* window, const void* address, std::size_t bytes) {
-        return static_cast<const SharedWindow*>(window)->contains(address, bytes);
-      },
-      &window_);
+  check_product(product, window_);
   warpgroup().start(thread_of_warpgroup(), product);
 }
 

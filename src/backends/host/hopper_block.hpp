@@ -74,6 +74,8 @@ class HopperBlock final : public Background {
   };
 
   void require_shared(const void* address, std::size_t bytes, const char* what) const;
+  /// Refuses a copy to bytes that copies and products still use.
+  void start_load(const Load& load);
   MemoryBarrier& barrier_at(const unsigned long long* barrier);
   HopperBlock& block(unsigned rank) const;
   /// Does the first copy that threads wait for; only one whose bytes are expected, unless `unexpected`.

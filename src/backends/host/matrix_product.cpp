@@ -185,32 +185,63 @@ const char* matrix_part(const XtuneMatrix& matrix, bool is_k_major, unsigned row
   return at(part / parts, group, std::size_t{in_group} * matrix.swizzle + part % parts * swizzle_unit);
 }
 
-void check_product(const XtuneProduct& product,
-                   bool (*contains)(const void* context, const void* address, std::size_t bytes), const void* context) {
+namespace {
+
+/// 16-byte parts of an operand: rows or steps of `first`, each of `second` parts.
+struct Parts {
+  unsigned first, second;
+};
+Parts parts_of(XtuneProduct::Type type, bool is_k_major, unsigned rows) {
+  if (is_k_major) return {rows, operand_bytes_along_k / swizzle_unit};
+  return {product_k(type), rows * bytes_of(type) / swizzle_unit};
+}
+
+void check_operand(const char* name, XtuneProduct::Type type, const XtuneMatrix& matrix, bool is_k_major, unsigned rows,
+                   const SharedWindow& window) {
+  if (matrix.swizzle != 0)
+    if (const auto row = reinterpret_cast<std::uintptr_t>(matrix.tile) >> 7 & (matrix.swizzle / swizzle_unit - 1))
+      throw Refusal(
+          fmt::format("matrix {} of a product begins in row {} of a pattern of swizzle {}: its tile must begin at a "
+                      "multiple of {} bytes",
+                      name, row, matrix.swizzle, swizzle_period(matrix.swizzle)));
+  const Parts parts = parts_of(type, is_k_major, rows);
+  for (const unsigned first : {0u, parts.first - 1})
+    for (const unsigned second : {0u, parts.second - 1})
+      if (!window.contains(matrix_part(matrix, is_k_major, first, second), swizzle_unit))
+        throw Refusal(fmt::format(
+            "matrix {} of a product is not in the block's shared memory: check its address, and group_bytes = {} and "
+            "block_bytes = {}",
+            name, matrix.group_bytes, matrix.block_bytes));
+}
+
+bool operand_reads(XtuneProduct::Type type, const XtuneMatrix& matrix, bool is_k_major, unsigned rows,
+                   const ByteRange& range) {
+  const Parts parts = parts_of(type, is_k_major, rows);
+  for (unsigned first = 0; first < parts.first; ++first)
+    for (unsigned second = 0; second < parts.second; ++second) {
+      const char* const part = swizzled(matrix_part(matrix, is_k_major, first, second), matrix.swizzle);
+      if (range.meets({reinterpret_cast<const std::byte*>(part), swizzle_unit})) return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+void check_product(const XtuneProduct& product, const SharedWindow& window) {
   const unsigned columns = product.columns;
   const bool of_bytes = product.type == XtuneProduct::s8;
-  if (columns % 8 != 0 || columns == 0 || columns > max_product_columns || (of_bytes && columns % 16 != 0 && columns != 8 && columns != 24))
+  if (columns % 8 != 0 || columns == 0 || columns > max_product_columns ||
+      (of_bytes && columns % 16 != 0 && columns != 8 && columns != 24))
     throw Refusal(fmt::format("a product of {} columns: {} are allowed", columns,
                               of_bytes ? "8, 24, and multiples of 16 up to 256" : "multiples of 8 up to 256"));
-  const auto check = [&](const char* name, const XtuneMatrix& matrix, bool is_k_major, unsigned rows) {
-    if (matrix.swizzle != 0) {
-      const std::uintptr_t row = reinterpret_cast<std::uintptr_t>(matrix.tile) >> 7 & (matrix.swizzle / 16 - 1);
-      if (row != 0)
-        throw Refusal(fmt::format("matrix {} of a product begins in row {} of a pattern of swizzle {}: its tile must "
-                                  "begin at a multiple of {} bytes",
-                                  name, row, matrix.swizzle, swizzle_period(matrix.swizzle)));
-    }
-    const unsigned steps = is_k_major ? rows : product_k(product.type);
-    const unsigned parts = is_k_major ? operand_bytes_along_k / swizzle_unit : rows * bytes_of(product.type) / swizzle_unit;
-    for (const unsigned step : {0u, steps - 1})
-      for (const unsigned part : {0u, parts - 1})
-        if (!contains(context, matrix_part(matrix, is_k_major, step, part), swizzle_unit))
-          throw Refusal(fmt::format("matrix {} of a product is not in the block's shared memory: check its address, and "
-                                    "group_bytes = {} and block_bytes = {}",
-                                    name, matrix.group_bytes, matrix.block_bytes));
-  };
-  if (!product.registers) check("x", product.x, product.x_is_k_major, product_rows);
-  check("y", product.y, product.y_is_k_major, columns);
+  if (!product.registers) check_operand("x", product.type, product.x, product.x_is_k_major, product_rows, window);
+  check_operand("y", product.type, product.y, product.y_is_k_major, columns, window);
+}
+
+bool reads(const XtuneProduct& product, const ByteRange& range) {
+  return (!product.registers &&
+          operand_reads(product.type, product.x, product.x_is_k_major, product_rows, range)) ||
+         operand_reads(product.type, product.y, product.y_is_k_major, product.columns, range);
 }
 
 void multiply(const XtuneProduct& product, const WarpgroupRegisters& registers) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backends/host/runtime/xtune_host_hopper_abi.h"
+#include "backends/host/shared_window.hpp"
 
 namespace xtune::host {
 
@@ -20,10 +21,11 @@ unsigned product_k(XtuneProduct::Type type);
 const char* matrix_part(const XtuneMatrix& matrix, bool is_k_major, unsigned row, unsigned part);
 
 /// Throws Refusal for a number of columns, an order of elements or a place in shared memory that the instruction does
-/// not take. contains(address, bytes): whether it is in the block's shared memory.
-void check_product(const XtuneProduct& product, bool (*contains)(const void* context, const void* address,
-                                                                 std::size_t bytes),
-                   const void* context);
+/// not take.
+void check_product(const XtuneProduct& product, const SharedWindow& window);
+
+/// Whether it reads some of these bytes of shared memory.
+bool reads(const XtuneProduct& product, const ByteRange& range);
 
 /// Each thread's registers: the sums, and those with x, if x is not in shared memory.
 struct WarpgroupRegisters {

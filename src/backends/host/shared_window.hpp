@@ -8,6 +8,14 @@
 
 namespace xtune::host {
 
+struct ByteRange {
+  const std::byte* begin;
+  std::size_t bytes;
+  bool meets(const ByteRange& other) const noexcept {
+    return begin < other.begin + other.bytes && other.begin < begin + bytes;
+  }
+};
+
 struct SharedWindow {
   std::byte *dynamic = nullptr, *variables = nullptr;
   std::size_t dynamic_bytes = 0, variable_bytes = 0;
@@ -18,7 +26,7 @@ struct SharedWindow {
   std::byte* of(const SharedWindow& other, const void* address) const noexcept;
 };
 
-/// Of the calling thread, after kernel.begin_launch().
+/// Of the calling thread, after kernel.begin_block().
 SharedWindow shared_window(const XtuneKernel& kernel, void* dynamic, std::size_t dynamic_bytes, bool sanitized);
 
 /// A place in a block of the cluster as 32 bits; 0: it has none. Places may be computed with, within a variable.

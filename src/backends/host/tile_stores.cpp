@@ -27,6 +27,12 @@ void TileStores::wait(std::uint64_t pending, bool read) {
   stores_.erase(stores_.begin(), stores_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
+bool TileStores::reads(const ByteRange& range) const {
+  return std::ranges::any_of(stores_, [&](const Store& store) {
+    return store.rows.empty() && range.meets({store.shared, store.map.box_bytes()});
+  });
+}
+
 void TileStores::end() {
   const auto unread = std::ranges::count_if(stores_, [](const Store& store) { return store.rows.empty(); });
   if (unread > 0)

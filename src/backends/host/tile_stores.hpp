@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/host/shared_window.hpp"
 #include "backends/host/tensor_map.hpp"
 
 namespace xtune::host {
@@ -19,6 +20,8 @@ class TileStores {
   void commit() { ++groups_; }
   /// Until at most `pending` groups are unfinished; `read`: until at most so many have not read shared memory.
   void wait(std::uint64_t pending, bool read);
+  /// Whether a copy that has not read shared memory will read some of these bytes.
+  bool reads(const ByteRange& range) const;
   /// When the thread has ended. Throws Refusal if shared memory was not read yet: the block may be gone by then.
   void end();
 

@@ -61,4 +61,8 @@ std::string Warpgroup::text(std::uint64_t products) const {
   return fmt::format("at products_wait(), where {} of the {} threads of a warpgroup wait", waiting, warpgroup_threads);
 }
 
+bool Warpgroup::reads(const ByteRange& range) const {
+  return std::ranges::any_of(products_, [&](const Started& one) { return host::reads(one.product, range); });
+}
+
 }  // namespace xtune::host

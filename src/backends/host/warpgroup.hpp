@@ -22,6 +22,8 @@ class Warpgroup {
   std::uint64_t want(unsigned thread, std::uint64_t pending);
   bool is_done(std::uint64_t products) const { return done_ >= products; }
   std::string text(std::uint64_t products) const;
+  /// Whether a product that is not done reads some of these bytes.
+  bool reads(const ByteRange& range) const;
 
  private:
   struct Thread {

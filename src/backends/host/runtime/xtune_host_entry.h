@@ -84,6 +84,8 @@ static void xtune_begin_launch(XtuneUint3 grid, XtuneUint3 block, void* dynamic_
 static void xtune_begin_block(XtuneUint3 index) {
   blockIdx = {index.x, index.y, index.z};
   ++xtune_blocks;
+  // Used in any case: the process finds a library's thread-local variables only where one of them was used.
+  __asm__ __volatile__("" ::"r"(&xtune_blocks) : "memory");
 }
 
 template <class T>
