@@ -28,6 +28,13 @@ enum class Type { f16, bf16, tf32, e4m3, e5m2, s8 };
 /// only for f16 and bf16.
 enum class Major { k = 0, mn = 1 };
 
+/// How long the L2 cache keeps what a copy touches: `first` goes before other lines do, `last` after them.
+enum class Cache : unsigned long long {
+  normal = 0x1000000000000000,
+  first = 0x12f0000000000000,
+  last = 0x14f0000000000000,
+};
+
 /// Elements along K that one product takes: 32 bytes.
 constexpr int product_k(Type type) {
   return type == Type::tf32 ? 8 : type == Type::f16 || type == Type::bf16 ? 16 : 32;
@@ -98,13 +105,14 @@ __device__ inline void arrive_expect(Barrier& barrier, unsigned bytes) {
 __device__ inline void arrive(Barrier& barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier)) : "memory");
 }
-/// Arrives at the same barrier of another block of the cluster.
+/// Arrives at the same barrier of another block of the cluster. For a thread that has only read: its writes to memory
+/// are not made visible there.
 __device__ inline void arrive_remote(Barrier& barrier, unsigned rank) {
   asm volatile(
       "{\n"
       ".reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
       "}" ::"r"(shared_address(&barrier)),
       "r"(rank)
       : "memory");
@@ -142,52 +150,61 @@ __device__ inline void prefetch(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 /// Starts a copy to shared memory, whose bytes arrive at the barrier.
-__device__ inline void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y) {
+__device__ inline void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y,
+                                 Cache cache = Cache::normal) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-          shared_address(to)),
-      "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y)
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, "
+      "%4}], [%2], %5;" ::"r"(shared_address(to)),
+      "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y), "l"(cache)
       : "memory");
 }
-__device__ inline void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z) {
+__device__ inline void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z,
+                                 Cache cache = Cache::normal) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "
-      "[%2];" ::"r"(shared_address(to)),
-      "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y), "r"(z)
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, "
+      "%5}], [%2], %6;" ::"r"(shared_address(to)),
+      "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y), "r"(z), "l"(cache)
       : "memory");
 }
-__device__ inline void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z, int w) {
+__device__ inline void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z, int w,
+                                 Cache cache = Cache::normal) {
   asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
-      "[%2];" ::"r"(shared_address(to)),
-      "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, "
+      "%5, %6}], [%2], %7;" ::"r"(shared_address(to)),
+      "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y), "r"(z), "r"(w), "l"(cache)
       : "memory");
 }
 /// The same to several blocks of the cluster, whose bits are set in `blocks`: each gets the tile at the address, and
 /// the bytes at the barrier, that have this offset in its own shared memory.
 __device__ inline void load_tile_multicast(void* to, const TensorMap& map, Barrier& barrier, int x, int y,
-                                           unsigned short blocks) {
+                                           unsigned short blocks, Cache cache = Cache::normal) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, "
-      "%4}], [%2], %5;" ::"r"(shared_address(to)),
-      "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y), "h"(blocks)
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
+      "[%0], [%1, {%3, %4}], [%2], %5, %6;" ::"r"(shared_address(to)),
+      "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y), "h"(blocks), "l"(cache)
       : "memory");
 }
 /// Starts a copy from shared memory. What threads wrote there is only seen after their fence_async and a barrier.
-__device__ inline void store_tile(const TensorMap& map, const void* from, int x, int y) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
-               "r"(shared_address(from)), "r"(x), "r"(y)
-               : "memory");
+__device__ inline void store_tile(const TensorMap& map, const void* from, int x, int y, Cache cache = Cache::normal) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.L2::cache_hint [%0, {%2, %3}], [%1], %4;" ::"l"(&map),
+      "r"(shared_address(from)), "r"(x), "r"(y), "l"(cache)
+      : "memory");
 }
-__device__ inline void store_tile(const TensorMap& map, const void* from, int x, int y, int z) {
-  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map),
-               "r"(shared_address(from)), "r"(x), "r"(y), "r"(z)
-               : "memory");
+__device__ inline void store_tile(const TensorMap& map, const void* from, int x, int y, int z,
+                                  Cache cache = Cache::normal) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group.L2::cache_hint [%0, {%2, %3, %4}], [%1], %5;" ::"l"(&map),
+      "r"(shared_address(from)), "r"(x), "r"(y), "r"(z), "l"(cache)
+      : "memory");
 }
-__device__ inline void store_tile(const TensorMap& map, const void* from, int x, int y, int z, int w) {
-  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(&map),
-               "r"(shared_address(from)), "r"(x), "r"(y), "r"(z), "r"(w)
-               : "memory");
+__device__ inline void store_tile(const TensorMap& map, const void* from, int x, int y, int z, int w,
+                                  Cache cache = Cache::normal) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group.L2::cache_hint [%0, {%2, %3, %4, %5}], [%1], %6;" ::"l"(
+          &map),
+      "r"(shared_address(from)), "r"(x), "r"(y), "r"(z), "r"(w), "l"(cache)
+      : "memory");
 }
 /// Closes the group of this thread's stores since the last call.
 __device__ inline void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }

@@ -103,6 +103,7 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
         for (const validate::ArgumentLayout& layout : resolver.scratch(setting.space.at(*indices[i])))
           build->build.scratch_bytes.push_back(layout.bytes());
         build->build.constants = resolver.constants();
+        build->build.maps = resolver.tensor_maps(setting.space.at(*indices[i]));
         Access::build(answer) = std::move(build);
       }
       take(std::move(own), answer);

@@ -12,6 +12,8 @@
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
+#include "core/measure/tensor_map.hpp"
+#include "xtune/outcome.hpp"
 
 namespace xtune::backend {
 
@@ -51,6 +53,10 @@ class Launcher {
   /// artifact is loaded once for each context. Throws CandidateFailure: rejected if a limit of the device forbids the
   /// launch, launch_failed if the driver refuses the image.
   virtual LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch) = 0;
+  /// A kernel's argument for the memory at this address; as of measure::Device.
+  virtual measure::EncodedTensorMap encode(const measure::TensorMap& /*map*/, void* /*address*/) {
+    throw build::CandidateFailure(Outcome::rejected, "this backend has no tensor maps");
+  }
   /// Queues one launch in a stream of the current context (the host runs it and waits). Returns 0, or a status for
   /// describe().
   virtual int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept = 0;

@@ -66,6 +66,10 @@ void check_arguments(const spec::Spec& spec, const space::Space& space, const Bi
   const device::DeviceInfo device = target ? target->device : device::known_device("sm_80").value();
   const resolve::CandidateResolver resolver(spec, space, problem, device, device.arch, "", false);
   resolver.constants(any_machine_bytes);
+  try {
+    resolver.tensor_maps(space.at(0));
+  } catch (const build::CandidateFailure&) {  // other configurations, or devices, may have it
+  }
   run::check_reference_file(spec, resolver.layouts(any_machine_bytes));
 }
 

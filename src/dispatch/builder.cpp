@@ -90,6 +90,7 @@ Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bi
     for (const validate::ArgumentLayout& layout : resolver.scratch(config))
       build.scratch_bytes.push_back(layout.bytes());
     build.constants = resolver.constants();
+    build.maps = resolver.tensor_maps(config);
   }
   const auto stored = [&](const std::string& arch, const std::string& fingerprint) {
     const resolve::CandidateResolver resolver = resolver_for(arch, fingerprint);

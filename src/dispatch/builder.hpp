@@ -24,6 +24,7 @@ struct Build {
   std::vector<measure::ScalarArgument> scalars;  ///< all scalars of the spec, in kernel order
   std::vector<std::uint64_t> scratch_bytes{};    ///< of each scratch buffer, in kernel order
   std::vector<validate::ArgumentLayout> constants{};
+  std::vector<measure::TensorMap> maps{};  ///< in kernel order
 };
 
 /// Bytes of each scratch buffer. Throws CandidateFailure(rejected) for one that no device of this kind can hold.

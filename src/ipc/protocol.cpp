@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 using device::Launch;
 using device::ProgramCall;
 using device::ProgramValue;
+using measure::TensorMap;
 using spec::MeasureSpec;
 using validate::ArgumentLayout;
 using validate::ToleranceRule;
@@ -40,6 +41,17 @@ struct ScalarForm {
   }
 };
 
+constexpr auto dtype_form = fields::word(dtype_from_string, [](const std::string& word) {
+  return "a worker message has the unknown element type '" + word + "'";
+});
+
+constexpr auto map_form = fields::object<TensorMap>(
+    required("dtype", &TensorMap::dtype, dtype_form), required("tf32", &TensorMap::tf32),
+    required("shape", &TensorMap::shape), required("box", &TensorMap::box),
+    required("element_strides", &TensorMap::element_strides), required("strides", &TensorMap::strides),
+    required("swizzle", &TensorMap::swizzle), required("l2_promotion", &TensorMap::l2_promotion),
+    required("interleave", &TensorMap::interleave), required("nan_outside", &TensorMap::nan_outside));
+
 constexpr auto scalars_form = fields::List{ScalarForm()};
 constexpr auto bindings_form =
     fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
@@ -51,9 +63,6 @@ constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::st
 constexpr auto lack_form =
     fields::Through{[](build::Lack lack) { return build::to_string(lack); },
                     [](const Json& json) { return build::lack_from_string(json.get<std::string>()); }};
-constexpr auto dtype_form = fields::word(dtype_from_string, [](const std::string& word) {
-  return "a worker message has the unknown element type '" + word + "'";
-});
 
 constexpr auto value_form =
     fields::object<ProgramValue>(required("name", &ProgramValue::name), required("form", &ProgramValue::form),
@@ -118,7 +127,8 @@ constexpr auto reference_form = fields::object<ReferencePlan>(
     required("launch", &ReferencePlan::launch, launch_form),
     required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form),
     required("constants", &ReferencePlan::constants),
-    required("scratch", &ReferencePlan::scratch, fields::List{layout_form}));
+    required("scratch", &ReferencePlan::scratch, fields::List{layout_form}),
+    required("maps", &ReferencePlan::maps, fields::List{map_form}), optional("arguments", &ReferencePlan::arguments));
 
 constexpr auto rule_form = fields::object<ToleranceRule>(
     required("ratio", &ToleranceRule::max_mismatched_ratio), required("outlier_factor", &ToleranceRule::outlier_factor),
@@ -150,16 +160,23 @@ constexpr auto compile_answer_form = fields::object<CompileAnswer>(
 
 struct ArgumentForm : fields::Nullable<decltype(layout_form)> {
   void write(Json& json, const ArgumentPlan& plan) const {
-    plan.scratch ? void(json = true) : Nullable::write(json, plan.buffer);
+    if (plan.map_of)
+      json = *plan.map_of;
+    else
+      plan.scratch ? void(json = true) : Nullable::write(json, plan.buffer);
   }
   void read(const Json& json, ArgumentPlan& plan) const {
     plan.scratch = json.is_boolean();
-    if (!plan.scratch) Nullable::read(json, plan.buffer);
+    if (json.is_number())
+      plan.map_of = json.get<std::size_t>();
+    else if (!plan.scratch)
+      Nullable::read(json, plan.buffer);
   }
 };
 constexpr auto type_form = fields::object<measure::ArgumentType>(
     required("name", &measure::ArgumentType::name), required("dtype", &measure::ArgumentType::dtype, dtype_form),
-    required("is_buffer", &measure::ArgumentType::is_buffer));
+    required("is_buffer", &measure::ArgumentType::is_buffer),
+    required("is_tensor_map", &measure::ArgumentType::is_tensor_map));
 constexpr auto open_job_form = fields::object<OpenJob>(
     fields::Constant{"do", "open"}, required("backend", &OpenJob::backend), required("device", &OpenJob::device),
     required("cache", &OpenJob::cache, fields::path), required("scratch", &OpenJob::scratch, fields::path),
@@ -180,8 +197,8 @@ constexpr auto bench_job_form = fields::object<BenchJob>(
     fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
     required("launch", &BenchJob::launch, launch_form), required("scalars", &BenchJob::scalars, scalars_form),
     optional("incumbent", &BenchJob::incumbent, incumbent_form),
-    required("scratch", &BenchJob::scratch, fields::List{layout_form}),
-    optional("inputs_seed", &BenchJob::inputs_seed));
+    required("scratch", &BenchJob::scratch, fields::List{layout_form}), optional("inputs_seed", &BenchJob::inputs_seed),
+    required("maps", &BenchJob::maps, fields::List{map_form}));
 
 constexpr auto telemetry_form =
     fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};

@@ -50,11 +50,12 @@ struct CompileAnswer {
   std::uint64_t peak_bytes = 0;  ///< maximum memory of the worker and its largest child so far; 0: unknown
 };
 
-/// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar or a scratch buffer, whose value
-/// or layout comes with each job.
+/// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar, a scratch buffer or a tensor map,
+/// whose value, layout or description comes with each job.
 struct ArgumentPlan {
-  std::optional<validate::ArgumentLayout> buffer;  ///< unset: a scalar or scratch
+  std::optional<validate::ArgumentLayout> buffer{};  ///< unset: another argument
   bool scratch = false;
+  std::optional<std::size_t> map_of{};  ///< a tensor map: the number of the buffer among the arguments
 };
 
 /// How the worker gets the expected outputs.
@@ -75,6 +76,9 @@ struct ReferencePlan {
   /// Kernel: which of the job's constants its artifact's variables are.
   std::vector<std::size_t> constants{};
   std::vector<validate::ArgumentLayout> scratch{};  ///< kernel: its scratch buffers
+  std::vector<measure::TensorMap> maps{};           ///< kernel
+  /// Kernel: which of the job's arguments it takes, in its order; unset: all.
+  std::optional<std::vector<std::size_t>> arguments{};
 };
 
 /// Driver to bench worker, once per problem and per worker process: prepare inputs and buffers.
@@ -118,6 +122,7 @@ struct BenchJob {
   std::function<CompileJob()> compile_job = {};      ///< returns the job that makes the artifact; not sent to a worker
   std::vector<validate::ArgumentLayout> scratch{};   ///< in kernel order
   std::optional<std::uint64_t> inputs_seed{};        ///< set: new inputs are drawn by it first
+  std::vector<measure::TensorMap> maps{};            ///< in kernel order
 };
 /// Other values that a program reports: the metric, and its value for each of the samples.
 using Reported = std::vector<std::pair<std::string, std::vector<double>>>;

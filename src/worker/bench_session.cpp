@@ -100,16 +100,31 @@ std::unique_ptr<ScratchBuffers> BenchSession::make_scratch(const std::vector<val
 }
 
 std::vector<measure::KernelArgument> BenchSession::arguments_for(
-    BufferSet& set, const ScratchBuffers& scratch, const std::vector<measure::ScalarArgument>& scalars) const {
-  std::vector<measure::KernelArgument> arguments;
-  std::size_t buffer = 0, scalar = 0, scratch_buffer = 0;
-  for (const ipc::ArgumentPlan& plan : job_.arguments) {
+    BufferSet& set, const ScratchBuffers& scratch, const Passed& passed,
+    const std::optional<std::vector<std::size_t>>& chosen) const {
+  std::vector<measure::KernelArgument> all(job_.arguments.size());
+  std::vector<std::size_t> taken, map_numbers(all.size());
+  std::size_t buffer = 0, scalar = 0, scratch_buffer = 0, map = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const ipc::ArgumentPlan& plan = job_.arguments[i];
+    taken.push_back(i);
     if (plan.buffer)
-      arguments.emplace_back(set[buffer++].get());
+      all[i] = set[buffer++].get();
     else if (plan.scratch)
-      arguments.emplace_back(scratch.buffer(scratch_buffer++));
+      all[i] = scratch.buffer(scratch_buffer++);
+    else if (plan.map_of)
+      map_numbers[i] = map++;
     else
-      arguments.emplace_back(scalars.at(scalar++));
+      all[i] = passed.scalars.at(scalar++);
+  }
+  if (chosen) taken = *chosen;
+  std::vector<measure::KernelArgument> arguments;
+  for (const std::size_t i : taken) {
+    if (const auto& of = job_.arguments.at(i).map_of)
+      arguments.emplace_back(
+          device_.encode(passed.maps.at(map_numbers[i]), std::get<measure::Buffer*>(all.at(*of))->address()));
+    else
+      arguments.push_back(all[i]);
   }
   return arguments;
 }
@@ -178,11 +193,10 @@ bool BenchSession::judge_inputs(ipc::BenchAnswer& answer) {
   return intact;
 }
 
-Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch,
-                              const std::vector<measure::ScalarArgument>& scalars) {
+Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch, const Passed& passed) {
   Sampler::Plan plan;
   plan.flush_bytes = flush_bytes_;
-  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, scalars));
+  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, passed));
   const bool in_place = std::any_of(arguments_.begin(), arguments_.end(), [](const TestArgument& argument) {
     return argument.layout.role == spec::ArgRole::inout;
   });
@@ -198,7 +212,7 @@ Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch
 void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scratch, const ipc::BenchJob& job,
                                 ipc::BenchAnswer& answer) {
   reset_sets();
-  const std::vector<measure::KernelArgument> arguments = arguments_for(sets_[0], scratch, job.scalars);
+  const std::vector<measure::KernelArgument> arguments = arguments_for(sets_[0], scratch, {job.scalars, job.maps});
   const auto run_once = [&](bool timed) {
     scratch.renew();
     return program.run({arguments, timed, 0}).time_ms;
@@ -214,7 +228,7 @@ void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scrat
 
   answer.stage = "measure";
   const spec::MeasureSpec& measure = job_.measure;
-  Sampler sampler = this->sampler(program, scratch, job.scalars);
+  Sampler sampler = this->sampler(program, scratch, {job.scalars, job.maps});
   const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
                                    measure.noise};
   settle();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,15 +82,21 @@ class BenchSession {
   validate::BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);
 
-  std::vector<measure::KernelArgument> arguments_for(BufferSet& set, const ScratchBuffers& scratch,
-                                                     const std::vector<measure::ScalarArgument>& scalars) const;
+  /// Arguments of a job that are not buffers of the session; owned by it.
+  struct Passed {
+    const std::vector<measure::ScalarArgument>& scalars;
+    const std::vector<measure::TensorMap>& maps;
+  };
+  /// chosen: the numbers of the arguments that the kernel takes, in its order; unset: all.
+  std::vector<measure::KernelArgument> arguments_for(
+      BufferSet& set, const ScratchBuffers& scratch, const Passed& passed,
+      const std::optional<std::vector<std::size_t>>& chosen = std::nullopt) const;
   std::unique_ptr<ScratchBuffers> make_scratch(const std::vector<validate::ArgumentLayout>& layouts);
   void prepare_device_check();
   void reset_sets();  ///< before programs run; skips inputs that are known to be intact
   bool judge_outputs(BufferSet& set, ipc::BenchAnswer& answer);
   bool judge_inputs(ipc::BenchAnswer& answer);  ///< of all sets; records which sets' inputs are intact
-  Sampler sampler(measure::Program& program, ScratchBuffers& scratch,
-                  const std::vector<measure::ScalarArgument>& scalars);
+  Sampler sampler(measure::Program& program, ScratchBuffers& scratch, const Passed& passed);
   void bench_loaded(measure::Program& program, ScratchBuffers& scratch, const ipc::BenchJob& job,
                     ipc::BenchAnswer& answer);
   build::Artifact with_image(const build::Artifact& artifact) const;

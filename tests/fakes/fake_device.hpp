@@ -73,6 +73,7 @@ struct FakeLaunch {
   std::vector<measure::Buffer*> buffers;
   std::vector<measure::ScalarArgument> scalars;
   std::vector<FakeBuffer*> variables{};  ///< of the program, by their numbers
+  std::vector<const void*> mapped{};     ///< the addresses in its tensor maps
 
   template <class T>
   T* buffer(std::size_t i) const {
@@ -98,6 +99,8 @@ class FakeDevice final : public measure::Device, public FakeMemory {
   std::vector<FakeLaunch> launches;             ///< every launch, in order
   std::function<void(measure::Sample&)> dress;  ///< sets values of timed samples besides their time
   bool times_itself = false;                    ///< as programs do
+  bool has_tensor_maps = true;
+  std::vector<measure::TensorMap> encoded;      ///< every map, in order
 
   std::function<measure::DeviceState()> device_state;
 
@@ -108,6 +111,14 @@ class FakeDevice final : public measure::Device, public FakeMemory {
   std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
     if (const auto found = load_failures.find(artifact.key); found != load_failures.end()) throw found->second;
     return std::make_unique<FakeProgram>(*this, artifact.key, launch);
+  }
+  /// The address, in the first bytes.
+  measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {
+    if (!has_tensor_maps) return Device::encode(map, address);
+    encoded.push_back(map);
+    measure::EncodedTensorMap result;
+    std::memcpy(result.bytes.data(), &address, sizeof address);
+    return result;
   }
   measure::DeviceState state() override { return device_state ? device_state() : measure::DeviceState(); }
 
@@ -147,6 +158,8 @@ class FakeDevice final : public measure::Device, public FakeMemory {
       for (const measure::KernelArgument& argument : arguments) {
         if (const auto* buffer = std::get_if<measure::Buffer*>(&argument))
           call.buffers.push_back(*buffer);
+        else if (const auto* map = std::get_if<measure::EncodedTensorMap>(&argument))
+          std::memcpy(&call.mapped.emplace_back(), map->bytes.data(), sizeof(void*));
         else
           call.scalars.push_back(std::get<measure::ScalarArgument>(argument));
       }

@@ -30,7 +30,9 @@ XTUNE_PART_OF_MEMBERS(MeasureSpec,
 
 namespace xtune::measure {
 XTUNE_MEMBERS(ScalarArgument, bytes, size)
-XTUNE_MEMBERS(ArgumentType, name, dtype, is_buffer)
+XTUNE_MEMBERS(ArgumentType, name, dtype, is_buffer, is_tensor_map)
+XTUNE_MEMBERS(TensorMap, dtype, tf32, shape, box, element_strides, strides, swizzle, l2_promotion, interleave,
+              nan_outside)
 XTUNE_MEMBERS(Incumbent, median_ms, q3_ms)
 }  // namespace xtune::measure
 
@@ -60,19 +62,19 @@ namespace xtune::ipc {
 XTUNE_PART_OF_MEMBERS(CompileJob, (backend, cache, key, request, scratch, keep_in_scratch, expected_s),
                       (backend, cache, key, request, scratch, keep_in_scratch))
 XTUNE_MEMBERS(CompileAnswer, outcome, lack, message, log, warning, artifact, cached, cpu_s, peak_bytes)
-XTUNE_MEMBERS(ArgumentPlan, buffer, scratch)
+XTUNE_MEMBERS(ArgumentPlan, buffer, scratch, map_of)
 XTUNE_PART_OF_MEMBERS(ReferencePlan,
                       (kind, at, name, output, arrays, scalars, file, command, folder, artifact, job, launch,
-                       scalar_arguments, constants, scratch),
+                       scalar_arguments, constants, scratch, maps, arguments),
                       (kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
-                       scalar_arguments, constants, scratch))
+                       scalar_arguments, constants, scratch, maps, arguments))
 XTUNE_PART_OF_MEMBERS(OpenJob,
                       (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
                        check_kernel, job, tolerances, check, check_at, folder, repeats, measure, warn),
                       (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
                        check_kernel, tolerances, check, check_at, folder, repeats, measure))
-XTUNE_PART_OF_MEMBERS(BenchJob, (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed),
-                      (artifact, launch, scalars, incumbent, scratch, inputs_seed))
+XTUNE_PART_OF_MEMBERS(BenchJob, (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed, maps),
+                      (artifact, launch, scalars, incumbent, scratch, inputs_seed, maps))
 XTUNE_PART_OF_MEMBERS(BenchAnswer,
                       (outcome, lack, stage, message, log, samples_ms, validation, reported, telemetry, taints, busy_s,
                        no_device, missing_artifact),
@@ -94,8 +96,10 @@ inline void settle(std::vector<measure::ScalarArgument>& scalars) {
 }
 inline void settle(ipc::OpenJob& job) {
   settle(job.reference.scalar_arguments);
-  for (ipc::ArgumentPlan& plan : job.arguments)
-    if (plan.scratch) plan.buffer.reset();
+  for (ipc::ArgumentPlan& plan : job.arguments) {
+    if (plan.map_of) plan.scratch = false;
+    if (plan.map_of || plan.scratch) plan.buffer.reset();
+  }
 }
 inline void settle(ipc::BenchJob& job) { settle(job.scalars); }
 inline void settle(ipc::BenchAnswer& answer) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace xtune::cuda {
 
@@ -87,6 +88,43 @@ enum CUfunction_attribute : int {
 enum CUpointer_attribute : int { CU_POINTER_ATTRIBUTE_CONTEXT = 1, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2 };
 enum CUmemorytype : unsigned { CU_MEMORYTYPE_DEVICE = 2 };
 enum CUstreamCaptureStatus : int { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
+enum CUtensorMapDataType : int {  // CUDA 12.0, as all of CUtensorMap*
+  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+  CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+  CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
+  CU_TENSOR_MAP_DATA_TYPE_INT32 = 3,
+  CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
+  CU_TENSOR_MAP_DATA_TYPE_INT64 = 5,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT64 = 8,
+  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 = 11,
+};
+enum CUtensorMapInterleave : int {
+  CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+  CU_TENSOR_MAP_INTERLEAVE_16B = 1,
+  CU_TENSOR_MAP_INTERLEAVE_32B = 2,
+};
+enum CUtensorMapSwizzle : int {
+  CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+  CU_TENSOR_MAP_SWIZZLE_32B = 1,
+  CU_TENSOR_MAP_SWIZZLE_64B = 2,
+  CU_TENSOR_MAP_SWIZZLE_128B = 3,
+};
+enum CUtensorMapL2promotion : int {
+  CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_64B = 1,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+};
+enum CUtensorMapFloatOOBfill : int {
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
+};
+struct alignas(64) CUtensorMap {
+  unsigned long long opaque[16];
+};
 enum CUlaunchAttributeID : int { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 };
 
 // Flags. The last one's name is a macro in cuda.h.
@@ -167,7 +205,11 @@ struct CUlaunchConfig {
   CALL(device_get_uuid, (CUuuid*, CUdevice))                                                          \
   CALL(context_id, (CUcontext, unsigned long long* id))                                               \
   CALL(get_parameter_info, (CUfunction, std::size_t index, std::size_t * offset, std::size_t * size)) \
-  CALL(launch_kernel_ex, (const CUlaunchConfig*, CUfunction, void** parameters, void** extra))
+  CALL(launch_kernel_ex, (const CUlaunchConfig*, CUfunction, void** parameters, void** extra))        \
+  CALL(encode_tensor_map,                                                                             \
+       (CUtensorMap*, CUtensorMapDataType, unsigned rank, void* address, const std::uint64_t* extent, \
+        const std::uint64_t* stride_bytes, const unsigned* box, const unsigned* element_strides,      \
+        CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill))
 
 using nvrtcProgram = void*;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backends/cuda/nvml.hpp"
+#include "backends/cuda/tensor_map.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "xtune/error.hpp"
 
@@ -173,6 +174,10 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
     return d->cuLaunchKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
                              l.shared_bytes, stream, parameters, nullptr);
   };
+  if (d->encode_tensor_map && major >= 9) {
+    api.encode_tensor_map = [d](measure::EncodedTensorMap* encoded, const measure::TensorMap& map,
+                                void* address) -> Status { return encode_tensor_map(*d, encoded, map, address); };
+  }
   if (d->launch_kernel_ex && major >= 9) {
     api.launch_cluster = [d](gpu::Function function, const device::Launch& l, gpu::Stream stream,
                              void** parameters) -> Status {

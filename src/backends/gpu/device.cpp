@@ -97,6 +97,9 @@ class GpuDevice final : public measure::Device {
   std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
     return make_program(session_, artifact, launch);
   }
+  measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {
+    return encoded(session_->api(), session_->info(), map, address);
+  }
   measure::TimerInfo timer() override { return session_->timer().info(); }
   measure::DeviceState state() override {
     return session_->api().state ? session_->api().state() : measure::DeviceState();
@@ -107,6 +110,19 @@ class GpuDevice final : public measure::Device {
 };
 
 }  // namespace
+
+measure::EncodedTensorMap encoded(const DriverApi& api, const device::DeviceInfo& info, const measure::TensorMap& map,
+                                  void* address) {
+  const auto refuse = [](const std::string& why) { throw build::CandidateFailure(Outcome::rejected, why); };
+  if (const auto lack = measure::lack_of_tensor_maps(info)) refuse(*lack);
+  if (!api.encode_tensor_map)
+    refuse(fmt::format("{} ({}): the driver has no tensor maps; they need one for CUDA 12", info.name, info.arch));
+  if (const auto complaint = measure::forbidden_address(map, address)) refuse(*complaint);
+  measure::EncodedTensorMap result;
+  if (const Status status = api.encode_tensor_map(&result, map, address); status != 0)
+    refuse(fmt::format("the driver refuses the tensor map {}: {}", measure::to_string(map), api.describe(status)));
+  return result;
+}
 
 std::unique_ptr<measure::Device> make_device(DriverApi api, device::DeviceInfo info) {
   return std::make_unique<GpuDevice>(std::move(api), std::move(info));

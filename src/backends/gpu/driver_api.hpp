@@ -76,6 +76,10 @@ struct DriverApi {
   /// Optional: as launch, for a launch with a cluster. Absent if the driver or vendor has no clusters.
   std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch_cluster;
 
+  /// Optional: makes a kernel's argument of a tensor map that is not forbidden. Absent if the driver or vendor has
+  /// none.
+  std::function<Status(measure::EncodedTensorMap*, const measure::TensorMap&, void* address)> encode_tensor_map;
+
   /// Optional: the timing kernels compiled for this device (timing_kernels.hpp). May throw the errors of a toolchain.
   std::function<build::Artifact()> timing_code;
   double timer_hz = 1e9;  ///< ticks a second of the timer that those kernels read
@@ -86,5 +90,9 @@ struct DriverApi {
   /// Optional: releases the device (context), after everything else was released.
   std::function<void()> close;
 };
+
+/// Throws CandidateFailure(rejected) if the device or its driver has no tensor maps, or refuses this one.
+measure::EncodedTensorMap encoded(const DriverApi& api, const device::DeviceInfo& info, const measure::TensorMap& map,
+                                  void* address);
 
 }  // namespace xtune::gpu

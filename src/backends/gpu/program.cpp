@@ -106,7 +106,7 @@ class GpuProgram final : public measure::Program {
           addresses[i] = (*buffer)->address();
           pointers[i] = &addresses[i];
         } else {
-          pointers[i] = const_cast<std::byte*>(std::get<measure::ScalarArgument>(arguments[i]).bytes.data());
+          pointers[i] = const_cast<std::byte*>(measure::value_bytes(arguments[i]).data());
         }
       }
     }
@@ -123,8 +123,8 @@ class GpuProgram final : public measure::Program {
   void check_arguments(std::span<const measure::KernelArgument> arguments) const {
     std::vector<std::size_t> given;
     for (const measure::KernelArgument& argument : arguments) {
-      const auto* scalar = std::get_if<measure::ScalarArgument>(&argument);
-      given.push_back(scalar ? scalar->size : sizeof(void*));
+      const bool is_buffer = std::holds_alternative<measure::Buffer*>(argument);
+      given.push_back(is_buffer ? sizeof(void*) : measure::value_bytes(argument).size());
     }
     if (given != *parameters_)
       throw build::CandidateFailure(

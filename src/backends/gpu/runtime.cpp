@@ -65,6 +65,10 @@ class GpuRuntime final : public backend::Runtime {
     return {kernel.function, kernel.parameter_bytes, kernel.variables};
   }
 
+  measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {
+    return encoded(api_, device(), map, address);
+  }
+
   int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept override {
     if (launch.cluster[0] != 0) [[unlikely]]
       return api_.launch_cluster(handle, launch, stream, parameters);

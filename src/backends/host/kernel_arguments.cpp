@@ -55,6 +55,11 @@ bool takes(const XtuneParameter& parameter, const measure::ArgumentType& argumen
   }
 }
 
+std::string value_text(const measure::KernelArgument& argument) {
+  if (std::holds_alternative<measure::EncodedTensorMap>(argument)) return "a tensor map";
+  return fmt::format("a scalar of {} bytes", measure::value_bytes(argument).size());
+}
+
 std::string signature_text(const XtuneKernel& kernel) {
   std::string text;
   for (int i = 0; i < kernel.argument_count; ++i) text += (i ? ", " : "") + type_text(kernel.parameters[i]);
@@ -74,6 +79,13 @@ void check_parameters(std::span<const measure::ArgumentType> arguments, const Xt
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const XtuneParameter& parameter = kernel.parameters[i];
     const measure::ArgumentType& argument = arguments[i];
+    if (argument.is_tensor_map) {
+      if (!kernel.argument_is_pointer[i] && kernel.argument_bytes[i] == sizeof(measure::EncodedTensorMap)) continue;
+      fail(
+          fmt::format("argument {}: the kernel takes {}, the spec's '{}' is a tensor map: declare the parameter as "
+                      "const __grid_constant__ CUtensorMap",
+                      i + 1, type_text(parameter), argument.name));
+    }
     const bool fits = kernel.argument_is_pointer[i] == argument.is_buffer && takes(parameter, argument) &&
                       (argument.is_buffer || kernel.argument_bytes[i] == size_of(argument.dtype));
     if (fits) continue;
@@ -90,28 +102,29 @@ void check_arguments(std::span<const measure::KernelArgument> arguments, const A
   if (arguments.size() != static_cast<std::size_t>(types.count))
     fail(fmt::format("the kernel takes {} arguments and was given {}", types.count, arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const measure::ScalarArgument* scalar = std::get_if<measure::ScalarArgument>(&arguments[i]);
-    if (types.is_pointer[i] && scalar)
-      fail(fmt::format("argument {} of the kernel is a pointer and was given a scalar of {} bytes", i + 1,
-                       scalar->size));
-    if (!types.is_pointer[i] && !scalar)
+    const bool is_buffer = std::holds_alternative<measure::Buffer*>(arguments[i]);
+    const std::size_t bytes = measure::value_bytes(arguments[i]).size();
+    if (types.is_pointer[i] && !is_buffer)
+      fail(fmt::format("argument {} of the kernel is a pointer and was given {}", i + 1, value_text(arguments[i])));
+    if (!types.is_pointer[i] && is_buffer)
       fail(fmt::format("argument {} of the kernel is a value of {} bytes and was given a buffer", i + 1,
                        types.bytes[i]));
-    if (scalar && scalar->size != types.bytes[i])
-      fail(fmt::format("argument {} of the kernel is {} bytes large and was given a scalar of {}", i + 1,
-                       types.bytes[i], scalar->size));
+    if (!is_buffer && bytes != types.bytes[i])
+      fail(fmt::format("argument {} of the kernel is {} bytes large and was given {}", i + 1, types.bytes[i],
+                       value_text(arguments[i])));
   }
 }
 
-ArgumentAddresses::ArgumentAddresses(std::span<const measure::KernelArgument> arguments) : values_(arguments.size()) {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (measure::Buffer* const* buffer = std::get_if<measure::Buffer*>(&arguments[i])) {
+ArgumentAddresses::ArgumentAddresses(std::span<const measure::KernelArgument> arguments)
+    : values_(arguments.begin(), arguments.end()) {
+  for (measure::KernelArgument& value : values_) {
+    if (measure::Buffer* const* buffer = std::get_if<measure::Buffer*>(&value)) {
       void* const address = (*buffer)->address();
-      std::memcpy(values_[i].bytes.data(), &address, sizeof address);
-    } else {
-      values_[i] = std::get<measure::ScalarArgument>(arguments[i]);
+      measure::ScalarArgument pointer{{}, sizeof address};
+      std::memcpy(pointer.bytes.data(), &address, sizeof address);
+      value = pointer;
     }
-    addresses_.push_back(values_[i].bytes.data());
+    addresses_.push_back(const_cast<std::byte*>(measure::value_bytes(value).data()));
   }
 }
 

@@ -29,8 +29,8 @@ class ArgumentAddresses {
   void* const* data() const noexcept { return addresses_.data(); }
 
  private:
-  std::vector<measure::ScalarArgument> values_;
-  std::vector<void*> addresses_;  ///< into values_, whose memory moves together with this object
+  std::vector<measure::KernelArgument> values_;  ///< scalars, also for pointers, and tensor maps
+  std::vector<void*> addresses_;                 ///< into values_, whose memory moves together with this object
 };
 
 }  // namespace xtune::host

@@ -2,8 +2,14 @@
 #include "core/device/device_info.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace xtune::device {
+
+int nvidia_arch_number(const DeviceInfo& device) noexcept {
+  const bool known = device.vendor == "nvidia" && device.arch.starts_with("sm_");
+  return known ? std::atoi(device.arch.c_str() + 3) : 0;
+}
 
 bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b) {
   const auto unknown = [](const DeviceInfo& device) { return device.arch.empty() || device.arch == "unknown"; };

@@ -40,6 +40,8 @@ struct DeviceInfo {
 
 /// Whether kernels run on the CPU and share its memory with compilers and all other programs.
 inline bool is_cpu(const DeviceInfo& device) { return device.vendor == "cpu"; }
+/// 90 for "sm_90" and "sm_90a"; 0 if it is not an NVIDIA GPU.
+int nvidia_arch_number(const DeviceInfo& device) noexcept;
 
 /// The facts as names for expressions, "device.<name>" (vendor, arch, warp_size, ...).
 Bindings device_facts(const DeviceInfo& device);

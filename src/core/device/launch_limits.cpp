@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 
 namespace xtune::device {
@@ -21,8 +20,8 @@ std::uint64_t product(const std::array<std::uint32_t, 3>& extents) noexcept {
 }
 
 bool has_clusters(const DeviceInfo& device) noexcept {
-  if (device.vendor == "cpu") return true;  // the host backend runs the blocks of a cluster together
-  return device.vendor == "nvidia" && device.arch.starts_with("sm_") && std::atoi(device.arch.c_str() + 3) >= 90;
+  // The host backend runs the blocks of a cluster together.
+  return is_cpu(device) || nvidia_arch_number(device) >= 90;
 }
 
 std::optional<std::string> forbidden_shape(const Launch& launch, const DeviceInfo& device) {

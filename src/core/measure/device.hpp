@@ -15,8 +15,10 @@
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
 #include "core/measure/device_state.hpp"
+#include "core/measure/tensor_map.hpp"
 #include "core/measure/timer_overhead.hpp"
 #include "xtune/dtype.hpp"
+#include "xtune/outcome.hpp"
 
 namespace xtune::measure {
 
@@ -37,14 +39,22 @@ struct ScalarArgument {
   std::array<std::byte, 16> bytes{};
   std::size_t size = 0;
 };
-/// One kernel argument: a device pointer, or a scalar. Buffers are not owned, and used only during the call.
-using KernelArgument = std::variant<Buffer*, ScalarArgument>;
+/// One kernel argument: a device pointer, a scalar, or a tensor map of a buffer. Buffers are not owned, and used only
+/// during the call.
+using KernelArgument = std::variant<Buffer*, ScalarArgument, EncodedTensorMap>;
+/// The bytes that a kernel takes for an argument that is passed by value; of a buffer none. The argument owns them.
+inline std::span<const std::byte> value_bytes(const KernelArgument& argument) noexcept {
+  if (const auto* scalar = std::get_if<ScalarArgument>(&argument)) return {scalar->bytes.data(), scalar->size};
+  if (const auto* map = std::get_if<EncodedTensorMap>(&argument)) return map->bytes;
+  return {};
+}
 
 /// What a spec says of an argument.
 struct ArgumentType {
   std::string name;
   DType dtype = DType::f32;
   bool is_buffer = true;
+  bool is_tensor_map = false;  ///< not a buffer; dtype is that of the elements
 };
 
 struct RunOptions {
@@ -102,6 +112,11 @@ class Device {
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
   /// Throws CandidateFailure(rejected) if a device limit forbids the launch, launch_failed if loading fails.
   virtual std::unique_ptr<Program> load(const build::Artifact& artifact, const device::Launch& launch) = 0;
+  /// The argument by which a kernel reads the buffer at this address. The map is not forbidden (tensor_map.hpp). Throws
+  /// CandidateFailure(rejected) if the device has no tensor maps or refuses this one.
+  virtual EncodedTensorMap encode(const TensorMap& /*map*/, void* /*address*/) {
+    throw build::CandidateFailure(Outcome::rejected, info().name + " has no tensor maps");
+  }
   /// May measure the overhead when it is first called.
   virtual TimerInfo timer() { return {}; }
   /// The current state; takes up to a few milliseconds.

@@ -39,7 +39,9 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   std::vector<bool> in_launch = in_templates;  // if one of these has no value, the launch's text reports it
   for (const auto* texts : {&state.launch.grid, &state.launch.block, &state.launch.cluster, &scalar_values})
     add_named(*texts, in_launch);
-  for (const ScratchTexts& scratch : state.scratch) add_named(scratch.shape, in_launch);
+  for (const ScratchTexts& scratch : state.buffers.scratch) add_named(scratch.shape, in_launch);
+  for (const TensorMapTexts& map : state.buffers.maps)
+    for (const spec::CompiledText* text : map.all()) add_named({*text}, in_launch);
   if (state.launch.shared) add_named({*state.launch.shared}, in_launch);
   set(artifact_, in_artifact), set(runtime_, at_runtime), set(scalars_, in_scalars), set(launch_, in_launch);
 }

@@ -32,6 +32,23 @@ CompiledLaunch compile_launch(const spec::LaunchSpec& spec) {
   return launch;
 }
 
+TensorMapTexts compile_map(const spec::ArgSpec& argument, const spec::ArgSpec& of) {
+  const spec::TensorMapSpec& map = *argument.map;
+  const auto one = [](const std::optional<spec::Text>& text) {
+    return text ? std::optional(spec::CompiledText::expression(*text)) : std::nullopt;
+  };
+  return {&argument,
+          &of,
+          compile_expressions(of.shape),
+          compile_expressions(map.box),
+          compile_expressions(map.shape),
+          compile_expressions(map.strides),
+          compile_expressions(map.element_strides),
+          one(map.swizzle),
+          one(map.l2_promotion),
+          one(map.interleave)};
+}
+
 void add_templates(std::vector<spec::CompiledText>& to, const std::vector<spec::Text>& texts) {
   for (const spec::Text& text : texts) to.push_back(spec::CompiledText::template_text(text));
 }
@@ -91,7 +108,9 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   for (const spec::ArgSpec& argument : args) {
     if (argument.kind == spec::ArgKind::scalar && argument.value)
       scalar_values.push_back({&argument, spec::CompiledText::expression(*argument.value)});
-    if (argument.role == spec::ArgRole::scratch) scratch.push_back({&argument, compile_expressions(argument.shape)});
+    if (argument.role == spec::ArgRole::scratch)
+      buffers.scratch.push_back({&argument, compile_expressions(argument.shape)});
+    if (argument.map) buffers.maps.push_back(compile_map(argument, *base::find_named(args, argument.map->of)));
     if (argument.kind == spec::ArgKind::constant)
       variables.push_back({&argument, argument.symbol
                                           ? spec::CompiledText::template_text(*argument.symbol)
@@ -200,6 +219,7 @@ device::Launch CandidateResolver::launch(const space::Config& config) const {
   }
   state_->check_templates(config);
   scratch(config);
+  tensor_maps(config);
   for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) state_->scalar(i, config);
   return state_->resolve(state_->launch, config);
 }
@@ -261,8 +281,7 @@ std::vector<validate::ArgumentLayout> CandidateResolver::layouts(std::uint64_t l
   std::vector<validate::ArgumentLayout> result;
   const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const spec::ArgSpec& argument : state_->args)
-    if (argument.kind != spec::ArgKind::scalar && argument.kind != spec::ArgKind::constant &&
-        argument.role != spec::ArgRole::scratch)
+    if (argument.kind == spec::ArgKind::buffer && argument.role != spec::ArgRole::scratch)
       result.push_back(layout_of(argument, names, limit_bytes));
   return result;
 }

@@ -63,6 +63,9 @@ class CandidateResolver {
   /// CandidateFailure(rejected) for a shape that is zero or negative, or larger than the memory of the device (of this
   /// machine, where that is not known).
   std::vector<validate::ArgumentLayout> scratch(const space::Config& config) const;
+  /// The tensor maps, in kernel order. Throws CandidateFailure(rejected) with the argument and the values for one that
+  /// the device does not have, Error(invalid_spec) if no configuration could have it.
+  std::vector<measure::TensorMap> tensor_maps(const space::Config& config) const;
   /// The constants, in the spec's order; throws as layouts does.
   std::vector<validate::ArgumentLayout> constants(std::uint64_t limit_bytes = 0) const;
   /// The tolerance of each output in the spec. Throws Error(invalid_spec) for a negative reduction length.
@@ -92,6 +95,7 @@ class CandidateResolver {
  private:
   friend class MeasurementKeys;
   std::string launch_part(const space::Config& config) const;
+  std::string maps_text(const space::Config& config) const;
   struct State;
   std::unique_ptr<State> state_;
 };

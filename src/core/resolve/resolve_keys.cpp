@@ -128,6 +128,11 @@ std::string reference_text(const spec::Spec& spec, const std::string& digest, co
                                      build::canonical_list(texts_of(reference.options)));
       if (const auto replaced = replaced_definitions(spec); !replaced.empty())
         text += " own " + build::canonical_list(replaced);
+      if (reference.args) {
+        std::vector<std::string> names;
+        for (const std::size_t number : *reference.args) names.push_back(spec.args.at(number).name);
+        text += " args " + build::canonical_list(names);
+      }
       if (reference.launch)
         text += fmt::format(" grid {} block {} shared '{}'", build::canonical_list(texts_of(reference.launch->grid)),
                             build::canonical_list(texts_of(reference.launch->block)),
@@ -349,16 +354,29 @@ std::string CandidateResolver::launch_part(const space::Config& config) const {
       return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
     std::string text = fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
                                    extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
-    if (!state_->scratch.empty()) {
+    if (!state_->buffers.scratch.empty()) {
       build::KeyedFiles none;
       text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);
     }
+    if (!state_->buffers.maps.empty()) text += " maps " + maps_text(config);
     return text;
   } catch (const NoValue& failure) {
     return failure.complaint;
   } catch (const build::CandidateFailure& failure) {
     return failure.what();
   }
+}
+
+/// With the places of the maps and their buffers among all arguments.
+std::string CandidateResolver::maps_text(const space::Config& config) const {
+  const std::vector<measure::TensorMap> maps = tensor_maps(config);
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const TensorMapTexts& texts = state_->buffers.maps[i];
+    items.push_back(fmt::format("{}: {} of {}: {}", texts.argument - state_->args.data(), texts.argument->name,
+                                texts.of - state_->args.data(), measure::to_string(maps[i])));
+  }
+  return build::canonical_list(items);
 }
 
 build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& config,

@@ -44,6 +44,23 @@ struct ScratchTexts {
   std::vector<spec::CompiledText> shape;
 };
 
+/// A tensor map with its parsed texts.
+struct TensorMapTexts {
+  const spec::ArgSpec* argument;
+  const spec::ArgSpec* of;
+  std::vector<spec::CompiledText> buffer_shape;  ///< of `of`
+  std::vector<spec::CompiledText> box, shape, strides, element_strides;
+  std::optional<spec::CompiledText> swizzle, l2_promotion, interleave;
+
+  std::vector<const spec::CompiledText*> all() const;
+};
+
+/// Arguments that are buffers of one configuration, or describe a buffer for it.
+struct BufferTexts {
+  std::vector<ScratchTexts> scratch;
+  std::vector<TensorMapTexts> maps;
+};
+
 /// Of the tuned kernel and of the reference's.
 struct Sources {
   spec::SourceText tuned, reference;
@@ -88,13 +105,13 @@ struct CandidateResolver::State {
     try {
       return use(text);
     } catch (const spec::TextError& error) {
-      reject(text, config, error.at, error.message + " in \"" + text.source().text + "\"");
+      reject({&text}, config, error.at, error.message + " in \"" + text.source().text + "\"");
       throw;
     }
   }
-  /// Throws NoValue if the text names a parameter.
-  void reject(const spec::CompiledText& text, const space::Config& config, const spec::Location& at,
-              const std::string& complaint) const;
+  /// Throws NoValue if one of the texts names a parameter.
+  void reject(const std::vector<const spec::CompiledText*>& texts, const space::Config& config,
+              const spec::Location& at, const std::string& complaint) const;
   /// The template text's expansion, or the error.
   std::string expanded(const spec::CompiledText& text, const space::Config& config) const;
   measure::ScalarArgument scalar(std::size_t number, const space::Config& config) const;
@@ -152,7 +169,7 @@ struct CandidateResolver::State {
   spec::CompiledText entry;
   std::vector<spec::CompiledText> options, reference_options, defines;
   ArgumentTexts scalar_values, variables;
-  std::vector<ScratchTexts> scratch;
+  BufferTexts buffers;
   CompiledLaunch launch, reference_launch;
 
   ProgramFiles program;

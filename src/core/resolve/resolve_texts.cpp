@@ -48,19 +48,22 @@ std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& va
   return fits ? std::optional(scalar) : std::nullopt;
 }
 
-void CandidateResolver::State::reject(const spec::CompiledText& text, const space::Config& config,
+void CandidateResolver::State::reject(const std::vector<const spec::CompiledText*>& texts, const space::Config& config,
                                       const spec::Location& at, const std::string& complaint) const {
   const space::Lookup names = lookup(config);
+  std::vector<std::string> named;  // in the order of the texts
+  for (const spec::CompiledText* text : texts)
+    for (const spec::CompiledText::Part& part : text->parts())
+      for (const space::Expression& expression : part.expression)
+        for (const std::string& name : expression.names()) base::add_once(named, name);
   std::string values;
   bool parameter_named = false;
-  for (const spec::CompiledText::Part& part : text.parts())
-    for (const space::Expression& expression : part.expression)
-      for (const std::string& name : expression.names()) {
-        const Value* const value = names(name);
-        if (value == nullptr) continue;
-        parameter_named = parameter_named || value != constant(name);
-        values += (values.empty() ? " (" : ", ") + name + " = " + space::shown_text(*value);
-      }
+  for (const std::string& name : named) {
+    const Value* const value = names(name);
+    if (value == nullptr) continue;
+    parameter_named = parameter_named || value != constant(name);
+    values += (values.empty() ? " (" : ", ") + name + " = " + space::shown_text(*value);
+  }
   if (parameter_named) throw NoValue(at, complaint + values + ")");
 }
 
@@ -90,7 +93,7 @@ measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, con
   if (const auto encoded = encode_scalar(argument.dtype, value)) return *encoded;
   const std::string complaint = fmt::format("argument '{}': {} = {} does not fit {}", argument.name,
                                             argument.value->text, space::shown_text(value), to_string(argument.dtype));
-  reject(text, config, argument.value->at, complaint);
+  reject({&text}, config, argument.value->at, complaint);
   throw Error(ErrorKind::invalid_spec, spec::to_string(argument.value->at) + ": " + complaint);
 }
 
@@ -100,7 +103,7 @@ std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Co
   const std::int64_t memory_bytes = state_->device.memory_bytes;
   const std::uint64_t limit =
       memory_bytes > 0 ? static_cast<std::uint64_t>(memory_bytes) : base::machine_memory_bytes();
-  for (const ScratchTexts& texts : state_->scratch) {
+  for (const ScratchTexts& texts : state_->buffers.scratch) {
     const spec::ArgSpec& argument = *texts.argument;
     validate::ArgumentLayout layout{
         argument.name, argument.role, argument.dtype, {}, argument.fill, {}, spec::to_string(argument.at)};
@@ -110,7 +113,7 @@ std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Co
       if (extent <= 0) {
         const std::string complaint = fmt::format("scratch buffer '{}': its extent {} = {} must be at least 1",
                                                   argument.name, text.source().text, extent);
-        state_->reject(text, config, text.source().at, complaint);
+        state_->reject({&text}, config, text.source().at, complaint);
         throw Error(ErrorKind::invalid_spec, spec::to_string(text.source().at) + ": " + complaint);
       }
       layout.shape.push_back(static_cast<std::uint64_t>(extent));

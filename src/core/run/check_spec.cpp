@@ -47,8 +47,7 @@ void check_builtin(const spec::Spec& spec) {
   words.insert(words.end(), signature->scalars.begin(), signature->scalars.end());
   Names buffers, bound;
   for (const spec::ArgSpec& argument : spec.args)
-    if (argument.kind != spec::ArgKind::scalar && argument.role != spec::ArgRole::scratch)
-      buffers.push_back(argument.name);
+    if (has_elements(argument.kind) && argument.role != spec::ArgRole::scratch) buffers.push_back(argument.name);
   for (const auto& [role, text] : reference.bindings) {
     if (!contains(words, role))
       refuse_word(spec, text.at, "the builtin reference " + reference.name + " has no", role, words);

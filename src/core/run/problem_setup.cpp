@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/files.hpp"
+#include "base/named.hpp"
 #include "core/build/shortage.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/validate/check_kernel.hpp"
@@ -67,12 +68,15 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
   std::size_t next = 0;
   for (const spec::ArgSpec& argument : run_.spec.args) {
     if (argument.kind == spec::ArgKind::constant) continue;
-    const bool is_buffer = argument.kind != spec::ArgKind::scalar;
-    if (argument.role == spec::ArgRole::scratch)
-      job.arguments.push_back({{}, true});
-    else
-      job.arguments.push_back(is_buffer ? ipc::ArgumentPlan{layouts.at(next++)} : ipc::ArgumentPlan{});
-    job.types.push_back({argument.name, dtype_of(argument, run_.problem), is_buffer});
+    const bool is_buffer = argument.kind == spec::ArgKind::buffer;
+    ipc::ArgumentPlan& plan = job.arguments.emplace_back();
+    if (argument.map)
+      plan.map_of = spec::passed_number(run_.spec, *base::find_named(run_.spec.args, argument.map->of));
+    else if (argument.role == spec::ArgRole::scratch)
+      plan.scratch = true;
+    else if (is_buffer)
+      plan.buffer = layouts.at(next++);
+    job.types.push_back({argument.name, dtype_of(argument, run_.problem), is_buffer, argument.map.has_value()});
   }
   job.constants = run_.resolver.constants();
   job.reference = std::move(reference);

@@ -40,7 +40,7 @@ ipc::ReferencePlan ReferenceBuilder::plan_builtin(const space::Config& config) c
   const auto lookup = [&](std::string_view name) { return space::find_value(bindings, name); };
   for (const auto& [role, text] : reference.bindings) {
     const spec::ArgSpec* const argument = base::find_named(spec_.args, text.text);
-    if (argument && argument->kind != spec::ArgKind::scalar)
+    if (argument && has_elements(argument->kind))
       plan.arrays.emplace_back(role, text.text);
     else if (spec::is_word_role(role))
       plan.scalars[role] = text.text;
@@ -72,6 +72,17 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
   plan.scalar_arguments = resolver_.scalars(resolver_.reference_config(config));
   plan.constants = resolver_.reference_constants(config);
   plan.scratch = resolver_.scratch(resolver_.reference_config(config));
+  // A plain kernel that takes none must not fail for the maps of one configuration.
+  bool takes_maps = !reference.args;
+  if (reference.args) {
+    plan.arguments.emplace();
+    for (const std::size_t number : *reference.args) {
+      const spec::ArgSpec& argument = spec_.args.at(number);
+      plan.arguments->push_back(spec::passed_number(spec_, argument));
+      takes_maps = takes_maps || argument.map;
+    }
+  }
+  if (takes_maps) plan.maps = resolver_.tensor_maps(resolver_.reference_config(config));
   const build::CompileRequest request = resolver_.reference_request(config);
   const ipc::CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
   plan.compile_job = std::make_shared<ipc::CompileJob>(job);

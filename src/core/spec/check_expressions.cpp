@@ -42,6 +42,7 @@ class ExpressionChecker {
       for (const Text& text : arg.shape) check_size(text, is_scratch ? all_ : problem_and_device_, "a shape", 1);
       if (arg.value) check(*arg.value, arg.kind == ArgKind::constant ? problem_and_device_ : all_, "a value");
       if (arg.symbol) check_template(*arg.symbol);
+      if (arg.map) check_tensor_map(*arg.map);
     }
     for (const Metric& metric : spec_.metrics) check(metric.expression, with_time_, "a metric");
     Names measured = with_time_;
@@ -63,6 +64,13 @@ class ExpressionChecker {
     for (const auto& [backend, options] : kernel.backend_options)
       for (const Text& text : options) check_template(text);
     for (const auto& [name, text] : kernel.defines) check_template(text);
+  }
+
+  void check_tensor_map(const TensorMapSpec& map) const {
+    for (const auto* sizes : {&map.box, &map.shape, &map.strides, &map.element_strides})
+      for (const Text& text : *sizes) check_size(text, all_, "an extent of a tensor map", 1);
+    for (const auto* bytes : {&map.swizzle, &map.l2_promotion, &map.interleave})
+      if (*bytes) check_size(**bytes, all_, "a number of bytes", 0);
   }
 
   void check_process(const ProcessSpec& process) const {

@@ -1,4 +1,6 @@
 // [[args]]: the kernel's arguments, in its order.
+#include <algorithm>
+
 #include "base/named.hpp"
 #include "core/spec/reader.hpp"
 
@@ -77,9 +79,91 @@ void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   arg.value = reader.expression(*value, "value");
 }
 
+const std::vector<std::string>& tensor_map_keys() {
+  static const std::vector<std::string> keys{"of",      "box",          "element_strides", "strides",
+                                             "swizzle", "l2_promotion", "interleave",      "outside"};
+  return keys;
+}
+
+/// The type of the elements follows when all arguments are read.
+void read_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  const std::string what = "the tensor map '" + arg.name + "'";
+  if (reader.spec.for_kokkos())
+    reader.fail(item.find("kind")->at, what + ": a Kokkos unit takes no tensor maps; give it the buffer");
+  forbid(reader, item, {"value", "fill", "file", "role", "symbol", "zero"}, what);
+  TensorMapSpec& map = arg.map.emplace();
+  const TomlNode* const of = item.find("of");
+  if (of == nullptr) reader.fail(item.at, what + " has no of: name the buffer that it describes");
+  map.of = reader.text(*of, "of");
+  const auto list = [&](const char* key, std::vector<Text>& texts) {
+    if (const TomlNode* node = item.find(key)) texts = reader.expressions(*node, key);
+  };
+  const auto one = [&](const char* key, std::optional<Text>& text) {
+    if (const TomlNode* node = item.find(key)) text = reader.expression(*node, key);
+  };
+  if (item.find("box") == nullptr)
+    reader.fail(item.at, what + " has no box: the elements that one copy takes, in the order of the shape");
+  list("box", map.box);
+  list("shape", map.shape);
+  list("strides", map.strides);
+  list("element_strides", map.element_strides);
+  one("swizzle", map.swizzle);
+  one("l2_promotion", map.l2_promotion);
+  one("interleave", map.interleave);
+  if (const TomlNode* outside = item.find("outside"))
+    map.nan_outside = reader.choice(*outside, "outside", {"zero", "nan"}) == 1;
+  const TomlNode* const dtype = item.find("dtype");
+  map.tf32 = dtype != nullptr && dtype->value == Value(std::string("tf32"));
+  if (map.tf32)
+    arg.dtype = DType::f32;
+  else if (dtype != nullptr)
+    arg.dtype = read_dtype(reader, *dtype, "dtype", arg.dtype_text);
+}
+
+/// After all arguments are read, because a map may stand before its buffer.
+void connect_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  const TensorMapSpec& map = *arg.map;
+  std::vector<std::string> buffers;
+  for (const ArgSpec& each : reader.spec.args)
+    if (each.kind == ArgKind::buffer) buffers.push_back(each.name);
+  const TomlNode& at = *item.find("of");
+  if (std::find(buffers.begin(), buffers.end(), map.of) == buffers.end())
+    reader.fail(at.at, "of: '" + map.of + "' is not a buffer among [[args]]" + base::did_you_mean(map.of, buffers));
+  const ArgSpec& of = *base::find_named(reader.spec.args, map.of);
+  const TomlNode* const dtype = item.find("dtype");
+  if (dtype == nullptr) {
+    arg.dtype = of.dtype;
+    arg.dtype_text = of.dtype_text;
+  }
+  for (const Bindings& problem : reader.spec.cases)
+    if (map.shape.empty() && size_of(dtype_of(arg, problem)) != size_of(dtype_of(of, problem)))
+      reader.fail(dtype->at, std::string("dtype: elements of ") + to_string(dtype_of(arg, problem)) +
+                                 " have another size than those of '" + of.name + "', " +
+                                 to_string(dtype_of(of, problem)) + ": give the shape in elements of this type");
+  const std::size_t rank = map.shape.empty() ? of.shape.size() : map.shape.size();
+  constexpr std::size_t max_rank = 5;
+  if (rank > max_rank)
+    reader.fail(item.at, "the tensor map '" + arg.name + "' has " + std::to_string(rank) +
+                             " dimensions, and at most 5 are allowed: give it a shape of its own");
+  const auto check_length = [&](const char* key, std::size_t length) {
+    const TomlNode* const node = item.find(key);
+    const std::size_t got = node == nullptr ? length : node->is_array() ? node->items.size() : 1;
+    if (got != length)
+      reader.fail(node->at, std::string(key) + ": expected " + std::to_string(length) + ", one for each dimension" +
+                                (key == std::string("strides") ? " but the last" : "") + ", got " +
+                                std::to_string(got));
+  };
+  check_length("box", rank);
+  check_length("element_strides", rank);
+  check_length("strides", rank - 1);
+}
+
 ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
-  reader.check_keys(reader.table(item, "[[args]]"), "[[args]]",
-                    {"name", "dtype", "shape", "fill", "file", "role", "kind", "value", "symbol", "zero"});
+  std::vector<std::string> keys{"name", "dtype", "shape", "fill", "file", "role", "kind", "value", "symbol", "zero"};
+  const TomlNode* const kind = item.find("kind");
+  const bool is_map = kind != nullptr && kind->value == Value(std::string("tensor_map"));
+  if (is_map) keys.insert(keys.end(), tensor_map_keys().begin(), tensor_map_keys().end());
+  reader.check_keys(reader.table(item, "[[args]]"), "[[args]]", keys);
   ArgSpec arg;
   arg.at = reader.document.at(item.at);
   const TomlNode* const name = item.find("name");
@@ -91,8 +175,11 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   // What has a value and nothing that a buffer has is a scalar, also if it does not say so.
   const auto has = [&](const char* key) { return item.find(key) != nullptr; };
   if (has("value") && !has("shape") && !has("role") && !has("fill") && !has("file")) arg.kind = ArgKind::scalar;
-  if (const TomlNode* kind = item.find("kind"))
-    arg.kind = static_cast<ArgKind>(reader.choice(*kind, "kind", {"buffer", "scalar", "constant"}));
+  if (kind != nullptr) arg.kind = reader.word(*kind, "kind", kind_words);
+  if (is_map) {
+    read_tensor_map(reader, item, arg);
+    return arg;
+  }
   const TomlNode* const dtype = item.find("dtype");
   if (dtype == nullptr) reader.fail(item.at, "the argument '" + arg.name + "' has no dtype");
   arg.dtype = read_dtype(reader, *dtype, "dtype", arg.dtype_text);
@@ -116,6 +203,8 @@ void read_args(Reader& reader) {
   if (args != nullptr) {
     if (!args->is_array()) reader.wrong_type(*args, "args", "an array of tables, [[args]]");
     for (const TomlNode& item : args->items) reader.spec.args.push_back(read_arg(reader, item));
+    for (std::size_t i = 0; i < args->items.size(); ++i)
+      if (reader.spec.args[i].map) connect_tensor_map(reader, args->items[i], reader.spec.args[i]);
   }
   if (!reader.spec.kernel.source.empty() && reader.spec.args.empty())
     reader.fail(reader.document.root().find("kernel")->at,

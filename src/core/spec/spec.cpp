@@ -76,6 +76,15 @@ bool Spec::for_kokkos() const noexcept {
   return facts != nullptr && facts->source == device::SourceKind::kokkos;
 }
 
+std::size_t passed_number(const Spec& spec, const ArgSpec& argument) {
+  std::size_t number = 0;
+  for (const ArgSpec& each : spec.args) {
+    if (&each == &argument) break;
+    if (each.kind != ArgKind::constant) ++number;
+  }
+  return number;
+}
+
 bool is_word_role(std::string_view role) noexcept { return role == "op" || role == "layout" || role == "boundary"; }
 
 std::string to_string(const Location& at) {

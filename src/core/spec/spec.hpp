@@ -61,8 +61,10 @@ struct LaunchSpec {
   std::optional<Text> shared;              ///< dynamic shared memory, bytes
 };
 
-/// constant: no argument of the kernel, but a variable of its source that xtune fills.
+/// constant: no argument of the kernel, but a variable of its source that xtune fills. tensor_map: a description of a
+/// buffer, passed by value.
 enum class ArgKind { buffer, scalar, constant, tensor_map };
+constexpr bool has_elements(ArgKind kind) noexcept { return kind == ArgKind::buffer || kind == ArgKind::constant; }
 /// scratch: memory of one launch, whose contents are never compared.
 enum class ArgRole { in, out, inout, scratch };
 constexpr bool is_input(ArgRole role) noexcept { return role == ArgRole::in || role == ArgRole::inout; }
@@ -72,6 +74,19 @@ inline constexpr auto kind_words = base::enum_words<ArgKind>("buffer", "scalar",
 inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout", "scratch");
 inline constexpr auto fill_words =
     base::enum_words<Fill>("auto", "integer", "uniform", "normal", "randn", "zero", "one", "range");
+
+/// How a kernel reads a buffer through a tensor map. Expressions over problem, device and parameters, dimensions in the
+/// order of the shape.
+struct TensorMapSpec {
+  std::string of;                                         ///< name of the buffer
+  std::vector<Text> box;                                  ///< elements that one copy takes
+  std::vector<Text> shape;                                ///< of the view; empty: the buffer's
+  std::vector<Text> strides;                              ///< in elements, of all dimensions but the last; empty: dense
+  std::vector<Text> element_strides;                      ///< empty: ones
+  std::optional<Text> swizzle, l2_promotion, interleave;  ///< bytes; unset: 0, 128, 0
+  bool tf32 = false;                                      ///< f32 is rounded to tf32
+  bool nan_outside = false;                               ///< what lies outside of the shape reads as NaN, not as zero
+};
 
 struct ArgSpec {
   std::string name;
@@ -87,7 +102,8 @@ struct ArgSpec {
   /// Scalars: an expression over problem, device and parameters. Constants, instead of shape, fill and file: one
   /// element, an expression over problem and device.
   std::optional<Text> value;
-  std::optional<Text> symbol;  ///< constants: the variable in C++, a template text; unset: name
+  std::optional<Text> symbol;          ///< constants: the variable in C++, a template text; unset: name
+  std::optional<TensorMapSpec> map{};  ///< tensor maps, whose shape above is empty and whose type is the elements'
 };
 
 struct ReferenceSpec {
@@ -95,9 +111,11 @@ struct ReferenceSpec {
   enum class Kind { none, kernel, builtin, file, command, given };
   Kind kind = Kind::none;
   Location at;
-  std::string name;                  ///< the kernel's entry point or the builtin's name
-  std::filesystem::path source;      ///< kernel: absolute
-  std::vector<Text> options;         ///< kernel: instead of the tuned kernel's options
+  std::string name;              ///< the kernel's entry point or the builtin's name
+  std::filesystem::path source;  ///< kernel: absolute
+  std::vector<Text> options;     ///< kernel: instead of the tuned kernel's options
+  /// Kernel: the arguments that it takes, in its order, by their numbers in Spec::args; unset: all.
+  std::optional<std::vector<std::size_t>> args{};
   std::optional<Bindings> config;    ///< kernel: the tuned kernel itself, with these values of all parameters
   std::optional<LaunchSpec> launch;  ///< kernel: its own grid and block, else the tuned kernel's
   std::filesystem::path file;        ///< file: absolute .npy
@@ -264,6 +282,9 @@ Spec load_spec(const std::filesystem::path& path, const SpecOptions& options = {
 /// The same from text (name is used for the file in messages; relative paths resolve against base_dir).
 Spec parse_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
                 const SpecOptions& options = {});
+
+/// The number of one of spec.args among those that are passed to the kernel: all but constants.
+std::size_t passed_number(const Spec& spec, const ArgSpec& argument);
 
 /// The names of the metrics that the program itself reports, in the spec's order; empty for a kernel.
 std::vector<std::string> reported_names(const Spec& spec);

@@ -180,8 +180,8 @@ TEST_CASE("arguments and launch") {
   refused("shape = [\"M\", \"N\"]\n\n", "\n", "[[args]]", "the buffer 'A' has no shape");
   refused("value = \"ALPHA * RASTER\"", "", "[[args]]\nname = \"alpha\"", "the scalar 'alpha' has no value");
   refused("value = \"ALPHA * RASTER\"", "value = 1\nshape = [1]", "shape = [1]", "the scalar 'alpha' has no shape");
-  refused("kind = \"scalar\"", "kind = \"tensor_map\"", "\"tensor_map\"",
-          "unknown word 'tensor_map'; one of buffer, scalar, constant");
+  refused("kind = \"scalar\"", "kind = \"texture\"", "\"texture\"",
+          "unknown word 'texture'; one of buffer, scalar, constant, tensor_map");
   refused("fill = \"zero\"", "fill = \"zero\"\nfile = \"c.npy\"", "file = \"c", "exclude each other");
   refused("fill = \"zero\"", "file = \"missing.npy\"", "\"missing.npy\"", "does not exist");
   refused("block = [\"THREADS\", 1]", "block = [1, 1, 1, 1]", "[1, 1, 1, 1]",

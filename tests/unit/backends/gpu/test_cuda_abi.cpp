@@ -47,6 +47,9 @@ SAME_OPTIONAL(launch_kernel_ex, cuLaunchKernelEx)
 #if CUDA_VERSION >= 12000
 SAME_OPTIONAL(context_id, cuCtxGetId)
 #endif
+#if CUDA_VERSION >= 12000
+SAME_OPTIONAL(encode_tensor_map, cuTensorMapEncodeTiled)
+#endif
 #if CUDA_VERSION >= 12040
 SAME_OPTIONAL(get_parameter_info, cuFuncGetParamInfo)
 #endif
@@ -73,6 +76,14 @@ SAME_SIZE(CUlaunchAttributeID)
 SAME_SIZE(CUlaunchAttributeValue)
 SAME_SIZE(CUlaunchAttribute)
 SAME_SIZE(CUlaunchConfig)
+#if CUDA_VERSION >= 12000
+SAME_SIZE(CUtensorMap)
+SAME_SIZE(CUtensorMapDataType)
+SAME_SIZE(CUtensorMapInterleave)
+SAME_SIZE(CUtensorMapSwizzle)
+SAME_SIZE(CUtensorMapL2promotion)
+SAME_SIZE(CUtensorMapFloatOOBfill)
+#endif
 SAME_SIZE(nvrtcProgram)
 SAME_SIZE(nvrtcResult)
 
@@ -158,12 +169,38 @@ constexpr Constant values[] = {
     VALUE(CU_MEMORYTYPE_DEVICE)                                      //
     VALUE(CU_STREAM_CAPTURE_STATUS_NONE)                             //
     VALUE(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)                     //
-    VALUE(CU_STREAM_DEFAULT)                                         //
-    VALUE(CU_EVENT_DEFAULT)                                          //
-    VALUE(NVRTC_SUCCESS)                                             //
-    VALUE(NVRTC_ERROR_OUT_OF_MEMORY)                                 //
-    VALUE(NVRTC_ERROR_COMPILATION)                                   //
-    VALUE(NVRTC_ERROR_INTERNAL_ERROR)                                //
+#if CUDA_VERSION >= 12000
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_UINT8)                      //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_UINT16)                     //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_UINT32)                     //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_INT32)                      //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_UINT64)                     //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_INT64)                      //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_FLOAT16)                    //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_FLOAT32)                    //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_FLOAT64)                    //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16)                   //
+    VALUE(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32)                   //
+    VALUE(CU_TENSOR_MAP_INTERLEAVE_NONE)                      //
+    VALUE(CU_TENSOR_MAP_INTERLEAVE_16B)                       //
+    VALUE(CU_TENSOR_MAP_INTERLEAVE_32B)                       //
+    VALUE(CU_TENSOR_MAP_SWIZZLE_NONE)                         //
+    VALUE(CU_TENSOR_MAP_SWIZZLE_32B)                          //
+    VALUE(CU_TENSOR_MAP_SWIZZLE_64B)                          //
+    VALUE(CU_TENSOR_MAP_SWIZZLE_128B)                         //
+    VALUE(CU_TENSOR_MAP_L2_PROMOTION_NONE)                    //
+    VALUE(CU_TENSOR_MAP_L2_PROMOTION_L2_64B)                  //
+    VALUE(CU_TENSOR_MAP_L2_PROMOTION_L2_128B)                 //
+    VALUE(CU_TENSOR_MAP_L2_PROMOTION_L2_256B)                 //
+    VALUE(CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)                  //
+    VALUE(CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA)  //
+#endif
+    VALUE(CU_STREAM_DEFAULT)           //
+    VALUE(CU_EVENT_DEFAULT)            //
+    VALUE(NVRTC_SUCCESS)               //
+    VALUE(NVRTC_ERROR_OUT_OF_MEMORY)   //
+    VALUE(NVRTC_ERROR_COMPILATION)     //
+    VALUE(NVRTC_ERROR_INTERNAL_ERROR)  //
     {"CU_MEMHOSTALLOC_DEVICEMAP", own::memory_seen_by_the_device, CU_MEMHOSTALLOC_DEVICEMAP},
 };
 

@@ -1,0 +1,89 @@
+// Reductions over groups of neighbouring threads of a block, and over the blocks that share a row. What is reduced is a
+// summary: a structure whose only member is an array of floats, word, with `merge(other)` and `nothing()`, which
+// changes no other summary.
+#pragma once
+
+#include "portable.cuh"
+
+template <typename Summary>
+constexpr int word_count = static_cast<int>(sizeof(Summary) / sizeof(float));
+
+template <typename Summary>
+__device__ inline void merge_lanes(Summary& mine, int bits) {
+  Summary other;
+#pragma unroll
+  for (int w = 0; w < word_count<Summary>; ++w) other.word[w] = shuffle_xor(mine.word[w], bits);
+  mine.merge(other);
+}
+
+/// The merged summaries of each group of WIDTH neighbours, in all of them. WIDTH is a power of two. Every thread of
+/// the block, which has GROUPS groups, calls this; between two calls is a barrier.
+template <int WIDTH, int GROUPS, typename Summary>
+__device__ inline Summary reduce_group(Summary mine) {
+  constexpr int lanes = min_of(WIDTH, lane_count), warps = WIDTH / lanes;
+#pragma unroll
+  for (int bits = lanes / 2; bits > 0; bits /= 2) merge_lanes(mine, bits);
+  if constexpr (warps > 1) {
+    __shared__ float of_warp[GROUPS * warps][word_count<Summary>];
+    const int thread = static_cast<int>(threadIdx.x), first = thread / WIDTH * warps;
+    if (thread % lane_count == 0) {
+#pragma unroll
+      for (int w = 0; w < word_count<Summary>; ++w) of_warp[thread / lane_count][w] = mine.word[w];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < word_count<Summary>; ++w) mine.word[w] = of_warp[first + thread % warps][w];
+#pragma unroll
+    for (int bits = warps / 2; bits > 0; bits /= 2) merge_lanes(mine, bits);
+  }
+  return mine;
+}
+
+/// Whether this block is the last of `blocks` to call this. What the others wrote before is visible to it then. count:
+/// 0 before the launch.
+__device__ inline bool arrives_last(unsigned int* count, int blocks) {
+  __shared__ bool is_last;
+  __threadfence();  // a block that sees the count also sees what this thread wrote
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicAdd(count, 1u) == static_cast<unsigned int>(blocks) - 1;
+  __syncthreads();
+  __threadfence();
+  return is_last;
+}
+
+/// Number of this block in the order in which the blocks of the grid start. ticket: 0 before the launch.
+__device__ inline int order_of_start(unsigned int* ticket) {
+  __shared__ unsigned int order;
+  if (threadIdx.x == 0) order = atomicAdd(ticket, 1u);
+  __syncthreads();
+  return static_cast<int>(order);
+}
+
+/// The merged summaries of the BLOCKS blocks that share a row, in all of their threads; WIDTH is the size of a block.
+/// mine: the same in all threads of the block. of_blocks: room for BLOCKS summaries; written: 0 before the launch.
+/// The block waits for the others. If rows are handed out by order_of_start, and BLOCKS blocks fit on the device at the
+/// same time, then those it waits for always run or end.
+template <int WIDTH, int BLOCKS, typename Summary>
+__device__ inline Summary reduce_blocks(const Summary& mine, int block, float* of_blocks, unsigned int* written) {
+  static_assert(BLOCKS <= WIDTH, "a thread reads at most one block's summary");
+  constexpr int words = word_count<Summary>;
+  volatile float* const summaries = of_blocks;
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int w = 0; w < words; ++w) summaries[block * words + w] = mine.word[w];
+    __threadfence();  // a block that sees the count also sees the summary
+    atomicAdd(written, 1u);
+    const volatile unsigned int* const count = written;
+    while (*count < static_cast<unsigned int>(BLOCKS)) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  Summary whole = Summary::nothing();
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < BLOCKS) {
+#pragma unroll
+    for (int w = 0; w < words; ++w) whole.word[w] = summaries[thread * words + w];
+  }
+  return reduce_group<WIDTH, 1>(whole);
+}

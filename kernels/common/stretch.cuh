@@ -1,0 +1,82 @@
+// Consecutive elements at any address as packs: what comes before the first aligned address and after the last whole
+// pack is read element by element, the rest in whole packs. Which elements these are is decided for each stretch, so
+// rows of odd lengths are read in packs too.
+#pragma once
+
+#include "pack.cuh"
+
+template <int COUNT>
+struct Stretch {
+  int head;   // elements before the first pack
+  int packs;  // whole, aligned packs of COUNT elements
+  int tail;   // elements after the last pack
+
+  __device__ int edges() const { return head + tail; }
+  /// Index of the edge-th element that is in no pack.
+  __device__ int edge_index(int edge) const { return edge < head ? edge : packs * COUNT + edge; }
+  __device__ int pack_index(int pack) const { return head + pack * COUNT; }
+};
+
+/// The `count` elements from `start` on.
+template <int COUNT, typename T>
+__device__ inline Stretch<COUNT> stretch_of(const T* start, int count) {
+  constexpr int bytes = static_cast<int>(alignof(Pack<T, COUNT>));
+  const int beyond = static_cast<int>(reinterpret_cast<size_t>(start) % bytes / sizeof(T));
+  const int head = min_of(beyond == 0 ? 0 : COUNT - beyond, count);
+  const int packs = (count - head) / COUNT;
+  return {head, packs, count - head - packs * COUNT};
+}
+
+/// Elements that one of `threads` threads reads on its own, at most; at least 1, since C++ has no empty arrays.
+template <int COUNT>
+__host__ __device__ constexpr int edges_per_thread(int threads) {
+  return COUNT == 1 ? 1 : ceil_div(2 * COUNT - 2, threads);
+}
+
+/// COUNT elements from the shift-th of `low` on, which `next` follows.
+template <int COUNT, typename T>
+__device__ inline Pack<T, COUNT> cut_pack(const Pack<T, COUNT>& low, const Pack<T, COUNT>& next, int shift) {
+  constexpr int size = static_cast<int>(sizeof(T)), per_word = 4 / size, words = ceil_div(size * COUNT, 4);
+  unsigned int word[2 * words] = {};
+  memcpy(word, &low, sizeof low);
+  memcpy(reinterpret_cast<char*>(word) + sizeof low, &next, sizeof next);
+#pragma unroll
+  for (int step = words / 2; step > 0; step /= 2) {
+    const bool moves = shift / per_word & step;
+#pragma unroll
+    for (int i = 0; i < 2 * words - step; ++i) {
+      const unsigned int here = word[i], there = word[i + step];
+      word[i] = moves ? there : here;
+    }
+  }
+  if constexpr (per_word > 1) {
+    const int bits = shift % per_word * 8 * size;
+#pragma unroll
+    for (int i = 0; i < 2 * words - 1; ++i) {
+      const unsigned long long both = static_cast<unsigned long long>(word[i + 1]) << 32 | word[i];
+      word[i] = static_cast<unsigned int>(both >> bits);
+    }
+  }
+  Pack<T, COUNT> pack;
+  memcpy(&pack, word, sizeof pack);
+  return pack;
+}
+
+/// COUNT elements from from[index] on, any of which may be the first of an aligned pack; from itself is aligned and has
+/// `length` elements.
+template <int COUNT, typename T>
+__device__ inline Pack<T, COUNT> load_any_pack(const T* from, int index, int length) {
+  const int shift = index % COUNT, first = index - shift;
+  Pack<T, COUNT> low = load_pack<COUNT>(from + first);
+  if (COUNT == 1 || shift == 0) return low;
+  Pack<T, COUNT> next = {};
+  if (first + 2 * COUNT <= length) {
+    next = load_pack<COUNT>(from + first + COUNT);
+  } else {
+#pragma unroll
+    for (int v = 0; v < COUNT; ++v) {
+      if (first + COUNT + v < length) next.x[v] = from[first + COUNT + v];
+    }
+  }
+  return cut_pack<COUNT>(low, next, shift);
+}

@@ -1,0 +1,330 @@
+// What follows the products in gemm_hopper: sums of several blocks added up, then written to C.
+#pragma once
+
+#include "schedule.cuh"
+
+struct Output {
+  Out* c;
+  float* partial;      ///< partial sums, by slot and block of the cluster
+  unsigned* counters;  ///< of contributors that have finished a tile; zero between launches
+  int m, n;
+};
+
+#if OUTPUT_TYPE != 2
+__device__ inline unsigned pack(float low, float high) {
+  unsigned both;
+#if OUTPUT_TYPE == 0
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#else
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#endif
+  return both;
+}
+#endif
+
+/// Where 16 bytes of a part of C lie, exchanged as the tensor map of C does.
+__device__ inline int part_offset(int row, int byte) {
+  const int offset = row * PART_ROW_BYTES + byte;
+  return offset ^ (offset >> 7 & (PART_ROW_BYTES / 16 - 1)) << 4;
+}
+
+class Epilogue {
+ public:
+  __device__ Epilogue(const Storage& storage, const Maps<SHIFTED_C>& maps, const Output& output, int consumer)
+      : parts_(storage.parts + consumer * EPILOGUE_PARTS * PART_BYTES),
+        maps_(maps),
+        output_(output),
+        barrier_(1 + consumer),
+        thread_(threadIdx.x % 128) {}
+
+  /// Writes the results of a unit; `row` is the first one of this consumer.
+  template <int FIRST = 0, int COUNT = PARTS>
+  __device__ void store(const float (&sums)[TILES_P][BLOCK_Q / 2], const Unit& unit, int row) {
+    const int p = (unit.tile_p * CLUSTER_P + block_in_cluster_p()) * BLOCK_P + row;
+    const int q = (unit.tile_q * CLUSTER_Q + block_in_cluster_q()) * BLOCK_Q;
+    constexpr int parts = TILES_P * COUNT;
+#pragma unroll
+    for (int first = 0; first < parts; first += PARTS_AT_ONCE) {
+      // The places that come next were given to the group of stores before the last one.
+      if (STORE == STORE_TILES && thread_ == 0) xtune::hopper::store_wait_read<EPILOGUE_PARTS / PARTS_AT_ONCE - 1>();
+      xtune::hopper::sync_named(barrier_, 128);
+      unsigned char* const to = parts_ + next_ * PART_BYTES;
+      next_ = next_ + 2 * PARTS_AT_ONCE <= EPILOGUE_PARTS ? next_ + PARTS_AT_ONCE : 0;
+#pragma unroll
+      for (int i = first; i < first + PARTS_AT_ONCE && i < parts; ++i)
+        fill(to + (i - first) * PART_BYTES, sums[i / COUNT], FIRST + i % COUNT);
+      if (STORE == STORE_TILES) xtune::hopper::fence_async();
+      xtune::hopper::sync_named(barrier_, 128);
+#pragma unroll
+      for (int i = first; i < first + PARTS_AT_ONCE && i < parts; ++i) {
+        const unsigned char* const part = to + (i - first) * PART_BYTES;
+        int x, y;
+        place_part(FIRST + i % COUNT, x, y);
+        if (SWAP)
+          x += p + 64 * (i / COUNT), y += q;
+        else
+          x += q, y += p + 64 * (i / COUNT);
+        if constexpr (STORE != STORE_TILES)
+          copy(part, x, y, row + 64 * (i / COUNT));
+        else if (thread_ == 0)
+          store_part(part, x, y, row + 64 * (i / COUNT));
+      }
+      if (STORE == STORE_TILES && thread_ == 0) xtune::hopper::store_commit();
+    }
+  }
+  /// Waits until shared memory is free.
+  __device__ void finish() {
+    if (STORE == STORE_TILES && thread_ == 0) xtune::hopper::store_wait_read<0>();
+  }
+
+ private:
+  static constexpr int column_parts = SWAP ? 64 / PART_COLUMNS : 1;  // of 64 rows of P, if SWAP is 1
+
+  // A part's first column and row within the 64 x BLOCK_Q results that it is taken from.
+  __device__ static void place_part(int part, int& x, int& y) {
+    x = SWAP ? part % column_parts * PART_COLUMNS : part * PART_COLUMNS;
+    y = SWAP ? part / column_parts * PART_ROWS : 0;
+  }
+  __device__ void fill(unsigned char* to, const float (&sums)[BLOCK_Q / 2], int part) const {
+    if constexpr (SWAP)
+      gather_transposed(to, sums, part / column_parts * PART_ROWS / 8, part % column_parts);
+    else if constexpr (SHIFTED_Q)
+      gather_shifted(to, sums, part);
+    else
+      gather(to, sums, part * PART_COLUMNS / 8);
+  }
+
+  // By one thread. `row` is the part's first one within the block's tile.
+  __device__ void store_part(const unsigned char* part, int x, int y, int row) const {
+#pragma unroll
+    for (int i = 0; i < PART_ROWS / STORE_ROWS; ++i) {
+      int residue = 0, to_x = x, to_y = y;
+      if (SHIFTED_C) {
+        // Rows of P are in this order already, or gather() has changed it.
+        residue = SHIFTED_P ? (row + i * STORE_ROWS) / (BLOCK_P / 8) : i;
+        to_x += shift_of(residue, output_.n, OUT_BYTES);
+        to_y = SHIFTED_P ? (y - row) / 8 + (row + i * STORE_ROWS) % (BLOCK_P / 8) : y / 8;
+      }
+      xtune::hopper::store_tile(maps_.map[residue], part + i * STORE_ROWS * PART_ROW_BYTES, to_x, to_y,
+                                cache_of(ONCE_C));
+    }
+  }
+
+  /// Where a row of a part lies.
+  __device__ static int place(int row) { return SHIFTED_C && !SHIFTED_P ? row % 8 * 8 + row / 8 : row; }
+
+  // The sums from group `first` of eight columns on, to rows along P.
+  __device__ void gather(unsigned char* to, const float (&sums)[BLOCK_Q / 2], int first) const {
+    const int lane = thread_ % 32, warp = thread_ / 32;
+#if OUTPUT_TYPE == 2
+#pragma unroll
+    for (int i = 0; i < PART_COLUMNS / 8; ++i) {
+      const float* s = &sums[4 * (first + i)];
+      const int row = warp * 16 + lane / 4, byte = (8 * i + lane % 4 * 2) * 4;
+      *reinterpret_cast<float2*>(to + part_offset(place(row), byte)) = make_float2(s[0], s[1]);
+      *reinterpret_cast<float2*>(to + part_offset(place(row + 8), byte)) = make_float2(s[2], s[3]);
+    }
+#else
+    static_assert(SWAP || PART_COLUMNS % 16 == 0, "BLOCK_N is a multiple of 16");
+#pragma unroll
+    for (int i = 0; i < PART_COLUMNS / 8; i += 2) {
+      const float* s = &sums[4 * (first + i)];
+      xtune::hopper::store_matrices(to + part_offset(place(warp * 16 + lane % 16), (i + lane / 16) * 16),
+                                    pack(s[0], s[1]), pack(s[2], s[3]), pack(s[4], s[5]), pack(s[6], s[7]));
+    }
+#endif
+  }
+
+  // The same if Q is shifted: a thread has 8 consecutive columns in each of several places.
+  __device__ void gather_shifted(unsigned char* to, const float (&sums)[BLOCK_Q / 2], int part) const {
+    const int row = thread_ / 32 * 16 + thread_ % 32 / 4, place_of_thread = thread_ % 4;
+    constexpr int step = 4 * (BLOCK_Q / 64);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const int at = place(row + 8 * half);
+#if OUTPUT_TYPE == 2
+        // Two parts have 64 columns.
+        const float* s = &sums[4 * (part / 2) + 2 * half + e];
+        if (place_of_thread / 2 != part % 2) continue;
+        const int byte = (place_of_thread % 2 * 16 + e * 8) * 4;
+        *reinterpret_cast<float4*>(to + part_offset(at, byte)) = make_float4(s[0], s[step], s[2 * step], s[3 * step]);
+        *reinterpret_cast<float4*>(to + part_offset(at, byte + 16)) =
+            make_float4(s[4 * step], s[5 * step], s[6 * step], s[7 * step]);
+#else
+        const float* s = &sums[4 * part + 2 * half + e];
+        *reinterpret_cast<uint4*>(to + part_offset(at, place_of_thread * 32 + e * 16)) =
+            make_uint4(pack(s[0], s[step]), pack(s[2 * step], s[3 * step]), pack(s[4 * step], s[5 * step]),
+                       pack(s[6 * step], s[7 * step]));
+#endif
+      }
+    }
+  }
+
+  // The same to rows along Q.
+  __device__ void gather_transposed(unsigned char* to, const float (&sums)[BLOCK_Q / 2], int first, int half) const {
+    const int lane = thread_ % 32, warp = thread_ / 32;
+#if OUTPUT_TYPE == 2
+    if (warp / 2 != half) return;
+#pragma unroll
+    for (int i = 0; i < PART_ROWS / 8; ++i) {
+      const float* s = &sums[4 * (first + i)];
+      const int row = 8 * i + lane % 4 * 2, byte = (warp % 2 * 16 + lane / 4) * 4;
+      *reinterpret_cast<float*>(to + part_offset(row, byte)) = s[0];
+      *reinterpret_cast<float*>(to + part_offset(row + 1, byte)) = s[1];
+      *reinterpret_cast<float*>(to + part_offset(row, byte + 32)) = s[2];
+      *reinterpret_cast<float*>(to + part_offset(row + 1, byte + 32)) = s[3];
+    }
+#else
+    const int byte = (warp * 2 + lane / 8 % 2) * 16;
+    if constexpr (PART_ROWS % 16 == 0) {
+#pragma unroll
+      for (int i = 0; i < PART_ROWS / 8; i += 2) {
+        const float* s = &sums[4 * (first + i)];
+        xtune::hopper::store_matrices_transposed(to + part_offset((i + lane / 16) * 8 + lane % 8, byte),
+                                                 pack(s[0], s[1]), pack(s[2], s[3]), pack(s[4], s[5]),
+                                                 pack(s[6], s[7]));
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < PART_ROWS / 8; ++i) {
+        const float* s = &sums[4 * (first + i)];
+        xtune::hopper::store_matrices_transposed(to + part_offset(i * 8 + lane % 8, byte), pack(s[0], s[1]),
+                                                 pack(s[2], s[3]));
+      }
+    }
+#endif
+  }
+
+  // From shared memory to C, from column x and row y on; `first` is the part's first row within the block's tile.
+  __device__ void copy(const unsigned char* from, int x, int y, int first) const {
+    constexpr int bytes = STORE == STORE_VECTORS ? 16 : OUT_BYTES;
+    constexpr int in_row = PART_ROW_BYTES / bytes, lanes = in_row < 32 ? in_row : 32, rows = 128 / lanes;
+    const size_t pitch = output_.n;
+#pragma unroll 4
+    for (int row = thread_ / lanes; row < PART_ROWS; row += rows) {
+      constexpr int eighth = BLOCK_P / 8;
+      const int to_row = SHIFTED_P ? y - first + (first + row) % eighth * 8 + (first + row) / eighth : y + row;
+      if (to_row >= output_.m) continue;
+      Out* to = output_.c + static_cast<size_t>(to_row) * pitch;
+#pragma unroll
+      for (int i = thread_ % lanes; i < in_row; i += lanes) {
+        const int column = x + i * bytes / OUT_BYTES;
+        if (column >= output_.n) continue;
+        const unsigned char* value = from + part_offset(row, i * bytes);
+        if constexpr (STORE == STORE_VECTORS)
+          *reinterpret_cast<uint4*>(to + column) = *reinterpret_cast<const uint4*>(value);
+        else
+          to[column] = *reinterpret_cast<const Out*>(value);
+      }
+    }
+  }
+
+  unsigned char* parts_;
+  const Maps<SHIFTED_C>& maps_;
+  const Output& output_;
+  int barrier_, thread_, next_ = 0;
+};
+
+/// Writes this unit's sums to its slot. The last contributor of a tile to do so gets the sums of all, added up in the
+/// order of K, whoever that is; the others get false.
+__device__ inline bool add_partial_sums(float (&sums)[TILES_P][BLOCK_Q / 2], const Storage& storage, const Unit& unit,
+                                        const Output& output, int consumer) {
+  constexpr int threads = PINGPONG ? 128 : 128 * CONSUMERS;
+  const int barrier = 10 + (PINGPONG ? consumer : 0);
+  const int thread = threadIdx.x % 128, block = block_in_cluster();
+  const int first = (PINGPONG ? 0 : consumer) * TILES_P * (BLOCK_Q / 8);
+  const auto slot = [&](int number) {
+    return reinterpret_cast<float4*>(output.partial) +
+           (static_cast<size_t>(number) * CLUSTER + block) * (BLOCK_P * BLOCK_Q / 4) + first * 128 + thread;
+  };
+  float4* mine = slot(unit.slot);
+#pragma unroll
+  for (int i = 0; i < TILES_P; ++i)
+#pragma unroll
+    for (int j = 0; j < BLOCK_Q / 8; ++j) {
+      const float* s = &sums[i][4 * j];
+      __stcg(mine + (i * (BLOCK_Q / 8) + j) * 128, make_float4(s[0], s[1], s[2], s[3]));
+    }
+  __threadfence();
+  xtune::hopper::sync_named(barrier, threads);
+  unsigned* counter = output.counters + unit.tile * CLUSTER + block;
+  const bool leader = PINGPONG ? thread == 0 : threadIdx.x == 128;
+  if (leader) {
+    const unsigned before = atomicAdd(counter, 1u);
+    const bool last = before + 1 == static_cast<unsigned>(unit.contributors);
+    if (last) *counter = 0;  // for the next launch
+    storage.flag[PINGPONG ? consumer : 0] = last;
+    __threadfence();
+  }
+  xtune::hopper::sync_named(barrier, threads);
+  const bool last = storage.flag[PINGPONG ? consumer : 0];
+  if (!last) return false;
+#pragma unroll
+  for (int i = 0; i < TILES_P; ++i)
+#pragma unroll
+    for (int j = 0; j < BLOCK_Q / 2; ++j) sums[i][j] = 0;
+  for (int contributor = 0; contributor < unit.contributors; ++contributor) {
+    const float4* from = slot(slot_of(unit, contributor));
+#pragma unroll
+    for (int i = 0; i < TILES_P; ++i)
+#pragma unroll
+      for (int j = 0; j < BLOCK_Q / 8; ++j) {
+        const float4 value = __ldcg(from + (i * (BLOCK_Q / 8) + j) * 128);
+        float* s = &sums[i][4 * j];
+        s[0] += value.x;
+        s[1] += value.y;
+        s[2] += value.z;
+        s[3] += value.w;
+      }
+  }
+  return true;
+}
+
+/// Adds up the sums of the blocks of a cluster that have parts of K, each block those of its share of the columns, in
+/// the order of K. All threads of the cluster call cluster_sync twice meanwhile.
+template <int PART>
+__device__ inline void add_share(float (&sums)[TILES_P][BLOCK_Q / 2], const Storage& storage, int consumer) {
+  constexpr int share = BLOCK_Q / 2 / CLUSTER_K;
+  // What this block gets from each other one lies where its stages were.
+  const auto at = [&](int from, int i, int j) {
+    return reinterpret_cast<float*>(storage.memory) +
+           (((from * CONSUMERS + consumer) * TILES_P + i) * share + j) * 128 + threadIdx.x % 128;
+  };
+#pragma unroll
+  for (int to = 0; to < CLUSTER_K; ++to) {
+    if (to == PART) continue;
+    const unsigned base = xtune::hopper::remote_address(
+        at(PART, 0, 0), to * CLUSTER_P * CLUSTER_Q + block_in_cluster() % (CLUSTER_P * CLUSTER_Q));
+#pragma unroll
+    for (int i = 0; i < TILES_P; ++i)
+#pragma unroll
+      for (int j = 0; j < share; ++j)
+        xtune::hopper::store_remote(base + (i * share + j) * 512, sums[i][to * share + j]);
+  }
+  xtune::hopper::cluster_sync();
+#pragma unroll
+  for (int i = 0; i < TILES_P; ++i)
+#pragma unroll
+    for (int j = 0; j < share; ++j) {
+      float sum = 0;
+#pragma unroll
+      for (int from = 0; from < CLUSTER_K; ++from) sum += from == PART ? sums[i][PART * share + j] : *at(from, i, j);
+      sums[i][PART * share + j] = sum;
+    }
+}
+
+/// Adds up and writes the results of a cluster whose blocks have parts of K.
+template <int PART = 0>
+__device__ inline void finish_share(float (&sums)[TILES_P][BLOCK_Q / 2], const Storage& storage, Epilogue& epilogue,
+                                    const Unit& unit, int row, int consumer) {
+  if constexpr (PART < CLUSTER_K) {
+    if (block_in_cluster_k() == PART) {
+      add_share<PART>(sums, storage, consumer);
+      epilogue.template store<PART * PARTS / CLUSTER_K, PARTS / CLUSTER_K>(sums, unit, row);
+    } else {
+      finish_share<PART + 1>(sums, storage, epilogue, unit, row, consumer);
+    }
+  }
+}

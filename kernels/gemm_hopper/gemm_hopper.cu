@@ -1,0 +1,133 @@
+// C = A * B on Hopper's tensor cores: tiles by tensor maps into a ring of stages, products by warpgroups, tiles of C
+// through shared memory. The README says what each parameter does.
+#include "epilogue.cuh"
+#include "layout.cuh"
+#include "schedule.cuh"
+
+using namespace xtune::hopper;
+
+// The producer: fills the stages, for all units of this block in turn.
+__device__ inline void produce(const Storage& storage, const Maps<SHIFTED_P>& p_maps, const Maps<SHIFTED_Q>& q_maps,
+                               const Schedule& schedule, int row_length) {
+  const int rank_p = block_in_cluster_p(), rank_q = block_in_cluster_q();
+  Ring ring;
+  for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit)) {
+    const int p = (unit.tile_p * CLUSTER_P + rank_p) * BLOCK_P, q = (unit.tile_q * CLUSTER_Q + rank_q) * BLOCK_Q;
+    for (int step = unit.begin; step < unit.end; ++step, ring.advance()) {
+      wait(storage.empty[ring.stage], ring.parity ^ 1);
+      arrive_expect(storage.full[ring.stage], STAGE_BYTES);
+      load_operand<P_MAJOR, BLOCK_P, CLUSTER_Q>(storage.p(ring.stage), p_maps, storage.full[ring.stage], p,
+                                                step * BLOCK_K, rank_q, blocks_with_same_p(), P_CACHE, row_length);
+      load_operand<Q_MAJOR, BLOCK_Q, CLUSTER_P>(storage.q(ring.stage), q_maps, storage.full[ring.stage], q,
+                                                step * BLOCK_K, rank_p, blocks_with_same_q(), Q_CACHE, row_length);
+    }
+  }
+}
+
+// Products of one stage, all of them started.
+__device__ inline void multiply(float (&sums)[TILES_P][BLOCK_Q / 2], const Storage& storage, int stage, int row,
+                                bool accumulate) {
+  products_begin();
+#pragma unroll
+  for (int k = 0; k < BLOCK_K; k += PRODUCT_K) {
+    const Matrix y = operand<Q_MAJOR, BLOCK_Q>(storage.q(stage), 0, k);
+#pragma unroll
+    for (int i = 0; i < TILES_P; ++i)
+      product<INPUT, P_MAJOR, Q_MAJOR>(sums[i], operand<P_MAJOR, BLOCK_P>(storage.p(stage), row + 64 * i, k), y,
+                                       accumulate || k > 0);
+  }
+  products_commit();
+}
+
+// A consumer: the products of its rows of every unit (or of every second unit) and what follows from them.
+__device__ inline void consume(const Storage& storage, const Maps<SHIFTED_C>& c_maps, const Schedule& schedule,
+                               const Output& output, int consumer) {
+  const int row = PINGPONG ? 0 : consumer * (BLOCK_P / CONSUMERS);
+  float sums[TILES_P][BLOCK_Q / 2];
+  Ring ring;
+  Epilogue epilogue(storage, c_maps, output, consumer);
+  int turn = 0;
+  for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit), turn ^= 1) {
+    const int steps = unit.end - unit.begin;
+    if (PINGPONG && turn != consumer) {
+      ring.skip(steps);
+      continue;
+    }
+    if (PINGPONG) sync_named(TURN_BARRIER + consumer, 256);
+    int previous = 0;
+    for (int step = 0; step < steps; ++step) {
+      wait(storage.full[ring.stage], ring.parity);
+      multiply(sums, storage, ring.stage, row, step > 0);
+      if (step > 0) {
+        products_wait<1>();
+        release(storage.empty[previous]);
+      }
+      previous = ring.stage;
+      ring.advance();
+    }
+    if (PINGPONG) arrive_named(TURN_BARRIER + (consumer ^ 1), 256);
+    products_wait<0>();
+#pragma unroll
+    for (int i = 0; i < TILES_P; ++i) keep(sums[i]);
+    release(storage.empty[previous]);
+    if constexpr (CLUSTER_K > 1) {
+      cluster_sync();
+      finish_share(sums, storage, epilogue, unit, row, consumer);
+    } else if (unit.contributors == 1 || add_partial_sums(sums, storage, unit, output, consumer))
+      epilogue.store(sums, unit, row);
+  }
+  epilogue.finish();
+  // The last turn that nobody takes.
+  if (PINGPONG && turn == consumer) sync_named(TURN_BARRIER + consumer, 256);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    gemm(const __grid_constant__ Maps<SHIFTED_A> a_maps, const __grid_constant__ Maps<SHIFTED_B> b_maps,
+         const __grid_constant__ Maps<SHIFTED_C> c_maps, Out* c, float* partial, unsigned* counters, int m, int n,
+         int k, int group, int order) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Storage storage(memory);
+#if SWAP
+  const auto& p_maps = b_maps;
+  const auto& q_maps = a_maps;
+#else
+  const auto& p_maps = a_maps;
+  const auto& q_maps = b_maps;
+#endif
+  const Schedule schedule(SWAP ? n : m, SWAP ? m : n, k, group, order);
+  const Output output{c, partial, counters, m, n};
+
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < STAGES; ++i) {
+      init(storage.full[i], 1);
+      init(storage.empty[i], RELEASES);
+    }
+    fence_init();
+    prefetch(p_maps.map[0]);
+    prefetch(q_maps.map[0]);
+    if (STORE == STORE_TILES) prefetch(c_maps.map[0]);
+  }
+  if (CLUSTER > 1)
+    cluster_sync();
+  else
+    __syncthreads();
+
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == 0) {
+    if (CONSUMERS > 1) fewer_registers<PRODUCER_REGISTERS>();
+    if (threadIdx.x == 0) produce(storage, p_maps, q_maps, schedule, k);
+    // The barrier of a cluster takes whole warps.
+    __syncwarp();
+    if constexpr (CLUSTER_K > 1) {
+      cluster_sync();
+      cluster_sync();
+    }
+  } else {
+    if (CONSUMERS > 1) more_registers<CONSUMER_REGISTERS>();
+    // The first consumer has the first turn.
+    if (PINGPONG && warpgroup == 2) arrive_named(TURN_BARRIER, 256);
+    consume(storage, c_maps, schedule, output, warpgroup - 1);
+  }
+  // Other blocks may still write to this one's shared memory.
+  if (CLUSTER > 1) cluster_sync();
+}

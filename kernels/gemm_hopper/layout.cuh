@@ -1,0 +1,215 @@
+// Shared memory of gemm_hopper: its stages, their barriers, and where the operands lie in them.
+#pragma once
+
+#include <xtune/hopper.cuh>
+
+// Input types: 0 bf16, 1 f16, 2 f8e4m3. Results: 0 bf16, 1 f16, 2 f32.
+#ifndef INPUT_TYPE
+#define INPUT_TYPE 0
+#endif
+#ifndef OUTPUT_TYPE
+#define OUTPUT_TYPE 0
+#endif
+// 1: A is K x M, or B is N x K.
+#ifndef TRANSPOSED_A
+#define TRANSPOSED_A 0
+#endif
+#ifndef TRANSPOSED_B
+#define TRANSPOSED_B 0
+#endif
+
+#if OUTPUT_TYPE == 2
+using Out = float;
+#else
+using Out = unsigned short;
+#endif
+
+// P is the operand whose rows a warpgroup divides into 64s, Q the other one: A and B, or B and A if SWAP is 1.
+constexpr int BLOCK_P = SWAP ? BLOCK_N : BLOCK_M, BLOCK_Q = SWAP ? BLOCK_M : BLOCK_N;
+constexpr int CLUSTER_P = SWAP ? CLUSTER_N : CLUSTER_M, CLUSTER_Q = SWAP ? CLUSTER_M : CLUSTER_N;
+constexpr xtune::hopper::Major A_MAJOR = TRANSPOSED_A ? xtune::hopper::Major::mn : xtune::hopper::Major::k;
+constexpr xtune::hopper::Major B_MAJOR = TRANSPOSED_B ? xtune::hopper::Major::k : xtune::hopper::Major::mn;
+constexpr xtune::hopper::Major P_MAJOR = SWAP ? B_MAJOR : A_MAJOR, Q_MAJOR = SWAP ? A_MAJOR : B_MAJOR;
+
+// Rows whose length in bytes is no multiple of 16 cannot be described by one tensor map, but every eighth row can. With
+// SHIFTED, eight maps describe a matrix, and a tile holds first the rows 0, 8, 16, ..., then 1, 9, 17, ..., and so on.
+// As a map must start at a multiple of 16 bytes, each starts with up to 15 bytes of the row before.
+constexpr bool SHIFTED_P = SHIFTED_A, SHIFTED_Q = SHIFTED_B;
+static_assert(!(SWAP && (SHIFTED_A || SHIFTED_B || SHIFTED_C)), "SHIFTED without SWAP");
+static_assert(!SHIFTED_P || (BLOCK_P % 64 == 0 && P_MAJOR == xtune::hopper::Major::k && (SHIFTED_C || STORE != 2)),
+              "shifted A");
+static_assert(!SHIFTED_Q || (BLOCK_Q % 64 == 0 && Q_MAJOR == xtune::hopper::Major::k), "shifted B");
+
+/// The maps of a matrix.
+template <bool SHIFTED>
+struct Maps {
+  xtune::hopper::TensorMap map[SHIFTED ? 8 : 1];
+};
+/// Elements of the row before with which the map of rows `residue`, `residue` + 8, ... begins.
+__device__ inline int shift_of(int residue, int row_length, int element_bytes) {
+  return residue * row_length % (16 / element_bytes);
+}
+
+constexpr xtune::hopper::Type INPUT = INPUT_TYPE == 0   ? xtune::hopper::Type::bf16
+                                      : INPUT_TYPE == 1 ? xtune::hopper::Type::f16
+                                                        : xtune::hopper::Type::e4m3;
+// 1: an operand is read once, so L2 need not keep it.
+__host__ __device__ constexpr xtune::hopper::Cache cache_of(int once) {
+  return once ? xtune::hopper::Cache::first : xtune::hopper::Cache::normal;
+}
+constexpr xtune::hopper::Cache P_CACHE = cache_of(SWAP ? ONCE_B : ONCE_A), Q_CACHE = cache_of(SWAP ? ONCE_A : ONCE_B);
+constexpr int INPUT_BYTES = INPUT_TYPE == 2 ? 1 : 2;
+constexpr int PRODUCT_K = 32 / INPUT_BYTES;
+// Elements in a row of 128 bytes, which is as wide as a swizzled tile can be.
+constexpr int ROW = 128 / INPUT_BYTES;
+
+constexpr int THREADS = 128 * (1 + CONSUMERS);
+constexpr int PRODUCER_REGISTERS = CONSUMERS == 2 ? 40 : 32, CONSUMER_REGISTERS = CONSUMERS == 2 ? 232 : 160;
+// Tiles of 64 rows of P that one consumer computes.
+constexpr int TILES_P = BLOCK_P / (64 * (PINGPONG ? 1 : CONSUMERS));
+constexpr int TURN_BARRIER = 8;
+
+static_assert(BLOCK_P % (64 * (PINGPONG ? 1 : CONSUMERS)) == 0 && BLOCK_Q % 8 == 0 && BLOCK_Q <= 256, "tile");
+static_assert(BLOCK_K % ROW == 0, "BLOCK_K");
+static_assert(!PINGPONG || CONSUMERS == 2, "two consumers take turns");
+
+__host__ __device__ constexpr int round_up(int value, int multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+// Bytes of an operand's tile. If it is contiguous along M or N, it lies in columns of ROW elements.
+template <xtune::hopper::Major MAJOR, int ROWS>
+__host__ __device__ constexpr int operand_bytes() {
+  return (MAJOR == xtune::hopper::Major::k ? ROWS : round_up(ROWS, ROW)) * BLOCK_K * INPUT_BYTES;
+}
+constexpr int P_BYTES = operand_bytes<P_MAJOR, BLOCK_P>(), Q_BYTES = round_up(operand_bytes<Q_MAJOR, BLOCK_Q>(), 1024);
+constexpr int STAGE_BYTES = P_BYTES + operand_bytes<Q_MAJOR, BLOCK_Q>();
+
+// Results on their way to memory: parts of PART_ROWS x PART_COLUMNS of C, EPILOGUE_PARTS of them for each consumer.
+constexpr int OUT_BYTES = OUTPUT_TYPE == 2 ? 4 : 2;
+__host__ __device__ constexpr int divisor(int value, int largest) {
+  while (value % largest != 0) largest /= 2;
+  return largest;
+}
+constexpr int PART_ROWS = SWAP ? divisor(BLOCK_Q / CLUSTER_K, 64) : 64;
+constexpr int PART_COLUMNS = SWAP ? 128 / OUT_BYTES : divisor(BLOCK_Q / CLUSTER_K, 128 / OUT_BYTES);
+constexpr int PART_ROW_BYTES = PART_COLUMNS * OUT_BYTES;
+constexpr int PART_BYTES = round_up(PART_ROWS * PART_ROW_BYTES, 1024);
+// Parts of the 64 x BLOCK_Q results of a tile.
+constexpr int PARTS = (SWAP ? BLOCK_Q / PART_ROWS : BLOCK_Q / PART_COLUMNS) * (SWAP ? 64 / PART_COLUMNS : 1);
+
+// Parts that are written together, so that others can be filled meanwhile.
+constexpr int PARTS_AT_ONCE = (EPILOGUE_PARTS + 1) / 2;
+
+// How results are written: element by element (any row length), by 16 bytes, or as tiles by a tensor map.
+constexpr int STORE_ELEMENTS = 0, STORE_VECTORS = 1, STORE_TILES = 2;
+
+// Rows of a part that one tensor map describes.
+constexpr int STORE_ROWS = !SHIFTED_C ? PART_ROWS : SHIFTED_P && BLOCK_P / 8 < 64 ? BLOCK_P / 8 : SHIFTED_P ? 64 : 8;
+
+/// Arrivals that free a stage: of each warp that reads it here, and in the blocks that get the same data.
+constexpr int RELEASES = 4 * (PINGPONG ? 1 : CONSUMERS) * (CLUSTER_P + CLUSTER_Q - 1);
+
+struct Storage {
+  unsigned char* memory;
+  unsigned char* parts;
+  xtune::hopper::Barrier *full, *empty;
+  int* flag;
+
+  __device__ explicit Storage(unsigned char* memory)
+      : memory(memory),
+        parts(memory + STAGES * (P_BYTES + Q_BYTES)),
+        full(reinterpret_cast<xtune::hopper::Barrier*>(parts + CONSUMERS * EPILOGUE_PARTS * PART_BYTES)),
+        empty(full + STAGES),
+        flag(reinterpret_cast<int*>(empty + STAGES)) {}
+  __device__ unsigned char* p(int stage) const { return memory + stage * (P_BYTES + Q_BYTES); }
+  __device__ unsigned char* q(int stage) const { return p(stage) + P_BYTES; }
+};
+
+/// The stage that comes next, and the parity of its phase.
+struct Ring {
+  int stage = 0;
+  unsigned parity = 0;
+  __device__ void advance() {
+    if (++stage == STAGES) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  __device__ void skip(int steps) {
+    const int next = stage + steps;
+    parity ^= next / STAGES & 1;
+    stage = next % STAGES;
+  }
+};
+
+// Blocks of a cluster are numbered along P first, then Q, then K.
+constexpr int CLUSTER = CLUSTER_P * CLUSTER_Q * CLUSTER_K;
+__device__ inline int block_in_cluster() { return CLUSTER > 1 ? static_cast<int>(xtune::hopper::cluster_rank()) : 0; }
+__device__ inline int block_in_cluster_p() { return block_in_cluster() % CLUSTER_P; }
+__device__ inline int block_in_cluster_q() { return block_in_cluster() / CLUSTER_P % CLUSTER_Q; }
+__device__ inline int block_in_cluster_k() { return block_in_cluster() / (CLUSTER_P * CLUSTER_Q); }
+__device__ inline int rank_of(int p, int q) { return (block_in_cluster_k() * CLUSTER_Q + q) * CLUSTER_P + p; }
+/// The blocks that get the same tile of P, as bits.
+__device__ inline unsigned short blocks_with_same_p() {
+  unsigned short blocks = 0;
+  for (int q = 0; q < CLUSTER_Q; ++q) blocks |= 1u << rank_of(block_in_cluster_p(), q);
+  return blocks;
+}
+__device__ inline unsigned short blocks_with_same_q() {
+  return static_cast<unsigned short>(((1u << CLUSTER_P) - 1) << rank_of(0, block_in_cluster_q()));
+}
+
+/// Starts loading this block's share, one of SHARES, of an operand's tile, for all blocks that need it.
+template <xtune::hopper::Major MAJOR, int ROWS, int SHARES, bool SHIFTED>
+__device__ inline void load_operand(unsigned char* to, const Maps<SHIFTED>& maps, xtune::hopper::Barrier& barrier,
+                                    int row, int k, int share, unsigned short blocks, xtune::hopper::Cache cache,
+                                    int row_length) {
+  constexpr bool by_k = MAJOR == xtune::hopper::Major::k;
+  constexpr int columns = by_k ? BLOCK_K / ROW : round_up(ROWS, ROW) / ROW, rows = by_k ? ROWS : BLOCK_K;
+  // A tile is loaded in boxes, each by its own map.
+  constexpr int boxes = SHIFTED ? 8 / SHARES : 1, box_rows = SHIFTED ? rows / 8 : rows / SHARES;
+  static_assert(SHARES == 1 || box_rows % 8 == 0, "shares are whole groups of 8 rows");
+#pragma unroll
+  for (int i = 0; i < columns; ++i) {
+#pragma unroll
+    for (int j = 0; j < boxes; ++j) {
+      const int box = share * boxes + j, first = box * box_rows;
+      unsigned char* part = to + (i * rows + first) * 128;
+      int x = (by_k ? k : row) + i * ROW, y = (by_k ? row : k) + first;
+      if (SHIFTED) {
+        x += shift_of(box, row_length, INPUT_BYTES);
+        y = row / 8;
+      }
+      const xtune::hopper::TensorMap& map = maps.map[SHIFTED ? box : 0];
+      if constexpr (SHARES > 1)
+        load_tile_multicast(part, map, barrier, x, y, blocks, cache);
+      else
+        load_tile(part, map, barrier, x, y, cache);
+    }
+  }
+}
+
+/// An operand of a product: from this row (a multiple of ROW if contiguous along it) and this k on.
+template <xtune::hopper::Major MAJOR, int ROWS>
+__device__ inline xtune::hopper::Matrix operand(const unsigned char* tile, int row, int k) {
+  using xtune::hopper::Swizzle;
+  if constexpr (MAJOR == xtune::hopper::Major::k)
+    return advance(xtune::hopper::matrix<Swizzle::bytes128>(tile + ((k / ROW) * ROWS + row) * 128, 1024),
+                   k % ROW * INPUT_BYTES);
+  else
+    return xtune::hopper::matrix<Swizzle::bytes128>(tile + ((row / ROW) * BLOCK_K + k) * 128, 1024, BLOCK_K * 128);
+}
+
+/// Tells all blocks that load into this one's stage that this warp has read it.
+__device__ inline void release(xtune::hopper::Barrier& barrier) {
+  const int lane = threadIdx.x % 32;
+  if constexpr (CLUSTER_P * CLUSTER_Q == 1) {
+    if (lane == 0) arrive(barrier);
+  } else if (lane < CLUSTER_P + CLUSTER_Q - 1) {
+    const int p = block_in_cluster_p(), q = block_in_cluster_q();
+    // The blocks of this one's column, then the others of its row.
+    const int other = lane - CLUSTER_P;
+    const int rank = lane < CLUSTER_P ? rank_of(lane, q) : rank_of(p, other < q ? other : other + 1);
+    arrive_remote(barrier, rank);
+  }
+}

@@ -1,0 +1,79 @@
+// y[i][j] = (x[i][j] - mean of row i) / sqrt(variance of row i + eps) * gamma[j] + beta[j] for a matrix of any size.
+// The parameters are macros from -D; README.md describes each.
+#include "../common/row_kernel.cuh"
+
+/// Number and mean of elements, and the sum of the squares of their differences from the mean. Sums of such summaries
+/// lose nothing where the mean is much larger than the deviation (Chan, Golub, LeVeque 1979).
+struct LayernormSummary {
+  float word[3];
+
+  __device__ static LayernormSummary nothing() { return {{0.0f, 0.0f, 0.0f}}; }
+  __device__ void merge(const LayernormSummary& other) {
+    const float count = word[0] + other.word[0];
+    const float share = count > 0.0f ? __fdividef(other.word[0], count) : 0.0f;
+    const float difference = other.word[1] - word[1];
+    word[1] += difference * share;
+    word[2] += other.word[2] + difference * difference * word[0] * share;
+    word[0] = count;
+  }
+};
+
+class Layernorm {
+ public:
+  using Summary = LayernormSummary;
+
+  __device__ static float absent() { return 0.0f; }
+  __device__ static void add_one(Summary& summary, float x) { summary.merge({{1.0f, x, 0.0f}}); }
+  __device__ static void add(Summary& summary, const Chunk& chunk) {
+    const float count = static_cast<float>(min_of(chunk.packs, ITEMS) * VECTOR);
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v) sum += chunk.x[i][v];
+    }
+    const float mean = count > 0.0f ? __fdividef(sum, count) : 0.0f;
+    float squares = 0.0f;
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v) {
+        const float difference = i < chunk.packs ? chunk.x[i][v] - mean : 0.0f;
+        squares += difference * difference;
+      }
+    }
+    summary.merge({{count, mean, squares}});
+  }
+
+  /// row: the summary of the whole row.
+  __device__ Layernorm(const Summary&, const Summary& row, const Element* gamma, const Element* beta, int columns,
+                       float eps)
+      : gamma_(gamma),
+        beta_(beta),
+        columns_(columns),
+        mean_(row.word[1]),
+        scale_(rsqrtf(row.word[2] / row.word[0] + eps)) {}
+  __device__ float one(float x, int column) const {
+    return (x - mean_) * scale_ * to_float(gamma_[column]) + to_float(beta_[column]);
+  }
+  __device__ void kept(float (&x)[VECTOR], int column) const { again(x, column); }
+  __device__ void again(float (&x)[VECTOR], int column) const {
+    const ElementPack gamma = load_any_pack<VECTOR>(gamma_, column, columns_),
+                      beta = load_any_pack<VECTOR>(beta_, column, columns_);
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) x[v] = (x[v] - mean_) * scale_ * to_float(gamma.x[v]) + to_float(beta.x[v]);
+  }
+
+ private:
+  const Element* gamma_;
+  const Element* beta_;
+  int columns_;
+  float mean_, scale_;
+};
+
+/// x, y: rows x columns; gamma, beta: columns. Grid, block, summaries and counters: see process_rows.
+extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
+    layernorm(const Element* x, const Element* __restrict__ gamma, const Element* __restrict__ beta, Element* y,
+              float* summaries, unsigned int* counters, int rows, int columns, float eps) {
+  process_rows<Layernorm>(x, y, summaries, counters, rows, columns, gamma, beta, columns, eps);
+}

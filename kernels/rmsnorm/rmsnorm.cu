@@ -1,0 +1,49 @@
+// y[i][j] = x[i][j] / sqrt(mean of the squares of row i + eps) * gamma[j] for a matrix of any size. The parameters are
+// macros from -D; README.md describes each.
+#include "../common/row_kernel.cuh"
+
+/// The sum of squares.
+struct RmsnormSummary {
+  float word[1];
+
+  __device__ static RmsnormSummary nothing() { return {{0.0f}}; }
+  __device__ void merge(const RmsnormSummary& other) { word[0] += other.word[0]; }
+};
+
+class Rmsnorm {
+ public:
+  using Summary = RmsnormSummary;
+
+  __device__ static float absent() { return 0.0f; }
+  __device__ static void add_one(Summary& summary, float x) { summary.word[0] += x * x; }
+  __device__ static void add(Summary& summary, const Chunk& chunk) {
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v) summary.word[0] += chunk.x[i][v] * chunk.x[i][v];
+    }
+  }
+
+  /// row: the summary of the whole row, which has `columns` elements.
+  __device__ Rmsnorm(const Summary&, const Summary& row, const Element* gamma, int columns, float eps)
+      : gamma_(gamma), columns_(columns), scale_(rsqrtf(row.word[0] / static_cast<float>(columns) + eps)) {}
+  __device__ float one(float x, int column) const { return x * scale_ * to_float(gamma_[column]); }
+  __device__ void kept(float (&x)[VECTOR], int column) const { again(x, column); }
+  __device__ void again(float (&x)[VECTOR], int column) const {
+    const ElementPack gamma = load_any_pack<VECTOR>(gamma_, column, columns_);
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) x[v] *= scale_ * to_float(gamma.x[v]);
+  }
+
+ private:
+  const Element* gamma_;
+  int columns_;
+  float scale_;
+};
+
+/// x, y: rows x columns; gamma: columns. Grid, block, summaries and counters: see process_rows.
+extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
+    rmsnorm(const Element* x, const Element* __restrict__ gamma, Element* y, float* summaries, unsigned int* counters,
+            int rows, int columns, float eps) {
+  process_rows<Rmsnorm>(x, y, summaries, counters, rows, columns, gamma, columns, eps);
+}

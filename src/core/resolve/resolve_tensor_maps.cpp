@@ -1,0 +1,89 @@
+// Tensor maps of a configuration, judged by the limits of the driver before anything compiles.
+#include <fmt/core.h>
+
+#include "core/resolve/resolve_state.hpp"
+#include "core/validate/inputs.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::resolve {
+
+namespace {
+
+using Number = std::function<std::int64_t(const spec::CompiledText&)>;
+
+std::vector<std::int64_t> numbers(const std::vector<spec::CompiledText>& texts, const Number& number) {
+  std::vector<std::int64_t> values;
+  for (const spec::CompiledText& text : texts) values.push_back(number(text));
+  return values;
+}
+
+measure::TensorMap map_of(const TensorMapTexts& texts, const std::vector<std::int64_t>& buffer, const Number& number) {
+  const auto one = [&](const std::optional<spec::CompiledText>& text, std::int64_t usual) {
+    return text ? number(*text) : usual;
+  };
+  const spec::TensorMapSpec& spec = *texts.argument->map;
+  measure::TensorMap map;
+  map.dtype = texts.argument->dtype;
+  map.tf32 = spec.tf32;
+  map.shape = texts.shape.empty() ? buffer : numbers(texts.shape, number);
+  map.box = numbers(texts.box, number);
+  map.element_strides = texts.element_strides.empty() ? std::vector<std::int64_t>(map.shape.size(), 1)
+                                                      : numbers(texts.element_strides, number);
+  map.strides = texts.strides.empty() ? measure::dense_strides(map.shape) : numbers(texts.strides, number);
+  map.swizzle = one(texts.swizzle, map.swizzle);
+  map.l2_promotion = one(texts.l2_promotion, map.l2_promotion);
+  map.interleave = one(texts.interleave, map.interleave);
+  map.nan_outside = spec.nan_outside;
+  return map;
+}
+
+/// The part of the buffer that the map describes must exist.
+std::optional<std::string> beyond_buffer(const TensorMapTexts& texts, const measure::TensorMap& map,
+                                         const std::vector<std::int64_t>& buffer) {
+  validate::ArgumentLayout layout{texts.of->name, texts.of->role, texts.of->dtype, {}, {}, {}, {}};
+  for (const std::int64_t extent : buffer) {
+    if (extent < 1) return std::nullopt;  // an error of the buffer
+    layout.shape.push_back(static_cast<std::uint64_t>(extent));
+  }
+  const std::uint64_t span = measure::span_bytes(map);
+  if (span <= layout.bytes()) return std::nullopt;
+  return fmt::format("its shape and strides end {} bytes behind the start of '{}', which has {} ({})", span,
+                     texts.of->name, layout.bytes(), validate::describe(layout.dtype, layout.shape));
+}
+
+}  // namespace
+
+std::vector<const spec::CompiledText*> TensorMapTexts::all() const {
+  std::vector<const spec::CompiledText*> texts;
+  for (const auto* list : {&box, &shape, &strides, &element_strides, &buffer_shape})
+    for (const spec::CompiledText& text : *list) texts.push_back(&text);
+  for (const auto* one : {&swizzle, &l2_promotion, &interleave})
+    if (*one) texts.push_back(&**one);
+  return texts;
+}
+
+std::vector<measure::TensorMap> CandidateResolver::tensor_maps(const space::Config& config) const {
+  std::vector<measure::TensorMap> result;
+  const space::Lookup names = state_->lookup(config);
+  const Number number = [&](const spec::CompiledText& text) {
+    return state_->valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); });
+  };
+  for (const TensorMapTexts& texts : state_->buffers.maps) {
+    const spec::ArgSpec& argument = *texts.argument;
+    const std::vector<std::int64_t> buffer = numbers(texts.buffer_shape, number);
+    measure::TensorMap map = map_of(texts, buffer, number);
+    auto reason = measure::forbidden(map);
+    if (!reason) reason = beyond_buffer(texts, map, buffer);
+    if (reason) {
+      const std::string complaint = fmt::format("tensor map '{}': {}", argument.name, *reason);
+      state_->reject(texts.all(), config, argument.at, complaint);
+      throw Error(ErrorKind::invalid_spec, spec::to_string(argument.at) + ": " + complaint);
+    }
+    if (const auto lack = measure::lack_of_tensor_maps(state_->device))
+      throw build::CandidateFailure(Outcome::rejected, fmt::format("tensor map '{}': {}", argument.name, *lack));
+    result.push_back(std::move(map));
+  }
+  return result;
+}
+
+}  // namespace xtune::resolve
