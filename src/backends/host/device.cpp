@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include "backends/host/floating_point.hpp"
 #include "backends/host/kernel_arguments.hpp"
 #include "backends/host/stolen_time.hpp"
+#include "backends/host/tensor_map.hpp"
 #include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
 
@@ -134,6 +136,9 @@ class HostDevice final : public measure::Device {
       throw build::CandidateFailure(Outcome::rejected, *reason);
     const KeepFloatingPoint keep;  // -ffast-math adds a constructor that changes it in the thread that loads
     return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
+  }
+  measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {
+    return std::bit_cast<measure::EncodedTensorMap>(encode_tensor_map(map, address));
   }
   measure::DeviceState state() override {
     std::ifstream file("/proc/stat");

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
 #include "backends/host/mapped_memory.hpp"
+#include "backends/host/tensor_map.hpp"
 #include "base/per_process.hpp"
 #include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
@@ -151,6 +153,10 @@ class HostRuntime final : public backend::Runtime {
     return 1;
   }
   std::string describe(int) override { return last_failure(); }
+
+  measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {
+    return std::bit_cast<measure::EncodedTensorMap>(encode_tensor_map(map, address));
+  }
 
   std::optional<std::size_t> accessible_bytes(const void* address, std::size_t wanted) noexcept override {
     return mapped_bytes(address, wanted);

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "backends/host/refusal.hpp"
 #include "backends/host/swizzle.hpp"
+#include "core/build/candidate_failure.hpp"
 
 namespace xtune::host {
 namespace {
@@ -46,15 +48,18 @@ std::optional<std::byte*> row_in_tensor(const TensorMap& map, const std::array<s
   return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): used only where it is inside
 }
 
+/// Of an element type that may have it.
+TensorMap::Outside nan_of(DType dtype) {
+  return size_of(dtype) == 2 ? TensorMap::nan_f16 : size_of(dtype) == 4 ? TensorMap::nan_f32 : TensorMap::nan_f64;
+}
+
 void fill_outside(const TensorMap& map, std::span<std::byte> elements) {
   std::uint64_t pattern = 0;
   switch (map.outside) {
     case TensorMap::nan_f16:
-    case TensorMap::nan_bf16:
       pattern = 0x7fff;
       break;
     case TensorMap::nan_f32:
-    case TensorMap::tf32_nan:
       pattern = 0x7fffffff;
       break;
     case TensorMap::nan_f64:
@@ -87,7 +92,7 @@ void load_row(const TensorMap& map, const std::array<std::int64_t, max_tensor_ra
   for (std::size_t i = 0; i * size < elements.size(); ++i)
     if (is_inside(map, 0, place[0] + static_cast<std::int64_t>(i * step)))
       std::memcpy(elements.data() + i * size, *row + i * step * size, size);
-  if (map.outside == TensorMap::tf32_zero || map.outside == TensorMap::tf32_nan) round_to_tf32(elements);
+  if (map.tf32) round_to_tf32(elements);
 }
 
 /// Copies a plain row to its swizzled place, or from there.
@@ -106,21 +111,26 @@ std::size_t TensorMap::box_bytes() const {
   return bytes;
 }
 
-TensorMap encode_tensor_map(const TensorDescription& description) {
+TensorMap encode_tensor_map(const measure::TensorMap& description, void* address) {
+  if (description.interleave != 0)
+    throw build::CandidateFailure(
+        Outcome::rejected, fmt::format("interleave = {}: the host backend has no interleaved tensor maps; run with "
+                                       "--backend cuda",
+                                       description.interleave));
   TensorMap map{};
   map.magic = TensorMap::valid;
   map.rank = static_cast<std::uint8_t>(description.shape.size());
-  map.element_bytes = static_cast<std::uint8_t>(description.element_bytes);
+  map.element_bytes = static_cast<std::uint8_t>(size_of(description.dtype));
   map.swizzle = static_cast<std::uint8_t>(description.swizzle);
-  map.outside = description.outside;
-  map.address = static_cast<std::byte*>(description.address);
+  map.outside = description.nan_outside ? nan_of(description.dtype) : TensorMap::zero;
+  map.tf32 = description.tf32;
+  map.address = static_cast<std::byte*>(address);
   for (std::size_t d = 0; d < map.rank; ++d) {
     const std::size_t from = map.rank - 1 - d;
     map.extents_below[d] = static_cast<std::uint32_t>(description.shape[from] - 1);
     map.box[d] = static_cast<std::uint16_t>(description.box[from]);
     map.element_strides[d] = static_cast<std::uint8_t>(description.element_strides[from]);
-    if (d > 0)
-      map.stride_bytes[d - 1] = static_cast<std::uint64_t>(description.strides[from]) * description.element_bytes;
+    if (d > 0) map.stride_bytes[d - 1] = static_cast<std::uint64_t>(description.strides[from]) * map.element_bytes;
   }
   return map;
 }

@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "core/measure/tensor_map.hpp"
 
 namespace xtune::host {
 
@@ -16,15 +17,16 @@ constexpr std::size_t max_tensor_rank = 5;
 struct alignas(64) TensorMap {
   std::uint32_t magic;
   std::uint8_t rank, element_bytes, swizzle;  ///< swizzle in bytes
-  std::uint8_t outside;                       ///< what elements outside of the tensor read as
+  std::uint8_t outside;                       ///< what elements outside of the tensor read as: Outside
   std::byte* address;
   std::array<std::uint32_t, max_tensor_rank> extents_below;     ///< elements, less one: up to 2^32 are allowed
   std::array<std::uint64_t, max_tensor_rank - 1> stride_bytes;  ///< of all dimensions but the first
   std::array<std::uint16_t, max_tensor_rank> box;
   std::array<std::uint8_t, max_tensor_rank> element_strides;
+  bool tf32;  ///< elements are rounded when they are read
 
   static constexpr std::uint32_t valid = 0x70616D78;
-  enum Outside : std::uint8_t { zero, nan_f16, nan_bf16, nan_f32, nan_f64, tf32_zero, tf32_nan };
+  enum Outside : std::uint8_t { zero, nan_f16, nan_f32, nan_f64 };
 
   std::uint64_t extent(std::size_t dimension) const { return std::uint64_t{extents_below[dimension]} + 1; }
   /// Elements of the box that are copied along a dimension: each element_strides-th.
@@ -35,18 +37,8 @@ struct alignas(64) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128);
 
-/// What encode_tensor_map takes. Vectors in the order of the shape: the last dimension is contiguous.
-struct TensorDescription {
-  void* address = nullptr;
-  std::size_t element_bytes = 4;
-  std::vector<std::int64_t> shape, strides;  ///< elements; strides of all dimensions but the last
-  std::vector<std::int64_t> box, element_strides;
-  std::int64_t swizzle = 0;
-  TensorMap::Outside outside = TensorMap::zero;
-};
-
-/// The description is within the limits of cuTensorMapEncodeTiled.
-TensorMap encode_tensor_map(const TensorDescription& description);
+/// The description is not forbidden. Throws CandidateFailure(rejected) for an interleaved one.
+TensorMap encode_tensor_map(const measure::TensorMap& description, void* address);
 
 /// The map at this address of a kernel. Throws Refusal if it is none, or has another rank than the coordinates.
 const TensorMap& checked_map(const void* map, std::size_t coordinates);

@@ -53,27 +53,31 @@ XTUNE_DEVICE void xtune_store(const TensorMap& map, const void* from, const int 
   const XtuneTile tile = {&map, const_cast<void*>(from), nullptr, at, RANK, 0};
   XTUNE_WAIT(xtune_hopper().store_tile(&tile));
 }
-XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y) {
+XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y,
+                            Cache = Cache::normal) {
   xtune_load(to, map, barrier, {x, y}, 0);
 }
-XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z) {
+XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z,
+                            Cache = Cache::normal) {
   xtune_load(to, map, barrier, {x, y, z}, 0);
 }
-XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z, int w) {
+XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z, int w,
+                            Cache = Cache::normal) {
   xtune_load(to, map, barrier, {x, y, z, w}, 0);
 }
-XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z, int w, int v) {
+XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z, int w, int v,
+                            Cache = Cache::normal) {
   xtune_load(to, map, barrier, {x, y, z, w, v}, 0);
 }
 XTUNE_DEVICE void load_tile_multicast(void* to, const TensorMap& map, Barrier& barrier, int x, int y,
-                                      unsigned short blocks) {
+                                      unsigned short blocks, Cache = Cache::normal) {
   xtune_load(to, map, barrier, {x, y}, blocks);
 }
-XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y) { xtune_store(map, from, {x, y}); }
-XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, int z) {
+XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, Cache = Cache::normal) { xtune_store(map, from, {x, y}); }
+XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, int z, Cache = Cache::normal) {
   xtune_store(map, from, {x, y, z});
 }
-XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, int z, int w) {
+XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, int z, int w, Cache = Cache::normal) {
   xtune_store(map, from, {x, y, z, w});
 }
 XTUNE_DEVICE void store_commit() { XTUNE_WAIT(xtune_hopper().store_commit()); }

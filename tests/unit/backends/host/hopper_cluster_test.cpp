@@ -131,7 +131,7 @@ TEST_CASE("a multicast tile reaches every block of the cluster, with its bytes a
   out.assign(out.size(), 0);
   text = HopperKernel(multicast_kernel("cluster_sync();", "", "2")).failure(launch, map, out.data(), steps);
   CHECK((!text.empty() || out != expected));
-  text = HopperKernel(multicast_kernel("cluster_sync();", wait, "3")).failure(launch, map, out.data(), steps);
+  text = HopperKernel(multicast_kernel("cluster_sync();", wait, "3")).failure(launch_of(2, 32, 0, 2), map, out.data(), steps);
   CHECK_MESSAGE(has(text, "the kernel does not end: block (0, 0, 0): of 32 threads"), text);
   CHECK_MESSAGE(has(text, "; block (1, 0, 0): of 32 threads"), text);
   CHECK_MESSAGE(has(text, "1 wait for the phase of parity 0 of a barrier in shared memory (phase 0, parity 0: 1 of 3 arrivals are missing"), text);

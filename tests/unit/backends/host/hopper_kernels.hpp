@@ -77,17 +77,14 @@ inline device::Launch launch_of(std::uint32_t grid, std::uint32_t block, std::ui
 template <class T>
 host::TensorMap map_of(const std::vector<T>& values, std::vector<std::int64_t> shape, std::vector<std::int64_t> box,
                        std::int64_t swizzle = 0) {
-  host::TensorDescription description;
-  description.address = const_cast<T*>(values.data());
-  description.element_bytes = sizeof(T);
-  description.strides.assign(shape.size() - 1, 0);
-  std::int64_t stride = 1;
-  for (std::size_t d = shape.size(); d-- > 1;) description.strides[d - 1] = stride *= shape[d];
+  measure::TensorMap description;
+  description.dtype = dtype_of<T>();
+  description.strides = measure::dense_strides(shape);
   description.element_strides.assign(shape.size(), 1);
   description.shape = std::move(shape);
   description.box = std::move(box);
   description.swizzle = swizzle;
-  return host::encode_tensor_map(description);
+  return host::encode_tensor_map(description, const_cast<T*>(values.data()));
 }
 
 }  // namespace xtune::test
