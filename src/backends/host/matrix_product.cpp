@@ -115,34 +115,49 @@ void widen_registers(XtuneProduct::Type type, const WarpgroupRegisters& register
     }
 }
 
-/// sums[64][columns] += x[64][k] * y[k][columns].
-XTUNE_VECTORISED void add_products(const float* x, const float* y, unsigned k, unsigned columns, float* sums) {
-  for (unsigned row = 0; row < product_rows; ++row)
-    for (unsigned i = 0; i < k; ++i) {
-      const float factor = x[row * max_k + i];
-      for (unsigned column = 0; column < columns; ++column)
-        sums[row * columns + column] += factor * y[i * max_product_columns + column];
+/// The whole row of a matrix of sums or y in memory, of which only some columns may be used.
+constexpr unsigned row_elements = max_product_columns;
+
+/// sums[64][columns] += x[64][k] * y[k][columns]; unused columns up to a multiple of 32 are computed, too. A part of
+/// the sums stays in registers for all k.
+template <class T>
+inline __attribute__((always_inline)) void add_products_of(const T* x, const T* y, unsigned k, unsigned columns,
+                                                           T* sums) {
+  constexpr unsigned rows = 4, width = 32;
+  for (unsigned row = 0; row < product_rows; row += rows)
+    for (unsigned column = 0; column < columns; column += width) {
+      T part[rows][width];
+      for (unsigned r = 0; r < rows; ++r)
+        for (unsigned c = 0; c < width; ++c) part[r][c] = sums[(row + r) * row_elements + column + c];
+      for (unsigned i = 0; i < k; ++i)
+        for (unsigned r = 0; r < rows; ++r)
+          for (unsigned c = 0; c < width; ++c)
+            part[r][c] += x[(row + r) * max_k + i] * y[i * row_elements + column + c];
+      for (unsigned r = 0; r < rows; ++r)
+        for (unsigned c = 0; c < width; ++c) sums[(row + r) * row_elements + column + c] = part[r][c];
     }
+}
+XTUNE_VECTORISED void add_products(const float* x, const float* y, unsigned k, unsigned columns, float* sums) {
+  add_products_of(x, y, k, columns, sums);
 }
 /// The same modulo 2^32.
 XTUNE_VECTORISED void add_products(const std::uint32_t* x, const std::uint32_t* y, unsigned k, unsigned columns,
                                    std::uint32_t* sums) {
-  for (unsigned row = 0; row < product_rows; ++row)
-    for (unsigned i = 0; i < k; ++i) {
-      const std::uint32_t factor = x[row * max_k + i];
-      for (unsigned column = 0; column < columns; ++column)
-        sums[row * columns + column] += factor * y[i * max_product_columns + column];
-    }
+  add_products_of(x, y, k, columns, sums);
 }
 
-/// Calls visit(element of a thread's registers, place in the 64 x N sums) for all sums.
+/// Calls visit(element of a thread's registers, element of the sums) for all sums.
 template <class T, class Visit>
-void for_each_sum(const XtuneProduct& product, const WarpgroupRegisters& registers, const Visit& visit) {
+void for_each_sum(const XtuneProduct& product, const WarpgroupRegisters& registers, T* sums, const Visit& visit) {
   for (unsigned thread = 0; thread < warpgroup_threads; ++thread) {
-    T* const own = static_cast<T*>(registers.sums[thread]);
-    for (unsigned i = 0; i < product.columns / 2; ++i) {
-      const unsigned row = row_of(thread) + i % 4 / 2 * 8, column = i / 4 * 8 + thread % 4 * 2 + i % 2;
-      visit(own[i], row * product.columns + column);
+    T* own = static_cast<T*>(registers.sums[thread]);
+    T* upper = sums + row_of(thread) * row_elements + thread % 4 * 2;
+    for (unsigned column = 0; column < product.columns; column += 8, own += 4, upper += 8) {
+      T* const lower = upper + 8 * row_elements;
+      visit(own[0], upper[0]);
+      visit(own[1], upper[1]);
+      visit(own[2], lower[0]);
+      visit(own[3], lower[1]);
     }
   }
 }
@@ -151,20 +166,20 @@ void for_each_sum(const XtuneProduct& product, const WarpgroupRegisters& registe
 template <class T>
 void multiply_as(const XtuneProduct& product, const WarpgroupRegisters& registers) {
   static thread_local struct {
-    T x[product_rows * max_k], y[max_k * max_product_columns], sums[product_rows * max_product_columns];
+    T x[product_rows * max_k], y[max_k * row_elements], sums[product_rows * row_elements];
   } wide;
   const unsigned k = product_k(product.type);
   if (product.registers)
     widen_registers(product.type, registers, wide.x, 1, max_k);
   else
     widen_matrix(product.type, product.x, product.x_is_k_major, product_rows, wide.x, 1, max_k);
-  widen_matrix(product.type, product.y, product.y_is_k_major, product.columns, wide.y, max_product_columns, 1);
+  widen_matrix(product.type, product.y, product.y_is_k_major, product.columns, wide.y, row_elements, 1);
   if (product.accumulate)
-    for_each_sum<T>(product, registers, [](const T& own, unsigned place) { wide.sums[place] = own; });
+    for_each_sum<T>(product, registers, wide.sums, [](const T& own, T& sum) { sum = own; });
   else
     std::memset(wide.sums, 0, sizeof wide.sums);
   add_products(wide.x, wide.y, k, product.columns, wide.sums);
-  for_each_sum<T>(product, registers, [](T& own, unsigned place) { own = wide.sums[place]; });
+  for_each_sum<T>(product, registers, wide.sums, [](T& own, const T& sum) { own = sum; });
 }
 
 }  // namespace
