@@ -69,6 +69,21 @@ struct MeasuredDevice {
   int index = 0;        ///< number of the device in the driver
 };
 
+/// How the compiled winner reads a buffer through a tensor map (CUtensorMap): the parameters of cuTensorMapEncodeTiled,
+/// with dimensions in the order of the shape (the last one is contiguous) and strides in elements.
+struct WinningTensorMap {
+  std::string of;                             ///< name of the buffer
+  bool tf32 = false;                          ///< f32 is rounded to tf32
+  bool nan_outside = false;                   ///< what lies outside of the shape reads as NaN, not as zero
+  std::vector<std::int64_t> shape;            ///< of the view, in elements
+  std::vector<std::int64_t> strides;          ///< of all dimensions but the last
+  std::vector<std::int64_t> box;              ///< elements that one copy takes
+  std::vector<std::int64_t> element_strides;  ///< steps between elements
+  std::int64_t swizzle = 0;                   ///< bytes
+  std::int64_t l2_promotion = 0;              ///< bytes
+  std::int64_t interleave = 0;                ///< bytes
+};
+
 /// An argument of the compiled winner, in the form that a caller passes.
 struct WinningArgument {
   /// The kind of argument.
@@ -76,7 +91,7 @@ struct WinningArgument {
     buffer,      ///< a device pointer that the kernel reads
     written,     ///< a device pointer that it writes, or reads and writes
     scalar,      ///< a value
-    tensor_map,  ///< a descriptor, which no call of Result::kernel can pass
+    tensor_map,  ///< a description of a buffer, which xtune makes from the buffer that the caller passes
     constant     ///< no argument of a call: a variable of the source
   };
   std::string name;                  ///< name in the spec
@@ -85,6 +100,7 @@ struct WinningArgument {
   std::vector<std::uint64_t> shape;  ///< of a buffer: extents for the problem, in elements
   std::string value;  ///< of a scalar: the spec's expression; the name of a problem size ("N") gives that size
   std::optional<Value> filled;  ///< of a scalar that follows from the configuration: the value that xtune passes
+  std::optional<WinningTensorMap> map{};  ///< of a tensor map: what it describes
 };
 
 /// The compiled winner, and its launch.
@@ -98,7 +114,9 @@ struct WinningKernel {
   std::uint32_t shared_bytes = 0;          ///< dynamic shared memory
   std::string arch;                        ///< the architecture it was compiled for: "sm_90a"
   std::vector<std::uint32_t> cluster;      ///< x, y, z in blocks; all 0: no cluster
-  std::vector<WinningArgument> arguments;  ///< in the kernel's order
+  std::vector<WinningArgument> arguments;  ///< in the spec's order
+  /// The numbers of the arguments that the kernel takes, in its order; empty: all but constants, in this order.
+  std::vector<std::size_t> kernel_arguments{};
 };
 
 /// The one configuration for all cases of tune_cases, if the spec asks for it ([objective] across), as measured in one
@@ -139,7 +157,7 @@ struct Result {
   /// made from `binary` and needs neither a store nor a compiler, so a loaded result works as well. It is only for this
   /// problem: a call whose scalars give other sizes throws Error(invalid_argument); load() makes a kernel for any
   /// problem. checked: as LoadSettings::checked. Throws Error: nothing_valid without a winner, unavailable if its
-  /// binary is missing or the backend has no driver here, unsupported for a kernel with a tensor map. If the device
+  /// binary is missing or the backend has no driver here, unsupported for a kernel with constants. If the device
   /// cannot load the binary, the first call throws Error(unavailable).
   Kernel kernel(bool checked = true) const;
   /// The same as a typed kernel: kernel<void(const float* x, float* y, int n)>(). Also throws Error(invalid_argument)

@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -74,6 +75,23 @@ struct ReferenceKernel {
   std::vector<Formula> grid = {};          ///< in blocks; set it together with block
   std::vector<Formula> block = {};         ///< in threads; set it together with grid
   Formula shared = {};                     ///< dynamic shared memory, bytes
+  /// Names of the arguments that it takes, in its order; empty: those of the tuned kernel.
+  std::vector<std::string> args = {};
+};
+
+/// How a kernel reads a buffer through a tensor map (CUtensorMap, compute capability 9.0): formulas over problem,
+/// device and parameters, with dimensions in the order of the shape (the last one is contiguous).
+struct TensorMapView {
+  std::vector<Formula> box = {};              ///< elements that one copy takes
+  Formula swizzle = {};                       ///< bytes: 0, 32, 64, 128; empty: 0
+  std::vector<Formula> shape = {};            ///< in elements; empty: the buffer's
+  std::vector<Formula> strides = {};          ///< in elements, of all dimensions but the last; empty: dense
+  std::vector<Formula> element_strides = {};  ///< steps between elements, 1 to 8; empty: ones
+  Formula l2_promotion = {};                  ///< bytes: 0, 64, 128, 256; empty: 128
+  Formula interleave = {};                    ///< bytes: 0, 16, 32; empty: 0
+  std::optional<DType> dtype = {};            ///< of the elements; unset: the buffer's
+  bool tf32 = false;                          ///< f32 is rounded to tf32
+  bool nan_outside = false;                   ///< what lies outside of the shape reads as NaN, not as zero
 };
 
 /// A spec (docs/spec-format.md) together with data, predicates and callbacks. A value type: copies are independent.
@@ -217,6 +235,12 @@ class Tunable {
   Tunable& constant(const std::string& name, const std::vector<T>& values, const Shape& shape) {
     return constant(name, dtype_of<T>(), shape, Data(values));
   }
+  /// A tensor map of a buffer, which the kernel takes by value (`const __grid_constant__ CUtensorMap`). xtune makes it
+  /// for each configuration; callers of the kernel pass only the buffer.
+  Tunable& tensor_map(const std::string& name, const std::string& of, const TensorMapView& view);
+  /// The arguments that the kernel takes, in its order, if these are not all that are declared: a kernel may read a
+  /// buffer only through a tensor map.
+  Tunable& kernel_args(const std::vector<std::string>& names);
   /// Sets the contents of an argument that is already declared, for example in a spec file.
   Tunable& data(const std::string& argument, const Data& data);
 

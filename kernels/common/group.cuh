@@ -60,30 +60,30 @@ __device__ inline int order_of_start(unsigned int* ticket) {
 }
 
 /// The merged summaries of the BLOCKS blocks that share a row, in all of their threads; WIDTH is the size of a block.
-/// mine: the same in all threads of the block. of_blocks: room for BLOCKS summaries; written: 0 before the launch.
+/// mine: the same in all threads of the block. slots: word_count zeros for each block.
 /// The block waits for the others. If rows are handed out by order_of_start, and BLOCKS blocks fit on the device at the
 /// same time, then those it waits for always run or end.
 template <int WIDTH, int BLOCKS, typename Summary>
-__device__ inline Summary reduce_blocks(const Summary& mine, int block, float* of_blocks, unsigned int* written) {
+__device__ inline Summary reduce_blocks(const Summary& mine, int block, unsigned long long* slots) {
   static_assert(BLOCKS <= WIDTH, "a thread reads at most one block's summary");
   constexpr int words = word_count<Summary>;
-  volatile float* const summaries = of_blocks;
-  if (threadIdx.x == 0) {
-#pragma unroll
-    for (int w = 0; w < words; ++w) summaries[block * words + w] = mine.word[w];
-    __threadfence();  // a block that sees the count also sees the summary
-    atomicAdd(written, 1u);
-    const volatile unsigned int* const count = written;
-    while (*count < static_cast<unsigned int>(BLOCKS)) {
-    }
-    __threadfence();
-  }
-  __syncthreads();
-  Summary whole = Summary::nothing();
+  // Word and mark are one access, so that whoever sees the mark has the word: nothing else has to be ordered.
+  constexpr unsigned long long mark = 1ull << 32;
   const int thread = static_cast<int>(threadIdx.x);
+  volatile unsigned long long* const shared = slots;
+  if (thread == 0) {
+#pragma unroll
+    for (int w = 0; w < words; ++w) shared[block * words + w] = mark | __float_as_uint(mine.word[w]);
+  }
+  Summary whole = Summary::nothing();
   if (thread < BLOCKS) {
 #pragma unroll
-    for (int w = 0; w < words; ++w) whole.word[w] = summaries[thread * words + w];
+    for (int w = 0; w < words; ++w) {
+      unsigned long long slot = 0;
+      while (slot < mark) slot = shared[thread * words + w];
+      whole.word[w] = __uint_as_float(static_cast<unsigned int>(slot));
+    }
   }
+  __syncthreads();  // what reduce_group keeps in shared memory is free again
   return reduce_group<WIDTH, 1>(whole);
 }

@@ -42,12 +42,13 @@ class RowShare {
     return row_.pack_index(chunk * chunk_packs + item * THREADS + lane_);
   }
 
-  /// Elements that are not there become `absent`.
-  __device__ void load_chunk(Chunk& chunk, int number, float absent) const {
+  /// Elements that are not there become `absent`. offset: elements to another row, whose packs are aligned as this
+  /// row's.
+  __device__ void load_chunk(Chunk& chunk, int number, float absent, long long offset = 0) const {
     ElementPack pack[ITEMS];
     const int first = number * chunk_packs + lane_;
     chunk.packs = first < row_.packs ? (row_.packs - first - 1) / THREADS + 1 : 0;
-    const Element* const start = from_ + row_.pack_index(first);
+    const Element* const start = from_ + offset + row_.pack_index(first);
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
       if (i < chunk.packs) pack[i] = load_pack<VECTOR>(start + i * THREADS * VECTOR);
@@ -62,7 +63,7 @@ class RowShare {
   /// Whether this thread has an e-th single element.
   __device__ bool has_edge(int e) const { return VECTOR > 1 && part_ == 0 && lane_ + e * THREADS < row_.edges(); }
   __device__ int edge_column(int e) const { return row_.edge_index(lane_ + e * THREADS); }
-  __device__ float load_edge(int e) const { return to_float(from_[edge_column(e)]); }
+  __device__ float load_edge(int e, long long offset = 0) const { return to_float(from_[offset + edge_column(e)]); }
 
  private:
   static constexpr int chunk_packs = THREADS * ITEMS;

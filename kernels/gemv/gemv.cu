@@ -15,14 +15,13 @@ struct Product {
   const Element* x;
   int length;
 
-  __device__ void term(float (&a)[VECTOR], int column) const {
-    const ElementPack factor = load_any_pack<VECTOR>(x, column, length);
+  __device__ void weigh(float (&weight)[VECTOR], int column) const {
+    const ElementPack pack = load_any_pack<VECTOR>(x, column, length);
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) a[v] *= to_float(factor.x[v]);
+    for (int v = 0; v < VECTOR; ++v) weight[v] = to_float(pack.x[v]);
   }
-  __device__ float term_of_one(float a, int column) const { return a * to_float(x[column]); }
-  __device__ float weight_of_row(int row) const { return to_float(x[row]); }
-  __device__ float term_of_row(float a, float weight) const { return a * weight; }
+  __device__ float weight_at(int index) const { return to_float(x[index]); }
+  __device__ float term(float a, float weight) const { return a * weight; }
   __device__ float result(float value) const { return value; }
 };
 

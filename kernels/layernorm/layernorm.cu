@@ -71,9 +71,9 @@ class Layernorm {
   float mean_, scale_;
 };
 
-/// x, y: rows x columns; gamma, beta: columns. Grid, block, summaries and counters: see process_rows.
+/// x, y: rows x columns; gamma, beta: columns. Grid, block, slots and ticket: see process_rows.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
     layernorm(const Element* x, const Element* __restrict__ gamma, const Element* __restrict__ beta, Element* y,
-              float* summaries, unsigned int* counters, int rows, int columns, float eps) {
-  process_rows<Layernorm>(x, y, summaries, counters, rows, columns, gamma, beta, columns, eps);
+              unsigned long long* slots, unsigned int* ticket, int rows, int columns, float eps) {
+  process_rows<Layernorm>(x, y, slots, ticket, rows, columns, gamma, beta, columns, eps);
 }

@@ -39,10 +39,9 @@ struct Reduction {
   using Summary = op::OP::Summary;
   int n;
 
-  __device__ void term(float (&)[VECTOR], int) const {}
-  __device__ float term_of_one(float x, int) const { return x; }
-  __device__ float weight_of_row(int) const { return 1.0f; }
-  __device__ float term_of_row(float x, float) const { return x; }
+  __device__ void weigh(float (&)[VECTOR], int) const {}
+  __device__ float weight_at(int) const { return 1.0f; }
+  __device__ float term(float x, float) const { return x; }
   __device__ float result(float value) const { return op::OP::result(value, n); }
 };
 

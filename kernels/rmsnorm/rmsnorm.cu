@@ -41,9 +41,9 @@ class Rmsnorm {
   float scale_;
 };
 
-/// x, y: rows x columns; gamma: columns. Grid, block, summaries and counters: see process_rows.
+/// x, y: rows x columns; gamma: columns. Grid, block, slots and ticket: see process_rows.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
-    rmsnorm(const Element* x, const Element* __restrict__ gamma, Element* y, float* summaries, unsigned int* counters,
-            int rows, int columns, float eps) {
-  process_rows<Rmsnorm>(x, y, summaries, counters, rows, columns, gamma, columns, eps);
+    rmsnorm(const Element* x, const Element* __restrict__ gamma, Element* y, unsigned long long* slots,
+            unsigned int* ticket, int rows, int columns, float eps) {
+  process_rows<Rmsnorm>(x, y, slots, ticket, rows, columns, gamma, columns, eps);
 }

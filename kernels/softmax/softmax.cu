@@ -67,8 +67,8 @@ class Softmax {
   float maximum_, factor_, kept_factor_;
 };
 
-/// x, y: rows x columns. Grid, block, summaries and counters: see process_rows.
+/// x, y: rows x columns. Grid, block, slots and ticket: see process_rows.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
-    softmax(const Element* x, Element* y, float* summaries, unsigned int* counters, int rows, int columns) {
-  process_rows<Softmax>(x, y, summaries, counters, rows, columns);
+    softmax(const Element* x, Element* y, unsigned long long* slots, unsigned int* ticket, int rows, int columns) {
+  process_rows<Softmax>(x, y, slots, ticket, rows, columns);
 }

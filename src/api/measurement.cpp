@@ -24,20 +24,28 @@ WinningArgument::Kind kind_of(const spec::ArgSpec& argument) {
   return argument.role == spec::ArgRole::in ? WinningArgument::Kind::buffer : WinningArgument::Kind::written;
 }
 
+WinningTensorMap winning_map(const std::string& of, const measure::TensorMap& map) {
+  return {of,          map.tf32,         map.nan_outside, map.shape, map.strides, map.box, map.element_strides,
+          map.swizzle, map.l2_promotion, map.interleave};
+}
+
 std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve::CandidateResolver& resolver,
                                           const space::Config& config) {
   const Bindings names = resolver.bindings(config);
   const std::vector<validate::ArgumentLayout> layouts = resolver.layouts();
   const std::vector<validate::ArgumentLayout> constants = resolver.constants();
   const std::vector<validate::ArgumentLayout> scratch = resolver.scratch(config);
-  std::size_t next = 0, next_constant = 0, next_scratch = 0;
+  const std::vector<measure::TensorMap> maps = resolver.tensor_maps(config);
+  std::size_t next = 0, next_constant = 0, next_scratch = 0, next_map = 0;
   std::vector<WinningArgument> arguments;
   for (const spec::ArgSpec& from : spec.args) {
-    WinningArgument argument{from.name, kind_of(from), dtype_of(from, names), {}, "", {}};
+    WinningArgument argument{from.name, kind_of(from), dtype_of(from, names), {}, "", {}, {}};
     if (from.kind == spec::ArgKind::constant)
       argument.shape = constants.at(next_constant++).shape;
     else if (from.role == spec::ArgRole::scratch)
       argument.shape = scratch.at(next_scratch++).shape;
+    else if (from.map)
+      argument.map = winning_map(from.map->of, maps.at(next_map++));
     else if (from.kind != spec::ArgKind::scalar)
       argument.shape = layouts.at(next++).shape;
     if (from.kind == spec::ArgKind::scalar) argument.value = from.value->text;
@@ -165,6 +173,7 @@ std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result
   kernel.cluster = extents(launch.cluster);
   kernel.shared_bytes = launch.shared_bytes;
   kernel.arguments = arguments_of(spec, resolver, config);
+  if (spec.kernel.args) kernel.kernel_arguments = *spec.kernel.args;
   return kernel;
 }
 

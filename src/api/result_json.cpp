@@ -99,6 +99,13 @@ Measurement measurement_from(const Json& json, const std::string& name) {
 constexpr auto argument_words =
     base::enum_words<WinningArgument::Kind>("buffer", "written", "scalar", "tensor_map", "constant");
 
+constexpr auto tensor_map_form = fields::object<WinningTensorMap>(
+    required("of", &WinningTensorMap::of), required("tf32", &WinningTensorMap::tf32),
+    required("nan_outside", &WinningTensorMap::nan_outside), required("shape", &WinningTensorMap::shape),
+    required("strides", &WinningTensorMap::strides), required("box", &WinningTensorMap::box),
+    required("element_strides", &WinningTensorMap::element_strides), required("swizzle", &WinningTensorMap::swizzle),
+    required("l2_promotion", &WinningTensorMap::l2_promotion), required("interleave", &WinningTensorMap::interleave));
+
 Ordered argument_json(const WinningArgument& argument) {
   Ordered json{
       {"name", argument.name}, {"kind", argument_words.of(argument.kind)}, {"dtype", to_string(argument.dtype)}};
@@ -107,6 +114,7 @@ Ordered argument_json(const WinningArgument& argument) {
   else
     json["shape"] = argument.shape;
   if (argument.filled) json["filled"] = record::to_json(*argument.filled);
+  if (argument.map) json["map"] = tensor_map_form.to_json<Ordered>(*argument.map);
   return json;
 }
 
@@ -126,6 +134,7 @@ WinningArgument argument_from(const Json& json) {
   else
     argument.shape = json.at("shape").get<std::vector<std::uint64_t>>();
   if (const auto filled = json.find("filled"); filled != json.end()) argument.filled = record::value_from_json(*filled);
+  if (const auto map = json.find("map"); map != json.end()) argument.map = tensor_map_form.from_json(*map);
   return argument;
 }
 
@@ -138,7 +147,8 @@ constexpr auto kernel_form = fields::object<WinningKernel>(
     required("entry_symbol", &WinningKernel::entry_symbol), required("grid", &WinningKernel::grid),
     required("block", &WinningKernel::block), required("cluster", &WinningKernel::cluster),
     required("shared_bytes", &WinningKernel::shared_bytes),
-    required("arguments", &WinningKernel::arguments, fields::List{fields::Through{argument_json, argument_from}}));
+    required("arguments", &WinningKernel::arguments, fields::List{fields::Through{argument_json, argument_from}}),
+    optional("kernel_arguments", &WinningKernel::kernel_arguments));
 
 /// By outcome, as one object.
 struct CountsForm {

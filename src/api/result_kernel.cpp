@@ -38,7 +38,11 @@ spec::ArgSpec spec_of(const WinningArgument& from) {
       return argument;
     case WinningArgument::Kind::tensor_map:
       argument.kind = spec::ArgKind::tensor_map;
-      break;
+      if (!from.map)
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("Result::binary: the tensor map '{}' has no description (map)", from.name));
+      argument.map.emplace().of = from.map->of;
+      return argument;
     case WinningArgument::Kind::constant:
       argument.kind = spec::ArgKind::constant;
       break;
@@ -52,6 +56,16 @@ spec::ArgSpec spec_of(const WinningArgument& from) {
   return argument;
 }
 
+measure::TensorMap map_of(const WinningArgument& argument) {
+  const WinningTensorMap& from = *argument.map;
+  measure::TensorMap map{argument.dtype, from.tf32,    from.shape,        from.box,        from.element_strides,
+                         from.strides,   from.swizzle, from.l2_promotion, from.interleave, from.nan_outside};
+  if (const auto reason = measure::forbidden(map))
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("Result::binary: the tensor map '{}': {}", argument.name, *reason));
+  return map;
+}
+
 /// The part of the spec that a call needs.
 spec::Spec spec_of(const Result& result) {
   spec::Spec spec;
@@ -60,6 +74,12 @@ spec::Spec spec_of(const Result& result) {
   spec.cases = {result.problem};
   for (const auto& [name, value] : result.best().config) spec.parameters.push_back({name, {value}});
   for (const WinningArgument& argument : result.binary->arguments) spec.args.push_back(spec_of(argument));
+  for (const std::size_t number : result.binary->kernel_arguments)
+    if (number >= spec.args.size())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("Result::binary: kernel_arguments has the number {}, and there are {} arguments", number,
+                              spec.args.size()));
+  if (!result.binary->kernel_arguments.empty()) spec.kernel.args = result.binary->kernel_arguments;
   return spec;
 }
 
@@ -75,6 +95,7 @@ dispatch::Build build_of(const Result& result) {
     build.artifact.usage.static_shared_bytes = *shared - kernel.shared_bytes;
   build.launch = {three(kernel.grid), three(kernel.block), three(kernel.cluster), kernel.shared_bytes};
   for (const WinningArgument& argument : kernel.arguments) {
+    if (argument.map) build.maps.push_back(map_of(argument));
     if (argument.kind != WinningArgument::Kind::scalar) continue;
     const auto encoded = resolve::encode_scalar(argument.dtype, argument.filled.value_or(Value(false)));
     if (!encoded)

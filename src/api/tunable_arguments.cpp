@@ -67,6 +67,35 @@ Tunable& Tunable::constant(const std::string& name, DType dtype, const Shape& sh
   return this->data(name, data);
 }
 
+Tunable& Tunable::tensor_map(const std::string& name, const std::string& of, const TensorMapView& view) {
+  detail::TunableState::Entries entries{{"name", spec::toml_string(name)},
+                                        {"kind", "\"tensor_map\""},
+                                        {"of", spec::toml_string(of)},
+                                        {"box", toml_array(view.box)}};
+  const auto add_list = [&](const char* key, const std::vector<Formula>& list) {
+    if (!list.empty()) entries.emplace_back(key, toml_array(list));
+  };
+  const auto add = [&](const char* key, const std::string& text) {
+    if (!text.empty()) entries.emplace_back(key, spec::toml_string(text));
+  };
+  add_list("shape", view.shape);
+  add_list("strides", view.strides);
+  add_list("element_strides", view.element_strides);
+  add("swizzle", view.swizzle.text());
+  add("l2_promotion", view.l2_promotion.text());
+  add("interleave", view.interleave.text());
+  if (view.dtype) require_dtype(*view.dtype);
+  add("dtype", view.tf32 ? "tf32" : view.dtype ? to_string(*view.dtype) : "");
+  if (view.nan_outside) add("outside", "nan");
+  built().args.push_back(std::move(entries));
+  return *this;
+}
+
+Tunable& Tunable::kernel_args(const std::vector<std::string>& names) {
+  built().set("kernel", "args", toml_array({names.begin(), names.end()}));
+  return *this;
+}
+
 Tunable& Tunable::data(const std::string& argument, const Data& data) {
   const auto found = std::find_if(attached().data.begin(), state_->data.end(),
                                   [&](const auto& entry) { return entry.first == argument; });
@@ -96,6 +125,7 @@ Tunable& Tunable::reference_kernel(const std::string& entry, const ReferenceKern
   if (!details.grid.empty()) entries.emplace_back("grid", toml_array(details.grid));
   if (!details.block.empty()) entries.emplace_back("block", toml_array(details.block));
   if (!details.shared.text().empty()) entries.emplace_back("shared", spec::toml_string(details.shared.text()));
+  if (!details.args.empty()) entries.emplace_back("args", toml_array({details.args.begin(), details.args.end()}));
   return set_reference(toml_table(entries));
 }
 

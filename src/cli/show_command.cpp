@@ -31,12 +31,17 @@ struct ShowOptions {
 };
 
 /// One configuration of one case.
+struct ShownMap {
+  std::string name, of, text;
+};
+
 struct Shown {
   Bindings problem, config;
   std::optional<record::LookupResult> found;  ///< where the store chose it
   build::CompileRequest request;
   run::SweptConfig swept;
   build::Artifact artifact;
+  std::vector<ShownMap> maps{};
   std::optional<model::Estimate> resident;  ///< how many blocks fit a compute unit
   std::string code_name, code;              ///< "source", "ptx", "isa"; empty: none is asked for
   std::string profile;                      ///< a command line; empty: no profiler is known
@@ -74,6 +79,7 @@ class ShowRun {
     shown.config = resolver.config_bindings(space.at(index));
     shown.request = resolver.compile_request(space.at(index));
     compile(space, resolver, index, shown);
+    add_maps(resolver.tensor_maps(space.at(index)), shown);
     shown.resident = residency(shown);
     shown.profile = profile_command(shown);
     add_code(resolver, shown);
@@ -81,6 +87,12 @@ class ShowRun {
   }
 
  private:
+  void add_maps(const std::vector<measure::TensorMap>& maps, Shown& shown) const {
+    std::size_t next = 0;
+    for (const spec::ArgSpec& argument : spec_.args)
+      if (argument.map) shown.maps.push_back({argument.name, argument.map->of, measure::to_string(maps.at(next++))});
+  }
+
   std::uint64_t chosen(const space::Space& space, const Bindings& problem, Shown& shown) {
     if (space.size() == 1 && !options_.best) return 0;
     if (!options_.config.empty()) throw Error(ErrorKind::invalid_argument, unpinned(space));
@@ -225,6 +237,8 @@ nlohmann::ordered_json shown_json(const spec::Spec& spec, const target::Target& 
   for (const auto& [name, value] : shown.request.defines) json["macros"][name] = value;
   json["options"] = shown.request.options;
   json["launch"] = {{"grid", launch.grid}, {"block", launch.block}, {"shared_bytes", launch.shared_bytes}};
+  for (const ShownMap& map : shown.maps)
+    json["tensor_maps"].push_back({{"name", map.name}, {"of", map.of}, {"map", map.text}});
   json["resources"] = {{"registers", optional_json(usage.registers)},
                        {"spilled_bytes", optional_json(usage.spilled_bytes)},
                        {"static_shared_bytes", optional_json(usage.static_shared_bytes)},
@@ -271,6 +285,7 @@ void print_text(const spec::Spec& spec, const target::Target& target, const Show
   const device::Launch& launch = shown.swept.launch;
   print_out("launch:     grid {}, block {}, {} bytes of dynamic shared memory\n", shape_text(launch.grid),
             shape_text(launch.block), launch.shared_bytes);
+  for (const ShownMap& map : shown.maps) print_out("tensor map: {} of {}: {}\n", map.name, map.of, map.text);
   print_out("resources:  {}\n", resources_text(shown));
   if (shown.resident)
     print_out("occupancy:  {:.0f} %: {} on a compute unit, limited by {}\n", 100 * shown.resident->occupancy,

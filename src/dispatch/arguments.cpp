@@ -9,6 +9,7 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "base/trimmed.hpp"
+#include "core/measure/tensor_map.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/space/expression.hpp"
 #include "core/spec/template_text.hpp"
@@ -99,38 +100,91 @@ void require_kernel(const spec::Spec& spec) {
 
 ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   require_kernel(spec);
-  const auto refuse = [&](const std::string& why) { refuse_calls(spec, why); };
   if (spec.args.size() > max_arguments)
-    refuse(fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), max_arguments));
+    refuse_calls(spec, fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), max_arguments));
+  if (spec.cases.front().size() > max_sizes)
+    refuse_calls(spec,
+                 fmt::format("its problem has {} sizes, and a call at most {}", spec.cases.front().size(), max_sizes));
+  add_passed();
+  for (const spec::ArgSpec* argument : kernel_arguments(spec)) routes_.push_back(route_of(*argument));
+  if (maps_.size() > max_tensor_maps)
+    refuse_calls(spec, fmt::format("it takes {} tensor maps, and a call at most {}", maps_.size(), max_tensor_maps));
+}
+
+void ArgumentPlan::add_passed() {
+  const std::vector<const spec::ArgSpec*> taken = kernel_arguments(spec_);
   std::size_t scalars = 0;
-  for (const spec::ArgSpec& argument : spec.args) {
-    if (argument.kind == spec::ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");
-    if (argument.kind == spec::ArgKind::constant) continue;
+  for (const spec::ArgSpec& argument : spec_.args) {
+    if (argument.map || argument.kind == spec::ArgKind::constant) continue;
     const bool scalar = argument.kind == spec::ArgKind::scalar;
-    if (is_filled(spec, argument)) {
-      routes_.push_back(~static_cast<int>(filled_.size()));
-      filled_.push_back(scalars++);
+    const std::size_t number = scalars;
+    scalars += scalar ? 1 : 0;
+    // Arguments of the reference kernel only are not the caller's.
+    const auto uses = [&](const spec::ArgSpec* each) {
+      return each == &argument || (each->map && each->map->of == argument.name);
+    };
+    if (std::none_of(taken.begin(), taken.end(), uses)) continue;
+    if (is_filled(spec_, argument)) {
+      filled_.push_back(number);
+      filled_names_.push_back(argument.name);
       continue;
     }
     if (scalar) {
-      ++scalars;
       const std::string name(base::trimmed(argument.value->text, " \t"));
-      if (!spec::is_complex(argument.dtype) && spec.cases.front().contains(name))
+      if (!spec::is_complex(argument.dtype) && spec_.cases.front().contains(name))
         sources_.push_back({name, static_cast<std::uint16_t>(passed_.size()), argument.dtype,
                             static_cast<std::uint8_t>(size_of(argument.dtype))});
     }
-    routes_.push_back(static_cast<int>(passed_.size()));
     passed_.push_back(&argument);
   }
-  if (spec.cases.front().size() > max_sizes)
-    refuse(fmt::format("its problem has {} sizes, and a call at most {}", spec.cases.front().size(), max_sizes));
+}
+
+Route ArgumentPlan::route_of(const spec::ArgSpec& argument) {
+  if (argument.map) {
+    const auto number = static_cast<std::uint16_t>(maps_.size());
+    mapped_.push_back(passed_number_of(argument.map->of));
+    maps_.push_back(&argument);
+    return {Route::Kind::map, number};
+  }
+  const auto filled = std::find(filled_names_.begin(), filled_names_.end(), argument.name);
+  if (filled != filled_names_.end())
+    return {Route::Kind::filled, static_cast<std::uint16_t>(filled - filled_names_.begin())};
+  return {Route::Kind::passed, static_cast<std::uint16_t>(passed_number_of(argument.name))};
+}
+
+std::size_t ArgumentPlan::passed_number_of(const std::string& argument) const {
+  for (std::size_t i = 0; i < passed_.size(); ++i)
+    if (passed_[i]->name == argument) return i;
+  throw Error(ErrorKind::invalid_spec, spec_.kernel.name + ": a tensor map describes '" + argument +
+                                           "', which is not a buffer that a call passes");
+}
+
+bool ArgumentPlan::takes_as_passed() const noexcept {
+  if (routes_.size() != passed_.size()) return false;
+  for (std::size_t i = 0; i < routes_.size(); ++i)
+    if (routes_[i].kind != Route::Kind::passed || routes_[i].number != i) return false;
+  return true;
+}
+
+std::vector<std::size_t> ArgumentPlan::map_numbers() const {
+  std::vector<std::size_t> numbers;
+  for (const spec::ArgSpec* map : maps_)
+    numbers.push_back(static_cast<std::size_t>(
+        std::count_if(spec_.args.data(), map, [](const spec::ArgSpec& before) { return before.map.has_value(); })));
+  return numbers;
+}
+
+Error ArgumentPlan::mapping_error(std::size_t map, const std::string& why) const {
+  return {ErrorKind::invalid_argument, fmt::format("{}, cannot be read through the tensor map '{}': {}",
+                                                   place(mapped_[map]), maps_[map]->name, why)};
 }
 
 std::vector<std::size_t> ArgumentPlan::sizes() const {
   std::vector<std::size_t> sizes;
-  for (const spec::ArgSpec& argument : spec_.args)
-    if (argument.kind != spec::ArgKind::constant)
-      sizes.push_back(argument.kind == spec::ArgKind::scalar ? size_of(argument.dtype) : sizeof(void*));
+  for (const spec::ArgSpec* argument : kernel_arguments(spec_))
+    sizes.push_back(argument->map                             ? sizeof(measure::EncodedTensorMap)
+                    : argument->kind == spec::ArgKind::scalar ? size_of(argument->dtype)
+                                                              : sizeof(void*));
   return sizes;
 }
 
@@ -269,10 +323,11 @@ std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, c
   const Bindings facts = device::device_facts(device);
   const space::Lookup names = spec::lookup_names(problem, facts);
   std::vector<std::uint64_t> bytes;
-  std::size_t scratch = 0;
+  const auto is_scratch = [](const spec::ArgSpec& each) { return each.role == spec::ArgRole::scratch; };
   for (const spec::ArgSpec* argument : passed_) {
-    if (argument->role == spec::ArgRole::scratch) {
-      bytes.push_back(scratch < scratch_bytes.size() ? scratch_bytes[scratch++] : 0);
+    if (is_scratch(*argument)) {
+      const auto number = static_cast<std::size_t>(std::count_if(spec_.args.data(), argument, is_scratch));
+      bytes.push_back(number < scratch_bytes.size() ? scratch_bytes[number] : 0);
       continue;
     }
     std::uint64_t total = argument->kind == spec::ArgKind::buffer ? size_of(argument->dtype) : 0;

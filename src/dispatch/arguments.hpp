@@ -37,6 +37,18 @@ namespace dispatch {
 
 inline constexpr std::size_t max_arguments = 64;
 inline constexpr std::size_t max_sizes = 16;
+inline constexpr std::size_t max_tensor_maps = 16;
+
+/// What becomes of a kernel's argument in a launch.
+struct Route {
+  enum class Kind : std::uint8_t {
+    passed,  ///< the caller's
+    filled,  ///< a scalar that xtune adds
+    map      ///< a tensor map of a buffer that the caller passes
+  };
+  Kind kind = Kind::passed;
+  std::uint16_t number = 0;  ///< among the arguments of this kind
+};
 
 /// A problem size converted to the type of the spec's `own`: unchanged, or an integer as a float; nullopt: it has
 /// another type.
@@ -56,8 +68,14 @@ class ArgumentPlan {
   explicit ArgumentPlan(const spec::Spec& spec);
 
   std::size_t passed_count() const noexcept { return passed_.size(); }
-  /// For each kernel argument: the number of a passed one, or else ~number of a filled one.
-  const std::vector<int>& routes() const noexcept { return routes_; }
+  /// For each kernel argument.
+  const std::vector<Route>& routes() const noexcept { return routes_; }
+  /// For each tensor map that the kernel takes, in its order: the number of its buffer among the passed arguments.
+  const std::vector<std::size_t>& mapped() const noexcept { return mapped_; }
+  /// Whether the kernel takes exactly the caller's arguments.
+  bool takes_as_passed() const noexcept;
+  /// For each of mapped(): its number among the tensor maps of the spec.
+  std::vector<std::size_t> map_numbers() const;
   /// The scalars whose values depend on the configuration, in the order of the spec, by their number among all scalars.
   const std::vector<std::size_t>& filled_scalars() const noexcept { return filled_; }
   const spec::ArgSpec& passed(std::size_t index) const { return *passed_[index]; }
@@ -78,6 +96,8 @@ class ArgumentPlan {
   /// empty: not known. Throws Error(invalid_argument) for a shape that is none.
   std::vector<std::uint64_t> buffer_bytes(const Bindings& problem, const device::DeviceInfo& device,
                                           const std::vector<std::uint64_t>& scratch_bytes) const;
+  /// The Error(invalid_argument) for a buffer that no tensor map can describe.
+  Error mapping_error(std::size_t map, const std::string& why) const;
   /// accessible: the runtime's answer for the address.
   void check_memory(std::size_t index, const void* address, std::uint64_t needed,
                     std::optional<std::size_t> accessible) const;
@@ -87,12 +107,17 @@ class ArgumentPlan {
   /// Names that decide on types have the spec's values. Throws Error(invalid_argument) where `fixed` has others that
   /// make another type.
   void fix_types(const Bindings& fixed, detail::Binding& binding) const;
+  void add_passed();
+  Route route_of(const spec::ArgSpec& argument);
+  std::size_t passed_number_of(const std::string& argument) const;
   std::string place(std::size_t index) const;  ///< "gemm: argument 2, 'B'"
 
   const spec::Spec& spec_;
-  std::vector<const spec::ArgSpec*> passed_;
-  std::vector<int> routes_;
+  std::vector<const spec::ArgSpec*> passed_, maps_;
+  std::vector<Route> routes_;
+  std::vector<std::size_t> mapped_;
   std::vector<std::size_t> filled_;
+  std::vector<std::string> filled_names_;
   std::vector<detail::SizeSource> sources_;  ///< all scalars that are exactly a size, in the order of the call
 };
 

@@ -85,7 +85,10 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const device
   prepared.key = key;
   prepared.handle = loaded.handle;
   prepared.launch = build.launch;
-  prepared.as_passed = plan_.filled_scalars().empty();
+  prepared.as_passed = plan_.takes_as_passed();
+  std::vector<measure::TensorMap> maps;
+  for (const std::size_t map : plan_.map_numbers()) maps.push_back(build.maps.at(map));
+  if (!maps.empty()) prepared.maps = std::make_shared<dispatch::EncodedMaps>(std::move(maps));
   for (const std::size_t scalar : plan_.filled_scalars()) prepared.filled.push_back(build.scalars.at(scalar));
   if (settings_.checked) prepared.bytes = plan_.buffer_bytes(problem, device, build.scratch_bytes);
   return prepared;

@@ -93,15 +93,22 @@ void KernelState::call(const Binding& binding, void* stream, const void* const* 
   if (!entry) [[unlikely]]
     entry = add(key, plan_.problem(binding, values));
   if (settings_.checked) check(binding, values, *entry);
-  int status = 0;
-  if (capture_) [[unlikely]]
-    status = capture_->around(
-        runtime_, stream, values, [&] { return plan_.problem(binding, values); },
-        [&] { return launch(*entry, stream, values); });
-  else
-    status = launch(*entry, stream, values);
-  if (status != 0) [[unlikely]]
-    fail(*entry, status);
+  const auto launch_with = [&](const dispatch::LaunchMaps* maps) {
+    int status = 0;
+    if (capture_) [[unlikely]]
+      status = capture_->around(
+          runtime_, stream, values, [&] { return plan_.problem(binding, values); },
+          [&] { return launch(*entry, stream, values, maps); });
+    else
+      status = launch(*entry, stream, values, maps);
+    if (status != 0) [[unlikely]]
+      fail(*entry, status);
+  };
+  if (!entry->maps) [[likely]]
+    return launch_with(nullptr);
+  dispatch::LaunchMaps maps;
+  entry->maps->fill(maps, plan_, values, runtime_);
+  launch_with(&maps);
 }
 
 Key KernelState::key_of(const Binding& binding, const void* const* values) noexcept {
@@ -114,18 +121,28 @@ Key KernelState::key_of(const Binding& binding, const void* const* values) noexc
   return key;
 }
 
-int KernelState::launch(const Prepared& entry, void* stream, const void* const* values) const noexcept {
+int KernelState::launch(const Prepared& entry, void* stream, const void* const* values,
+                        const dispatch::LaunchMaps* maps) const noexcept {
   // The driver takes the addresses of the arguments and only reads them.
   if (entry.as_passed) [[likely]]
     return runtime_.launch(entry.handle, entry.launch, stream, const_cast<void**>(values));
   if (!entry.handle) [[unlikely]]  // never as_passed
     return -1;
   void* parameters[dispatch::max_arguments];
-  const std::vector<int>& routes = plan_.routes();
-  for (std::size_t i = 0; i < routes.size(); ++i)
-    parameters[i] = routes[i] >= 0
-                        ? const_cast<void*>(values[routes[i]])
-                        : const_cast<std::byte*>(entry.filled[static_cast<std::size_t>(~routes[i])].bytes.data());
+  const std::vector<dispatch::Route>& routes = plan_.routes();
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    const std::uint16_t number = routes[i].number;
+    switch (routes[i].kind) {
+      case dispatch::Route::Kind::passed:
+        parameters[i] = const_cast<void*>(values[number]);
+        break;
+      case dispatch::Route::Kind::filled:
+        parameters[i] = const_cast<std::byte*>(entry.filled[number].bytes.data());
+        break;
+      case dispatch::Route::Kind::map:
+        parameters[i] = const_cast<std::byte*>((*maps)[number].bytes.data());
+    }
+  }
   return runtime_.launch(entry.handle, entry.launch, stream, parameters);
 }
 

@@ -100,7 +100,9 @@ class KernelState {
   void take(const Bindings& problem, const device::DeviceInfo& device, dispatch::Tuned tuned);
   void tune_in_background(const dispatch::Key& key, const Bindings& problem);
   std::shared_ptr<const dispatch::Failure> failure_of(const Bindings& problem, const device::DeviceInfo& device);
-  int launch(const dispatch::Prepared& entry, void* stream, const void* const* values) const noexcept;
+  /// maps: of the entry's buffers; null for an entry without.
+  int launch(const dispatch::Prepared& entry, void* stream, const void* const* values,
+             const dispatch::LaunchMaps* maps) const noexcept;
   [[noreturn]] void fail(const dispatch::Prepared& entry, int status) const;
   void say(const std::string& message);
 

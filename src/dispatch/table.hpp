@@ -11,6 +11,7 @@
 #include "core/device/launch.hpp"
 #include "core/measure/device.hpp"
 #include "dispatch/arguments.hpp"
+#include "dispatch/encoded_maps.hpp"
 
 namespace xtune::dispatch {
 
@@ -35,7 +36,7 @@ struct Key {
   }
 };
 
-/// All data that a launch needs; immutable.
+/// All data that a launch needs; immutable, but for a cache.
 struct Prepared {
   Key key;
   std::uint64_t hash = 0;
@@ -44,6 +45,7 @@ struct Prepared {
   bool as_passed = true;                        ///< the kernel takes exactly the caller's arguments
   std::vector<measure::ScalarArgument> filled;  ///< added by xtune, in the order of ArgumentPlan::filled_scalars
   std::vector<std::uint64_t> bytes;             ///< minimum size of each passed buffer, for checks; empty: no checks
+  std::shared_ptr<EncodedMaps> maps;            ///< of the passed buffers; null: the kernel takes none
   std::string refusal;                          ///< not empty: there is no handle, for this reason
 };
 

@@ -183,7 +183,7 @@ constexpr auto open_job_form = fields::object<OpenJob>(
     required("seed", &OpenJob::seed), required("sanitize", &OpenJob::sanitize),
     required("arguments", &OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
     required("constants", &OpenJob::constants, fields::List{layout_form}),
-    required("types", &OpenJob::types, fields::List{type_form}),
+    optional("kernel_arguments", &OpenJob::kernel_arguments), required("types", &OpenJob::types, fields::List{type_form}),
     required("reference", &OpenJob::reference, reference_form),
     required("tolerances", &OpenJob::tolerances, fields::List{named_rule_form}),
     required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),

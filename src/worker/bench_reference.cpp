@@ -27,14 +27,6 @@ void store(SealedMemory& memory, std::span<const std::byte> bytes) {
   std::copy(bytes.begin(), bytes.end(), memory.writable().begin());
 }
 
-std::vector<measure::ArgumentType> chosen_types(const std::vector<measure::ArgumentType>& all,
-                                                const std::optional<std::vector<std::size_t>>& chosen) {
-  if (!chosen || all.empty()) return all;
-  std::vector<measure::ArgumentType> types;
-  for (const std::size_t number : *chosen) types.push_back(all.at(number));
-  return types;
-}
-
 void require_guards_kept(const ipc::ReferencePlan& plan, const std::optional<GuardDamage>& damage) {
   if (damage)
     throw Error(ErrorKind::invalid_spec,
@@ -130,11 +122,12 @@ void BenchSession::make_kernel_reference() {
   const ipc::ReferencePlan& plan = job_.reference;
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
-    program->check_types(chosen_types(job_.types, plan.arguments));
+    const Chosen& chosen = plan.arguments ? plan.arguments : job_.kernel_arguments;
+    program->check_types(types_of(chosen));
     constants_.fill(*program, plan.constants);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(plan.scratch);
     reset(arguments_, sets_[0]);
-    const auto arguments = arguments_for(sets_[0], *scratch, {plan.scalar_arguments, plan.maps}, plan.arguments);
+    const auto arguments = arguments_for(sets_[0], *scratch, {plan.scalar_arguments, plan.maps}, chosen);
     const auto launch = [&] {
       scratch->renew();
       program->run({arguments, false, 0});

@@ -99,9 +99,8 @@ std::unique_ptr<ScratchBuffers> BenchSession::make_scratch(const std::vector<val
   return std::make_unique<ScratchBuffers>(device_, layouts, guard_size_, static_cast<std::uint64_t>(most));
 }
 
-std::vector<measure::KernelArgument> BenchSession::arguments_for(
-    BufferSet& set, const ScratchBuffers& scratch, const Passed& passed,
-    const std::optional<std::vector<std::size_t>>& chosen) const {
+std::vector<measure::KernelArgument> BenchSession::arguments_for(BufferSet& set, const ScratchBuffers& scratch,
+                                                                 const Passed& passed, const Chosen& chosen) const {
   std::vector<measure::KernelArgument> all(job_.arguments.size());
   std::vector<std::size_t> taken, map_numbers(all.size());
   std::size_t buffer = 0, scalar = 0, scratch_buffer = 0, map = 0;
@@ -129,6 +128,13 @@ std::vector<measure::KernelArgument> BenchSession::arguments_for(
   return arguments;
 }
 
+std::vector<measure::ArgumentType> BenchSession::types_of(const Chosen& chosen) const {
+  if (!chosen || job_.types.empty()) return job_.types;
+  std::vector<measure::ArgumentType> types;
+  for (const std::size_t number : *chosen) types.push_back(job_.types.at(number));
+  return types;
+}
+
 build::Artifact BenchSession::with_image(const build::Artifact& artifact) const {
   if (auto found = cache_.find(artifact.key)) {
     cache_.mark_used(artifact.key);
@@ -147,7 +153,7 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   answer.stage = "load";
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
-    program->check_types(job_.types);
+    program->check_types(types_of(job_.kernel_arguments));
     constants_.fill(*program);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
     answer.stage = "run";
@@ -196,7 +202,7 @@ bool BenchSession::judge_inputs(ipc::BenchAnswer& answer) {
 Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch, const Passed& passed) {
   Sampler::Plan plan;
   plan.flush_bytes = flush_bytes_;
-  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, passed));
+  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, passed, job_.kernel_arguments));
   const bool in_place = std::any_of(arguments_.begin(), arguments_.end(), [](const TestArgument& argument) {
     return argument.layout.role == spec::ArgRole::inout;
   });
@@ -212,7 +218,8 @@ Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch
 void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scratch, const ipc::BenchJob& job,
                                 ipc::BenchAnswer& answer) {
   reset_sets();
-  const std::vector<measure::KernelArgument> arguments = arguments_for(sets_[0], scratch, {job.scalars, job.maps});
+  const std::vector<measure::KernelArgument> arguments =
+      arguments_for(sets_[0], scratch, {job.scalars, job.maps}, job_.kernel_arguments);
   const auto run_once = [&](bool timed) {
     scratch.renew();
     return program.run({arguments, timed, 0}).time_ms;

@@ -87,10 +87,12 @@ class BenchSession {
     const std::vector<measure::ScalarArgument>& scalars;
     const std::vector<measure::TensorMap>& maps;
   };
-  /// chosen: the numbers of the arguments that the kernel takes, in its order; unset: all.
-  std::vector<measure::KernelArgument> arguments_for(
-      BufferSet& set, const ScratchBuffers& scratch, const Passed& passed,
-      const std::optional<std::vector<std::size_t>>& chosen = std::nullopt) const;
+  /// The numbers of a job's arguments; unset: all.
+  using Chosen = std::optional<std::vector<std::size_t>>;
+  /// chosen: those that the kernel takes, in its order.
+  std::vector<measure::KernelArgument> arguments_for(BufferSet& set, const ScratchBuffers& scratch,
+                                                     const Passed& passed, const Chosen& chosen) const;
+  std::vector<measure::ArgumentType> types_of(const Chosen& chosen) const;
   std::unique_ptr<ScratchBuffers> make_scratch(const std::vector<validate::ArgumentLayout>& layouts);
   void prepare_device_check();
   void reset_sets();  ///< before programs run; skips inputs that are known to be intact

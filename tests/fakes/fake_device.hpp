@@ -100,7 +100,7 @@ class FakeDevice final : public measure::Device, public FakeMemory {
   std::function<void(measure::Sample&)> dress;  ///< sets values of timed samples besides their time
   bool times_itself = false;                    ///< as programs do
   bool has_tensor_maps = true;
-  std::vector<measure::TensorMap> encoded;      ///< every map, in order
+  std::vector<measure::TensorMap> encoded;  ///< every map, in order
 
   std::function<measure::DeviceState()> device_state;
 

@@ -26,10 +26,12 @@ struct FakeDriver {
   gpu::FunctionAttributes attributes{1024, 32, 0};
   std::vector<std::size_t> parameter_bytes{8, 4};
   float ms = 1.5F;
+  int clusters = 1;                          ///< that run at once
   std::uint32_t opted_in = 0;                ///< bytes of dynamic shared memory
   std::size_t filled_bytes = 0;              ///< by the last fill
   std::vector<std::string> launched_values;  ///< the bytes of each parameter of the last launch
   std::string loaded_image;
+  measure::TensorMap encoded;                          ///< the last one
   std::string looked_for;                              ///< the symbol of the last variable that was
   std::vector<char> variable = std::vector<char>(16);  ///< the memory of every variable
 
@@ -143,6 +145,15 @@ inline gpu::DriverApi make_fake_driver(const std::shared_ptr<FakeDriver>& d) {
   };
   api.launch_cluster = [launch](Function, const device::Launch&, Stream, void** parameters) {
     return launch("launch_cluster", parameters);
+  };
+  api.active_clusters = [d](int* count, Function, const device::Launch&) {
+    *count = d->clusters;
+    return d->call("active_clusters");
+  };
+  api.encode_tensor_map = [d](measure::EncodedTensorMap* encoded, const measure::TensorMap& map, void* address) {
+    std::memcpy(encoded->bytes.data(), &address, sizeof address);
+    d->encoded = map;
+    return d->call("encode_tensor_map");
   };
   api.close = [d] { d->closed = true; };
   return api;

@@ -32,6 +32,7 @@ class FakeRuntime final : public backend::Runtime {
   std::string refused_image;                  ///< which cannot be loaded
   std::string foreign_image;                  ///< in a format of another version
   std::atomic<int> loads{0};
+  std::atomic<int> encoded{0};  ///< tensor maps
   device::DeviceInfo info;
 
   /// Of the calling thread.
@@ -60,6 +61,15 @@ class FakeRuntime final : public backend::Runtime {
     ++loads;
     loaded_.push_back({artifact.image, context()});
     return {&loaded_.back(), parameter_bytes};
+  }
+  /// The address, in the first bytes.
+  measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {
+    if (const auto complaint = measure::forbidden_address(map, address))
+      throw build::CandidateFailure(Outcome::rejected, *complaint);
+    ++encoded;
+    measure::EncodedTensorMap result;
+    std::memcpy(result.bytes.data(), &address, sizeof address);
+    return result;
   }
   int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept override {
     const auto& kernel = *static_cast<const std::pair<std::string, std::uintptr_t>*>(handle);

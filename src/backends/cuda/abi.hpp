@@ -206,6 +206,7 @@ struct CUlaunchConfig {
   CALL(context_id, (CUcontext, unsigned long long* id))                                               \
   CALL(get_parameter_info, (CUfunction, std::size_t index, std::size_t * offset, std::size_t * size)) \
   CALL(launch_kernel_ex, (const CUlaunchConfig*, CUfunction, void** parameters, void** extra))        \
+  CALL(max_active_clusters, (int* count, CUfunction, const CUlaunchConfig*))                          \
   CALL(encode_tensor_map,                                                                             \
        (CUtensorMap*, CUtensorMapDataType, unsigned rank, void* address, const std::uint64_t* extent, \
         const std::uint64_t* stride_bytes, const unsigned* box, const unsigned* element_strides,      \

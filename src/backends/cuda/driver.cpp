@@ -35,10 +35,11 @@ Driver load_driver() {
   find_any(driver.library, driver.event_elapsed_time, {"cuEventElapsedTime_v2", "cuEventElapsedTime"});
   // The second version returns the id of a part of a partitioned GPU (MIG).
   find_any(driver.library, driver.device_get_uuid, {"cuDeviceGetUuid_v2", "cuDeviceGetUuid"});
-  find_any(driver.library, driver.context_id, {"cuCtxGetId"});                     // CUDA 12.0
-  find_any(driver.library, driver.get_parameter_info, {"cuFuncGetParamInfo"});     // CUDA 12.4
-  find_any(driver.library, driver.launch_kernel_ex, {"cuLaunchKernelEx"});         // CUDA 11.8
-  find_any(driver.library, driver.encode_tensor_map, {"cuTensorMapEncodeTiled"});  // CUDA 12.0
+  find_any(driver.library, driver.context_id, {"cuCtxGetId"});                             // CUDA 12.0
+  find_any(driver.library, driver.get_parameter_info, {"cuFuncGetParamInfo"});             // CUDA 12.4
+  find_any(driver.library, driver.launch_kernel_ex, {"cuLaunchKernelEx"});                 // CUDA 11.8
+  find_any(driver.library, driver.max_active_clusters, {"cuOccupancyMaxActiveClusters"});  // CUDA 11.8
+  find_any(driver.library, driver.encode_tensor_map, {"cuTensorMapEncodeTiled"});          // CUDA 12.0
   if (!driver.event_elapsed_time)
     throw Error(ErrorKind::unavailable,
                 "libcuda.so.1 has no cuEventElapsedTime: the NVIDIA driver is damaged or too old");

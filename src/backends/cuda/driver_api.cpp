@@ -109,26 +109,37 @@ void fill_queue(gpu::DriverApi& api, const Driver* d) {
   };
 }
 
-Status launch_cluster(const Driver* d, gpu::Function function, const device::Launch& l, gpu::Stream stream,
-                      void** parameters) {
+/// A launch with a cluster, as the driver takes it.
+struct ClusterLaunch {
+  ClusterLaunch(const device::Launch& l, gpu::Stream stream) {
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = l.cluster[0];
+    attribute.value.clusterDim.y = l.cluster[1];
+    attribute.value.clusterDim.z = l.cluster[2];
+    config.gridDimX = l.grid[0], config.gridDimY = l.grid[1], config.gridDimZ = l.grid[2];
+    config.blockDimX = l.block[0], config.blockDimY = l.block[1], config.blockDimZ = l.block[2];
+    config.sharedMemBytes = l.shared_bytes;
+    config.hStream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
+  ClusterLaunch(const ClusterLaunch&) = delete;
+  ClusterLaunch& operator=(const ClusterLaunch&) = delete;
+  CUlaunchAttribute attribute{};
+  CUlaunchConfig config{};
+};
+
+/// Opts in to a large cluster, and counts those that fit.
+Status active_clusters(const Driver* d, int* count, gpu::Function function, const device::Launch& l) {
   constexpr std::uint32_t portable_blocks = 8;  // larger clusters need an opt-in: CUDA C++ Programming Guide, clusters
   if (l.cluster[0] * l.cluster[1] * l.cluster[2] > portable_blocks) {
     const CUresult status = d->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
     if (status != CUDA_SUCCESS) return status;
   }
-  CUlaunchAttribute attribute{};
-  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  attribute.value.clusterDim.x = l.cluster[0];
-  attribute.value.clusterDim.y = l.cluster[1];
-  attribute.value.clusterDim.z = l.cluster[2];
-  CUlaunchConfig config{};
-  config.gridDimX = l.grid[0], config.gridDimY = l.grid[1], config.gridDimZ = l.grid[2];
-  config.blockDimX = l.block[0], config.blockDimY = l.block[1], config.blockDimZ = l.block[2];
-  config.sharedMemBytes = l.shared_bytes;
-  config.hStream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  return d->launch_kernel_ex(&config, function, parameters, nullptr);
+  *count = 1;
+  if (!d->max_active_clusters) return CUDA_SUCCESS;
+  const ClusterLaunch launch(l, nullptr);
+  return d->max_active_clusters(count, function, &launch.config);
 }
 
 void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
@@ -179,9 +190,13 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
                                 void* address) -> Status { return encode_tensor_map(*d, encoded, map, address); };
   }
   if (d->launch_kernel_ex && major >= 9) {
+    api.active_clusters = [d](int* count, gpu::Function function, const device::Launch& l) -> Status {
+      return active_clusters(d, count, function, l);
+    };
     api.launch_cluster = [d](gpu::Function function, const device::Launch& l, gpu::Stream stream,
                              void** parameters) -> Status {
-      return launch_cluster(d, function, l, stream, parameters);
+      const ClusterLaunch launch(l, stream);
+      return d->launch_kernel_ex(&launch.config, function, parameters, nullptr);
     };
   }
 }

@@ -111,6 +111,27 @@ class GpuDevice final : public measure::Device {
 
 }  // namespace
 
+void require_cluster(const DriverApi& api, const device::DeviceInfo& info, Function function,
+                     const device::Launch& launch) {
+  if (launch.cluster[0] == 0) return;
+  const auto refuse = [](const std::string& why) { throw build::CandidateFailure(Outcome::rejected, why); };
+  if (!api.launch_cluster)
+    refuse(fmt::format("{} ({}) has no thread block clusters; they need sm_90 and a driver for CUDA 11.8", info.name,
+                       info.arch));
+  if (!api.active_clusters) return;
+  const auto volume = [](const std::array<std::uint32_t, 3>& extents) {
+    return std::uint64_t{extents[0]} * extents[1] * extents[2];
+  };
+  const std::string cluster =
+      fmt::format("a cluster of {} blocks, each with {} threads and {} bytes of dynamic shared memory",
+                  volume(launch.cluster), volume(launch.block), launch.shared_bytes);
+  int count = 0;
+  if (const Status status = api.active_clusters(&count, function, launch); status != 0)
+    refuse(fmt::format("the driver refuses {}: {}", cluster, api.describe(status)));
+  if (count < 1)
+    refuse(fmt::format("{} ({}) cannot run {}: the driver counts 0 at once", info.name, info.arch, cluster));
+}
+
 measure::EncodedTensorMap encoded(const DriverApi& api, const device::DeviceInfo& info, const measure::TensorMap& map,
                                   void* address) {
   const auto refuse = [](const std::string& why) { throw build::CandidateFailure(Outcome::rejected, why); };

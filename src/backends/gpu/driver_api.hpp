@@ -73,6 +73,9 @@ struct DriverApi {
   std::function<std::optional<std::vector<std::size_t>>(Function, const build::Artifact&)> parameter_sizes;
   /// `parameters` points at the arguments' values.
   std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch;
+  /// Optional, with launch_cluster: lets the kernel use this cluster and shared memory, and counts the clusters that
+  /// the device runs at once.
+  std::function<Status(int* count, Function, const device::Launch&)> active_clusters;
   /// Optional: as launch, for a launch with a cluster. Absent if the driver or vendor has no clusters.
   std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch_cluster;
 
@@ -90,6 +93,11 @@ struct DriverApi {
   /// Optional: releases the device (context), after everything else was released.
   std::function<void()> close;
 };
+
+/// For a launch with a cluster, once the kernel may use its shared memory: throws CandidateFailure(rejected) if the
+/// driver has no clusters, or the device cannot run even one.
+void require_cluster(const DriverApi& api, const device::DeviceInfo& info, Function function,
+                     const device::Launch& launch);
 
 /// Throws CandidateFailure(rejected) if the device or its driver has no tensor maps, or refuses this one.
 measure::EncodedTensorMap encoded(const DriverApi& api, const device::DeviceInfo& info, const measure::TensorMap& map,

@@ -53,15 +53,11 @@ class GpuProgram final : public measure::Program {
     session_->check_launch(api.function_attributes(&attributes, function_), "asking for the kernel's attributes");
     reject_forbidden(launch, {attributes.registers, attributes.max_threads_per_block, attributes.static_shared_bytes},
                      *session_);
-    if (has_cluster() && !api.launch_cluster)
-      throw build::CandidateFailure(
-          Outcome::rejected,
-          fmt::format("{} ({}) has no thread block clusters; they need sm_90 and a driver for CUDA 11.8",
-                      session_->info().name, session_->info().arch));
     const std::int64_t shared = attributes.static_shared_bytes + launch.shared_bytes;
     if (launch.shared_bytes > 0 && shared > session_->info().shared_per_block && api.allow_dynamic_shared)
       session_->check_launch(api.allow_dynamic_shared(function_, launch.shared_bytes),
                              "opting in to large dynamic shared memory");
+    require_cluster(api, session_->info(), function_, launch);
     if (api.parameter_sizes) parameters_ = api.parameter_sizes(function_, artifact);
   }
 

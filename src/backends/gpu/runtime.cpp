@@ -54,14 +54,13 @@ class GpuRuntime final : public backend::Runtime {
     if (const auto reason =
             device::forbidden(launch, {has.registers, has.max_threads_per_block, has.static_shared_bytes}, info))
       throw build::CandidateFailure(Outcome::rejected, *reason);
-    if (launch.cluster[0] != 0 && !api_.launch_cluster)
-      throw build::CandidateFailure(Outcome::rejected, info.name + " (" + info.arch + ") has no thread block clusters");
     // The maximum over its launches: a smaller allowance would make the others fail.
     if (api_.allow_dynamic_shared && launch.shared_bytes > kernel.allowed_shared &&
         has.static_shared_bytes + launch.shared_bytes > info.shared_per_block) {
       check(api_.allow_dynamic_shared(kernel.function, launch.shared_bytes), "opting in to large shared memory");
       kernel.allowed_shared = launch.shared_bytes;
     }
+    require_cluster(api_, info, kernel.function, launch);
     return {kernel.function, kernel.parameter_bytes, kernel.variables};
   }
 

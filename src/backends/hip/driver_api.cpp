@@ -148,6 +148,7 @@ void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
   api.allow_dynamic_shared = std::move(cuda.allow_dynamic_shared);
   api.parameter_sizes = std::move(cuda.parameter_sizes);
   api.launch_cluster = std::move(cuda.launch_cluster);
+  api.active_clusters = std::move(cuda.active_clusters);
   api.encode_tensor_map = std::move(cuda.encode_tensor_map);
   api.state = std::move(cuda.state);
   api.close = std::move(cuda.close);

@@ -11,6 +11,11 @@ int nvidia_arch_number(const DeviceInfo& device) noexcept {
   return known ? std::atoi(device.arch.c_str() + 3) : 0;
 }
 
+int max_cluster_blocks(const DeviceInfo& device) noexcept {
+  // 8 are portable; 16 need an opt-in (CUDA C++ Programming Guide, Thread Block Clusters). The host backend runs as many.
+  return is_cpu(device) || nvidia_arch_number(device) >= 90 ? 16 : 0;
+}
+
 bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b) {
   const auto unknown = [](const DeviceInfo& device) { return device.arch.empty() || device.arch == "unknown"; };
   return a.name == b.name && (a.arch == b.arch || unknown(a) || unknown(b));
@@ -45,6 +50,7 @@ Bindings device_facts(const DeviceInfo& device) {
   number("device.clock_khz", device.clock_khz);
   number("device.memory_clock_khz", device.memory_clock_khz);
   number("device.memory_bus_bits", device.memory_bus_bits);
+  number("device.max_cluster_blocks", max_cluster_blocks(device));
   return facts;
 }
 

@@ -43,6 +43,9 @@ inline bool is_cpu(const DeviceInfo& device) { return device.vendor == "cpu"; }
 /// 90 for "sm_90" and "sm_90a"; 0 if it is not an NVIDIA GPU.
 int nvidia_arch_number(const DeviceInfo& device) noexcept;
 
+/// Blocks of the largest thread block cluster, to which a kernel may have to opt in; 0: the device has none.
+int max_cluster_blocks(const DeviceInfo& device) noexcept;
+
 /// The facts as names for expressions, "device.<name>" (vendor, arch, warp_size, ...).
 Bindings device_facts(const DeviceInfo& device);
 /// The names that device_facts defines, including "device.", sorted; for checks and suggestions.

@@ -19,11 +19,6 @@ std::uint64_t product(const std::array<std::uint32_t, 3>& extents) noexcept {
   return too_large ? std::numeric_limits<std::uint64_t>::max() : volume;
 }
 
-bool has_clusters(const DeviceInfo& device) noexcept {
-  // The host backend runs the blocks of a cluster together.
-  return is_cpu(device) || nvidia_arch_number(device) >= 90;
-}
-
 std::optional<std::string> forbidden_shape(const Launch& launch, const DeviceInfo& device) {
   const std::int64_t max_block[] = {device.max_block_x, device.max_block_y, device.max_block_z};
   const std::int64_t max_grid[] = {device.max_grid_x, device.max_grid_y, device.max_grid_z};
@@ -46,8 +41,8 @@ std::optional<std::string> forbidden_shape(const Launch& launch, const DeviceInf
 
 std::optional<std::string> forbidden_cluster(const Launch& launch, const DeviceInfo& device) {
   if (!launch.cluster[0] && !launch.cluster[1] && !launch.cluster[2]) return std::nullopt;
-  if (!has_clusters(device))
-    return fmt::format("cluster: {} has no block clusters, they need sm_90 or newer", device.arch);
+  const auto max_blocks = static_cast<std::uint64_t>(max_cluster_blocks(device));
+  if (max_blocks == 0) return fmt::format("cluster: {} has no block clusters, they need sm_90 or newer", device.arch);
   for (int axis = 0; axis < 3; ++axis) {
     const char name = axis_name[axis];
     if (launch.cluster[axis] == 0) return fmt::format("cluster.{} is 0", name);
@@ -55,8 +50,6 @@ std::optional<std::string> forbidden_cluster(const Launch& launch, const DeviceI
       return fmt::format("grid.{0} = {1} is not a multiple of cluster.{0} = {2}", name, launch.grid[axis],
                          launch.cluster[axis]);
   }
-  // The maximum that a kernel may opt in to; 8 are portable (CUDA C++ Programming Guide, Thread Block Clusters).
-  constexpr std::uint64_t max_blocks = 16;
   const std::uint64_t blocks = product(launch.cluster);
   if (blocks > max_blocks)
     return fmt::format("cluster of {} blocks exceeds the {} of {}", blocks, max_blocks, device.arch);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/files.hpp"
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/outline/draft_model.hpp"
@@ -76,6 +77,31 @@ bool is_scratch_name(const std::string& name) {
   const std::string lower = base::lower_case(name);
   const auto holds = [&](const char* word) { return lower.find(word) != std::string::npos; };
   return holds("scratch") || holds("workspace") || holds("partial") || lower == "tmp" || lower == "temp";
+}
+
+/// The parameter's type is CUDA's CUtensorMap, or xtune::hopper::TensorMap.
+bool is_tensor_map(const FunctionArgument& argument) {
+  const std::size_t end = argument.type.find_last_of(": ");
+  const std::string last = end == std::string::npos ? argument.type : argument.type.substr(end + 1);
+  return argument.pointers == 0 && !argument.is_reference && (last == "CUtensorMap" || last == "TensorMap");
+}
+
+/// Of the buffer behind a tensor map: "A" for "A_map", "tma_A" and "tensorMapA".
+std::string mapped_name(const std::string& map) {
+  std::string name = map;
+  for (const std::string word : {"tensormap", "tensor_map", "tmap", "tma", "map", "descriptor", "desc"}) {
+    const std::string lower = base::lower_case(name);
+    if (lower.starts_with(word)) name.erase(0, word.size());
+    if (lower.ends_with(word) && name.size() >= word.size()) name.erase(name.size() - word.size());
+    while (name.starts_with('_')) name.erase(0, 1);
+    while (name.ends_with('_')) name.pop_back();
+  }
+  return name.empty() ? map + "_data" : name;
+}
+
+bool is_output_name(const std::string& name) {
+  const std::string lower = base::lower_case(name);
+  return lower == "c" || lower == "d" || lower == "y" || lower == "o" || lower.starts_with("out");
 }
 
 bool is_square(const DraftArgument& argument) {
@@ -173,6 +199,7 @@ class DraftBuilder {
     add_block();
     add_grid();
     for (const FunctionArgument& argument : kernel_.arguments) add_argument(argument);
+    add_mapped_buffers();
     for (const ConstantVariable& variable : names_.constants) {
       if (argument_names_.contains(variable.name) || !uses(kernel_.body, variable.name)) continue;
       if (std::optional<DraftArgument> constant = drafted_constant(variable, types_, expressions_)) {
@@ -269,6 +296,10 @@ class DraftBuilder {
           fmt::format("{}:{}: {} takes no arguments, and a spec needs one: its inputs and outputs are arguments",
                       request_.source_path, kernel_.line, kernel_.name));
     for (const FunctionArgument& argument : kernel_.arguments) {
+      if (is_tensor_map(argument)) {
+        any_map_ = true;
+        continue;
+      }
       const auto type = types_.element_type(argument.type);
       const bool known = type || (argument.pointers == 1 && argument.type != "void");
       if (argument.pointers > 1 || argument.is_reference || (!known && argument.pointers == 0)) refuse(argument);
@@ -298,7 +329,7 @@ class DraftBuilder {
       expressions_.set(argument.name, name);
       model_.sizes.push_back({name, "", "", "guess: the argument " + argument.name});
     }
-    if (sizes_.empty() && !pointer_names_.empty()) {
+    if (sizes_.empty() && (any_map_ || !pointer_names_.empty())) {
       only_size_ = unused_name("N", "_SIZE", false);
       model_.sizes.push_back({only_size_, "", "", "guess: elements of each buffer"});
     }
@@ -434,6 +465,12 @@ class DraftBuilder {
   void add_argument(const FunctionArgument& argument) {
     DraftArgument drafted;
     drafted.name = unused_argument(argument.name);
+    if (is_tensor_map(argument)) {
+      drafted.kind = "tensor_map";
+      drafted.of = mapped_name(argument.name);
+      model_.arguments.push_back(std::move(drafted));
+      return;
+    }
     const auto type = types_.element_type(argument.type);
     drafted.dtype = type ? to_string(type->type) : "u8";
     if (argument.pointers == 0)
@@ -441,6 +478,32 @@ class DraftBuilder {
     else
       buffer(argument, type, drafted);
     model_.arguments.push_back(std::move(drafted));
+  }
+
+  /// Behind the kernel's arguments, unless it takes them as pointers, too.
+  void add_mapped_buffers() {
+    if (!any_map_) return;
+    std::vector<std::string> taken;
+    for (const DraftArgument& argument : model_.arguments) taken.push_back(argument.name);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      if (model_.arguments[i].kind != "tensor_map") continue;
+      DraftArgument buffer;
+      buffer.name = model_.arguments[i].of;
+      buffer.dtype = "f16";
+      buffer.shape = by_custom(buffer.name);
+      buffer.role = is_output_name(buffer.name) ? "out" : "in";
+      buffer.comment = "guess: its type, shape and role";
+      const DraftArgument* known = base::find_named(model_.arguments, buffer.name);
+      if (known && (!known->kind.empty() || !known->value.empty())) known = nullptr;
+      if (!known) {
+        buffer.name = model_.arguments[i].of = unused_argument(buffer.name);
+        model_.kernel_args = taken;
+      }
+      std::vector<std::string>& box = model_.arguments[i].box;
+      box.assign(std::min<std::size_t>((known ? known->shape : buffer.shape).size(), 5), "64");
+      if (box.size() > 2) std::fill(box.begin(), box.end() - 2, "1");
+      if (!known) model_.arguments.push_back(std::move(buffer));
+    }
   }
 
   std::string unused_argument(const std::string& name) {
@@ -537,6 +600,7 @@ class DraftBuilder {
   std::set<std::string> taken_, argument_names_, size_names_, pointer_names_;
   std::vector<std::pair<std::string, std::string>> sizes_;  ///< argument and its name in the spec
   std::string only_size_;
+  bool any_map_ = false;                           ///< the kernel takes a tensor map
   std::map<std::size_t, std::string> grid_sizes_;  ///< axis -> size
 };
 

@@ -30,10 +30,13 @@ struct DraftArgument {
   std::string kind{};  ///< empty: by the other members
   std::string value;   ///< of a scalar; not empty
   std::string comment;
+  std::string of{};                ///< of a tensor map: the buffer
+  std::vector<std::string> box{};  ///< of a tensor map
 };
 
 struct DraftModel {
   std::string kernel, entry;
+  std::vector<std::string> kernel_args{};  ///< empty: the kernel takes all arguments
   std::vector<DraftSize> sizes;
   std::vector<DraftParameter> parameters;
   std::vector<std::string> constraints;

@@ -53,6 +53,9 @@ std::string argument_text(const DraftArgument& argument) {
   text += with_comment("name = " + spec::toml_string(argument.name), argument.comment);
   if (!argument.value.empty()) text += "kind = \"scalar\"\n";
   if (!argument.kind.empty()) text += "kind = " + spec::toml_string(argument.kind) + "\n";
+  if (!argument.of.empty())
+    return text + "of = " + spec::toml_string(argument.of) + "\n" +
+           with_comment("box = " + list_text(argument.box), "guess: swizzle = 128 where the kernel expects it");
   text += "dtype = " + spec::toml_string(argument.dtype) + "\n";
   if (!argument.value.empty()) return text + "value = " + argument.value + "\n";
   text += "shape = " + list_text(argument.shape) + "\n";
@@ -87,6 +90,8 @@ std::string draft_text(const DraftModel& model, const DraftRequest& request) {
       "#   xtune check {}\n#   xtune run {}\n\n[kernel]\nname = {}\nsource = {}\nentry = {}\n",
       request.source_path, request.spec_path, request.spec_path, spec::toml_string(model.kernel),
       spec::toml_string(request.source_path), spec::toml_string(model.entry));
+  if (!model.kernel_args.empty())
+    text += with_comment("args = " + list_text(model.kernel_args), "it reads the other arguments through tensor maps");
   for (const std::string& note : model.notes) text += "# " + note + "\n";
   text += problem_text(model);
   text += space_text(model);

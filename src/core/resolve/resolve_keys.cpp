@@ -115,6 +115,12 @@ std::vector<std::string> replaced_definitions(const spec::Spec& spec) {
   return names;
 }
 
+std::string names_text(const spec::Spec& spec, const std::vector<std::size_t>& args) {
+  std::vector<std::string> names;
+  for (const std::size_t number : args) names.push_back(spec.args.at(number).name);
+  return build::canonical_list(names);
+}
+
 /// digest: of a reference kernel, its source's; of one configuration, all that makes it.
 std::string reference_text(const spec::Spec& spec, const std::string& digest, const std::string& command_text,
                            build::KeyedFiles& files) {
@@ -128,11 +134,7 @@ std::string reference_text(const spec::Spec& spec, const std::string& digest, co
                                      build::canonical_list(texts_of(reference.options)));
       if (const auto replaced = replaced_definitions(spec); !replaced.empty())
         text += " own " + build::canonical_list(replaced);
-      if (reference.args) {
-        std::vector<std::string> names;
-        for (const std::size_t number : *reference.args) names.push_back(spec.args.at(number).name);
-        text += " args " + build::canonical_list(names);
-      }
+      if (reference.args) text += " args " + names_text(spec, *reference.args);
       if (reference.launch)
         text += fmt::format(" grid {} block {} shared '{}'", build::canonical_list(texts_of(reference.launch->grid)),
                             build::canonical_list(texts_of(reference.launch->block)),
@@ -358,6 +360,7 @@ std::string CandidateResolver::launch_part(const space::Config& config) const {
       build::KeyedFiles none;
       text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);
     }
+    if (state_->spec.kernel.args) text += " args " + names_text(state_->spec, *state_->spec.kernel.args);
     if (!state_->buffers.maps.empty()) text += " maps " + maps_text(config);
     return text;
   } catch (const NoValue& failure) {

@@ -32,10 +32,7 @@ using Names = std::set<std::string, std::less<>>;
 /// The names in launch, arguments, entry, options and definitions.
 Names names_in_texts(const spec::Spec& spec) {
   Names names = spec::names_in(spec.launch);
-  for (const spec::ArgSpec& argument : spec.args)
-    if (argument.value) names.merge(spec::CompiledText::expression(*argument.value).names());
-  for (const spec::ArgSpec& argument : spec.args)
-    for (const spec::Text& extent : argument.shape) names.merge(spec::CompiledText::expression(extent).names());
+  for (const spec::ArgSpec& argument : spec.args) names.merge(spec::names_in(argument));
   for (const spec::ArgSpec& argument : spec.args)
     if (argument.symbol) names.merge(spec::CompiledText::template_text(*argument.symbol).names());
   names.merge(spec::CompiledText::template_text(spec.kernel.entry).names());

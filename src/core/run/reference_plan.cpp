@@ -72,17 +72,11 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
   plan.scalar_arguments = resolver_.scalars(resolver_.reference_config(config));
   plan.constants = resolver_.reference_constants(config);
   plan.scratch = resolver_.scratch(resolver_.reference_config(config));
+  plan.arguments = spec::passed_numbers(spec_, reference.args);
   // A plain kernel that takes none must not fail for the maps of one configuration.
-  bool takes_maps = !reference.args;
-  if (reference.args) {
-    plan.arguments.emplace();
-    for (const std::size_t number : *reference.args) {
-      const spec::ArgSpec& argument = spec_.args.at(number);
-      plan.arguments->push_back(spec::passed_number(spec_, argument));
-      takes_maps = takes_maps || argument.map;
-    }
-  }
-  if (takes_maps) plan.maps = resolver_.tensor_maps(resolver_.reference_config(config));
+  const auto is_map = [&](std::size_t number) { return spec_.args.at(number).map.has_value(); };
+  if (!reference.args || std::any_of(reference.args->begin(), reference.args->end(), is_map))
+    plan.maps = resolver_.tensor_maps(resolver_.reference_config(config));
   const build::CompileRequest request = resolver_.reference_request(config);
   const ipc::CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
   plan.compile_job = std::make_shared<ipc::CompileJob>(job);

@@ -103,6 +103,7 @@ Bounds call(Function function, std::span<const Bounds> operands) noexcept {
     case Function::log2:
     case Function::to_int:
     case Function::to_float:
+    case Function::max_active_clusters:
       return {};
   }
   return {};

@@ -1,4 +1,5 @@
-// The functions of the expression language: min max abs ceildiv pow2 log2 int float.
+// The functions of the expression language: min max abs ceildiv pow2 log2 int float, and those of a device.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -53,6 +54,34 @@ Scalar to_integer(const Scalar& argument) {
   return Scalar::of(static_cast<std::int64_t>(value));
 }
 
+std::int64_t at_least(const char* what, const Scalar& argument, std::int64_t least) {
+  const std::int64_t value = whole("device.max_active_clusters", argument);
+  if (value < least)
+    throw ArithmeticError(std::string("device.max_active_clusters: ") + what + " must be at least " +
+                          std::to_string(least) + ", got " + std::to_string(value));
+  return value;
+}
+
+/// Arguments: blocks of a cluster, threads and shared bytes of a block; then the facts that the parser adds. A fact of
+/// 0 is unknown, and limits nothing. The units that a cluster may use together (GPCs) are not known, so this is an
+/// upper bound.
+Scalar max_active_clusters(const Scalar* arguments) {
+  constexpr std::int64_t reserved_bytes = 1024;  // of each block's shared memory, for the system (CUDA, cc 8.0 on)
+  const std::int64_t blocks = at_least("the cluster's size", arguments[0], 1);
+  const std::int64_t threads = at_least("the number of threads", arguments[1], 1);
+  const std::int64_t shared_bytes = at_least("the shared memory", arguments[2], 0);
+  const auto fact = [&](std::size_t number) { return whole("device.max_active_clusters", arguments[3 + number]); };
+  const std::int64_t units = fact(0), warp = std::max<std::int64_t>(fact(1), 1), unit_threads = fact(2);
+  const std::int64_t unit_shared_bytes = fact(3), max_blocks = fact(4);
+  if (blocks > max_blocks) return Scalar::of(std::int64_t{0});
+  std::int64_t per_unit = 1;
+  if (unit_threads > 0) per_unit = threads > unit_threads ? 0 : unit_threads / ((threads + warp - 1) / warp * warp);
+  if (unit_shared_bytes > 0)
+    per_unit =
+        std::min(per_unit, shared_bytes > unit_shared_bytes ? 0 : unit_shared_bytes / (shared_bytes + reserved_bytes));
+  return Scalar::of(units * per_unit / blocks);
+}
+
 }  // namespace
 
 Scalar call(Function function, const Scalar* arguments, std::size_t count) {
@@ -78,6 +107,8 @@ Scalar call(Function function, const Scalar* arguments, std::size_t count) {
     case Function::to_float:
       if (!arguments->is_number()) throw ArithmeticError("float needs a number, got a string");
       return Scalar::of(arguments->as_double());
+    case Function::max_active_clusters:
+      return max_active_clusters(arguments);
   }
   throw ArithmeticError("unknown function");
 }

@@ -17,9 +17,10 @@ struct FunctionEntry {
   std::string_view name;
   Function function;
   std::size_t least, most;
+  std::array<std::string_view, 5> facts{};  ///< names whose values follow the arguments
 };
 constexpr std::size_t any_number = 1000;
-constexpr std::array<FunctionEntry, 8> functions{{
+constexpr std::array<FunctionEntry, 9> functions{{
     {"min", Function::min, 2, any_number},
     {"max", Function::max, 2, any_number},
     {"abs", Function::abs, 1, 1},
@@ -28,6 +29,12 @@ constexpr std::array<FunctionEntry, 8> functions{{
     {"log2", Function::log2, 1, 1},
     {"int", Function::to_int, 1, 1},
     {"float", Function::to_float, 1, 1},
+    {"device.max_active_clusters",
+     Function::max_active_clusters,
+     3,
+     3,
+     {"device.compute_units", "device.warp_size", "device.max_threads_per_compute_unit",
+      "device.shared_per_compute_unit", "device.max_cluster_blocks"}},
 }};
 
 /// Writes the instructions of an expression.
@@ -345,7 +352,7 @@ class Parser {
       throw ExpressionError("unknown function '" + word + "'" + base::did_you_mean(word, names), token.column, word);
     }
     lexer_.next();
-    const std::size_t count = list(")");
+    std::size_t count = list(")");
     if (count > entry->most && entry->most == any_number)
       throw ExpressionError(
           word + " takes at most " + std::to_string(entry->most) + " arguments, got " + std::to_string(count),
@@ -353,8 +360,13 @@ class Parser {
     if (count < entry->least || count > entry->most) {
       const std::string wanted = entry->most == any_number ? "at least 2 arguments"
                                  : entry->least == 1       ? "1 argument"
-                                                           : "2 arguments";
+                                                           : std::to_string(entry->least) + " arguments";
       throw ExpressionError(word + " takes " + wanted + ", got " + std::to_string(count), token.column, word);
+    }
+    for (const std::string_view fact : entry->facts) {
+      if (fact.empty()) break;
+      code_.emit(Opcode::name, 1, token.column, code_.use(std::string(fact), token.column));
+      ++count;
     }
     code_.emit(Opcode::call, 1 - static_cast<int>(count), token.column, count,
                static_cast<std::uint8_t>(entry->function));

@@ -47,7 +47,7 @@ struct Scalar {
 
 enum class Arithmetic : std::uint8_t { add, subtract, multiply, divide, floor_divide, modulo, power };
 enum class Relation : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
-enum class Function : std::uint8_t { min, max, abs, ceildiv, pow2, log2, to_int, to_float };
+enum class Function : std::uint8_t { min, max, abs, ceildiv, pow2, log2, to_int, to_float, max_active_clusters };
 
 /// An error in an operation; the interpreter adds the place.
 struct ArithmeticError : std::runtime_error {

@@ -198,11 +198,53 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
 
 }  // namespace
 
+std::vector<std::size_t> read_argument_names(const Reader& reader, const TomlNode& node, const std::string& what) {
+  const std::vector<ArgSpec>& args = reader.spec.args;
+  std::vector<std::string> known;
+  for (const ArgSpec& arg : args)
+    if (arg.kind != ArgKind::constant) known.push_back(arg.name);
+  std::vector<std::size_t> numbers;
+  for (const TomlNode& item : reader.array(node, what).items) {
+    const std::string name = reader.text(item, what);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      reader.fail(item.at, what + ": '" + name + "' is not an argument in [[args]]" + base::did_you_mean(name, known));
+    numbers.push_back(static_cast<std::size_t>(base::find_named(args, name) - args.data()));
+  }
+  if (numbers.empty()) reader.fail(node.at, what + " is empty: name the arguments that the kernel takes, in its order");
+  return numbers;
+}
+
+void check_arguments_used(const Reader& reader) {
+  const Spec& spec = reader.spec;
+  if (!spec.kernel.args) return;
+  std::vector<std::size_t> used = *spec.kernel.args;
+  const ReferenceSpec& reference = spec.validate.reference;
+  if (reference.args) used.insert(used.end(), reference.args->begin(), reference.args->end());
+  const auto is_used = [&](const ArgSpec& arg) {
+    const auto number = static_cast<std::size_t>(&arg - spec.args.data());
+    return std::find(used.begin(), used.end(), number) != used.end();
+  };
+  for (const ArgSpec& arg : spec.args) {
+    const bool mapped = std::any_of(spec.args.begin(), spec.args.end(), [&](const ArgSpec& other) {
+      return other.map && other.map->of == arg.name && is_used(other);
+    });
+    // Builtins, commands and files read inputs by their names.
+    const bool read = arg.kind == ArgKind::buffer && is_input(arg.role) &&
+                      reference.kind != ReferenceSpec::Kind::none && reference.kind != ReferenceSpec::Kind::kernel;
+    if (arg.kind == ArgKind::constant || is_used(arg) || mapped || read) continue;
+    reader.document.fail(arg.at, "the argument '" + arg.name +
+                                     "' is not in kernel.args, and no tensor map or reference uses it: add it there, "
+                                     "or remove it");
+  }
+}
+
 void read_args(Reader& reader) {
   const TomlNode* const args = reader.document.root().find("args");
   if (args != nullptr) {
     if (!args->is_array()) reader.wrong_type(*args, "args", "an array of tables, [[args]]");
     for (const TomlNode& item : args->items) reader.spec.args.push_back(read_arg(reader, item));
+    if (const TomlNode* names = reader.document.root().find("kernel")->find("args"))
+      reader.spec.kernel.args = read_argument_names(reader, *names, "kernel.args");
     for (std::size_t i = 0; i < args->items.size(); ++i)
       if (reader.spec.args[i].map) connect_tensor_map(reader, args->items[i], reader.spec.args[i]);
   }

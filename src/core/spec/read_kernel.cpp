@@ -126,9 +126,9 @@ void read_kernel(Reader& reader) {
   KernelSpec& spec = reader.spec.kernel;
   const TomlNode* const kernel = reader.document.root().find("kernel");
   if (kernel == nullptr) reader.fail({1, 1}, "the spec has no table [kernel], which gives at least the name");
-  std::vector<std::string> keys{"name",    "source",   "code",         "entry",
-                                "options", "defines",  "include_dirs", "compile_timeout_s",
-                                "backend", "recording"};
+  std::vector<std::string> keys{"name",    "source",    "code",         "entry",
+                                "options", "defines",   "include_dirs", "compile_timeout_s",
+                                "backend", "recording", "args"};
   for (const std::string& backend : device::backends_of(device::SourceKind::cuda_cpp))
     keys.push_back("options_" + backend);
   reader.check_keys(reader.table(*kernel, "[kernel]"), "[kernel]", keys);

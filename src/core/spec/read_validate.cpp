@@ -39,28 +39,6 @@ void require_outputs(const Reader& reader, const TomlNode& node) {
     reader.fail(node.at, "no argument has role out or inout, so there is nothing to validate");
 }
 
-/// The numbers of the named arguments.
-std::vector<std::size_t> read_reference_args(const Reader& reader, const TomlNode& node) {
-  const std::string what = std::string(table_name) + ".args";
-  const std::vector<ArgSpec>& args = reader.spec.args;
-  std::vector<std::string> known;
-  for (const ArgSpec& arg : args)
-    if (arg.kind != ArgKind::constant) known.push_back(arg.name);
-  std::vector<std::size_t> numbers;
-  bool any_output = false;
-  for (const TomlNode& item : reader.array(node, what).items) {
-    const std::string name = reader.text(item, what);
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      reader.fail(item.at,
-                  what + ": '" + name + "' is not an argument of the kernel" + base::did_you_mean(name, known));
-    numbers.push_back(static_cast<std::size_t>(base::find_named(args, name) - args.data()));
-    any_output = any_output || is_output(args[numbers.back()].role);
-  }
-  if (!any_output)
-    reader.fail(node.at, what + " has no argument with role out or inout, so the reference could not write a result");
-  return numbers;
-}
-
 void read_kernel_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
   reader.check_keys(node, table_name, {"kernel", "source", "options", "args", "grid", "block", "shared", "cluster"});
   reference.kind = ReferenceSpec::Kind::kernel;
@@ -70,7 +48,13 @@ void read_kernel_reference(const Reader& reader, const TomlNode& node, Reference
   reference.source = reader.spec.kernel.source;
   if (const TomlNode* source = node.find("source")) reference.source = reader.existing_file(*source, "source");
   if (const TomlNode* options = node.find("options")) reference.options = reader.expressions(*options, "options");
-  if (const TomlNode* args = node.find("args")) reference.args = read_reference_args(reader, *args);
+  if (const TomlNode* args = node.find("args")) {
+    reference.args = read_argument_names(reader, *args, std::string(table_name) + ".args");
+    const auto is_written = [&](std::size_t number) { return is_output(reader.spec.args[number].role); };
+    if (std::none_of(reference.args->begin(), reference.args->end(), is_written))
+      reader.fail(args->at, std::string(table_name) +
+                                ".args has no argument with role out or inout, so the reference writes no result");
+  }
   for (const char* key : {"grid", "block", "shared", "cluster"})
     if (const TomlNode* launch = node.find(key); launch != nullptr && reader.spec.for_kokkos())
       reader.fail(launch->key_at, std::string(table_name) + ": a Kokkos unit launches itself, so it has no " + key);

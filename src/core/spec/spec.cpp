@@ -54,6 +54,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   read_kernel(reader);
   read_args(reader);
   read_validate(reader);
+  check_arguments_used(reader);
   read_settings(reader);
   if (options.suite) apply_suite_budget(reader, *options.suite);
   if (spec.space_only()) {
@@ -83,6 +84,24 @@ std::size_t passed_number(const Spec& spec, const ArgSpec& argument) {
     if (each.kind != ArgKind::constant) ++number;
   }
   return number;
+}
+
+std::optional<std::vector<std::size_t>> passed_numbers(const Spec& spec,
+                                                       const std::optional<std::vector<std::size_t>>& args) {
+  if (!args) return std::nullopt;
+  std::vector<std::size_t> numbers;
+  for (const std::size_t number : *args) numbers.push_back(passed_number(spec, spec.args.at(number)));
+  return numbers;
+}
+
+std::vector<const ArgSpec*> kernel_arguments(const Spec& spec) {
+  std::vector<const ArgSpec*> arguments;
+  if (spec.kernel.args)
+    for (const std::size_t number : *spec.kernel.args) arguments.push_back(&spec.args.at(number));
+  else
+    for (const ArgSpec& argument : spec.args)
+      if (argument.kind != ArgKind::constant) arguments.push_back(&argument);
+  return arguments;
 }
 
 bool is_word_role(std::string_view role) noexcept { return role == "op" || role == "layout" || role == "boundary"; }

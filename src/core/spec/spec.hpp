@@ -45,6 +45,8 @@ struct KernelSpec {
   std::filesystem::path source;  ///< absolute; empty in a space-only spec; the spec's own path where code is given
   std::optional<Text> code;      ///< the source's text; unset: it is in the file
   Location source_at;
+  /// The arguments that the kernel takes, in its order, by their numbers in Spec::args; unset: all but constants.
+  std::optional<std::vector<std::size_t>> args{};
   Text entry;                                                ///< "gemm", or a template-id: "gemm<{BLOCK_M}, {BLOCK_N}>"
   std::vector<Text> options;                                 ///< for every backend; `{EXPR}` is replaced
   std::map<std::string, std::vector<Text>> backend_options;  ///< additional ones for one backend: options_<backend>
@@ -111,11 +113,10 @@ struct ReferenceSpec {
   enum class Kind { none, kernel, builtin, file, command, given };
   Kind kind = Kind::none;
   Location at;
-  std::string name;              ///< the kernel's entry point or the builtin's name
-  std::filesystem::path source;  ///< kernel: absolute
-  std::vector<Text> options;     ///< kernel: instead of the tuned kernel's options
-  /// Kernel: the arguments that it takes, in its order, by their numbers in Spec::args; unset: all.
-  std::optional<std::vector<std::size_t>> args{};
+  std::string name;                                ///< the kernel's entry point or the builtin's name
+  std::filesystem::path source;                    ///< kernel: absolute
+  std::vector<Text> options;                       ///< kernel: instead of the tuned kernel's options
+  std::optional<std::vector<std::size_t>> args{};  ///< kernel: as KernelSpec::args; unset: the tuned kernel's
   std::optional<Bindings> config;    ///< kernel: the tuned kernel itself, with these values of all parameters
   std::optional<LaunchSpec> launch;  ///< kernel: its own grid and block, else the tuned kernel's
   std::filesystem::path file;        ///< file: absolute .npy
@@ -283,8 +284,13 @@ Spec load_spec(const std::filesystem::path& path, const SpecOptions& options = {
 Spec parse_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
                 const SpecOptions& options = {});
 
-/// The number of one of spec.args among those that are passed to the kernel: all but constants.
+/// The number of one of spec.args among those that are not constants.
 std::size_t passed_number(const Spec& spec, const ArgSpec& argument);
+/// The same of numbers in spec.args.
+std::optional<std::vector<std::size_t>> passed_numbers(const Spec& spec,
+                                                       const std::optional<std::vector<std::size_t>>& args);
+/// The arguments that the kernel takes, in its order.
+std::vector<const ArgSpec*> kernel_arguments(const Spec& spec);
 
 /// The names of the metrics that the program itself reports, in the spec's order; empty for a kernel.
 std::vector<std::string> reported_names(const Spec& spec);

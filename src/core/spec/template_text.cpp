@@ -134,6 +134,20 @@ std::set<std::string, std::less<>> names_in(const LaunchSpec& launch) {
   return names;
 }
 
+std::set<std::string, std::less<>> names_in(const ArgSpec& argument) {
+  std::set<std::string, std::less<>> names;
+  const auto add = [&](const Text& text) { names.merge(CompiledText::expression(text).names()); };
+  if (argument.value) add(*argument.value);
+  for (const Text& text : argument.shape) add(text);
+  if (!argument.map) return names;
+  const TensorMapSpec& map = *argument.map;
+  for (const auto* texts : {&map.box, &map.shape, &map.strides, &map.element_strides})
+    for (const Text& text : *texts) add(text);
+  for (const auto* text : {&map.swizzle, &map.l2_promotion, &map.interleave})
+    if (*text) add(**text);
+  return names;
+}
+
 Value evaluate(const Text& expression, const space::Lookup& lookup) {
   return CompiledText::expression(expression).evaluate(lookup);
 }

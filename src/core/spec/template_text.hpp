@@ -64,6 +64,8 @@ class CompiledText {
 
 /// The names in the expressions of a launch.
 std::set<std::string, std::less<>> names_in(const LaunchSpec& launch);
+/// The names in the expressions of an argument: value, shape, tensor map.
+std::set<std::string, std::less<>> names_in(const ArgSpec& argument);
 
 /// Throws space::ExpressionError.
 space::Expression parse_expression(const Text& text);

@@ -130,7 +130,9 @@ TEST_CASE("without a winner or a binary, or with one of another machine, there i
   CHECK(has(refused(ErrorKind::invalid_argument, call), "'n' has the value \"N +\""));
   *result.binary = good;
   result.binary->arguments.at(0).kind = WinningArgument::Kind::tensor_map;
-  CHECK(has(refused(ErrorKind::unsupported, call), "tensor map"));
+  CHECK(has(refused(ErrorKind::invalid_argument, call), "the tensor map 'x' has no description"));
+  result.binary->arguments.at(0).map.emplace();
+  CHECK(has(refused(ErrorKind::invalid_argument, call), "the tensor map 'x': shape [] has 0 dimensions"));
   *result.binary = good;
   result.device.backend = "abacus";
   CHECK(has(refused(ErrorKind::invalid_argument, call), "abacus"));

@@ -16,10 +16,13 @@ XTUNE_MEMBERS(Resources, registers, spilled_bytes, shared_bytes, max_threads_per
 XTUNE_MEMBERS(Measurement, config, outcome, stage, message, time_ms, timing, samples_ms, metrics, resources, tainted,
               from_store, compile_s, key, artifact_key)
 XTUNE_MEMBERS(MeasuredDevice, backend, name, arch, index)
-XTUNE_MEMBERS(WinningArgument, name, kind, dtype, shape, value, filled)
+XTUNE_MEMBERS(WinningTensorMap, of, tf32, nan_outside, shape, strides, box, element_strides, swizzle, l2_promotion,
+              interleave)
+XTUNE_MEMBERS(WinningArgument, name, kind, dtype, shape, value, filled, map)
 XTUNE_PART_OF_MEMBERS(WinningKernel,
-                      (source, binary, format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments),
-                      (format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments))
+                      (source, binary, format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments,
+                       kernel_arguments),
+                      (format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments, kernel_arguments))
 XTUNE_MEMBERS(Across, rule, score, ratio, measurement)
 XTUNE_PART_OF_MEMBERS(Result,
                       (kernel_name, problem, device, toolchain, winner, ties, across, measurements, counts, from_store,

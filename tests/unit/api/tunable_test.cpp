@@ -68,6 +68,49 @@ TEST_CASE("constants and scratch buffers are written as the spec has them") {
   CHECK(has(tunable.toml(), "zero = true"));
 }
 
+TEST_CASE("a tensor map is written as the spec has it") {
+  Tunable tunable("typed");
+  tunable.source("__global__ void typed() {}")
+      .problem("N", 64)
+      .param("P", {8, 16})
+      .grid({1})
+      .block({1})
+      .tensor_map("plain", "a", {.box = {"P", 4}})
+      .tensor_map("all", "a",
+                  {.box = {"P", "P"},
+                   .swizzle = "P * 4",
+                   .shape = {"N", 32},
+                   .strides = {"N"},
+                   .element_strides = {1, 1},
+                   .l2_promotion = 256,
+                   .interleave = 0,
+                   .tf32 = true,
+                   .nan_outside = true})
+      .input<float>("a", {"N", "N"})
+      .output<float>("y", "N")
+      .kernel_args({"all", "plain", "y"})
+      .reference_kernel("simple", {.args = {"a", "y"}});
+  const Spec spec = spec_of(tunable, "host");
+  REQUIRE(spec.args.size() == 4);
+  CHECK(spec.args[0].kind == ArgKind::tensor_map);
+  CHECK(spec.args[0].dtype == DType::f32);
+  CHECK_FALSE(spec.args[0].map->swizzle);
+  REQUIRE(spec.args[1].map);
+  const TensorMapSpec& map = *spec.args[1].map;
+  CHECK(map.of == "a");
+  CHECK(map.box.at(1).text == "P");
+  CHECK(map.swizzle->text == "P * 4");
+  CHECK(map.shape.at(1).text == "32");
+  CHECK(map.strides.at(0).text == "N");
+  CHECK(map.element_strides.size() == 2);
+  CHECK(map.l2_promotion->text == "256");
+  CHECK(map.interleave->text == "0");
+  CHECK(map.tf32);
+  CHECK(map.nan_outside);
+  CHECK(spec.validate.reference.args == std::vector<std::size_t>{2, 3});
+  CHECK(spec.kernel.args == std::vector<std::size_t>{1, 0, 3});
+}
+
 TEST_CASE("arguments have the type and the shape that code gives") {
   Tunable tunable("typed");
   tunable.source("__global__ void typed() {}")

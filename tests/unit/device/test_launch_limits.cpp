@@ -96,6 +96,13 @@ TEST_CASE("clusters divide the grid") {
   CHECK(forbidden(launch, {}, h100()) == "cluster of 32 blocks exceeds the 16 of sm_90");
 }
 
+TEST_CASE("the largest cluster is a fact of the device") {
+  CHECK(max_cluster_blocks(h100()) == 16);
+  CHECK(device_facts(h100()).at("device.max_cluster_blocks") == Value(16));
+  CHECK(max_cluster_blocks(known_device("sm_89").value()) == 0);
+  CHECK(max_cluster_blocks(known_device("gfx942").value()) == 0);
+}
+
 TEST_CASE("clusters need an architecture that has them") {
   Launch launch = launch_of(8, 32);
   launch.cluster = {2, 1, 1};

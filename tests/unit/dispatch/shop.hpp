@@ -45,13 +45,13 @@ struct Shop {
   base::TemporaryDirectory folder;
   std::shared_ptr<fakes::FakeRuntime> runtime = std::make_shared<fakes::FakeRuntime>();
   std::atomic<int> compiled{0};
-  std::string name = "scale", blocks = "[32, 64, 128]", more;
+  std::string name = "scale", blocks = "[32, 64, 128]", more, kernel_keys;
   dispatch::Tuner tuner;
   std::vector<std::string> messages;
   std::mutex messages_mutex;
   LoadSettings settings;
   std::shared_ptr<const void> kept;  ///< lives as long as the kernel
-  std::array<float, 4096> x{}, y{};
+  alignas(64) std::array<float, 4096> x{}, y{};
 
   Shop() {
     write_source("__global__ void scale() {}");
@@ -69,8 +69,8 @@ struct Shop {
   void write_source(const std::string& text) const { std::ofstream(folder.path() / "scale.cu") << text; }
 
   spec::Spec spec() const {
-    return spec::parse_spec("[kernel]\nname = \"" + name +
-                                "\"\nsource = \"scale.cu\"\n[problem]\nN = 4096\n"
+    return spec::parse_spec("[kernel]\nname = \"" + name + "\"\nsource = \"scale.cu\"\n" + kernel_keys +
+                                "[problem]\nN = 4096\n"
                                 "[space.params]\nBLOCK = " +
                                 blocks +
                                 "\nITEMS = { values = [1, 2], compile_time = false }\n"

@@ -281,3 +281,37 @@ TEST_CASE("definitions that name each other are followed once") {
                                  "  v59 = n;\n  x[v0] = 1;\n}\n");
   CHECK(argument(kernel, "x").find("shape = [\"N\"]") != std::string::npos);
 }
+
+TEST_CASE("tensor maps: the buffers behind them follow, and the kernel does not take them") {
+  const Drafted gemm = drafted(
+      "__global__ void gemm(const __grid_constant__ CUtensorMap tensorMapA, const __grid_constant__ CUtensorMap "
+      "map_b,\n"
+      "                     const __grid_constant__ xtune::hopper::TensorMap c_map, int M, int N, int K) {\n"
+      "  int m = blockIdx.x * 64, n = blockIdx.y * 64;\n  if (m < M && n < N && K > 0 && threadIdx.x == 0) "
+      "return;\n}\n");
+  REQUIRE(gemm.spec.kernel.args);
+  std::vector<std::string> taken;
+  for (const spec::ArgSpec* argument : spec::kernel_arguments(gemm.spec)) taken.push_back(argument->name);
+  CHECK(taken == std::vector<std::string>{"tensorMapA", "map_b", "c_map", "M", "N", "K"});
+  REQUIRE(gemm.spec.args.size() == 9);
+  CHECK(gemm.spec.args[0].map->of == "A");
+  CHECK(gemm.spec.args[1].map->of == "b");
+  CHECK(gemm.spec.args[0].map->box.size() == 2);
+  CHECK(gemm.spec.args[6].name == "A");
+  CHECK(gemm.spec.args[6].shape.at(1).text == "K");
+  CHECK(gemm.spec.args[8].role == spec::ArgRole::out);
+  CHECK(has(gemm, "box = [\"64\", \"64\"]  # guess"));
+  CHECK(has(gemm, "# guess: its type, shape and role"));
+}
+
+TEST_CASE("a tensor map of a pointer that the kernel takes, too, describes that") {
+  const Drafted copy = drafted(
+      "__global__ void copy(const __grid_constant__ CUtensorMap x, const float* a, CUtensorMap a_map, float* y, int n) "
+      "{\n"
+      "  int i = blockIdx.x * 64 + threadIdx.x;\n  if (i < n) y[i] = a[i];\n}\n");
+  CHECK(copy.spec.args.at(0).map->of == "x_");
+  CHECK(copy.spec.args.at(2).map->of == "a");
+  CHECK(copy.spec.args.at(2).dtype == DType::f32);
+  CHECK(copy.spec.kernel.args->size() == 5);
+  CHECK(copy.spec.args.back().name == "x_");
+}

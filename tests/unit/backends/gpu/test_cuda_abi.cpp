@@ -44,6 +44,7 @@ XTUNE_CUDA_DRIVER_CALLS(SAME_CALL)
 SAME_OPTIONAL(event_elapsed_time, cuEventElapsedTime)
 SAME_OPTIONAL(device_get_uuid, cuDeviceGetUuid)
 SAME_OPTIONAL(launch_kernel_ex, cuLaunchKernelEx)
+SAME_OPTIONAL(max_active_clusters, cuOccupancyMaxActiveClusters)
 #if CUDA_VERSION >= 12000
 SAME_OPTIONAL(context_id, cuCtxGetId)
 #endif

@@ -382,3 +382,88 @@ TEST_CASE("a device that does not open is given back") {
     CHECK(driver->closed);
   }
 }
+
+TEST_CASE("a tensor map is encoded by the driver, and passed by value") {
+  FakeSetup s;
+  measure::TensorMap map;
+  map.shape = {64};
+  map.box = {16};
+  map.element_strides = {1};
+  auto buffer = s.device->allocate(256);
+  const EncodedTensorMap encoded = s.device->encode(map, buffer->address());
+  CHECK(s.driver->encoded == map);
+
+  s.driver->parameter_bytes = {128, 8};
+  auto program = s.device->load(fake_artifact(), Launch{});
+  const KernelArgument arguments[] = {encoded, buffer.get()};
+  program->run({arguments, false, 0});
+  REQUIRE(s.driver->launched_values.size() == 2);
+  CHECK(std::memcmp(s.driver->launched_values[0].data(), encoded.bytes.data(), 128) == 0);
+
+  const KernelArgument wrong[] = {buffer.get(), encoded};
+  CHECK(message_of([&] { program->run({wrong, false, 0}); }).find("args are 2 of [8, 128] bytes") != std::string::npos);
+}
+
+TEST_CASE("what the driver or the device cannot map rejects the configuration") {
+  FakeSetup s;
+  measure::TensorMap map;
+  map.shape = {64};
+  map.box = {16};
+  map.element_strides = {1};
+  alignas(64) std::array<char, 64> memory{};
+  const auto encode = [&](Device& device, void* address) {
+    return message_of([&] {
+      try {
+        device.encode(map, address);
+      } catch (const CandidateFailure& failure) {
+        CHECK(failure.outcome() == Outcome::rejected);
+        throw;
+      }
+    });
+  };
+  CHECK(encode(*s.device, memory.data()).empty());
+  CHECK(encode(*s.device, memory.data() + 8).find("8 bytes beyond a multiple of 16") != std::string::npos);
+  s.driver->failures["encode_tensor_map"] = FakeDriver::refused;
+  CHECK(encode(*s.device, memory.data()).find("the driver refuses the tensor map f32 shape [64]") == 0);
+
+  DeviceInfo info = fake_info();
+  info.arch = "sm_89";
+  const auto older = gpu::make_device(fakes::make_fake_driver(std::make_shared<FakeDriver>()), info);
+  CHECK(encode(*older, memory.data()).find("sm_89 has no tensor maps") == 0);
+  gpu::DriverApi api = fakes::make_fake_driver(std::make_shared<FakeDriver>());
+  api.encode_tensor_map = nullptr;
+  const auto without = gpu::make_device(std::move(api), fake_info());
+  CHECK(encode(*without, memory.data()) ==
+        "Fake GPU (sm_90): the driver has no tensor maps; they need one for CUDA 12");
+}
+
+TEST_CASE("a cluster of which the device runs none is rejected with its size, and one that the driver refuses too") {
+  FakeSetup s;
+  Launch launch;
+  launch.grid = {32, 1, 1};
+  launch.block = {128, 1, 1};
+  launch.cluster = {16, 1, 1};
+  launch.shared_bytes = 60000;
+  const auto load = [&] {
+    return message_of([&] {
+      try {
+        s.device->load(fake_artifact(), launch);
+      } catch (const CandidateFailure& failure) {
+        CHECK(failure.outcome() == Outcome::rejected);
+        throw;
+      }
+    });
+  };
+  CHECK(load().empty());
+  // What the kernel may use decides how many fit.
+  CHECK(s.driver->only({"allow_dynamic_shared", "active_clusters"}) ==
+        std::vector<std::string>{"allow_dynamic_shared", "active_clusters"});
+  s.driver->clusters = 0;
+  CHECK(load() ==
+        "Fake GPU (sm_90) cannot run a cluster of 16 blocks, each with 128 threads and 60000 bytes of dynamic shared "
+        "memory: the driver counts 0 at once");
+  s.driver->failures["active_clusters"] = FakeDriver::refused;
+  CHECK(load().find("the driver refuses a cluster of 16 blocks") == 0);
+  launch.cluster = {0, 0, 0};
+  CHECK(load().empty());
+}
