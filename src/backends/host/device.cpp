@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "backends/host/block_runner.hpp"
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
 #include "backends/host/floating_point.hpp"
@@ -17,6 +19,8 @@
 #include "backends/host/stolen_time.hpp"
 #include "core/build/shortage.hpp"
 #include "core/build/step_limits.hpp"
+#include "backends/host/tensor_map.hpp"
+#include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -156,6 +160,9 @@ class HostDevice final : public measure::Device {
     build::reject_forbidden(launch, artifact, info_);
     const KeepFloatingPoint keep;  // -ffast-math adds a constructor that changes it in the thread that loads
     return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
+  }
+  measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {
+    return std::bit_cast<measure::EncodedTensorMap>(encode_tensor_map(map, address));
   }
   measure::DeviceState state() override {
     std::ifstream file("/proc/stat");

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -14,9 +15,11 @@
 #include <optional>
 #include <thread>
 
+#include "backends/host/block_runner.hpp"
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
 #include "backends/host/mapped_memory.hpp"
+#include "backends/host/tensor_map.hpp"
 #include "base/per_process.hpp"
 #include "core/build/step_limits.hpp"
 #include "xtune/error.hpp"
@@ -152,6 +155,10 @@ class HostRuntime final : public backend::Runtime {
     return 1;
   }
   std::string describe(int) override { return last_failure(); }
+
+  measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {
+    return std::bit_cast<measure::EncodedTensorMap>(encode_tensor_map(map, address));
+  }
 
   std::optional<std::size_t> accessible_bytes(const void* address, std::size_t wanted) noexcept override {
     return mapped_bytes(address, wanted);

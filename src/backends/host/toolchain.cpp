@@ -56,7 +56,7 @@ std::string variables_text(const build::CompileRequest& request) {
 
 /// Line-marked, so that a message about one names the entry. racing: the library that a sanitized kernel brings along;
 /// empty: none.
-std::string entry_text(const build::CompileRequest& request, bool uses_fibers, const std::string& racing) {
+std::string entry_text(const build::CompileRequest& request, const Rewritten& kernel, const std::string& racing) {
   const std::string marker = std::string(XTUNE_HOST_MARKER) + (request.sanitize ? "1" : "0");
   std::string text = "\n# 1 \"<entry>\"\n";
   if (!racing.empty())
@@ -72,9 +72,9 @@ std::string entry_text(const build::CompileRequest& request, bool uses_fibers, c
         "# 1 \"<entry>\"\n"
         "using XtuneEntry{4} = decltype(xtune_arguments_of(&{0}))::Runner<&{0}, {2}>;\n"
         "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneKernel {5};\n"
-        "const XtuneKernel {5} = XtuneEntry{4}::describe(\"{1}\"{3});\n",
-        entries[i], marker, uses_fibers, racing.empty() ? "" : ", xtune_racing_begin, xtune_racing_end", i,
-        kernel_symbol(i));
+        "const XtuneKernel {5} = XtuneEntry{4}::describe(\"{1}\", {6}{3});\n",
+        entries[i], marker, kernel.uses_fibers, racing.empty() ? "" : ", xtune_racing_begin, xtune_racing_end", i,
+        kernel_symbol(i), kernel.uses_hopper);
   return text;
 }
 
@@ -180,9 +180,9 @@ class HostToolchain final : public build::Toolchain {
     if (assembler_reads && !c.is_clang)
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
     std::string racing;
-    if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel.text, work.path());
+    if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel, work.path());
     const base::CommandResult built = link(
-        build, kernel.text + entry_text(request, kernel.uses_fibers, racing) + variables_text(request), work.path());
+        build, kernel.text + entry_text(request, kernel, racing) + variables_text(request), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
 
     build::Artifact artifact;
@@ -229,12 +229,13 @@ class HostToolchain final : public build::Toolchain {
   }
 
   /// Its path; empty where it cannot be made, which the plain kernel's build explains.
-  std::string make_racing_library(Arguments command, const build::CompileRequest& request, const std::string& kernel,
+  std::string make_racing_library(Arguments command, const build::CompileRequest& request, Rewritten kernel,
                                   const std::filesystem::path& work) {
     const std::string path = (work / "racing.so").string();
     *std::next(std::find(command.begin(), command.end(), "-o")) = path;
     append(command, racing_options());
-    const std::string source = kernel + racing_text() + entry_text(request, true, "") + variables_text(request);
+    kernel.uses_fibers = true;
+    const std::string source = kernel.text + racing_text() + entry_text(request, kernel, "") + variables_text(request);
     return link(command, source, work).ok() ? path : "";
   }
 
