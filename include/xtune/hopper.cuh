@@ -36,7 +36,7 @@ enum class Cache : unsigned long long {
 };
 
 /// Elements along K that one product takes: 32 bytes.
-constexpr int product_k(Type type) {
+__host__ __device__ constexpr int product_k(Type type) {
   return type == Type::tf32 ? 8 : type == Type::f16 || type == Type::bf16 ? 16 : 32;
 }
 

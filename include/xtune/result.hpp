@@ -100,7 +100,7 @@ struct WinningArgument {
   std::vector<std::uint64_t> shape;  ///< of a buffer: extents for the problem, in elements
   std::string value;  ///< of a scalar: the spec's expression; the name of a problem size ("N") gives that size
   std::optional<Value> filled;  ///< of a scalar that follows from the configuration: the value that xtune passes
-  std::optional<WinningTensorMap> map;  ///< of a tensor map: what it describes
+  std::optional<WinningTensorMap> map{};  ///< of a tensor map: what it describes
 };
 
 /// One of the kernels of a winner that launches several in sequence ([[steps]]).
@@ -127,7 +127,7 @@ struct WinningKernel {
   std::vector<std::uint32_t> cluster;      ///< x, y, z in blocks; all 0: no cluster
   std::vector<WinningArgument> arguments;  ///< in the spec's order
   /// The numbers of the arguments that the kernel takes, in its order; empty: all but constants, in this order.
-  std::vector<std::size_t> kernel_arguments;
+  std::vector<std::size_t> kernel_arguments{};
   std::vector<WinningStep> steps{};  ///< of a spec with [[steps]]: the kernels, in the order of their launches
 };
 
