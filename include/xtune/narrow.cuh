@@ -107,9 +107,26 @@ __host__ __device__ inline unsigned short bf16_bits(float value) {
   return static_cast<unsigned short>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 #endif
 }
-__host__ __device__ inline float bf16_value(unsigned short bits) {
-  return float_of(static_cast<unsigned>(bits) << 16);
+// Two numbers at a time, the first in the lower half.
+__host__ __device__ inline unsigned f16_pair(float first, float second) {
+#if XTUNE_CONVERTS_BF16
+  unsigned bits;
+  asm("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(bits) : "f"(first), "f"(second));
+  return bits;
+#else
+  return f16_bits(first) | static_cast<unsigned>(f16_bits(second)) << 16;
+#endif
 }
+__host__ __device__ inline unsigned bf16_pair(float first, float second) {
+#if XTUNE_CONVERTS_BF16
+  unsigned bits;
+  asm("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(bits) : "f"(first), "f"(second));
+  return bits;
+#else
+  return bf16_bits(first) | static_cast<unsigned>(bf16_bits(second)) << 16;
+#endif
+}
+__host__ __device__ inline float bf16_value(unsigned short bits) { return float_of(static_cast<unsigned>(bits) << 16); }
 
 /// Numbers that are too large, and infinity, become the largest number if `saturate`, otherwise NaN.
 __host__ __device__ inline unsigned char f8e4m3_code(float value, bool saturate) {
@@ -177,8 +194,7 @@ __host__ __device__ inline float tf32_value(float value) {
 struct f8e4m3 {
   unsigned char bits;
   f8e4m3() = default;
-  __host__ __device__ f8e4m3(float value)
-      : bits(static_cast<unsigned char>(detail::f8e4m3_codes(value, 0.0f))) {}
+  __host__ __device__ f8e4m3(float value) : bits(static_cast<unsigned char>(detail::f8e4m3_codes(value, 0.0f))) {}
   __host__ __device__ operator float() const { return detail::f8e4m3_value(bits); }
 };
 
@@ -187,8 +203,7 @@ struct f8e4m3 {
 struct f8e5m2 {
   unsigned char bits;
   f8e5m2() = default;
-  __host__ __device__ f8e5m2(float value)
-      : bits(static_cast<unsigned char>(detail::f8e5m2_codes(value, 0.0f))) {}
+  __host__ __device__ f8e5m2(float value) : bits(static_cast<unsigned char>(detail::f8e5m2_codes(value, 0.0f))) {}
   __host__ __device__ operator float() const { return detail::f8e5m2_value(bits); }
 };
 
@@ -226,12 +241,28 @@ struct alignas(sizeof(T) * COUNT) pack {
   __host__ __device__ const T& operator[](int i) const { return x[i]; }
 };
 
-/// The two numbers as T; one instruction for two 8-bit floats where the GPU has it.
+/// The two numbers as T; one instruction for both where the GPU has it.
 template <class T>
 __host__ __device__ inline pack<T, 2> narrow(float first, float second) {
   pack<T, 2> result;
   result.x[0] = T(first);
   result.x[1] = T(second);
+  return result;
+}
+template <>
+__host__ __device__ inline pack<f16, 2> narrow<f16>(float first, float second) {
+  const unsigned both = detail::f16_pair(first, second);
+  pack<f16, 2> result;
+  result.x[0].bits = static_cast<unsigned short>(both);
+  result.x[1].bits = static_cast<unsigned short>(both >> 16);
+  return result;
+}
+template <>
+__host__ __device__ inline pack<bf16, 2> narrow<bf16>(float first, float second) {
+  const unsigned both = detail::bf16_pair(first, second);
+  pack<bf16, 2> result;
+  result.x[0].bits = static_cast<unsigned short>(both);
+  result.x[1].bits = static_cast<unsigned short>(both >> 16);
   return result;
 }
 template <>

@@ -2,58 +2,132 @@
 // rows, if inner is 1, and over columns otherwise. The macros are those of row_share.cuh; for columns, THREADS
 // neighbours read along the inner axis, ROWS such groups take rows in turns, and PARTS blocks share the rows.
 //
-// A Task has a Summary of one word, whose default is no element's, and
-//   term(x, index): the VECTOR elements x, the first of which is the index-th of its row, become what is merged;
-//   term_of_one(x, index): the same for one element;
-//   weight_of_row(row), term_of_row(x, weight): the same for the elements of one of n rows of columns;
-//   result(value): what is written.
+// GROUP_ROWS: rows that a group of threads reads side by side, so that it computes their weights once; 1 by default.
+//
+// A Task has a Summary (group.cuh) of one word, and
+//   fetch(weights, column), weigh(weight, weights, column): read and compute the weights of the VECTOR elements of a
+//   row from this column on; weight_at(index): the weight of one element of a row, or of a whole row of columns;
+//   term(x, weight): what is merged for an element;
+//   result(value): what is written for what was merged.
 #pragma once
 
 #include "row_share.cuh"
 
+#ifndef GROUP_ROWS
+#define GROUP_ROWS 1
+#endif
+
+// Of a thread for one row: sums that do not wait for each other.
+constexpr int accumulators = min_of(VECTOR, 2);
+
 __device__ inline bool starts_group() { return threadIdx.x % THREADS == 0; }
 
-/// y: one result for each of the `rows` rows of n elements. Grid: ceil(rows / ROWS) * PARTS. Block: THREADS * ROWS.
-/// With PARTS > 1, ROWS is 1, partials has room for rows * PARTS floats, and counters are as many zeros as rows.
+/// Merges the terms of GROUP_ROWS chunks of rows whose weights are the same.
+template <typename Task>
+__device__ inline void merge_chunks(const Task& task, typename Task::Summary (&mine)[GROUP_ROWS][accumulators],
+                                    const RowShare& share, const Chunk (&chunk)[GROUP_ROWS],
+                                    const typename Task::Weights (&weights)[ITEMS], int number) {
+#pragma unroll
+  for (int i = 0; i < ITEMS; ++i) {
+    if (i >= chunk[0].count) continue;
+    float weight[VECTOR];
+    task.weigh(weight, weights[i], share.column(number, i));
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) {
+#pragma unroll
+      for (int r = 0; r < GROUP_ROWS; ++r) {
+        mine[r][v % accumulators].merge({{task.term(to_float(chunk[r].pack[i].x[v]), weight[v])}});
+      }
+    }
+  }
+}
+
+/// This thread's part of the results of GROUP_ROWS rows of n elements, `step` elements apart. The first `count` of them
+/// exist, and their packs are aligned alike.
+template <typename Task>
+__device__ inline void reduce_share_of_rows(const Task& task, typename Task::Summary (&result)[GROUP_ROWS],
+                                            const RowShare& share, long long step, int count) {
+  using Summary = typename Task::Summary;
+  Summary mine[GROUP_ROWS][accumulators];
+#pragma unroll
+  for (int r = 0; r < GROUP_ROWS; ++r) {
+#pragma unroll
+    for (int a = 0; a < accumulators; ++a) mine[r][a] = Summary::nothing();
+  }
+#pragma unroll 1
+  for (int number = share.first_chunk(); number <= share.last_chunk(); number += PARTS) {
+    Chunk chunk[GROUP_ROWS];
+    typename Task::Weights weights[ITEMS];
+#pragma unroll
+    for (int r = 0; r < GROUP_ROWS; ++r) share.load(chunk[r], number, (r < count ? r : 0) * step);
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+      if (i < chunk[0].count) task.fetch(weights[i], share.column(number, i));
+    }
+    merge_chunks(task, mine, share, chunk, weights, number);
+  }
+#pragma unroll
+  for (int e = 0; e < RowShare::edge_count; ++e) {
+    if (!share.has_edge(e)) continue;
+    const float weight = task.weight_at(share.edge_column(e));
+#pragma unroll
+    for (int r = 0; r < GROUP_ROWS; ++r) {
+      mine[r][0].merge({{task.term(share.load_edge(e, (r < count ? r : 0) * step), weight)}});
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < GROUP_ROWS; ++r) {
+#pragma unroll
+    for (int a = 1; a < accumulators; ++a) mine[r][0].merge(mine[r][a]);
+    result[r] = mine[r][0];
+  }
+}
+
+/// y: one result for each of the `rows` rows of n elements. Grid: ceil(rows / (VECTOR * GROUP_ROWS)) * VECTOR groups in
+/// blocks of ROWS, or, if GROUP_ROWS is 1, ceil(rows / ROWS); times PARTS. Block: THREADS * ROWS. With PARTS > 1, ROWS
+/// is 1, partials has room for rows * PARTS floats, and counters are zeros, one for each group.
 template <typename Task>
 __device__ inline void reduce_rows(const Task& task, const Element* x, Element* y, float* partials,
                                    unsigned int* counters, int rows, int n) {
   using Summary = typename Task::Summary;
+  // Rows of one group are a pack's length apart: then their packs are aligned alike.
+  constexpr int distance = GROUP_ROWS > 1 ? VECTOR : 1;
   const int block = static_cast<int>(blockIdx.x), part = block % PARTS;
-  const int row = block / PARTS * ROWS + static_cast<int>(threadIdx.x) / THREADS;
-  const RowShare share(x + static_cast<long long>(row) * n, row < rows ? n : 0, part);
-  Summary mine[VECTOR];
+  const int group = block / PARTS * ROWS + static_cast<int>(threadIdx.x) / THREADS;
+  const int row = group / distance * distance * GROUP_ROWS + group % distance;
+  const int count = row < rows ? min_of(ceil_div(rows - row, distance), GROUP_ROWS) : 0;
+  const RowShare share(x + static_cast<long long>(row) * n, count > 0 ? n : 0, part);
+  Summary mine[GROUP_ROWS];
+  reduce_share_of_rows(task, mine, share, static_cast<long long>(distance) * n, count);
 #pragma unroll
-  for (int v = 0; v < VECTOR; ++v) mine[v] = Summary::nothing();
-#pragma unroll 1
-  for (int number = share.first_chunk(); number <= share.last_chunk(); number += PARTS) {
-    Chunk chunk;
-    share.load_chunk(chunk, number, 0.0f);
+  for (int r = 0; r < GROUP_ROWS; ++r) {
+    if (r > 0) __syncthreads();
+    mine[r] = reduce_group<THREADS, ROWS>(mine[r]);
+  }
+  if (count == 0) return;
+  if constexpr (PARTS > 1) {
+    float* const of_group = partials + static_cast<long long>(group) * GROUP_ROWS * PARTS;
+    if (threadIdx.x == 0) {
 #pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-      if (i >= chunk.packs) continue;
-      task.term(chunk.x[i], share.column(number, i));
+      for (int r = 0; r < GROUP_ROWS; ++r) of_group[r * PARTS + part] = mine[r].word[0];
+    }
+    if (!arrives_last(counters + group, PARTS)) return;
+    const volatile float* const of_parts = of_group;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) mine[v].merge({{chunk.x[i][v]}});
+    for (int r = 0; r < GROUP_ROWS; ++r) {
+      mine[r] = Summary::nothing();
+      for (int p = static_cast<int>(threadIdx.x); p < PARTS; p += THREADS) {
+        mine[r].merge({{of_parts[r * PARTS + p]}});
+      }
+      if (r > 0) __syncthreads();
+      mine[r] = reduce_group<THREADS, 1>(mine[r]);
     }
   }
+  if (!starts_group()) return;
 #pragma unroll
-  for (int e = 0; e < RowShare::edge_count; ++e) {
-    if (share.has_edge(e)) mine[0].merge({{task.term_of_one(share.load_edge(e), share.edge_column(e))}});
+  for (int r = 0; r < GROUP_ROWS; ++r) {
+    if (r < count) set(y[row + r * distance], task.result(mine[r].word[0]));
   }
-#pragma unroll
-  for (int v = 1; v < VECTOR; ++v) mine[0].merge(mine[v]);
-  Summary whole = reduce_group<THREADS, ROWS>(mine[0]);
-  if (row >= rows) return;
-  if constexpr (PARTS > 1) {
-    if (threadIdx.x == 0) partials[static_cast<long long>(row) * PARTS + part] = whole.word[0];
-    if (!arrives_last(counters + row, PARTS)) return;
-    const volatile float* const of_parts = partials + static_cast<long long>(row) * PARTS;
-    whole = Summary::nothing();
-    for (int p = static_cast<int>(threadIdx.x); p < PARTS; p += THREADS) whole.merge({{of_parts[p]}});
-    whole = reduce_group<THREADS, 1>(whole);
-  }
-  if (starts_group()) set(y[row], task.result(whole.word[0]));
 }
 
 /// The summaries of a thread's VECTOR columns, merged over the ROWS groups of the block, in the first group.
@@ -75,6 +149,35 @@ __device__ inline void reduce_columns_of_block(Summary (&mine)[VECTOR]) {
   }
 }
 
+/// Merges up to ITEMS rows of VECTOR columns: every ROWS-th of the `rows` rows that are left, of `inner` elements each,
+/// from x and weight index `first` on. The first `count` columns exist.
+template <bool WHOLE, typename Task>
+__device__ inline void merge_rows(const Task& task, typename Task::Summary (&mine)[VECTOR], const Element* x, int first,
+                                  int rows, int inner, int count) {
+  ElementPack pack[ITEMS];
+  float weight[ITEMS];
+#pragma unroll
+  for (int i = 0; i < ITEMS; ++i) {
+    if (!WHOLE && i * ROWS >= rows) continue;
+    const Element* const from = x + static_cast<long long>(i * ROWS) * inner;
+    if constexpr (WHOLE) {
+      pack[i] = load_pack<VECTOR>(from);
+    } else {
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v) {
+        if (v < count) pack[i].x[v] = from[v];
+      }
+    }
+    weight[i] = task.weight_at(first + i * ROWS);
+  }
+#pragma unroll
+  for (int i = 0; i < ITEMS; ++i) {
+    if (!WHOLE && i * ROWS >= rows) continue;
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) mine[v].merge({{task.term(to_float(pack[i].x[v]), weight[i])}});
+  }
+}
+
 /// This thread's share of VECTOR columns of an array of n rows of `inner` elements, which starts at the first of them.
 /// count: how many of the columns exist.
 template <typename Task>
@@ -83,29 +186,12 @@ __device__ inline void reduce_share_of_columns(const Task& task, typename Task::
   const int group = static_cast<int>(threadIdx.x) / THREADS;
   const bool packed = count == VECTOR && rows_take_packs<VECTOR>(x, inner);
 #pragma unroll 1
-  for (int base = part * ROWS * ITEMS; base < n; base += PARTS * ROWS * ITEMS) {
-    ElementPack pack[ITEMS];
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-      const int row = base + i * ROWS + group;
-      if (row >= n) continue;
-      const Element* const from = x + static_cast<long long>(row) * inner;
-      if (packed) {
-        pack[i] = load_pack<VECTOR>(from);
-      } else {
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) {
-          if (v < count) pack[i].x[v] = from[v];
-        }
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-      const int row = base + i * ROWS + group;
-      if (row >= n) continue;
-      const float weight = task.weight_of_row(row);
-#pragma unroll
-      for (int v = 0; v < VECTOR; ++v) mine[v].merge({{task.term_of_row(to_float(pack[i].x[v]), weight)}});
+  for (int row = part * ROWS * ITEMS + group; row < n; row += PARTS * ROWS * ITEMS) {
+    const Element* const from = x + static_cast<long long>(row) * inner;
+    if (packed && row + (ITEMS - 1) * ROWS < n) {
+      merge_rows<true>(task, mine, from, row, n - row, inner, count);
+    } else {
+      merge_rows<false>(task, mine, from, row, n - row, inner, count);
     }
   }
 }

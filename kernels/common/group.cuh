@@ -1,6 +1,8 @@
 // Reductions over groups of neighbouring threads of a block, and over the blocks that share a row. What is reduced is a
-// summary: a structure whose only member is an array of floats, word, with `merge(other)` and `nothing()`, which
-// changes no other summary.
+// summary: a structure whose only member is an array of floats, word, with
+//   nothing(): the summary of no elements;
+//   merge(other): of the elements of both;
+//   reduce<WIDTH>(): of the elements of WIDTH neighbouring lanes, a power of two, in all of them.
 #pragma once
 
 #include "portable.cuh"
@@ -8,21 +10,28 @@
 template <typename Summary>
 constexpr int word_count = static_cast<int>(sizeof(Summary) / sizeof(float));
 
-template <typename Summary>
-__device__ inline void merge_lanes(Summary& mine, int bits) {
-  Summary other;
+/// The sum over WIDTH neighbouring lanes, in all of them.
+template <int WIDTH>
+__device__ inline float lane_sum(float value) {
 #pragma unroll
-  for (int w = 0; w < word_count<Summary>; ++w) other.word[w] = shuffle_xor(mine.word[w], bits);
-  mine.merge(other);
+  for (int bits = WIDTH / 2; bits > 0; bits /= 2) value += shuffle_xor(value, bits);
+  return value;
 }
 
-/// The merged summaries of each group of WIDTH neighbours, in all of them. WIDTH is a power of two. Every thread of
-/// the block, which has GROUPS groups, calls this; between two calls is a barrier.
+/// The maximum likewise.
+template <int WIDTH>
+__device__ inline float lane_max(float value) {
+#pragma unroll
+  for (int bits = WIDTH / 2; bits > 0; bits /= 2) value = fmaxf(value, shuffle_xor(value, bits));
+  return value;
+}
+
+/// The summary of the elements of each group of WIDTH neighbours, in all of them. WIDTH is a power of two. Every thread
+/// of the block, which has GROUPS groups, calls this; between two calls is a barrier.
 template <int WIDTH, int GROUPS, typename Summary>
 __device__ inline Summary reduce_group(Summary mine) {
   constexpr int lanes = min_of(WIDTH, lane_count), warps = WIDTH / lanes;
-#pragma unroll
-  for (int bits = lanes / 2; bits > 0; bits /= 2) merge_lanes(mine, bits);
+  mine.template reduce<lanes>();
   if constexpr (warps > 1) {
     __shared__ float of_warp[GROUPS * warps][word_count<Summary>];
     const int thread = static_cast<int>(threadIdx.x), first = thread / WIDTH * warps;
@@ -33,8 +42,7 @@ __device__ inline Summary reduce_group(Summary mine) {
     __syncthreads();
 #pragma unroll
     for (int w = 0; w < word_count<Summary>; ++w) mine.word[w] = of_warp[first + thread % warps][w];
-#pragma unroll
-    for (int bits = warps / 2; bits > 0; bits /= 2) merge_lanes(mine, bits);
+    mine.template reduce<warps>();
   }
   return mine;
 }
@@ -53,37 +61,41 @@ __device__ inline bool arrives_last(unsigned int* count, int blocks) {
 
 /// Number of this block in the order in which the blocks of the grid start. ticket: 0 before the launch.
 __device__ inline int order_of_start(unsigned int* ticket) {
+#if ON_NVIDIA
+  return static_cast<int>(blockIdx.x);  // in practice, blocks start in the order of their numbers
+#else
   __shared__ unsigned int order;
   if (threadIdx.x == 0) order = atomicAdd(ticket, 1u);
   __syncthreads();
   return static_cast<int>(order);
+#endif
 }
 
 /// The merged summaries of the BLOCKS blocks that share a row, in all of their threads; WIDTH is the size of a block.
-/// mine: the same in all threads of the block. of_blocks: room for BLOCKS summaries; written: 0 before the launch.
+/// mine: the same in all threads of the block. slots: word_count zeros for each block.
 /// The block waits for the others. If rows are handed out by order_of_start, and BLOCKS blocks fit on the device at the
 /// same time, then those it waits for always run or end.
 template <int WIDTH, int BLOCKS, typename Summary>
-__device__ inline Summary reduce_blocks(const Summary& mine, int block, float* of_blocks, unsigned int* written) {
+__device__ inline Summary reduce_blocks(const Summary& mine, int block, unsigned long long* slots) {
   static_assert(BLOCKS <= WIDTH, "a thread reads at most one block's summary");
   constexpr int words = word_count<Summary>;
-  volatile float* const summaries = of_blocks;
-  if (threadIdx.x == 0) {
-#pragma unroll
-    for (int w = 0; w < words; ++w) summaries[block * words + w] = mine.word[w];
-    __threadfence();  // a block that sees the count also sees the summary
-    atomicAdd(written, 1u);
-    const volatile unsigned int* const count = written;
-    while (*count < static_cast<unsigned int>(BLOCKS)) {
-    }
-    __threadfence();
-  }
-  __syncthreads();
-  Summary whole = Summary::nothing();
+  // Word and mark are one access, so that whoever sees the mark has the word: nothing else has to be ordered.
+  constexpr unsigned long long mark = 1ull << 32;
   const int thread = static_cast<int>(threadIdx.x);
+  volatile unsigned long long* const shared = slots;
+  if (thread == 0) {
+#pragma unroll
+    for (int w = 0; w < words; ++w) shared[block * words + w] = mark | __float_as_uint(mine.word[w]);
+  }
+  Summary whole = Summary::nothing();
   if (thread < BLOCKS) {
 #pragma unroll
-    for (int w = 0; w < words; ++w) whole.word[w] = summaries[thread * words + w];
+    for (int w = 0; w < words; ++w) {
+      unsigned long long slot = 0;
+      while (slot < mark) slot = shared[thread * words + w];
+      whole.word[w] = __uint_as_float(static_cast<unsigned int>(slot));
+    }
   }
+  __syncthreads();  // what reduce_group keeps in shared memory is free again
   return reduce_group<WIDTH, 1>(whole);
 }

@@ -13,10 +13,10 @@ static_assert((THREADS & (THREADS - 1)) == 0 && THREADS * ROWS % lane_count == 0
 
 using ElementPack = Pack<Element, VECTOR>;
 
-/// ITEMS packs of a thread, as floats.
+/// ITEMS packs of a thread, of which only the first `count` lie in the row.
 struct Chunk {
-  float x[ITEMS][VECTOR];
-  int packs;  // how many, the first ones, lie in the row
+  ElementPack pack[ITEMS];
+  int count;
 };
 
 /// A thread's share of a row, or of a part of it: packs in chunks, which the parts take in turns, and single elements
@@ -42,27 +42,21 @@ class RowShare {
     return row_.pack_index(chunk * chunk_packs + item * THREADS + lane_);
   }
 
-  /// Elements that are not there become `absent`.
-  __device__ void load_chunk(Chunk& chunk, int number, float absent) const {
-    ElementPack pack[ITEMS];
+  /// offset: elements to another row, whose packs are aligned as this row's.
+  __device__ void load(Chunk& chunk, int number, long long offset = 0) const {
     const int first = number * chunk_packs + lane_;
-    chunk.packs = first < row_.packs ? (row_.packs - first - 1) / THREADS + 1 : 0;
-    const Element* const start = from_ + row_.pack_index(first);
+    chunk.count = first < row_.packs ? (row_.packs - first - 1) / THREADS + 1 : 0;
+    const Element* const start = from_ + offset + row_.pack_index(first);
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
-      if (i < chunk.packs) pack[i] = load_pack<VECTOR>(start + i * THREADS * VECTOR);
-    }
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-#pragma unroll
-      for (int v = 0; v < VECTOR; ++v) chunk.x[i][v] = i < chunk.packs ? to_float(pack[i].x[v]) : absent;
+      if (i < chunk.count) chunk.pack[i] = load_pack<VECTOR>(start + i * THREADS * VECTOR);
     }
   }
 
   /// Whether this thread has an e-th single element.
   __device__ bool has_edge(int e) const { return VECTOR > 1 && part_ == 0 && lane_ + e * THREADS < row_.edges(); }
   __device__ int edge_column(int e) const { return row_.edge_index(lane_ + e * THREADS); }
-  __device__ float load_edge(int e) const { return to_float(from_[edge_column(e)]); }
+  __device__ float load_edge(int e, long long offset = 0) const { return to_float(from_[offset + edge_column(e)]); }
 
  private:
   static constexpr int chunk_packs = THREADS * ITEMS;

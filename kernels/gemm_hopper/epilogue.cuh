@@ -8,17 +8,13 @@ struct Output {
   float* partial;      ///< partial sums, by slot and block of the cluster
   unsigned* counters;  ///< of contributors that have finished a tile; zero between launches
   int m, n;
+  Extra extra;
 };
 
 #if OUTPUT_TYPE != 2
 __device__ inline unsigned pack(float low, float high) {
-  unsigned both;
-#if OUTPUT_TYPE == 0
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#else
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#endif
-  return both;
+  const xtune::pack<Out, 2> both = xtune::narrow<Out>(low, high);
+  return both.x[0].bits | static_cast<unsigned>(both.x[1].bits) << 16;
 }
 #endif
 
@@ -30,19 +26,20 @@ __device__ inline int part_offset(int row, int byte) {
 
 class Epilogue {
  public:
-  __device__ Epilogue(const Storage& storage, const Maps<SHIFTED_C>& maps, const Output& output, int consumer)
+  __device__ Epilogue(const Storage& storage, const xtune::hopper::TensorMap& map, const Output& output, int consumer)
       : parts_(storage.parts + consumer * EPILOGUE_PARTS * PART_BYTES),
-        maps_(maps),
+        map_(map),
         output_(output),
         barrier_(1 + consumer),
         thread_(threadIdx.x % 128) {}
 
   /// Writes the results of a unit; `row` is the first one of this consumer.
   template <int FIRST = 0, int COUNT = PARTS>
-  __device__ void store(const float (&sums)[TILES_P][BLOCK_Q / 2], const Unit& unit, int row) {
+  __device__ void store(float (&sums)[TILES_P][BLOCK_Q / 2], const Unit& unit, int row) {
     const int p = (unit.tile_p * CLUSTER_P + block_in_cluster_p()) * BLOCK_P + row;
     const int q = (unit.tile_q * CLUSTER_Q + block_in_cluster_q()) * BLOCK_Q;
     constexpr int parts = TILES_P * COUNT;
+    if constexpr (HAS_EXTRA) finish_sums(sums, p, q);
 #pragma unroll
     for (int first = 0; first < parts; first += PARTS_AT_ONCE) {
       // The places that come next were given to the group of stores before the last one.
@@ -65,9 +62,9 @@ class Epilogue {
         else
           x += q, y += p + 64 * (i / COUNT);
         if constexpr (STORE != STORE_TILES)
-          copy(part, x, y, row + 64 * (i / COUNT));
+          copy(part, x, y);
         else if (thread_ == 0)
-          store_part(part, x, y, row + 64 * (i / COUNT));
+          xtune::hopper::store_tile(map_, part, x, y, cache_of(ONCE_C));
       }
       if (STORE == STORE_TILES && thread_ == 0) xtune::hopper::store_commit();
     }
@@ -88,30 +85,22 @@ class Epilogue {
   __device__ void fill(unsigned char* to, const float (&sums)[BLOCK_Q / 2], int part) const {
     if constexpr (SWAP)
       gather_transposed(to, sums, part / column_parts * PART_ROWS / 8, part % column_parts);
-    else if constexpr (SHIFTED_Q)
-      gather_shifted(to, sums, part);
     else
       gather(to, sums, part * PART_COLUMNS / 8);
   }
 
-  // By one thread. `row` is the part's first one within the block's tile.
-  __device__ void store_part(const unsigned char* part, int x, int y, int row) const {
+  // To results; the first row along P is p, the first column along Q is q.
+  __device__ void finish_sums(float (&sums)[TILES_P][BLOCK_Q / 2], int p, int q) const {
+    const int row = p + thread_ / 32 * 16 + thread_ % 32 / 4, column = q + thread_ % 4 * 2;
 #pragma unroll
-    for (int i = 0; i < PART_ROWS / STORE_ROWS; ++i) {
-      int residue = 0, to_x = x, to_y = y;
-      if (SHIFTED_C) {
-        // Rows of P are in this order already, or gather() has changed it.
-        residue = SHIFTED_P ? (row + i * STORE_ROWS) / (BLOCK_P / 8) : i;
-        to_x += shift_of(residue, output_.n, OUT_BYTES);
-        to_y = SHIFTED_P ? (y - row) / 8 + (row + i * STORE_ROWS) % (BLOCK_P / 8) : y / 8;
+    for (int i = 0; i < TILES_P; ++i)
+#pragma unroll
+      for (int j = 0; j < BLOCK_Q / 2; ++j) {
+        const int a = row + 64 * i + j / 2 % 2 * 8, b = column + j / 4 * 8 + j % 2;
+        const int m = SWAP ? b : a, n = SWAP ? a : b;
+        if (m < output_.m && n < output_.n) sums[i][j] = finished(sums[i][j], output_.extra, m, n, output_.n);
       }
-      xtune::hopper::store_tile(maps_.map[residue], part + i * STORE_ROWS * PART_ROW_BYTES, to_x, to_y,
-                                cache_of(ONCE_C));
-    }
   }
-
-  /// Where a row of a part lies.
-  __device__ static int place(int row) { return SHIFTED_C && !SHIFTED_P ? row % 8 * 8 + row / 8 : row; }
 
   // The sums from group `first` of eight columns on, to rows along P.
   __device__ void gather(unsigned char* to, const float (&sums)[BLOCK_Q / 2], int first) const {
@@ -121,45 +110,18 @@ class Epilogue {
     for (int i = 0; i < PART_COLUMNS / 8; ++i) {
       const float* s = &sums[4 * (first + i)];
       const int row = warp * 16 + lane / 4, byte = (8 * i + lane % 4 * 2) * 4;
-      *reinterpret_cast<float2*>(to + part_offset(place(row), byte)) = make_float2(s[0], s[1]);
-      *reinterpret_cast<float2*>(to + part_offset(place(row + 8), byte)) = make_float2(s[2], s[3]);
+      *reinterpret_cast<float2*>(to + part_offset(row, byte)) = make_float2(s[0], s[1]);
+      *reinterpret_cast<float2*>(to + part_offset(row + 8, byte)) = make_float2(s[2], s[3]);
     }
 #else
     static_assert(SWAP || PART_COLUMNS % 16 == 0, "BLOCK_N is a multiple of 16");
 #pragma unroll
     for (int i = 0; i < PART_COLUMNS / 8; i += 2) {
       const float* s = &sums[4 * (first + i)];
-      xtune::hopper::store_matrices(to + part_offset(place(warp * 16 + lane % 16), (i + lane / 16) * 16),
-                                    pack(s[0], s[1]), pack(s[2], s[3]), pack(s[4], s[5]), pack(s[6], s[7]));
+      xtune::hopper::store_matrices(to + part_offset(warp * 16 + lane % 16, (i + lane / 16) * 16), pack(s[0], s[1]),
+                                    pack(s[2], s[3]), pack(s[4], s[5]), pack(s[6], s[7]));
     }
 #endif
-  }
-
-  // The same if Q is shifted: a thread has 8 consecutive columns in each of several places.
-  __device__ void gather_shifted(unsigned char* to, const float (&sums)[BLOCK_Q / 2], int part) const {
-    const int row = thread_ / 32 * 16 + thread_ % 32 / 4, place_of_thread = thread_ % 4;
-    constexpr int step = 4 * (BLOCK_Q / 64);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const int at = place(row + 8 * half);
-#if OUTPUT_TYPE == 2
-        // Two parts have 64 columns.
-        const float* s = &sums[4 * (part / 2) + 2 * half + e];
-        if (place_of_thread / 2 != part % 2) continue;
-        const int byte = (place_of_thread % 2 * 16 + e * 8) * 4;
-        *reinterpret_cast<float4*>(to + part_offset(at, byte)) = make_float4(s[0], s[step], s[2 * step], s[3 * step]);
-        *reinterpret_cast<float4*>(to + part_offset(at, byte + 16)) =
-            make_float4(s[4 * step], s[5 * step], s[6 * step], s[7 * step]);
-#else
-        const float* s = &sums[4 * part + 2 * half + e];
-        *reinterpret_cast<uint4*>(to + part_offset(at, place_of_thread * 32 + e * 16)) =
-            make_uint4(pack(s[0], s[step]), pack(s[2 * step], s[3 * step]), pack(s[4 * step], s[5 * step]),
-                       pack(s[6 * step], s[7 * step]));
-#endif
-      }
-    }
   }
 
   // The same to rows along Q.
@@ -197,17 +159,15 @@ class Epilogue {
 #endif
   }
 
-  // From shared memory to C, from column x and row y on; `first` is the part's first row within the block's tile.
-  __device__ void copy(const unsigned char* from, int x, int y, int first) const {
+  // From shared memory to C, from column x and row y on.
+  __device__ void copy(const unsigned char* from, int x, int y) const {
     constexpr int bytes = STORE == STORE_VECTORS ? 16 : OUT_BYTES;
     constexpr int in_row = PART_ROW_BYTES / bytes, lanes = in_row < 32 ? in_row : 32, rows = 128 / lanes;
     const size_t pitch = output_.n;
 #pragma unroll 4
     for (int row = thread_ / lanes; row < PART_ROWS; row += rows) {
-      constexpr int eighth = BLOCK_P / 8;
-      const int to_row = SHIFTED_P ? y - first + (first + row) % eighth * 8 + (first + row) / eighth : y + row;
-      if (to_row >= output_.m) continue;
-      Out* to = output_.c + static_cast<size_t>(to_row) * pitch;
+      if (y + row >= output_.m) break;
+      Out* to = output_.c + static_cast<size_t>(y + row) * pitch;
 #pragma unroll
       for (int i = thread_ % lanes; i < in_row; i += lanes) {
         const int column = x + i * bytes / OUT_BYTES;
@@ -222,7 +182,7 @@ class Epilogue {
   }
 
   unsigned char* parts_;
-  const Maps<SHIFTED_C>& maps_;
+  const xtune::hopper::TensorMap& map_;
   const Output& output_;
   int barrier_, thread_, next_ = 0;
 };

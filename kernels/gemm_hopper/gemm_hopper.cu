@@ -7,8 +7,8 @@
 using namespace xtune::hopper;
 
 // The producer: fills the stages, for all units of this block in turn.
-__device__ inline void produce(const Storage& storage, const Maps<SHIFTED_P>& p_maps, const Maps<SHIFTED_Q>& q_maps,
-                               const Schedule& schedule, int row_length) {
+__device__ inline void produce(const Storage& storage, const TensorMap& p_map, const TensorMap& q_map,
+                               const Schedule& schedule) {
   const int rank_p = block_in_cluster_p(), rank_q = block_in_cluster_q();
   Ring ring;
   for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit)) {
@@ -16,10 +16,10 @@ __device__ inline void produce(const Storage& storage, const Maps<SHIFTED_P>& p_
     for (int step = unit.begin; step < unit.end; ++step, ring.advance()) {
       wait(storage.empty[ring.stage], ring.parity ^ 1);
       arrive_expect(storage.full[ring.stage], STAGE_BYTES);
-      load_operand<P_MAJOR, BLOCK_P, CLUSTER_Q>(storage.p(ring.stage), p_maps, storage.full[ring.stage], p,
-                                                step * BLOCK_K, rank_q, blocks_with_same_p(), P_CACHE, row_length);
-      load_operand<Q_MAJOR, BLOCK_Q, CLUSTER_P>(storage.q(ring.stage), q_maps, storage.full[ring.stage], q,
-                                                step * BLOCK_K, rank_p, blocks_with_same_q(), Q_CACHE, row_length);
+      load_operand<P_MAJOR, BLOCK_P, CLUSTER_Q>(storage.p(ring.stage), p_map, storage.full[ring.stage], p,
+                                                step * BLOCK_K, rank_q, blocks_with_same_p(), P_CACHE);
+      load_operand<Q_MAJOR, BLOCK_Q, CLUSTER_P>(storage.q(ring.stage), q_map, storage.full[ring.stage], q,
+                                                step * BLOCK_K, rank_p, blocks_with_same_q(), Q_CACHE);
     }
   }
 }
@@ -40,12 +40,12 @@ __device__ inline void multiply(float (&sums)[TILES_P][BLOCK_Q / 2], const Stora
 }
 
 // A consumer: the products of its rows of every unit (or of every second unit) and what follows from them.
-__device__ inline void consume(const Storage& storage, const Maps<SHIFTED_C>& c_maps, const Schedule& schedule,
+__device__ inline void consume(const Storage& storage, const TensorMap& c_map, const Schedule& schedule,
                                const Output& output, int consumer) {
   const int row = PINGPONG ? 0 : consumer * (BLOCK_P / CONSUMERS);
   float sums[TILES_P][BLOCK_Q / 2];
   Ring ring;
-  Epilogue epilogue(storage, c_maps, output, consumer);
+  Epilogue epilogue(storage, c_map, output, consumer);
   int turn = 0;
   for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit), turn ^= 1) {
     const int steps = unit.end - unit.begin;
@@ -82,20 +82,15 @@ __device__ inline void consume(const Storage& storage, const Maps<SHIFTED_C>& c_
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    gemm(const __grid_constant__ Maps<SHIFTED_A> a_maps, const __grid_constant__ Maps<SHIFTED_B> b_maps,
-         const __grid_constant__ Maps<SHIFTED_C> c_maps, Out* c, float* partial, unsigned* counters, int m, int n,
-         int k, int group, int order) {
+    gemm(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
+         const __grid_constant__ TensorMap c_map, Out* c, const Out* d, const float* bias, float* partial,
+         unsigned* counters, int m, int n, int k, float alpha, float beta, int group, int order) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const Storage storage(memory);
-#if SWAP
-  const auto& p_maps = b_maps;
-  const auto& q_maps = a_maps;
-#else
-  const auto& p_maps = a_maps;
-  const auto& q_maps = b_maps;
-#endif
+  const TensorMap& p_map = SWAP ? b_map : a_map;
+  const TensorMap& q_map = SWAP ? a_map : b_map;
   const Schedule schedule(SWAP ? n : m, SWAP ? m : n, k, group, order);
-  const Output output{c, partial, counters, m, n};
+  const Output output{c, partial, counters, m, n, {d, bias, alpha, beta}};
 
   if (threadIdx.x == 0) {
     for (int i = 0; i < STAGES; ++i) {
@@ -103,9 +98,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       init(storage.empty[i], RELEASES);
     }
     fence_init();
-    prefetch(p_maps.map[0]);
-    prefetch(q_maps.map[0]);
-    if (STORE == STORE_TILES) prefetch(c_maps.map[0]);
+    prefetch(p_map);
+    prefetch(q_map);
+    if (STORE == STORE_TILES) prefetch(c_map);
   }
   if (CLUSTER > 1)
     cluster_sync();
@@ -115,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     if (CONSUMERS > 1) fewer_registers<PRODUCER_REGISTERS>();
-    if (threadIdx.x == 0) produce(storage, p_maps, q_maps, schedule, k);
+    if (threadIdx.x == 0) produce(storage, p_map, q_map, schedule);
     // The barrier of a cluster takes whole warps.
     __syncwarp();
     if constexpr (CLUSTER_K > 1) {
@@ -126,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (CONSUMERS > 1) more_registers<CONSUMER_REGISTERS>();
     // The first consumer has the first turn.
     if (PINGPONG && warpgroup == 2) arrive_named(TURN_BARRIER, 256);
-    consume(storage, c_maps, schedule, output, warpgroup - 1);
+    consume(storage, c_map, schedule, output, warpgroup - 1);
   }
   // Other blocks may still write to this one's shared memory.
   if (CLUSTER > 1) cluster_sync();

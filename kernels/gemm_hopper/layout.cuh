@@ -3,52 +3,17 @@
 
 #include <xtune/hopper.cuh>
 
-// Input types: 0 bf16, 1 f16, 2 f8e4m3. Results: 0 bf16, 1 f16, 2 f32.
-#ifndef INPUT_TYPE
-#define INPUT_TYPE 0
-#endif
-#ifndef OUTPUT_TYPE
-#define OUTPUT_TYPE 0
-#endif
-// 1: A is K x M, or B is N x K.
-#ifndef TRANSPOSED_A
-#define TRANSPOSED_A 0
-#endif
-#ifndef TRANSPOSED_B
-#define TRANSPOSED_B 0
-#endif
-
-#if OUTPUT_TYPE == 2
-using Out = float;
-#else
-using Out = unsigned short;
-#endif
+#include "pack.cuh"
+#include "problem.cuh"
 
 // P is the operand whose rows a warpgroup divides into 64s, Q the other one: A and B, or B and A if SWAP is 1.
 constexpr int BLOCK_P = SWAP ? BLOCK_N : BLOCK_M, BLOCK_Q = SWAP ? BLOCK_M : BLOCK_N;
 constexpr int CLUSTER_P = SWAP ? CLUSTER_N : CLUSTER_M, CLUSTER_Q = SWAP ? CLUSTER_M : CLUSTER_N;
-constexpr xtune::hopper::Major A_MAJOR = TRANSPOSED_A ? xtune::hopper::Major::mn : xtune::hopper::Major::k;
-constexpr xtune::hopper::Major B_MAJOR = TRANSPOSED_B ? xtune::hopper::Major::k : xtune::hopper::Major::mn;
+constexpr xtune::hopper::Major A_MAJOR =
+    TRANSPOSED_A != (PACK_A == 2) ? xtune::hopper::Major::mn : xtune::hopper::Major::k;
+constexpr xtune::hopper::Major B_MAJOR =
+    TRANSPOSED_B != (PACK_B == 2) ? xtune::hopper::Major::k : xtune::hopper::Major::mn;
 constexpr xtune::hopper::Major P_MAJOR = SWAP ? B_MAJOR : A_MAJOR, Q_MAJOR = SWAP ? A_MAJOR : B_MAJOR;
-
-// Rows whose length in bytes is no multiple of 16 cannot be described by one tensor map, but every eighth row can. With
-// SHIFTED, eight maps describe a matrix, and a tile holds first the rows 0, 8, 16, ..., then 1, 9, 17, ..., and so on.
-// As a map must start at a multiple of 16 bytes, each starts with up to 15 bytes of the row before.
-constexpr bool SHIFTED_P = SHIFTED_A, SHIFTED_Q = SHIFTED_B;
-static_assert(!(SWAP && (SHIFTED_A || SHIFTED_B || SHIFTED_C)), "SHIFTED without SWAP");
-static_assert(!SHIFTED_P || (BLOCK_P % 64 == 0 && P_MAJOR == xtune::hopper::Major::k && (SHIFTED_C || STORE != 2)),
-              "shifted A");
-static_assert(!SHIFTED_Q || (BLOCK_Q % 64 == 0 && Q_MAJOR == xtune::hopper::Major::k), "shifted B");
-
-/// The maps of a matrix.
-template <bool SHIFTED>
-struct Maps {
-  xtune::hopper::TensorMap map[SHIFTED ? 8 : 1];
-};
-/// Elements of the row before with which the map of rows `residue`, `residue` + 8, ... begins.
-__device__ inline int shift_of(int residue, int row_length, int element_bytes) {
-  return residue * row_length % (16 / element_bytes);
-}
 
 constexpr xtune::hopper::Type INPUT = INPUT_TYPE == 0   ? xtune::hopper::Type::bf16
                                       : INPUT_TYPE == 1 ? xtune::hopper::Type::f16
@@ -102,9 +67,6 @@ constexpr int PARTS_AT_ONCE = (EPILOGUE_PARTS + 1) / 2;
 
 // How results are written: element by element (any row length), by 16 bytes, or as tiles by a tensor map.
 constexpr int STORE_ELEMENTS = 0, STORE_VECTORS = 1, STORE_TILES = 2;
-
-// Rows of a part that one tensor map describes.
-constexpr int STORE_ROWS = !SHIFTED_C ? PART_ROWS : SHIFTED_P && BLOCK_P / 8 < 64 ? BLOCK_P / 8 : SHIFTED_P ? 64 : 8;
 
 /// Arrivals that free a stage: of each warp that reads it here, and in the blocks that get the same data.
 constexpr int RELEASES = 4 * (PINGPONG ? 1 : CONSUMERS) * (CLUSTER_P + CLUSTER_Q - 1);
@@ -160,32 +122,22 @@ __device__ inline unsigned short blocks_with_same_q() {
 }
 
 /// Starts loading this block's share, one of SHARES, of an operand's tile, for all blocks that need it.
-template <xtune::hopper::Major MAJOR, int ROWS, int SHARES, bool SHIFTED>
-__device__ inline void load_operand(unsigned char* to, const Maps<SHIFTED>& maps, xtune::hopper::Barrier& barrier,
-                                    int row, int k, int share, unsigned short blocks, xtune::hopper::Cache cache,
-                                    int row_length) {
+template <xtune::hopper::Major MAJOR, int ROWS, int SHARES>
+__device__ inline void load_operand(unsigned char* to, const xtune::hopper::TensorMap& map,
+                                    xtune::hopper::Barrier& barrier, int row, int k, int share, unsigned short blocks,
+                                    xtune::hopper::Cache cache) {
   constexpr bool by_k = MAJOR == xtune::hopper::Major::k;
   constexpr int columns = by_k ? BLOCK_K / ROW : round_up(ROWS, ROW) / ROW, rows = by_k ? ROWS : BLOCK_K;
-  // A tile is loaded in boxes, each by its own map.
-  constexpr int boxes = SHIFTED ? 8 / SHARES : 1, box_rows = SHIFTED ? rows / 8 : rows / SHARES;
-  static_assert(SHARES == 1 || box_rows % 8 == 0, "shares are whole groups of 8 rows");
+  static_assert(SHARES == 1 || rows % (8 * SHARES) == 0, "shares are whole groups of 8 rows");
+  const int first = share * (rows / SHARES);
 #pragma unroll
   for (int i = 0; i < columns; ++i) {
-#pragma unroll
-    for (int j = 0; j < boxes; ++j) {
-      const int box = share * boxes + j, first = box * box_rows;
-      unsigned char* part = to + (i * rows + first) * 128;
-      int x = (by_k ? k : row) + i * ROW, y = (by_k ? row : k) + first;
-      if (SHIFTED) {
-        x += shift_of(box, row_length, INPUT_BYTES);
-        y = row / 8;
-      }
-      const xtune::hopper::TensorMap& map = maps.map[SHIFTED ? box : 0];
-      if constexpr (SHARES > 1)
-        load_tile_multicast(part, map, barrier, x, y, blocks, cache);
-      else
-        load_tile(part, map, barrier, x, y, cache);
-    }
+    unsigned char* part = to + (i * rows + first) * 128;
+    const int x = (by_k ? k : row) + i * ROW, y = (by_k ? row : k) + first;
+    if constexpr (SHARES > 1)
+      load_tile_multicast(part, map, barrier, x, y, blocks, cache);
+    else
+      load_tile(part, map, barrier, x, y, cache);
   }
 }
 

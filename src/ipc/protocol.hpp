@@ -71,7 +71,7 @@ struct ReferencePlan {
   std::filesystem::path folder;                             ///< command: its working directory
   build::Artifact artifact;                                 ///< kernel; without its image
   std::shared_ptr<const CompileJob> compile_job;          ///< kernel: job that makes the artifact; not sent to a worker
-  device::Launch launch;                                  ///< kernel
+  device::LaunchPlan launch;                              ///< kernel
   std::vector<measure::ScalarArgument> scalar_arguments;  ///< kernel
   /// Kernel: which of the job's constants its artifact's variables are.
   std::vector<std::size_t> constants{};
@@ -117,7 +117,7 @@ inline constexpr const char* warnings_member = "warnings";
 /// Driver to bench worker: load, validate and measure one configuration.
 struct BenchJob {
   build::Artifact artifact;  ///< without its image
-  device::Launch launch;
+  device::LaunchPlan launch;
   std::vector<measure::ScalarArgument> scalars;      ///< in kernel order
   std::optional<measure::Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
   Bindings config = {};                              ///< for services that report it; not sent to a worker

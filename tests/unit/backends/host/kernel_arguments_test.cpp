@@ -23,7 +23,7 @@ std::string complaint(const std::string& parameters, const std::vector<ArgumentT
       "extern \"C\" __global__ void k(" +
       parameters + ") {}\n";
   request.arch = toolchain->default_arch();
-  const auto program = device->load(toolchain->compile(request), {{1, 1, 1}, {1, 1, 1}});
+  const auto program = device->load(toolchain->compile(request), device::Launch{{1, 1, 1}, {1, 1, 1}});
   try {
     program->check_types(arguments);
   } catch (const build::CandidateFailure& failure) {
