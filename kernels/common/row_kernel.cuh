@@ -7,30 +7,67 @@
 
 static_assert(PARTS == 1 || ROWS == 1, "blocks that share a row work on no other");
 
-/// Writes a chunk to a row of y. change(x, column): puts the results for the VECTOR elements x in their place.
-template <typename Change>
-__device__ inline void store_chunk(const RowShare& share, Element* to, Chunk& chunk, int number, const Change& change) {
+/// A chunk's elements as floats.
+struct Values {
+  float x[ITEMS][VECTOR];
+  int count;  // packs that lie in the row
+
+  /// Elements that are not in the row become `absent`.
+  __device__ void load(const RowShare& share, int number, float absent) {
+    Chunk chunk;
+    share.load(chunk, number);
+    count = chunk.count;
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v) x[i][v] = i < count ? to_float(chunk.pack[i].x[v]) : absent;
+    }
+  }
+};
+
+__device__ inline ElementPack pack_of(const float (&x)[VECTOR]) {
+  ElementPack pack;
+  if constexpr (VECTOR == 1) {
+    set(pack.x[0], x[0]);
+  } else {
+#pragma unroll
+    for (int v = 0; v < VECTOR; v += 2) set_pair(pack.x[v], pack.x[v + 1], x[v], x[v + 1]);
+  }
+  return pack;
+}
+
+/// Writes a chunk's results to a row of y, a few packs at a time, whose weights are on their way together. KEPT:
+/// whether the values are those that the task's summary left.
+template <bool KEPT, typename Task>
+__device__ inline void store_results(const Task& task, const RowShare& share, Element* to, Values& values, int number) {
+  constexpr int step = min_of(ITEMS, 2);
   const bool aligned = reinterpret_cast<size_t>(to + share.column(number, 0)) % alignof(ElementPack) == 0;
 #pragma unroll
-  for (int i = 0; i < ITEMS; ++i) {
-    if (i >= chunk.packs) continue;
-    const int column = share.column(number, i);
-    change(chunk.x[i], column);
-    ElementPack pack;
+  for (int first = 0; first < ITEMS; first += step) {
+    typename Task::Weights weights[step];
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) set(pack.x[v], chunk.x[i][v]);
-    if (!aligned) {
+    for (int i = 0; i < step; ++i) {
+      if (first + i < min_of(ITEMS, values.count)) task.fetch(weights[i], share.column(number, first + i));
+    }
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) to[column + v] = pack.x[v];
-    } else {
-      store_pack<VECTOR>(to + column, pack);
+    for (int i = 0; i < step; ++i) {
+      if (first + i >= min_of(ITEMS, values.count)) continue;
+      const int column = share.column(number, first + i);
+      task.template finish<KEPT>(values.x[first + i], weights[i], column);
+      const ElementPack pack = pack_of(values.x[first + i]);
+      if (aligned) {
+        store_pack<VECTOR>(to + column, pack);
+      } else {
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) to[column + v] = pack.x[v];
+      }
     }
   }
 }
 
-/// This thread's summary of its share. The last chunk stays in `chunk`.
+/// This thread's summary of its share. The last chunk stays in `values`.
 template <typename Task>
-__device__ inline typename Task::Summary summarize(const RowShare& share, Chunk& chunk,
+__device__ inline typename Task::Summary summarize(const RowShare& share, Values& values,
                                                    const float (&edge)[RowShare::edge_count]) {
   typename Task::Summary summary = Task::Summary::nothing();
 #pragma unroll
@@ -39,8 +76,8 @@ __device__ inline typename Task::Summary summarize(const RowShare& share, Chunk&
   }
 #pragma unroll 1
   for (int number = share.first_chunk(); number <= share.last_chunk(); number += PARTS) {
-    share.load_chunk(chunk, number, Task::absent());
-    Task::add(summary, chunk);
+    values.load(share, number, Task::absent());
+    Task::add(summary, values);
   }
   return summary;
 }
@@ -61,8 +98,8 @@ __device__ inline void process_rows(const Element* x, Element* y, unsigned long 
   float edge[RowShare::edge_count];
 #pragma unroll
   for (int e = 0; e < RowShare::edge_count; ++e) edge[e] = share.has_edge(e) ? share.load_edge(e) : Task::absent();
-  Chunk chunk;
-  const Summary own = summarize<Task>(share, chunk, edge);
+  Values values;
+  const Summary own = summarize<Task>(share, values, edge);
   Summary whole = reduce_group<THREADS, ROWS>(own);
   if constexpr (PARTS > 1) {
 #if defined(XTUNE_HOST)
@@ -70,7 +107,7 @@ __device__ inline void process_rows(const Element* x, Element* y, unsigned long 
     for (int other = 0; other < PARTS; ++other) {
       if (other == part) continue;
       const RowShare rest(x + start, length, other);
-      Chunk passing;
+      Values passing;
       float rest_edge[RowShare::edge_count];
       for (int e = 0; e < RowShare::edge_count; ++e)
         rest_edge[e] = rest.has_edge(e) ? rest.load_edge(e) : Task::absent();
@@ -89,12 +126,11 @@ __device__ inline void process_rows(const Element* x, Element* y, unsigned long 
     if (share.has_edge(e)) set(to[share.edge_column(e)], task.one(edge[e], share.edge_column(e)));
   }
   if (share.last_chunk() < part) return;
-  store_chunk(share, to, chunk, share.last_chunk(),
-              [&](float(&values)[VECTOR], int column) { task.kept(values, column); });
+  store_results<true>(task, share, to, values, share.last_chunk());
   // Backwards: what was read last is still in the cache.
 #pragma unroll 1
   for (int number = share.last_chunk() - PARTS; number >= 0; number -= PARTS) {
-    share.load_chunk(chunk, number, Task::absent());
-    store_chunk(share, to, chunk, number, [&](float(&values)[VECTOR], int column) { task.again(values, column); });
+    values.load(share, number, Task::absent());
+    store_results<false>(task, share, to, values, number);
   }
 }

@@ -137,8 +137,9 @@ Status active_clusters(const Driver* d, int* count, gpu::Function function, cons
     if (status != CUDA_SUCCESS) return status;
   }
   *count = 1;
-  return d->max_active_clusters ? d->max_active_clusters(count, function, &ClusterLaunch(l, nullptr).config)
-                                : CUDA_SUCCESS;
+  if (!d->max_active_clusters) return CUDA_SUCCESS;
+  const ClusterLaunch launch(l, nullptr);
+  return d->max_active_clusters(count, function, &launch.config);
 }
 
 void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
@@ -169,8 +170,8 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
     return d->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   };
   if (d->get_parameter_info) {
-    api.parameter_sizes = [d](gpu::Function function,
-                              const build::Artifact&) -> std::optional<std::vector<std::size_t>> {
+    api.parameter_sizes = [d](gpu::Function function, const build::Artifact&,
+                              const std::string&) -> std::optional<std::vector<std::size_t>> {
       std::vector<std::size_t> sizes;
       std::size_t offset = 0, size = 0;
       CUresult status = CUDA_SUCCESS;
@@ -194,7 +195,8 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
     };
     api.launch_cluster = [d](gpu::Function function, const device::Launch& l, gpu::Stream stream,
                              void** parameters) -> Status {
-      return d->launch_kernel_ex(&ClusterLaunch(l, stream).config, function, parameters, nullptr);
+      const ClusterLaunch launch(l, stream);
+      return d->launch_kernel_ex(&launch.config, function, parameters, nullptr);
     };
   }
 }

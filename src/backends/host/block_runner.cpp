@@ -4,6 +4,10 @@
 #include <fmt/core.h>
 
 #include <bit>
+#include <map>
+
+#include "backends/host/hopper_services.hpp"
+#include "backends/host/refusal.hpp"
 
 namespace xtune::host {
 namespace {
@@ -38,15 +42,17 @@ void BlockRunner::push(Queue& queue, std::uint32_t fiber) {
   queue.tail = fiber;
 }
 
-std::string BlockRunner::run(const XtuneKernel& kernel, void* const* arguments, XtuneUint3 block) {
-  live_ = block.x * block.y * block.z;
-  require_fibers(live_);
-  kernel_ = &kernel;
-  arguments_ = arguments;
+std::string BlockRunner::run(const XtuneKernel& kernel, void* const* arguments, XtuneUint3 block,
+                             Background* background) {
+  state_.live = block.x * block.y * block.z;
+  require_fibers(state_.live);
+  job_ = {&kernel, arguments, background};
   runner_of_thread = this;
-  arrived_ = predicates_ = 0;
-  ready_ = at_barrier_ = {};
-  warps_.assign((live_ + 31) / 32, {});
+  refusal_.clear();
+  barrier_ = {};
+  ready_ = sleeping_ = {};
+  state_.epoch = yields_ = 0;
+  warps_.assign((state_.live + 31) / 32, {});
   std::uint32_t number = 0;
   for (std::uint32_t z = 0; z < block.z; ++z)
     for (std::uint32_t y = 0; y < block.y; ++y)
@@ -58,19 +64,20 @@ std::string BlockRunner::run(const XtuneKernel& kernel, void* const* arguments, 
         push(ready_, number);
         warps_[number / 32].live |= bit(number);
       }
-  running_ = ready_.head;
-  ready_.head = fibers_[running_].next;
-  FiberContext::switch_to(main_, fibers_[running_].context);
+  state_.running = ready_.head;
+  ready_.head = fibers_[state_.running].next;
+  FiberContext::switch_to(main_, fibers_[state_.running].context);
   runner_of_thread = nullptr;
 
   std::string failure;
-  if (live_ > 0) {
-    failure = describe_deadlock();
+  if (state_.live > 0) {
+    failure = is_refused() ? refusal_ : describe_deadlock();
     for (std::size_t i = 0; i < fiber_count_; ++i) fibers_[i].context.drop();
   }
   for (std::uint32_t i = 0; i < number && failure.empty(); ++i)
     if (!stacks_->intact(i))
-      failure = fmt::format("thread {} of the block used more than the {} bytes of its stack", i, stack_bytes_);
+      failure = refusal_ = fmt::format("thread {} of the block used more than the {} bytes of its stack", i,
+                                       stack_bytes_);
   return failure;
 }
 
@@ -78,17 +85,28 @@ void BlockRunner::fiber_main(void* argument) {
   auto& fiber = *static_cast<Fiber*>(argument);
   BlockRunner& runner = *fiber.runner;
   for (;;) {
-    runner.kernel_->run_thread(runner.arguments_, fiber.index);
+    runner.job_.kernel->run_thread(runner.job_.arguments, fiber.index);
+    if (runner.job_.background) runner.end_thread(fiber);
     runner.finish(fiber);
   }
 }
 
+void BlockRunner::end_thread(const Fiber& fiber) {
+  std::string why;
+  try {
+    job_.background->end_thread(fiber.number);
+  } catch (const Refusal& refusal) {
+    why = refusal.what();
+  }
+  if (!why.empty()) refuse(std::move(why));
+}
+
 void BlockRunner::finish(Fiber& fiber) {
-  --live_;
+  --state_.live;
   Warp& warp = warps_[fiber.number / 32];
   warp.live &= ~bit(fiber.number);
   // Threads that also waited for this thread need not wait any longer.
-  if (live_ > 0 && arrived_ == live_) release_barrier();
+  if (state_.live > 0 && barrier_.arrived == state_.live) release_barrier();
   for (std::uint32_t rest = warp.waiting; rest != 0;) {
     const std::uint32_t mask =
         fibers_[fiber.number / 32 * 32 + static_cast<std::uint32_t>(std::countr_zero(rest))].lane->mask;
@@ -100,35 +118,78 @@ void BlockRunner::finish(Fiber& fiber) {
 
 // Called with the running fiber already in the queue in which it waits.
 void BlockRunner::switch_away() {
-  Fiber& self = fibers_[running_];
-  if (ready_.head == none && live_ > 0) complete_converged();
+  Fiber& self = fibers_[state_.running];
+  if (ready_.head == none && state_.live > 0) find_work();
   if (ready_.head == none) {
     // Done: the next block continues from here. Or no thread can continue, and this one is never resumed.
     FiberContext::switch_to(self.context, main_);
     return;
   }
-  running_ = ready_.head;
-  ready_.head = fibers_[running_].next;
-  if (running_ != self.number) FiberContext::switch_to(self.context, fibers_[running_].context);
+  state_.running = ready_.head;
+  ready_.head = fibers_[state_.running].next;
+  ++state_.turns;
+  if (state_.running != self.number) FiberContext::switch_to(self.context, fibers_[state_.running].context);
+}
+
+void BlockRunner::find_work() {
+  std::string why;
+  try {
+    for (;;) {
+      complete_converged();
+      if (ready_.head == none) wake();
+      if (ready_.head != none) return;
+      if (!job_.background || !job_.background->advance()) return;
+    }
+  } catch (const Refusal& refusal) {
+    why = refusal.what();
+  }
+  refusal_ = why;
+  ready_ = {};
+}
+
+void BlockRunner::wake() {
+  yields_ = 0;
+  Queue still;
+  for (std::uint32_t fiber = sleeping_.head; fiber != none;) {
+    const std::uint32_t next = fibers_[fiber].next;
+    push(fibers_[fiber].condition->met() ? ready_ : still, fiber);
+    fiber = next;
+  }
+  sleeping_ = still;
+}
+
+void BlockRunner::wait_until(Condition& condition) {
+  if (condition.met()) return;
+  fibers_[state_.running].condition = &condition;
+  push(sleeping_, state_.running);
+  switch_away();
+}
+
+void BlockRunner::refuse(std::string&& why) {
+  refusal_ = fmt::format("thread {}: {}", state_.running, why);
+  std::string().swap(why);  // its owner's frame is never unwound
+  ready_ = {};
+  FiberContext::switch_to(fibers_[state_.running].context, main_);
 }
 
 void BlockRunner::release_barrier() {
-  barrier_result_ = static_cast<std::uint64_t>(arrived_) << 32 | predicates_;
-  arrived_ = predicates_ = 0;
+  barrier_.result = static_cast<std::uint64_t>(barrier_.arrived) << 32 | barrier_.predicates;
+  barrier_.arrived = barrier_.predicates = 0;
+  ++state_.epoch;
   if (ready_.head == none)
-    ready_.head = at_barrier_.head;
+    ready_.head = barrier_.waiting.head;
   else
-    fibers_[ready_.tail].next = at_barrier_.head;
-  ready_.tail = at_barrier_.tail;
-  at_barrier_ = {};
+    fibers_[ready_.tail].next = barrier_.waiting.head;
+  ready_.tail = barrier_.waiting.tail;
+  barrier_.waiting = {};
 }
 
 std::uint64_t BlockRunner::barrier(int predicate) {
-  push(at_barrier_, running_);
-  predicates_ += predicate != 0;
-  if (++arrived_ == live_) release_barrier();
+  push(barrier_.waiting, state_.running);
+  barrier_.predicates += predicate != 0;
+  if (++barrier_.arrived == state_.live) release_barrier();
   switch_away();
-  return barrier_result_;
+  return barrier_.result;
 }
 
 std::uint32_t BlockRunner::group_of(std::uint32_t warp, std::uint32_t mask) const {
@@ -173,7 +234,7 @@ void BlockRunner::complete_converged() {
 }
 
 void BlockRunner::warp(XtuneLane* lane) {
-  Fiber& self = fibers_[running_];
+  Fiber& self = fibers_[state_.running];
   const std::uint32_t number = self.number / 32;
   self.given_mask = lane->mask;
   if (lane->mask) lane->mask |= bit(self.number);
@@ -184,14 +245,26 @@ void BlockRunner::warp(XtuneLane* lane) {
 }
 
 void BlockRunner::yield() {
-  push(ready_, running_);
+  push(ready_, state_.running);
+  // Threads that wait in loops for what others wait for in turn.
+  if (job_.background && ++yields_ > state_.live) {
+    const Queue loops = ready_;
+    ready_ = {};
+    find_work();
+    if (ready_.head == none)
+      ready_ = loops;
+    else
+      fibers_[ready_.tail].next = loops.head, ready_.tail = loops.tail;
+    if (is_refused() || job_.background->is_stopped()) ready_ = {};
+  }
   switch_away();
 }
 
 std::string BlockRunner::describe_deadlock() const {
-  std::string text = fmt::format("of {} threads", live_);
-  if (arrived_ > 0)
-    text += fmt::format(", {} wait at __syncthreads(), the first is thread {}", arrived_, at_barrier_.head);
+  std::string text = fmt::format("of {} threads", state_.live);
+  if (barrier_.arrived > 0)
+    text += fmt::format(", {} wait at __syncthreads(), the first is thread {}", barrier_.arrived,
+                        barrier_.waiting.head);
   std::uint32_t shown = 0;
   for (std::uint32_t w = 0; w < warps_.size(); ++w) {
     if (warps_[w].waiting == 0 || shown++ >= 4) continue;
@@ -199,6 +272,11 @@ std::string BlockRunner::describe_deadlock() const {
     text += fmt::format(", {} of warp {} wait in a warp operation with mask {:#010x}", std::popcount(warps_[w].waiting),
                         w, fibers_[w * 32 + first].given_mask);
   }
+  std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> groups;  // text to count and first thread
+  for (std::uint32_t fiber = sleeping_.head; fiber != none; fiber = fibers_[fiber].next)
+    ++groups.try_emplace(fibers_[fiber].condition->text(), 0, fiber).first->second.first;
+  for (const auto& [what, threads] : groups)
+    text += fmt::format(", {} wait {}, the first is thread {}", threads.first, what, threads.second);
   return text + "; none can go on";
 }
 
@@ -210,6 +288,7 @@ const XtuneServices& BlockRunner::services() {
       [] {
         if (runner_of_thread) runner_of_thread->yield();
       },
+      &hopper_services(),
   };
   return calls;
 }

@@ -5,123 +5,108 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <new>
-#include <optional>
-#include <span>
 
-#include "backends/host/address_sanitizer.hpp"
+#include "backends/host/block_place.hpp"
+#include "backends/host/cluster_runner.hpp"
 #include "backends/host/floating_point.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
+
 namespace {
 
-constexpr std::size_t stack_bytes = std::size_t{64} << 10;
-constexpr std::size_t sanitized_stack_bytes = std::size_t{256} << 10;  // instrumented frames are several times larger
-constexpr std::size_t shared_alignment = 1024;
-constexpr std::size_t shared_guard_bytes = 4096;
-constexpr auto shared_guard_value = std::byte{0xA5};
-
-XtuneUint3 uint3_of(const std::array<std::uint32_t, 3>& values) { return {values[0], values[1], values[2]}; }
-
-/// Marks for AddressSanitizer, if it is loaded, which part of the dynamic shared memory this launch may access.
-void limit_shared(void* memory, std::size_t usable, std::size_t size) {
-  const AddressSanitizer& calls = address_sanitizer();
-  if (!calls.poison) return;
-  calls.unpoison(memory, size);
-  calls.poison(static_cast<char*>(memory) + usable, size - usable);
+/// What one turn of a worker runs: a block, or a cluster of a kernel that may have some.
+std::uint64_t blocks_or_clusters(const LoadedEntry& entry, const device::Launch& launch) {
+  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  const std::uint64_t in_cluster =
+      std::uint64_t{std::max(launch.cluster[0], 1u)} * std::max(launch.cluster[1], 1u) * std::max(launch.cluster[2], 1u);
+  if (!entry.kernel->uses_hopper || in_cluster == 1) return blocks;
+  const auto refuse = [](const std::string& why) { throw build::CandidateFailure(Outcome::launch_failed, why); };
+  if (in_cluster > max_cluster_blocks)
+    refuse(fmt::format("a cluster of {} blocks: at most {} are allowed", in_cluster, max_cluster_blocks));
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (launch.grid[axis] % std::max(launch.cluster[axis], 1u) != 0)
+      refuse(fmt::format("a grid of {} blocks is not a multiple of the cluster's {}", launch.grid[axis],
+                         launch.cluster[axis]));
+  if (entry.sanitized)
+    refuse("a sanitized kernel cannot be launched in clusters of several blocks on the host backend");
+  return blocks / in_cluster;
 }
-
-struct Free {
-  void operator()(void* memory) const noexcept { std::free(memory); }
-};
 
 }  // namespace
 
 struct Engine::Lane {
-  /// Fills the memory after the launch's dynamic shared memory with a pattern, unless it is still filled.
-  void guard(std::size_t usable, std::size_t size) {
-    if (usable == usable_bytes) return;
-    usable_bytes = usable;
-    guarded = {static_cast<std::byte*>(shared.get()) + usable, std::min(shared_guard_bytes, size - usable)};
-    std::ranges::fill(guarded, shared_guard_value);
-  }
-  /// Whether a kernel wrote there; the pattern must then be filled again.
-  bool take_damage() {
-    const bool damaged = std::ranges::any_of(guarded, [](std::byte value) { return value != shared_guard_value; });
-    if (damaged) std::ranges::fill(guarded, shared_guard_value);
-    return damaged;
-  }
-
-  BlockRunner plain{stack_bytes}, sanitized{sanitized_stack_bytes};
-  std::unique_ptr<void, Free> shared;
-  std::optional<std::size_t> usable_bytes;
-  std::span<std::byte> guarded;
+  explicit Lane(std::int64_t shared_limit_bytes)
+      : place(shared_limit_bytes), clusters(place, shared_limit_bytes) {}
+  BlockPlace place;
+  ClusterRunner clusters;
 };
 
 struct Engine::Run {
-  const KernelLibrary& library;
-  const device::Launch& launch;
-  void* const* arguments;
-  std::uint64_t blocks, chunk;
+  BlockJob job;
+  std::uint64_t count, chunk;  ///< of blocks, or of clusters
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex mutex{};
   std::string failure{};   ///< of the kernel
   std::string shortage{};  ///< of the machine
+
+  void fail(const std::string& text, bool refused) {
+    const std::lock_guard lock(mutex);
+    failed = true;
+    if (failure.empty()) failure = (refused ? "the kernel was ended: " : "the kernel does not end: ") + text;
+  }
 };
 
-Engine::Engine(std::int64_t shared_limit_bytes) : pool_(usable_cpus()), shared_limit_bytes_(shared_limit_bytes) {
-  for (unsigned i = 0; i < pool_.size(); ++i) lanes_.push_back(std::make_unique<Lane>());
+Engine::Engine(std::int64_t shared_limit_bytes) : pool_(usable_cpus()) {
+  for (unsigned i = 0; i < pool_.size(); ++i) lanes_.push_back(std::make_unique<Lane>(shared_limit_bytes));
 }
 Engine::~Engine() = default;
 
 void Engine::work(Run& run, unsigned worker) {
-  if (run.next.load(std::memory_order_relaxed) >= run.blocks) return;
+  if (run.next.load(std::memory_order_relaxed) >= run.count) return;
   Lane& lane = *lanes_[worker];
-  const auto shared_bytes = static_cast<std::size_t>(shared_limit_bytes_);
-  // Always at the same address: a kernel may keep it in a thread-local pointer.
-  if (!lane.shared)
-    lane.shared.reset(std::aligned_alloc(shared_alignment,
-                                         (shared_bytes + shared_alignment - 1) / shared_alignment * shared_alignment));
-  if (!lane.shared) throw std::bad_alloc();
-  const XtuneKernel& kernel = run.library.kernel();
-  if (run.library.sanitized())
-    limit_shared(lane.shared.get(), run.launch.shared_bytes, shared_bytes);
-  else
-    lane.guard(run.launch.shared_bytes, shared_bytes);
-  const XtuneUint3 grid = uint3_of(run.launch.grid), block = uint3_of(run.launch.block);
-  kernel.begin_launch(grid, block, lane.shared.get());
-  BlockRunner& runner = run.library.sanitized() ? lane.sanitized : lane.plain;
+  lane.place.begin_launch(run.job);
   while (!run.failed) {
     const std::uint64_t first = run.next.fetch_add(run.chunk, std::memory_order_relaxed);
-    const std::uint64_t last = std::min(first + run.chunk, run.blocks);
-    if (first >= run.blocks) return;
-    for (std::uint64_t b = first; b < last; ++b) {
-      const XtuneUint3 index = {static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
-                                static_cast<unsigned>(b / grid.x / grid.y)};
-      if (!kernel.uses_fibers) {
-        kernel.run_block(run.arguments, index);
-        continue;
-      }
-      kernel.begin_block(index);
-      const std::string failure = runner.run(kernel, run.arguments, block);
-      if (failure.empty()) continue;
-      const std::lock_guard lock(run.mutex);
-      run.failed = true;
-      if (run.failure.empty()) run.failure = fmt::format("block ({}, {}, {}): {}", index.x, index.y, index.z, failure);
-      return;
+    const std::uint64_t last = std::min(first + run.chunk, run.count);
+    if (first >= run.count) return;
+    for (std::uint64_t i = first; i < last && !run.failed; ++i) {
+      if (run.job.entry.kernel->uses_hopper)
+        run_cluster(run, lane, i);
+      else
+        run_block(run, lane, i);
     }
   }
 }
 
-double Engine::launch(const KernelLibrary& library, const device::Launch& launch, void* const* arguments) {
-  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  const std::uint64_t share = blocks / (std::uint64_t{pool_.size()} * 16);
-  Run run{library, launch, arguments, blocks, std::clamp<std::uint64_t>(share, 1, 64)};
+void Engine::run_cluster(Run& run, Lane& lane, std::uint64_t cluster) {
+  const std::string failure = lane.clusters.run(run.job, cluster);
+  if (!failure.empty()) run.fail(failure, lane.clusters.is_refused());
+}
+
+void Engine::run_block(Run& run, Lane& lane, std::uint64_t block) {
+  const XtuneKernel& kernel = *run.job.entry.kernel;
+  const auto& grid = run.job.launch.grid;
+  const XtuneUint3 index = {static_cast<unsigned>(block % grid[0]), static_cast<unsigned>(block / grid[0] % grid[1]),
+                            static_cast<unsigned>(block / grid[0] / grid[1])};
+  if (!kernel.uses_fibers) {
+    kernel.run_block(run.job.arguments, index);
+    return;
+  }
+  kernel.begin_block(index);
+  BlockRunner& runner = lane.place.runner(run.job);
+  const std::string failure = runner.run(kernel, run.job.arguments, uint3_of(run.job.launch.block));
+  if (!failure.empty())
+    run.fail(fmt::format("block ({}, {}, {}): {}", index.x, index.y, index.z, failure), runner.is_refused());
+}
+
+double Engine::launch(const LoadedEntry& entry, const device::Launch& launch, void* const* arguments) {
+  const std::uint64_t count = blocks_or_clusters(entry, launch);
+  const std::uint64_t share = count / (std::uint64_t{pool_.size()} * 16);
+  Run run{{entry, launch, arguments, ++launches_}, count, std::clamp<std::uint64_t>(share, 1, 64)};
   const auto guarded = [&](unsigned worker) {
     const KeepFloatingPoint keep;
     try {
@@ -133,21 +118,21 @@ double Engine::launch(const KernelLibrary& library, const device::Launch& launch
     }
   };
   const auto start = std::chrono::steady_clock::now();
-  if (library.sanitized() || blocks == 1)
+  if (entry.sanitized || count == 1)
     guarded(0);
   else
     pool_.run(guarded);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   bool wrote_beyond = false;  // checked in any case, so that no other kernel is blamed for it
-  if (!library.sanitized())
-    for (const auto& lane : lanes_) wrote_beyond |= lane->take_damage();
+  if (!entry.sanitized)
+    for (const auto& lane : lanes_) wrote_beyond |= lane->place.take_damage() || lane->clusters.take_damage();
   if (!run.shortage.empty())
     throw Error(ErrorKind::unavailable, "the host device cannot run the kernel: " + run.shortage);
-  if (!run.failure.empty()) throw build::CandidateFailure(Outcome::crashed, "the kernel does not end: " + run.failure);
+  if (!run.failure.empty()) throw build::CandidateFailure(Outcome::crashed, run.failure);
   if (wrote_beyond)
     throw build::CandidateFailure(
-        Outcome::crashed, fmt::format("the kernel wrote beyond its dynamic shared memory: [launch] shared is {} bytes",
-                                      launch.shared_bytes));
+        Outcome::crashed,
+        fmt::format("the kernel wrote beyond its dynamic shared memory: shared is {} bytes", launch.shared_bytes));
   return took.count();
 }
 

@@ -45,6 +45,8 @@ class Rewriter {
       }
     }
     result.text = text_.apply();
+    result.uses_hopper = result.text.find("xtune_host_hopper.h\"") != std::string::npos;
+    result.uses_fibers = result.uses_fibers || result.uses_hopper;
     return result;
   }
 

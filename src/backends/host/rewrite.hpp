@@ -14,6 +14,7 @@ struct RewriteOptions {
 struct Rewritten {
   std::string text;          ///< with the same line numbers as before
   bool uses_fibers = false;  ///< a thread may wait for others of its block
+  bool uses_hopper = false;  ///< it includes <xtune/hopper.cuh>
 };
 
 /// `extern __shared__ T name[];` becomes a pointer to the block's dynamic shared memory; another `__shared__` variable

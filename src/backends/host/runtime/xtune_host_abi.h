@@ -1,9 +1,11 @@
 // The interface between a compiled kernel and the process that runs it. Both sides compile this file.
 #pragma once
 
+#include "xtune_host_hopper_abi.h"
+
 /// Increased when anything below changes; the number is part of the marker in every kernel library.
-#define XTUNE_HOST_ABI 2
-#define XTUNE_HOST_MARKER "xtune host kernel, abi 2, sanitized "
+#define XTUNE_HOST_ABI 3
+#define XTUNE_HOST_MARKER "xtune host kernel, abi 3, sanitized "
 
 struct XtuneUint3 {
   unsigned x, y, z;
@@ -28,6 +30,7 @@ struct XtuneServices {
   void (*warp)(struct XtuneLane* lane);
   /// Lets the block's other threads run.
   void (*yield)(void);
+  const struct XtuneHopperServices* hopper;
 };
 
 /// A variable that the process fills; the library exports one for each, as xtune_variable_0, xtune_variable_1, ...
@@ -55,6 +58,7 @@ struct XtuneKernel {
   /// Of a sanitized kernel: another library of the same source, in which threads also change at random stores. Equal
   /// where there is none.
   const unsigned char *racing_begin, *racing_end;
+  bool uses_hopper;  ///< it includes <xtune/hopper.cuh>; it then uses fibers, too
   bool uses_fibers;  ///< it waits for other threads of its block: run_thread on fibers; otherwise run_block
   /// Called once after loading.
   void (*bind)(const struct XtuneServices* services);

@@ -84,6 +84,8 @@ static void xtune_begin_launch(XtuneUint3 grid, XtuneUint3 block, void* dynamic_
 static void xtune_begin_block(XtuneUint3 index) {
   blockIdx = {index.x, index.y, index.z};
   ++xtune_blocks;
+  // Used in any case: the process finds a library's thread-local variables only where one of them was used.
+  __asm__ __volatile__("" ::"r"(&xtune_blocks) : "memory");
 }
 
 template <class T>
@@ -153,11 +155,12 @@ struct XtuneArguments {
       unpack(arguments, typename XtuneCount<count>::type());
     }
 
-    static constexpr XtuneKernel describe(const char* marker, const unsigned char* racing_begin = nullptr,
+    static constexpr XtuneKernel describe(const char* marker, bool uses_hopper,
+                                          const unsigned char* racing_begin = nullptr,
                                           const unsigned char* racing_end = nullptr) {
-      XtuneKernel kernel = {marker,     count,       bytes,      is_pointer,         parameters, racing_begin,
-                            racing_end, uses_fibers, xtune_bind, xtune_begin_launch, nullptr,    xtune_begin_block,
-                            nullptr};
+      XtuneKernel kernel = {marker,       count,      bytes,       is_pointer, parameters,
+                            racing_begin, racing_end, uses_hopper, uses_fibers, xtune_bind,
+                            xtune_begin_launch, nullptr, xtune_begin_block, nullptr};
       choose(kernel, XtuneChoice<uses_fibers>());
       return kernel;
     }

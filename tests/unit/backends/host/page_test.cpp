@@ -67,6 +67,9 @@ const std::map<std::string, std::string>& running() {
       {"`<xtune/narrow.cuh>`",
        "xtune::f8e4m3 a = 500.0f; xtune::bf16 b = 1.5f; return a == 448.0f && b == 1.5f && xtune::dot4(0x01020304, "
        "0x01010101, 1) == 11;"},
+      {"`<xtune/hopper.cuh>`: mbarriers, TMA, `wgmma`, clusters, named barriers",
+       "using namespace xtune::hopper; __shared__ Barrier b; if (t == 0) init(b, 64); __syncthreads(); arrive(b); "
+       "wait(b, 0); sync_named(1, 64); cluster_sync(); return cluster_size() == 1 && cluster_rank() == 0;"},
       {"`__popc`, `__clz`, `__ffs`, `__brev`",
        "return __popc(7) == 3 && __clz(1) == 31 && __ffs(4) == 3 && __brev(1u) == 1u << 31;"},
       {"`__expf`, `__fdividef`, `rsqrtf`, `__sinf`",
@@ -127,7 +130,7 @@ struct HostPage {
   std::vector<int> run(const std::vector<std::string>& bodies) const {
     std::string source =
         "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <cuda_pipeline.h>\n#include <cstdint>\n#include "
-        "<limits>\n#include <cmath>\n#include <xtune/narrow.cuh>\n#include <xtune/portable.cuh>\n__constant__ int constants[3] = {1, 2, 3};\n"
+        "<limits>\n#include <cmath>\n#include <xtune/hopper.cuh>\n#include <xtune/narrow.cuh>\n#include <xtune/portable.cuh>\n__constant__ int constants[3] = {1, 2, 3};\n"
         "__device__ __forceinline__ int inlined(int t) { return t == 0; }\ntemplate <int N> __device__ int plus(int t) "
         "{ "
         "return t + N; }\n";
@@ -146,7 +149,7 @@ struct HostPage {
     std::vector<int> out(count, -1);
     const auto to = device->allocate(out.size() * sizeof(int));
     const std::vector<measure::KernelArgument> arguments = {to.get()};
-    device->load(compile(source), {{count, 1, 1}, {64, 1, 1}, {0, 0, 0}, 256})->run({arguments, true, 0});
+    device->load(compile(source), device::Launch{{count, 1, 1}, {64, 1, 1}, {0, 0, 0}, 256})->run({arguments, true, 0});
     to->read(0, std::as_writable_bytes(std::span(out)));
     return out;
   }

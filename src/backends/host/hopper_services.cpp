@@ -1,0 +1,68 @@
+// Each calls the running block, and ends it where it refuses.
+#include "backends/host/hopper_services.hpp"
+
+#include <string>
+#include <utility>
+
+#include "backends/host/hopper_block.hpp"
+#include "backends/host/refusal.hpp"
+
+namespace xtune::host {
+namespace {
+
+/// The exception must be gone before the block ends: its frames are dropped without being unwound.
+template <class Action>
+auto call(const Action& action) -> decltype(action(HopperBlock::current())) {
+  HopperBlock& block = HopperBlock::current();
+  std::string why;
+  try {
+    return action(block);
+  } catch (const Refusal& refusal) {
+    why = refusal.what();
+  }
+  block.runner().refuse(std::move(why));
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+const XtuneHopperServices& hopper_services() {
+  static const XtuneHopperServices calls = {
+      [] { return HopperBlock::current().rank(); },
+      [] { return HopperBlock::current().cluster_blocks(); },
+      [] { call([](HopperBlock& block) { block.cluster_arrive(); }); },
+      [] { call([](HopperBlock& block) { block.cluster_wait(); }); },
+      [](const void* pointer, unsigned rank) -> unsigned {
+        return call([&](const HopperBlock& block) { return block.remote_address(pointer, rank); });
+      },
+      [](unsigned address, unsigned bytes) -> void* {
+        return call([&](const HopperBlock& block) { return block.remote_pointer(address, bytes); });
+      },
+      [](unsigned long long* barrier, unsigned arrivals) {
+        call([&](HopperBlock& block) { block.init(barrier, arrivals); });
+      },
+      [](unsigned long long* barrier, unsigned bytes) {
+        call([&](HopperBlock& block) { block.arrive(barrier, bytes); });
+      },
+      [](unsigned long long* barrier, unsigned rank) {
+        call([&](HopperBlock& block) { block.arrive_remote(barrier, rank); });
+      },
+      [](unsigned long long* barrier, unsigned parity) {
+        call([&](HopperBlock& block) { block.wait(barrier, parity); });
+      },
+      [](const XtuneTile* tile) { call([&](HopperBlock& block) { block.load_tile(*tile); }); },
+      [](const XtuneTile* tile) { call([&](HopperBlock& block) { block.store_tile(*tile); }); },
+      [] { call([](HopperBlock& block) { block.stores().commit(); }); },
+      [](unsigned pending, bool read) { call([&](HopperBlock& block) { block.stores().wait(pending, read); }); },
+      [](int barrier, int threads, bool wait) {
+        call([&](HopperBlock& block) { block.named(barrier, threads, wait); });
+      },
+      [] { call([](HopperBlock& block) { block.products_begin(); }); },
+      [](const XtuneProduct* product) { call([&](HopperBlock& block) { block.product(*product); }); },
+      [] { call([](HopperBlock& block) { block.products_commit(); }); },
+      [](unsigned pending) { call([&](HopperBlock& block) { block.products_wait(pending); }); },
+  };
+  return calls;
+}
+
+}  // namespace xtune::host

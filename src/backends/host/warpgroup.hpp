@@ -1,0 +1,44 @@
+// The products that the 128 threads of a warpgroup have started (wgmma), each done as late as possible: when all of the
+// threads wait for it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "backends/host/matrix_product.hpp"
+
+namespace xtune::host {
+
+class Warpgroup {
+ public:
+  /// `thread`: 0 to 127. Operands must be those of the warpgroup's other threads. Throws Refusal.
+  void begin(unsigned thread) { threads_[thread].fenced = true; }
+  void start(unsigned thread, const XtuneProduct& product);
+  void commit(unsigned thread);
+  /// Asks for all but the last `pending` groups; returns the number of products that must be done.
+  std::uint64_t want(unsigned thread, std::uint64_t pending);
+  bool is_done(std::uint64_t products) const { return done_ >= products; }
+  std::string text(std::uint64_t products) const;
+  /// Whether a product that is not done reads some of these bytes.
+  bool reads(const ByteRange& range) const;
+
+ private:
+  struct Thread {
+    bool fenced = false;
+    std::uint64_t started = 0, wanted = 0;
+    std::vector<std::uint64_t> groups;  ///< products that had been started at each commit
+  };
+  struct Started {
+    XtuneProduct product;
+    unsigned threads = 0;
+    WarpgroupRegisters registers;
+  };
+  std::array<Thread, warpgroup_threads> threads_;
+  std::deque<Started> products_;  ///< from number done_ on
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace xtune::host
