@@ -91,7 +91,7 @@ void ClusterRunner::run_prepared_block(Member& member, unsigned rank) {
   const XtuneUint3 block = uint3_of(job_->launch.block);
   BlockRunner& runner = member.place->runner(*job_);
   member.block.begin(runner, member.window, block.x * block.y * block.z, {blocks_.data(), cluster_.blocks()});
-  cluster_.start(rank);
+  cluster_.start(rank, member.window);
   member.failure = runner.run(kernel, job_->arguments, block, &member.block);
   member.refused = runner.is_refused();
   if (!member.failure.empty()) return;

@@ -138,8 +138,8 @@ extern "C" __global__ void k(unsigned* out) {
   out[11] = static_cast<bool>(__nv_fp8_e5m2(0.0f)) + 2 * static_cast<bool>(__nv_fp8_e5m2(-1.0f));
 })",
            {out.get()});
-  CHECK(fakes::download<unsigned>(*out) == std::vector<unsigned>{0x39, 0x38, 0x35, 0xf9, 0x58 + 0, 0xc038, 0x7b44403c, 1,
-                                                                 1, 1, 0x7f38, 2});
+  CHECK(fakes::download<unsigned>(*out) ==
+        std::vector<unsigned>{0x39, 0x38, 0x35, 0xf9, 0x58 + 0, 0xc038, 0x7b44403c, 1, 1, 1, 0x7f38, 2});
 }
 
 TEST_CASE("a kernel's fp8 parameter takes only arrays of its format") {
