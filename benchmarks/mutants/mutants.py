@@ -19,7 +19,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from gemm_mutants import MUTANTS
+from gemm_mutants import F16_FILES, MUTANTS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -33,15 +33,16 @@ def mutated(file, text, replacement):
     return source.replace(text, replacement)
 
 
-def copy_of_kernel(folder, file=None, source=None):
+def copy_of_kernel(folder, name, file=None, source=None):
+    """The path of the spec `name` in a copy of what it needs."""
     shutil.copytree(ROOT / "kernels", folder / "kernels")
     spec = folder / "benchmarks" / "mutants"
     spec.mkdir(parents=True)
-    for name in ("gemm.toml", "gemm.csv"):
-        shutil.copy(HERE / name, spec / name)
+    for suffix in (".toml", ".csv"):
+        shutil.copy(HERE / (name + suffix), spec / (name + suffix))
     if file:
         (folder / "kernels" / "gemm" / file).write_text(source)
-    return spec / "gemm.toml"
+    return spec / (name + ".toml")
 
 
 def outcomes(options, spec, sanitize):
@@ -68,9 +69,10 @@ def verdict(options, mutant):
     """(what caught it or None, how)."""
     file, _, text, replacement = mutant
     source = mutated(file, text, replacement)
+    name = "gemm_f16" if file in F16_FILES else "gemm"
     for sanitize in (False, True) if options.backend == "host" else (False,):
         with tempfile.TemporaryDirectory() as folder:
-            counts, message = outcomes(options, copy_of_kernel(Path(folder), file, source), sanitize)
+            counts, message = outcomes(options, copy_of_kernel(Path(folder), name, file, source), sanitize)
         if counts.get("compile_failed"):
             return "error", "does not compile: " + message
         if set(counts) != {"ok"}:
@@ -89,10 +91,12 @@ def main():
     for file, _, text, replacement in MUTANTS:
         mutated(file, text, replacement)
     with tempfile.TemporaryDirectory() as folder:
-        for sanitize in (False, True) if options.backend == "host" else (False,):
-            counts, message = outcomes(options, copy_of_kernel(Path(folder) / str(sanitize)), sanitize)
-            if set(counts) != {"ok"}:
-                sys.exit(f"error: the kernel itself fails: {counts} {message}")
+        for name in ("gemm", "gemm_f16"):
+            for sanitize in (False, True) if options.backend == "host" else (False,):
+                spec = copy_of_kernel(Path(folder) / f"{name}-{sanitize}", name)
+                counts, message = outcomes(options, spec, sanitize)
+                if set(counts) != {"ok"}:
+                    sys.exit(f"error: the kernel itself fails with {name}.toml: {counts} {message}")
     chosen = [mutant for mutant in MUTANTS if options.only in mutant[1]]
     missed, broken = [], 0
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -308,6 +308,37 @@ __device__ inline void keep(float (&sums)[COUNT]) {
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sums[i])::"memory");
 }
+/// The same for operands in registers.
+template <int STEPS>
+__device__ inline void keep(unsigned (&operands)[STEPS][4]) {
+#pragma unroll
+  for (int i = 0; i < STEPS; ++i)
+    asm volatile("" : "+r"(operands[i][0]), "+r"(operands[i][1]), "+r"(operands[i][2]), "+r"(operands[i][3])::"memory");
+}
+
+/// Keeps the compiler from moving a products_wait that follows before the computation of x: it prefers to wait early,
+/// though work that needs no sums would fill the time. Does nothing; only if x is the largest float, the thread yields.
+__device__ inline void wait_after(float x) {
+  asm volatile(
+      "{\n"
+      ".reg .pred largest;\n"
+      "setp.eq.f32 largest, %0, 0f7f7fffff;\n"
+      "@largest nanosleep.u32 0;\n"
+      "}" ::"f"(x)
+      : "memory");
+}
+
+/// Two numbers rounded to TYPE (f16 or bf16), the first in the lower half: an operand of the products.
+template <Type TYPE>
+__device__ inline unsigned narrow(float low, float high) {
+  static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
+  unsigned packed;
+  if constexpr (TYPE == Type::f16)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  return packed;
+}
 
 // clang-format off
 // The sums of a product of N columns as operands of an instruction, and their numbers there.

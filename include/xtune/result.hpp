@@ -103,20 +103,32 @@ struct WinningArgument {
   std::optional<WinningTensorMap> map{};  ///< of a tensor map: what it describes
 };
 
+/// One of the kernels of a winner that launches several in sequence ([[steps]]).
+struct WinningStep {
+  std::string entry_symbol;              ///< name of the kernel in the binary
+  std::vector<std::uint32_t> grid;       ///< x, y, z in blocks
+  std::vector<std::uint32_t> block;      ///< x, y, z in threads
+  std::uint32_t shared_bytes = 0;        ///< dynamic shared memory
+  std::vector<std::uint32_t> cluster;    ///< x, y, z in blocks; all 0: no cluster
+  std::int64_t static_shared_bytes = 0;  ///< shared memory that the kernel declares
+  std::vector<std::string> arguments;    ///< names of those that it takes, in its order
+};
+
 /// The compiled winner, and its launch.
 struct WinningKernel {
   std::string source;                      ///< the source as it was compiled, with its flags as a comment
   std::string binary;                      ///< cubin, code object or shared library
   std::string format;                      ///< extension of the binary's file: cubin, hsaco or so
-  std::string entry_symbol;                ///< name of the kernel in the binary
-  std::vector<std::uint32_t> grid;         ///< x, y, z in blocks
-  std::vector<std::uint32_t> block;        ///< x, y, z in threads
+  std::string entry_symbol;                ///< name of the kernel in the binary; empty: see steps
+  std::vector<std::uint32_t> grid;         ///< x, y, z in blocks; empty: see steps
+  std::vector<std::uint32_t> block;        ///< x, y, z in threads; empty: see steps
   std::uint32_t shared_bytes = 0;          ///< dynamic shared memory
   std::string arch;                        ///< the architecture it was compiled for: "sm_90a"
   std::vector<std::uint32_t> cluster;      ///< x, y, z in blocks; all 0: no cluster
   std::vector<WinningArgument> arguments;  ///< in the spec's order
   /// The numbers of the arguments that the kernel takes, in its order; empty: all but constants, in this order.
   std::vector<std::size_t> kernel_arguments{};
+  std::vector<WinningStep> steps{};  ///< of a spec with [[steps]]: the kernels, in the order of their launches
 };
 
 /// The one configuration for all cases of tune_cases, if the spec asks for it ([objective] across), as measured in one

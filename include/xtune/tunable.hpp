@@ -94,6 +94,17 @@ struct TensorMapView {
   bool nan_outside = false;                   ///< what lies outside of the shape reads as NaN, not as zero
 };
 
+/// One of several kernels of the source that are launched in sequence and timed as one unit.
+struct KernelStep {
+  std::string entry = {};              ///< "pack", or a template-id "gemm<{BLOCK_M}>"
+  std::vector<Formula> grid = {};      ///< 1 to 3 extents, in blocks
+  std::vector<Formula> block = {};     ///< 1 to 3 extents, in threads
+  std::vector<std::string> args = {};  ///< names of declared arguments, in this kernel's order; empty: all in theirs
+  std::string when = {};               ///< expression: the step is skipped where it is false; empty: never
+  Formula shared = {};                 ///< dynamic shared memory, bytes
+  std::vector<Formula> cluster = {};   ///< 1 to 3 extents, in blocks; empty: no cluster
+};
+
 /// A spec (docs/spec-format.md) together with data, predicates and callbacks. A value type: copies are independent.
 /// Functions that build it check only their own arguments. check_spec() and all functions that use the spec check it as
 /// a whole; their messages show the line of toml() that is wrong. Several threads may not use it while one of them
@@ -180,6 +191,8 @@ class Tunable {
   Tunable& block(const std::vector<Formula>& extents);    ///< 1 to 3 extents, in threads
   Tunable& cluster(const std::vector<Formula>& extents);  ///< 1 to 3 extents, in blocks
   Tunable& shared(const Formula& bytes);                  ///< dynamic shared memory, bytes
+  /// Adds a kernel to those that are launched in sequence; excludes entry, grid, block, cluster and shared.
+  Tunable& step(const KernelStep& step);
 
   /// Arguments are declared in the kernel's order. An input that the kernel must not write. If the data's size or type
   /// differs from the shape and type for a problem, tune() throws Error(invalid_argument) with the argument's name.

@@ -4,9 +4,9 @@
 //
 // GROUP_ROWS: rows that a group of threads reads side by side, so that it computes their weights once; 1 by default.
 //
-// A Task has a Summary of one word, and
-//   weigh(weight, column): the weights of the VECTOR elements of a row from this column on;
-//   weight_at(index): the weight of one element of a row, or of a whole row of columns;
+// A Task has a Summary (group.cuh) of one word, and
+//   fetch(weights, column), weigh(weight, weights, column): read and compute the weights of the VECTOR elements of a
+//   row from this column on; weight_at(index): the weight of one element of a row, or of a whole row of columns;
 //   term(x, weight): what is merged for an element;
 //   result(value): what is written for what was merged.
 #pragma once
@@ -17,7 +17,30 @@
 #define GROUP_ROWS 1
 #endif
 
+// Of a thread for one row: sums that do not wait for each other.
+constexpr int accumulators = min_of(VECTOR, 2);
+
 __device__ inline bool starts_group() { return threadIdx.x % THREADS == 0; }
+
+/// Merges the terms of GROUP_ROWS chunks of rows whose weights are the same.
+template <typename Task>
+__device__ inline void merge_chunks(const Task& task, typename Task::Summary (&mine)[GROUP_ROWS][accumulators],
+                                    const RowShare& share, const Chunk (&chunk)[GROUP_ROWS],
+                                    const typename Task::Weights (&weights)[ITEMS], int number) {
+#pragma unroll
+  for (int i = 0; i < ITEMS; ++i) {
+    if (i >= chunk[0].count) continue;
+    float weight[VECTOR];
+    task.weigh(weight, weights[i], share.column(number, i));
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) {
+#pragma unroll
+      for (int r = 0; r < GROUP_ROWS; ++r) {
+        mine[r][v % accumulators].merge({{task.term(to_float(chunk[r].pack[i].x[v]), weight[v])}});
+      }
+    }
+  }
+}
 
 /// This thread's part of the results of GROUP_ROWS rows of n elements, `step` elements apart. The first `count` of them
 /// exist, and their packs are aligned alike.
@@ -25,28 +48,23 @@ template <typename Task>
 __device__ inline void reduce_share_of_rows(const Task& task, typename Task::Summary (&result)[GROUP_ROWS],
                                             const RowShare& share, long long step, int count) {
   using Summary = typename Task::Summary;
-  Summary mine[GROUP_ROWS][VECTOR];
+  Summary mine[GROUP_ROWS][accumulators];
 #pragma unroll
   for (int r = 0; r < GROUP_ROWS; ++r) {
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) mine[r][v] = Summary::nothing();
+    for (int a = 0; a < accumulators; ++a) mine[r][a] = Summary::nothing();
   }
 #pragma unroll 1
   for (int number = share.first_chunk(); number <= share.last_chunk(); number += PARTS) {
     Chunk chunk[GROUP_ROWS];
+    typename Task::Weights weights[ITEMS];
 #pragma unroll
-    for (int r = 0; r < GROUP_ROWS; ++r) share.load_chunk(chunk[r], number, 0.0f, (r < count ? r : 0) * step);
+    for (int r = 0; r < GROUP_ROWS; ++r) share.load(chunk[r], number, (r < count ? r : 0) * step);
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
-      if (i >= chunk[0].packs) continue;
-      float weight[VECTOR];
-      task.weigh(weight, share.column(number, i));
-#pragma unroll
-      for (int r = 0; r < GROUP_ROWS; ++r) {
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) mine[r][v].merge({{task.term(chunk[r].x[i][v], weight[v])}});
-      }
+      if (i < chunk[0].count) task.fetch(weights[i], share.column(number, i));
     }
+    merge_chunks(task, mine, share, chunk, weights, number);
   }
 #pragma unroll
   for (int e = 0; e < RowShare::edge_count; ++e) {
@@ -60,14 +78,15 @@ __device__ inline void reduce_share_of_rows(const Task& task, typename Task::Sum
 #pragma unroll
   for (int r = 0; r < GROUP_ROWS; ++r) {
 #pragma unroll
-    for (int v = 1; v < VECTOR; ++v) mine[r][0].merge(mine[r][v]);
+    for (int a = 1; a < accumulators; ++a) mine[r][0].merge(mine[r][a]);
     result[r] = mine[r][0];
   }
 }
 
-/// y: one result for each of the `rows` rows of n elements. Grid: ceil(rows / (VECTOR * GROUP_ROWS)) * VECTOR groups in
-/// blocks of ROWS, or, if GROUP_ROWS is 1, ceil(rows / ROWS); times PARTS. Block: THREADS * ROWS. With PARTS > 1, ROWS
-/// is 1, partials has room for rows * PARTS floats, and counters are zeros, one for each group.
+/// y: one result for each of the `rows` rows of n elements. There are ceil(rows / (VECTOR * GROUP_ROWS)) * VECTOR
+/// groups of threads, or `rows` if GROUP_ROWS is 1. Grid: ceil(groups / ROWS) * PARTS. Block: THREADS * ROWS. With
+/// PARTS > 1, ROWS is 1, partials has room for GROUP_ROWS * PARTS floats for each group, and counters are zeros, one
+/// for each group.
 template <typename Task>
 __device__ inline void reduce_rows(const Task& task, const Element* x, Element* y, float* partials,
                                    unsigned int* counters, int rows, int n) {
@@ -131,6 +150,35 @@ __device__ inline void reduce_columns_of_block(Summary (&mine)[VECTOR]) {
   }
 }
 
+/// Merges up to ITEMS rows of VECTOR columns: every ROWS-th of the `rows` rows that are left, of `inner` elements each,
+/// from x and weight index `first` on. The first `count` columns exist.
+template <bool WHOLE, typename Task>
+__device__ inline void merge_rows(const Task& task, typename Task::Summary (&mine)[VECTOR], const Element* x, int first,
+                                  int rows, int inner, int count) {
+  ElementPack pack[ITEMS];
+  float weight[ITEMS];
+#pragma unroll
+  for (int i = 0; i < ITEMS; ++i) {
+    if (!WHOLE && i * ROWS >= rows) continue;
+    const Element* const from = x + static_cast<long long>(i * ROWS) * inner;
+    if constexpr (WHOLE) {
+      pack[i] = load_pack<VECTOR>(from);
+    } else {
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v) {
+        if (v < count) pack[i].x[v] = from[v];
+      }
+    }
+    weight[i] = task.weight_at(first + i * ROWS);
+  }
+#pragma unroll
+  for (int i = 0; i < ITEMS; ++i) {
+    if (!WHOLE && i * ROWS >= rows) continue;
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) mine[v].merge({{task.term(to_float(pack[i].x[v]), weight[i])}});
+  }
+}
+
 /// This thread's share of VECTOR columns of an array of n rows of `inner` elements, which starts at the first of them.
 /// count: how many of the columns exist.
 template <typename Task>
@@ -139,29 +187,12 @@ __device__ inline void reduce_share_of_columns(const Task& task, typename Task::
   const int group = static_cast<int>(threadIdx.x) / THREADS;
   const bool packed = count == VECTOR && rows_take_packs<VECTOR>(x, inner);
 #pragma unroll 1
-  for (int base = part * ROWS * ITEMS; base < n; base += PARTS * ROWS * ITEMS) {
-    ElementPack pack[ITEMS];
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-      const int row = base + i * ROWS + group;
-      if (row >= n) continue;
-      const Element* const from = x + static_cast<long long>(row) * inner;
-      if (packed) {
-        pack[i] = load_pack<VECTOR>(from);
-      } else {
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) {
-          if (v < count) pack[i].x[v] = from[v];
-        }
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-      const int row = base + i * ROWS + group;
-      if (row >= n) continue;
-      const float weight = task.weight_at(row);
-#pragma unroll
-      for (int v = 0; v < VECTOR; ++v) mine[v].merge({{task.term(to_float(pack[i].x[v]), weight)}});
+  for (int row = part * ROWS * ITEMS + group; row < n; row += PARTS * ROWS * ITEMS) {
+    const Element* const from = x + static_cast<long long>(row) * inner;
+    if (packed && row + (ITEMS - 1) * ROWS < n) {
+      merge_rows<true>(task, mine, from, row, n - row, inner, count);
+    } else {
+      merge_rows<false>(task, mine, from, row, n - row, inner, count);
     }
   }
 }

@@ -41,3 +41,22 @@ __device__ inline void set(element::bf16& to, float value) {
 __device__ inline float to_float(element::bf16 value) { return __bfloat162float(value); }
 __device__ inline void set(element::bf16& to, float value) { to = __float2bfloat16(value); }
 #endif
+
+// Two at once, where an instruction does that.
+template <typename T>
+__device__ inline void set_pair(T& first, T& second, float a, float b) {
+  set(first, a);
+  set(second, b);
+}
+#if ON_NVIDIA
+__device__ inline void set_pair(element::f16& first, element::f16& second, float a, float b) {
+  const __half2 both = __floats2half2_rn(a, b);
+  first = __low2half(both);
+  second = __high2half(both);
+}
+__device__ inline void set_pair(element::bf16& first, element::bf16& second, float a, float b) {
+  const __nv_bfloat162 both = __floats2bfloat162_rn(a, b);
+  first = __low2bfloat16(both);
+  second = __high2bfloat16(both);
+}
+#endif

@@ -1,6 +1,8 @@
 // Reductions over groups of neighbouring threads of a block, and over the blocks that share a row. What is reduced is a
-// summary: a structure whose only member is an array of floats, word, with `merge(other)` and `nothing()`, which
-// changes no other summary.
+// summary: a structure whose only member is an array of floats, word, with
+//   nothing(): the summary of no elements;
+//   merge(other): of the elements of both;
+//   reduce<WIDTH>(): of the elements of WIDTH neighbouring lanes, a power of two, in all of them.
 #pragma once
 
 #include "portable.cuh"
@@ -8,21 +10,28 @@
 template <typename Summary>
 constexpr int word_count = static_cast<int>(sizeof(Summary) / sizeof(float));
 
-template <typename Summary>
-__device__ inline void merge_lanes(Summary& mine, int bits) {
-  Summary other;
+/// The sum over WIDTH neighbouring lanes, in all of them.
+template <int WIDTH>
+__device__ inline float lane_sum(float value) {
 #pragma unroll
-  for (int w = 0; w < word_count<Summary>; ++w) other.word[w] = shuffle_xor(mine.word[w], bits);
-  mine.merge(other);
+  for (int bits = WIDTH / 2; bits > 0; bits /= 2) value += shuffle_xor(value, bits);
+  return value;
 }
 
-/// The merged summaries of each group of WIDTH neighbours, in all of them. WIDTH is a power of two. Every thread of
-/// the block, which has GROUPS groups, calls this; between two calls is a barrier.
+/// The maximum likewise.
+template <int WIDTH>
+__device__ inline float lane_max(float value) {
+#pragma unroll
+  for (int bits = WIDTH / 2; bits > 0; bits /= 2) value = fmaxf(value, shuffle_xor(value, bits));
+  return value;
+}
+
+/// The summary of the elements of each group of WIDTH neighbours, in all of them. WIDTH is a power of two. Every thread
+/// of the block, which has GROUPS groups, calls this; between two calls is a barrier.
 template <int WIDTH, int GROUPS, typename Summary>
 __device__ inline Summary reduce_group(Summary mine) {
   constexpr int lanes = min_of(WIDTH, lane_count), warps = WIDTH / lanes;
-#pragma unroll
-  for (int bits = lanes / 2; bits > 0; bits /= 2) merge_lanes(mine, bits);
+  mine.template reduce<lanes>();
   if constexpr (warps > 1) {
     __shared__ float of_warp[GROUPS * warps][word_count<Summary>];
     const int thread = static_cast<int>(threadIdx.x), first = thread / WIDTH * warps;
@@ -33,8 +42,7 @@ __device__ inline Summary reduce_group(Summary mine) {
     __syncthreads();
 #pragma unroll
     for (int w = 0; w < word_count<Summary>; ++w) mine.word[w] = of_warp[first + thread % warps][w];
-#pragma unroll
-    for (int bits = warps / 2; bits > 0; bits /= 2) merge_lanes(mine, bits);
+    mine.template reduce<warps>();
   }
   return mine;
 }

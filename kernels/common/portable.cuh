@@ -16,3 +16,23 @@ __host__ __device__ constexpr int min_of(int a, int b) { return a < b ? a : b; }
 
 /// NVRTC has no INFINITY.
 __device__ inline float infinity() { return __int_as_float(0x7f800000); }
+
+/// 2 to the power of x; 0 where that is less than any normal number.
+__device__ inline float fast_exp2(float x) {
+#if ON_NVIDIA
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#else
+  return exp2f(x);
+#endif
+}
+
+/// The lower half of high:low, shifted right by `bits`, which are less than 32.
+__device__ inline unsigned int funnel_right(unsigned int low, unsigned int high, int bits) {
+#if ON_AMD
+  return __builtin_amdgcn_alignbit(high, low, static_cast<unsigned int>(bits));
+#else
+  return __funnelshift_r(low, high, static_cast<unsigned int>(bits));
+#endif
+}

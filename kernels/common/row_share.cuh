@@ -13,10 +13,10 @@ static_assert((THREADS & (THREADS - 1)) == 0 && THREADS * ROWS % lane_count == 0
 
 using ElementPack = Pack<Element, VECTOR>;
 
-/// ITEMS packs of a thread, as floats.
+/// ITEMS packs of a thread, of which only the first `count` lie in the row.
 struct Chunk {
-  float x[ITEMS][VECTOR];
-  int packs;  // how many, the first ones, lie in the row
+  ElementPack pack[ITEMS];
+  int count;
 };
 
 /// A thread's share of a row, or of a part of it: packs in chunks, which the parts take in turns, and single elements
@@ -42,21 +42,14 @@ class RowShare {
     return row_.pack_index(chunk * chunk_packs + item * THREADS + lane_);
   }
 
-  /// Elements that are not there become `absent`. offset: elements to another row, whose packs are aligned as this
-  /// row's.
-  __device__ void load_chunk(Chunk& chunk, int number, float absent, long long offset = 0) const {
-    ElementPack pack[ITEMS];
+  /// offset: elements to another row, whose packs are aligned as this row's.
+  __device__ void load(Chunk& chunk, int number, long long offset = 0) const {
     const int first = number * chunk_packs + lane_;
-    chunk.packs = first < row_.packs ? (row_.packs - first - 1) / THREADS + 1 : 0;
+    chunk.count = first < row_.packs ? (row_.packs - first - 1) / THREADS + 1 : 0;
     const Element* const start = from_ + offset + row_.pack_index(first);
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
-      if (i < chunk.packs) pack[i] = load_pack<VECTOR>(start + i * THREADS * VECTOR);
-    }
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-#pragma unroll
-      for (int v = 0; v < VECTOR; ++v) chunk.x[i][v] = i < chunk.packs ? to_float(pack[i].x[v]) : absent;
+      if (i < chunk.count) chunk.pack[i] = load_pack<VECTOR>(start + i * THREADS * VECTOR);
     }
   }
 

@@ -53,8 +53,8 @@ __device__ inline Pack<T, COUNT> cut_pack(const Pack<T, COUNT>& low, const Pack<
     const int bits = shift % per_word * 8 * size;
 #pragma unroll
     for (int i = 0; i < 2 * words - 1; ++i) {
-      const unsigned long long both = static_cast<unsigned long long>(word[i + 1]) << 32 | word[i];
-      word[i] = static_cast<unsigned int>(both >> bits);
+      const unsigned int here = word[i], there = word[i + 1];
+      word[i] = funnel_right(here, there, bits);
     }
   }
   Pack<T, COUNT> pack;
@@ -62,21 +62,22 @@ __device__ inline Pack<T, COUNT> cut_pack(const Pack<T, COUNT>& low, const Pack<
   return pack;
 }
 
-/// COUNT elements from from[index] on, any of which may be the first of an aligned pack; from itself is aligned and has
-/// `length` elements.
+/// COUNT elements from any index on, cut from two aligned packs. The first is fetched early, so that several are on
+/// their way at once; the second is then most likely in the cache, as a neighbour's first.
 template <int COUNT, typename T>
-__device__ inline Pack<T, COUNT> load_any_pack(const T* from, int index, int length) {
-  const int shift = index % COUNT, first = index - shift;
-  Pack<T, COUNT> low = load_pack<COUNT>(from + first);
-  if (COUNT == 1 || shift == 0) return low;
-  Pack<T, COUNT> next = {};
-  if (first + 2 * COUNT <= length) {
-    next = load_pack<COUNT>(from + first + COUNT);
-  } else {
+struct AnyPack {
+  Pack<T, COUNT> low;
+
+  /// from: aligned.
+  __device__ void fetch(const T* from, int index) { low = load_pack<COUNT>(from + (index - index % COUNT)); }
+  /// The arguments as for fetch; from has `length` elements.
+  __device__ Pack<T, COUNT> cut(const T* from, int index, int length) const {
+    const int shift = index % COUNT, next = index - shift + COUNT;
+    if (COUNT == 1 || shift == 0) return low;
+    if (next + COUNT <= length) return cut_pack<COUNT>(low, load_pack<COUNT>(from + next), shift);
+    Pack<T, COUNT> pack = low;
 #pragma unroll
-    for (int v = 0; v < COUNT; ++v) {
-      if (first + COUNT + v < length) next.x[v] = from[first + COUNT + v];
-    }
+    for (int v = 0; v < COUNT; ++v) pack.x[v] = from[index + v];
+    return pack;
   }
-  return cut_pack<COUNT>(low, next, shift);
-}
+};

@@ -1,165 +1,54 @@
-// C = A * B for row-major matrices of any size: f32 or f16 inputs, f32 accumulation and result.
+// C = A * B for row-major matrices of any size: f32, f16 or bf16 inputs, f32 accumulation and result.
 //
 // A block computes a BLOCK_M x BLOCK_N tile of C. Along K it moves tiles of A and B through a ring of STAGES buffers in
-// shared memory. 32 consecutive threads form a 4 x 8 grid; each holds THREAD_M x THREAD_N results in registers, or,
-// with TENSOR_CORES, the 32 hold (4 THREAD_M) x (8 THREAD_N) together. The parameters are macros from -D; README.md
-// describes each.
+// shared memory, and reads them slice by slice into registers. 32 consecutive threads form a 4 x 8 grid; each holds
+// THREAD_M x THREAD_N results, or, with TENSOR_CORES, the 32 hold (4 THREAD_M) x (8 THREAD_N) together. The parameters
+// are macros from -D; README.md describes each.
 #include "../common/async_copy.cuh"
 #include "../common/pack.cuh"
+#include "input.cuh"
 
-#if INPUT_F16 && ON_NVIDIA
-#include <cuda_fp16.h>
-#endif
+// The vector units compute in f32: narrower inputs are widened once, on their way into shared memory.
 #if TENSOR_CORES
-#if !ON_NVIDIA || !INPUT_F16
-#error "TENSOR_CORES = 1 takes f16 inputs and an NVIDIA GPU"
-#endif
-#include <mma.h>
-#endif
-
-#if INPUT_F16
-using Input = __half;
-#else
-using Input = float;
-#endif
-// The vector units compute in f32: f16 inputs are widened once, on their way into shared memory.
-#if TENSOR_CORES || !INPUT_F16
 using Stored = Input;
 __device__ inline Stored to_stored(Input value) { return value; }
 #else
 using Stored = float;
-__device__ inline Stored to_stored(Input value) { return __half2float(value); }
+__device__ inline Stored to_stored(Input value) { return to_float(value); }
 #endif
 // Two stages go through registers even where the hardware copies by itself, so that both ways can be tuned against each
 // other.
-#define COPIES_ASYNC (HAS_ASYNC_COPY && STAGES > 2 && (!INPUT_F16 || (TENSOR_CORES && VECTOR > 1)))
+#define COPIES_ASYNC (HAS_ASYNC_COPY && STAGES > 2 && (TENSOR_CORES ? VECTOR > 1 : !(INPUT_F16 || INPUT_BF16)))
+
+#include "tile_copy.cuh"
 
 constexpr int lanes_m = 4, lanes_n = 8;
 constexpr int warp_m = lanes_m * THREAD_M, warp_n = lanes_n * THREAD_N;
 constexpr int warps_n = BLOCK_N / warp_n;
-constexpr int thread_count = (BLOCK_M / warp_m) * warps_n * lane_count;
+/// Threads that compute a whole tile of C; K_GROUPS such groups share the slices of the tiles along K.
+constexpr int group_threads = (BLOCK_M / warp_m) * warps_n * lane_count;
+constexpr int thread_count = group_threads * K_GROUPS;
 // 16 bytes at the end of each shared row shift the next row to other banks, and keep it aligned for the widest access.
+// The vector units read A by columns, so there it lies transposed, and rows of B need no shift.
 constexpr int pad = PAD * 16 / static_cast<int>(sizeof(Stored));
-constexpr int a_stride = BLOCK_K + pad, b_stride = BLOCK_N + pad;
-constexpr int a_elements = BLOCK_M * a_stride, b_elements = BLOCK_K * b_stride;
+constexpr int a_stride = (TENSOR_CORES ? BLOCK_K : BLOCK_M) + pad, b_stride = BLOCK_N + (TENSOR_CORES ? pad : 0);
+constexpr int a_elements = (TENSOR_CORES ? BLOCK_M : BLOCK_K) * a_stride, b_elements = BLOCK_K * b_stride;
 constexpr int stage_elements = a_elements + b_elements;
+// What the hardware copies arrives as it is: A can be transposed on its way only element by element, and the pairs of B
+// stay as they are.
+constexpr int a_width = COPIES_ASYNC && !TENSOR_CORES ? 1 : VECTOR;
+constexpr Layout a_layout = TENSOR_CORES ? Layout::rows : Layout::columns;
+constexpr Layout b_layout = TENSOR_CORES || COPIES_ASYNC ? Layout::rows : Layout::swapped_rows;
 
 static_assert(BLOCK_M % warp_m == 0 && BLOCK_N % warp_n == 0, "a block tile is made of whole warp tiles");
-static_assert(BLOCK_K % VECTOR == 0 && BLOCK_N % VECTOR == 0, "a tile row is made of whole vectors");
-static_assert(BLOCK_K % 4 == 0 && BLOCK_K % K_UNROLL == 0, "a K tile is made of whole unrolled steps");
-
-/// This thread's share of copying ROWS x COLUMNS tiles of a row-major matrix to shared memory, one tile after the
-/// other; what lies outside the matrix becomes 0. Between two of a thread's packs lies a fixed distance, so that one
-/// pointer and two limits are all it keeps in registers.
-template <int ROWS, int COLUMNS>
-class TileCopy {
- public:
-  static constexpr int stride = COLUMNS + pad;
-
-  /// The first tile starts at (row, column).
-  __device__ TileCopy(const Input* matrix, int rows, int columns, int row, int column)
-      : columns_(columns), packed_(rows_take_packs<VECTOR>(matrix, columns)) {
-    const int thread = static_cast<int>(threadIdx.x);
-    tile_row_ = thread / across;
-    tile_column_ = thread % across * VECTOR;
-    next_ = matrix + static_cast<long long>(row + tile_row_) * columns + column + tile_column_;
-    rows_left_ = rows - row - tile_row_;
-    columns_left_ = columns - column - tile_column_;
-  }
-
-  /// Moves on to the next tile to copy, by this many rows and columns.
-  __device__ void advance(int rows, int columns) {
-    next_ += static_cast<long long>(rows) * columns_ + columns;
-    rows_left_ -= rows;
-    columns_left_ -= columns;
-  }
-
-  /// Starts reading the tile into registers; store() writes it to shared memory.
-  __device__ void load() {
-    for_each_pack([&](int i, int row, int column, const Input* from) {
-      const int left = row < rows_left_ ? columns_left_ - column : 0;
-      Pack<Input, VECTOR> pack = {};
-      if (packed_) {
-        if (left > 0) pack = load_pack<VECTOR>(from);
-      } else {
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) {
-          if (v < left) pack.x[v] = from[v];
-        }
-      }
-      staged_[i] = pack;
-    });
-  }
-
-  __device__ void store(Stored* tile) const {
-    for_each_pack([&](int i, int row, int column, const Input*) {
-      Pack<Stored, VECTOR> pack;
-#pragma unroll
-      for (int v = 0; v < VECTOR; ++v) pack.x[v] = to_stored(staged_[i].x[v]);
-      store_pack<VECTOR>(place(tile, row, column), pack);
-    });
-  }
-
-#if COPIES_ASYNC
-  /// Starts copying the tile without registers. Elements that the hardware's copy can't take are there on return.
-  __device__ void start(Stored* tile) const {
-    for_each_pack([&](int, int row, int column, const Input* from) {
-      const int left = row < rows_left_ ? columns_left_ - column : 0;
-      Stored* const to = place(tile, row, column);
-      if (packed_) {
-        async_copy<VECTOR * sizeof(Input)>(to, from, left > 0);
-      } else {
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) {
-#if INPUT_F16
-          to[v] = v < left ? from[v] : Input(0.0f);
-#else
-          async_copy<sizeof(Input)>(to + v, from + v, v < left);
-#endif
-        }
-      }
-    });
-  }
-#endif
-
- private:
-  static constexpr int packs_per_row = COLUMNS / VECTOR;
-  static constexpr int across = min_of(packs_per_row, thread_count), down = thread_count / across;
-  static constexpr int passes_across = packs_per_row / across, passes_down = ROWS / down;
-  static_assert(packs_per_row % across == 0 && thread_count % across == 0 && ROWS % down == 0,
-                "every thread copies the same number of packs");
-
-  /// Calls visit(which, rows and columns from the thread's first pack, address in the matrix) for each of its packs.
-  template <typename Visit>
-  __device__ void for_each_pack(Visit visit) const {
-    const Input* from = next_;
-    const long long row_step = static_cast<long long>(down) * columns_;
-#pragma unroll
-    for (int i = 0; i < passes_down; ++i) {
-#pragma unroll
-      for (int j = 0; j < passes_across; ++j) {
-        visit(i * passes_across + j, i * down, j * across * VECTOR, from + j * across * VECTOR);
-      }
-      from += row_step;
-    }
-  }
-
-  __device__ Stored* place(Stored* tile, int row, int column) const {
-    return tile + (tile_row_ + row) * stride + tile_column_ + column;
-  }
-
-  Pack<Input, VECTOR> staged_[passes_down * passes_across];
-  const Input* next_;
-  int columns_, rows_left_, columns_left_, tile_row_, tile_column_;
-  bool packed_;
-};
 
 /// Where this thread's results lie in the block's tile: the first row and column of its warp, and its place in the lane
 /// grid. Lanes 1 and 2 apart share a column or a row, so that the hardware merges their reads of shared memory.
 struct Place {
-  int row, column, lane_m, lane_n;
+  int row, column, lane, lane_m, lane_n;
   __device__ Place() {
-    const int thread = static_cast<int>(threadIdx.x), lane = thread % lane_count, warp = thread / lane_count;
+    const int thread = static_cast<int>(threadIdx.x) % group_threads, warp = thread / lane_count;
+    lane = thread % lane_count;
     row = warp / warps_n * warp_m;
     column = warp % warps_n * warp_n;
     lane_m = (lane >> 1 & 1) | (lane >> 4) << 1;
@@ -168,18 +57,162 @@ struct Place {
 };
 
 #if TENSOR_CORES
-#include "tensor_cores.cuh"
+#include "matrix_units.cuh"
 #else
 #include "vector_units.cuh"
 #endif
 
+/// Slices of a tile that a group of threads computes.
+constexpr int slices = BLOCK_K / (Arithmetic::slice * K_GROUPS);
+static_assert(BLOCK_K % (Arithmetic::slice * K_GROUPS) == 0 && slices % K_UNROLL == 0 && K_UNROLL % FRAGMENTS == 0,
+              "a K tile is made of whole unrolled slices for each group");
+
+/// The tiles of A and B that a block brings to shared memory one after the other: one is current, others are on their
+/// way. The first is the one that K may not fill, so that the others need no check along K. All threads of the block
+/// call next() and refill() after each tile.
+class Ring {
+ public:
+  /// Of the block's tiles, `rows` of A and `columns` of B lie in the matrices.
+  __device__ Ring(const Input* a, const Input* b, int m, int n, int k, int row, int column, Stored* stages)
+      : a_(a, k, row, 0),
+        b_(b, n, 0, column),
+        rows_(m - row),
+        columns_(n - column),
+        stages_(stages),
+        left_(ceil_div(k, BLOCK_K)) {
+    const int first = k - (left_ - 1) * BLOCK_K;
+#if COPIES_ASYNC
+    current_ = 1;
+    refill<false>(first);
+#pragma unroll 1
+    for (current_ = 2; current_ <= STAGES; ++current_) refill<false>(BLOCK_K);
+    current_ = 0;
+    async_copy_wait<STAGES - 1>();
+#else
+    refill<false>(first);
+    store();
+    refill<false>(BLOCK_K);
+#endif
+    __syncthreads();
+  }
+
+  /// Whether all tiles but the first lie in the matrices, in whole packs. All threads get the same answer.
+  __device__ bool whole() const { return a_.whole(rows_, BLOCK_K) && b_.whole(BLOCK_K, columns_); }
+
+  __device__ const Stored* a() const { return stages_ + current_ * stage_elements; }
+  __device__ const Stored* b() const { return a() + a_elements; }
+
+  /// Makes the next tile current, once no thread needs the current one in shared memory any more.
+  __device__ void next() {
+#if COPIES_ASYNC
+    async_copy_wait<STAGES - 2>();
+    move_on();
+#else
+    if (STAGES == 1) __syncthreads();
+    move_on();
+    store();
+#endif
+    __syncthreads();
+  }
+
+  /// Starts bringing another tile, of which K has `depth`, to where the tile before the current one was. After the last
+  /// one it brings zeros, which nobody uses: a branch would part the multiplications from the copies that they hide.
+  template <bool WHOLE>
+  __device__ void refill(int depth) {
+    const int a_rows = left_ > 0 ? rows_ : 0, b_rows = left_ > 0 ? depth : 0;
+#if COPIES_ASYNC
+    Stored* const stage = stages_ + (current_ == 0 ? STAGES - 1 : current_ - 1) * stage_elements;
+    a_.start<WHOLE>(stage, a_rows, depth);
+    b_.start<WHOLE>(stage + a_elements, b_rows, columns_);
+    async_copy_commit();
+#else
+    a_.load<WHOLE>(a_rows, depth);
+    b_.load<WHOLE>(b_rows, columns_);
+#endif
+    a_.advance(0, depth);
+    b_.advance(depth, 0);
+    --left_;
+  }
+
+  /// Waits for what refill() has started. Then the shared memory is free for other things.
+  __device__ void finish() {
+#if COPIES_ASYNC
+    async_copy_wait<0>();
+#endif
+    __syncthreads();
+  }
+
+ private:
+  __device__ void move_on() { current_ = current_ == STAGES - 1 ? 0 : current_ + 1; }
+
+#if !COPIES_ASYNC
+  __device__ void store() const {
+    Stored* const stage = stages_ + current_ * stage_elements;
+    a_.store(stage);
+    b_.store(stage + a_elements);
+  }
+#endif
+
+  TileCopy<BLOCK_M, BLOCK_K, thread_count, a_width, a_stride, a_layout> a_;
+  TileCopy<BLOCK_K, BLOCK_N, thread_count, VECTOR, b_stride, b_layout> b_;
+  int rows_, columns_;
+  Stored* stages_;
+  int left_, current_ = 0;
+};
+
+/// Multiplies all tiles. WHOLE: the ring's are whole.
+template <bool WHOLE>
+__device__ inline void multiply_tiles(Ring& ring, int steps, Arithmetic& arithmetic, const Place& place) {
+  const int first_slice = static_cast<int>(threadIdx.x) / group_threads * slices;
+  const auto load = [&](int buffer, int slice) {
+    arithmetic.load(buffer, ring.a(), ring.b(), (first_slice + slice) * Arithmetic::slice, place);
+  };
+  // With two fragment buffers, a slice is on its way to registers while the one before it is multiplied.
+  if (FRAGMENTS > 1) load(0, 0);
+#pragma unroll 1
+  for (int step = 0; step < steps; ++step) {
+#pragma unroll 1
+    for (int first = 0; first < slices; first += K_UNROLL) {
+#pragma unroll
+      for (int i = 0; i < K_UNROLL; ++i) {
+        const bool tile_ends = i == K_UNROLL - 1 && first + K_UNROLL == slices;
+        if (FRAGMENTS == 1) load(0, first + i);
+        if (tile_ends) ring.next();
+        if (FRAGMENTS > 1) load((i + 1) % FRAGMENTS, tile_ends ? 0 : first + i + 1);
+        if (tile_ends) ring.refill<WHOLE>(BLOCK_K);
+        arithmetic.multiply(i % FRAGMENTS);
+      }
+    }
+  }
+  ring.finish();
+}
+
+/// Adds what the groups of threads have summed up for the same results. The first group has the sums on return.
+__device__ inline void add_groups(Arithmetic& arithmetic, float* shared) {
+  const int group = static_cast<int>(threadIdx.x) / group_threads,
+            thread = static_cast<int>(threadIdx.x) % group_threads;
+#pragma unroll 1
+  for (int other = 1; other < K_GROUPS; ++other) {
+    if (other > 1) __syncthreads();
+    if (group == other) {
+#pragma unroll
+      for (int i = 0; i < THREAD_M * THREAD_N; ++i) shared[i * group_threads + thread] = arithmetic.sum(i);
+    }
+    __syncthreads();
+    if (group == 0) {
+#pragma unroll
+      for (int i = 0; i < THREAD_M * THREAD_N; ++i) arithmetic.sum(i) += shared[i * group_threads + thread];
+    }
+  }
+}
+
 /// Grid: one dimension, ceil(M / BLOCK_M) * ceil(N / BLOCK_N). Block: thread_count. Dynamic shared memory: STAGES
-/// buffers of stage_elements, and with tensor cores at least 1 KiB a warp. raster > 0: blocks that run at the same time
-/// cover `raster` rows of tiles, so that they share the parts of B that they read in L2; 0: row after row.
+/// buffers of stage_elements, and with K_GROUPS > 1 at least BLOCK_M * BLOCK_N floats. raster > 0: blocks that run at
+/// the same time cover `raster` rows of tiles, so that they share the parts of B that they read in L2; 0: row after
+/// row.
 extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
     gemm(const Input* a, const Input* b, float* c, int m, int n, int k, int raster) {
   extern __shared__ float4 shared[];
-  Stored* const tiles = reinterpret_cast<Stored*>(shared);
 
   const int blocks_m = ceil_div(m, BLOCK_M), blocks_n = ceil_div(n, BLOCK_N);
   const int block = static_cast<int>(blockIdx.x);
@@ -191,66 +224,16 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
     block_n = in_group / group_rows;
   }
   const int first_row = block_m * BLOCK_M, first_column = block_n * BLOCK_N;
-  const int steps = ceil_div(k, BLOCK_K);
-  TileCopy<BLOCK_M, BLOCK_K> a_copy(a, m, k, first_row, 0);
-  TileCopy<BLOCK_K, BLOCK_N> b_copy(b, k, n, 0, first_column);
-  const auto stage = [&](int step) { return tiles + step % STAGES * stage_elements; };
-  const auto advance = [&] {
-    a_copy.advance(0, BLOCK_K);
-    b_copy.advance(BLOCK_K, 0);
-  };
 
   const Place place;
-  Results results;
-#if COPIES_ASYNC
-  const auto start = [&](int step) {
-    if (step < steps) {
-      a_copy.start(stage(step));
-      b_copy.start(stage(step) + a_elements);
-      advance();
-    }
-    async_copy_commit();  // an empty group too: the waiting below counts groups
-  };
-#pragma unroll 1
-  for (int step = 0; step < STAGES - 1; ++step) start(step);
-#pragma unroll 1
-  for (int step = 0; step < steps; ++step) {
-    async_copy_wait<STAGES - 2>();
-    __syncthreads();
-    start(step + STAGES - 1);
-    results.accumulate(stage(step), stage(step) + a_elements, place);
+  Arithmetic arithmetic;
+  Ring ring(a, b, m, n, k, first_row, first_column, reinterpret_cast<Stored*>(shared));
+  const int steps = ceil_div(k, BLOCK_K);
+  if (ring.whole()) {
+    multiply_tiles<true>(ring, steps, arithmetic, place);
+  } else {
+    multiply_tiles<false>(ring, steps, arithmetic, place);
   }
-#else
-  const auto load = [&] {
-    a_copy.load();
-    b_copy.load();
-    advance();
-  };
-  const auto store = [&](int step) {
-    a_copy.store(stage(step));
-    b_copy.store(stage(step) + a_elements);
-  };
-  // With several stages, the next tile is on its way to registers while this one is used. One barrier a step is enough:
-  // a stage is overwritten only after the barrier that follows its last use.
-  constexpr int ahead = STAGES - 1;
-#pragma unroll 1
-  for (int step = 0; step < min_of(ahead, steps); ++step) {
-    load();
-    store(step);
-  }
-#pragma unroll 1
-  for (int step = 0; step < steps; ++step) {
-    if constexpr (STAGES == 1) {
-      load();
-      __syncthreads();
-      store(step);
-    }
-    __syncthreads();
-    const bool more = STAGES > 1 && step + ahead < steps;
-    if (more) load();
-    results.accumulate(stage(step), stage(step) + a_elements, place);
-    if (more) store(step + ahead);
-  }
-#endif
-  results.store(c, m, n, first_row, first_column, place, shared);
+  if (K_GROUPS > 1) add_groups(arithmetic, reinterpret_cast<float*>(shared));
+  if (static_cast<int>(threadIdx.x) < group_threads) arithmetic.store(c, m, n, first_row, first_column, place);
 }

@@ -1,17 +1,5 @@
 // C = A * B by its definition, one thread per element: the reference for gemm.cu.
-#include "../common/portable.cuh"
-
-#if INPUT_F16 && ON_NVIDIA
-#include <cuda_fp16.h>
-#endif
-
-#if INPUT_F16
-using Input = __half;
-__device__ inline float to_float(__half value) { return __half2float(value); }
-#else
-using Input = float;
-__device__ inline float to_float(float value) { return value; }
-#endif
+#include "input.cuh"
 
 /// Takes gemm's arguments; the last does not matter here. Threads: x along n, y along m, at least as many as C has
 /// elements.

@@ -1,45 +1,42 @@
 // The arithmetic of gemm.cu on the vector units: each thread multiplies its rows by its columns. Part of gemm.cu.
 #pragma once
 
-/// The THREAD_M x THREAD_N results of one thread. Its rows are lanes_m apart; its columns come in packs, lanes_n packs
-/// apart: the lanes of a warp then read shared memory and write C without gaps.
-struct Results {
-  static constexpr int pack_n = THREAD_N % 4 == 0 ? 4 : THREAD_N % 2 == 0 ? 2 : 1;
-  static constexpr int pack_k = K_UNROLL % 4 == 0 ? 4 : K_UNROLL % 2 == 0 ? 2 : 1;
-  float sum[THREAD_M][THREAD_N] = {};
+/// The THREAD_M x THREAD_N results of one thread. Its rows and columns come in packs, lanes_m and lanes_n packs apart:
+/// the lanes of a warp then read shared memory, where A lies transposed, and write C without gaps.
+class Arithmetic {
+ public:
+  /// How far a slice goes along K.
+  static constexpr int slice = 1;
 
-  __device__ void accumulate(const Stored* a_tile, const Stored* b_tile, const Place& place) {
-    const Stored* const a_rows = a_tile + (place.row + place.lane_m) * a_stride;
-    const Stored* const b_columns = b_tile + place.column + place.lane_n * pack_n;
-#pragma unroll 1
-    for (int first = 0; first < BLOCK_K; first += K_UNROLL) {
+  /// Reads the operands of a slice of the tiles into this buffer.
+  __device__ void load(int buffer, const Stored* a_tile, const Stored* b_tile, int k, const Place& place) {
+    const Stored* const a = a_tile + k * a_stride + place.row + place.lane_m * pack_m;
+    const Stored* const b = b_tile + k * b_stride + place.column + place.lane_n * pack_n;
 #pragma unroll
-      for (int k = 0; k < K_UNROLL; k += pack_k) {
-        Pack<float, pack_k> a[THREAD_M];
+    for (int i = 0; i < THREAD_M / pack_m; ++i) a_[buffer][i] = load_pack<pack_m>(a + i * lanes_m * pack_m);
 #pragma unroll
-        for (int i = 0; i < THREAD_M; ++i) a[i] = load_pack<pack_k>(a_rows + i * lanes_m * a_stride + first + k);
+    for (int j = 0; j < THREAD_N / pack_n; ++j) b_[buffer][j] = load_pack<pack_n>(b + j * lanes_n * pack_n);
+  }
+
+  /// Goes through the columns to and fro, so that each product shares a factor with the one before.
+  __device__ void multiply(int buffer) {
 #pragma unroll
-        for (int kk = 0; kk < pack_k; ++kk) {
-          Pack<float, pack_n> b[THREAD_N / pack_n];
+    for (int i = 0; i < THREAD_M; ++i) {
 #pragma unroll
-          for (int j = 0; j < THREAD_N / pack_n; ++j) {
-            b[j] = load_pack<pack_n>(b_columns + (first + k + kk) * b_stride + j * lanes_n * pack_n);
-          }
-#pragma unroll
-          for (int i = 0; i < THREAD_M; ++i) {
-#pragma unroll
-            for (int j = 0; j < THREAD_N; ++j) sum[i][j] += a[i].x[kk] * b[j / pack_n].x[j % pack_n];
-          }
-        }
+      for (int step = 0; step < THREAD_N; ++step) {
+        const int j = i % 2 == 0 ? THREAD_N - 1 - step : step;
+        sum_[i * THREAD_N + j] += a_[buffer][i / pack_m].x[i % pack_m] * b_[buffer][j / pack_n].x[j % pack_n ^ in_pair];
       }
     }
   }
 
-  __device__ void store(float* c, int m, int n, int first_row, int first_column, const Place& place, float4*) const {
+  __device__ float& sum(int i) { return sum_[i]; }
+
+  __device__ void store(float* c, int m, int n, int first_row, int first_column, const Place& place) const {
     const bool packed = rows_take_packs<pack_n>(c, n);
 #pragma unroll
     for (int i = 0; i < THREAD_M; ++i) {
-      const int row = first_row + place.row + place.lane_m + i * lanes_m;
+      const int row = first_row + place.row + place.lane_m * pack_m + i / pack_m * lanes_m * pack_m + i % pack_m;
 #pragma unroll
       for (int j = 0; j < THREAD_N; j += pack_n) {
         const int column = first_column + place.column + place.lane_n * pack_n + j * lanes_n;
@@ -47,7 +44,7 @@ struct Results {
         float* const to = c + static_cast<long long>(row) * n + column;
         Pack<float, pack_n> pack;
 #pragma unroll
-        for (int v = 0; v < pack_n; ++v) pack.x[v] = sum[i][j + v];
+        for (int v = 0; v < pack_n; ++v) pack.x[v] = sum_[i * THREAD_N + j + v];
         if (packed) {
           store_pack<pack_n>(to, pack);
         } else {
@@ -59,4 +56,14 @@ struct Results {
       }
     }
   }
+
+ private:
+  static constexpr int in_pair = b_layout == Layout::swapped_rows ? 1 : 0;
+  static_assert(THREAD_N % (1 + in_pair) == 0, "a thread has whole pairs of columns");
+  static constexpr int pack_m = THREAD_M % 4 == 0 ? 4 : THREAD_M % 2 == 0 ? 2 : 1;
+  static constexpr int pack_n = THREAD_N % 4 == 0 ? 4 : THREAD_N % 2 == 0 ? 2 : 1;
+
+  Pack<float, pack_m> a_[FRAGMENTS][THREAD_M / pack_m];
+  Pack<float, pack_n> b_[FRAGMENTS][THREAD_N / pack_n];
+  float sum_[THREAD_M * THREAD_N] = {};
 };

@@ -7,16 +7,22 @@ struct DotSummary {
 
   __device__ static DotSummary nothing() { return {{0.0f}}; }
   __device__ void merge(const DotSummary& other) { word[0] += other.word[0]; }
+  template <int WIDTH>
+  __device__ void reduce() {
+    word[0] = lane_sum<WIDTH>(word[0]);
+  }
 };
 
 /// Multiplies the elements of A with those of x.
 struct Product {
   using Summary = DotSummary;
+  using Weights = AnyPack<VECTOR, Element>;
   const Element* x;
   int length;
 
-  __device__ void weigh(float (&weight)[VECTOR], int column) const {
-    const ElementPack pack = load_any_pack<VECTOR>(x, column, length);
+  __device__ void fetch(Weights& weights, int column) const { weights.fetch(x, column); }
+  __device__ void weigh(float (&weight)[VECTOR], const Weights& weights, int column) const {
+    const ElementPack pack = weights.cut(x, column, length);
 #pragma unroll
     for (int v = 0; v < VECTOR; ++v) weight[v] = to_float(pack.x[v]);
   }
@@ -27,7 +33,8 @@ struct Product {
 
 /// a: m x n. Grid, block, partials and counters: see reduce_rows and reduce_columns.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
-    gemv(const Element* a, const Element* x, Element* y, float* partials, unsigned int* counters, int m, int n) {
+    gemv(const Element* __restrict__ a, const Element* __restrict__ x, Element* y, float* partials,
+         unsigned int* counters, int m, int n) {
   const Product task{x, ROW_VECTOR ? m : n};
 #if ROW_VECTOR
   reduce_columns(task, a, y, partials, counters, m, n);

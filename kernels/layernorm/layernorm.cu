@@ -16,38 +16,49 @@ struct LayernormSummary {
     word[2] += other.word[2] + difference * difference * word[0] * share;
     word[0] = count;
   }
+  template <int WIDTH>
+  __device__ void reduce() {
+    const float count = lane_sum<WIDTH>(word[0]), sum = lane_sum<WIDTH>(word[0] * word[1]);
+    const float mean = count > 0.0f ? __fdividef(sum, count) : 0.0f, difference = word[1] - mean;
+    word[2] = lane_sum<WIDTH>(word[2] + difference * difference * word[0]);
+    word[0] = count;
+    word[1] = mean;
+  }
 };
 
 class Layernorm {
  public:
   using Summary = LayernormSummary;
+  struct Weights {
+    AnyPack<VECTOR, Element> gamma, beta;
+  };
 
-  __device__ static float absent() { return 0.0f; }
   __device__ static void add_one(Summary& summary, float x) { summary.merge({{1.0f, x, 0.0f}}); }
-  __device__ static void add(Summary& summary, const Chunk& chunk) {
-    const float count = static_cast<float>(min_of(chunk.packs, ITEMS) * VECTOR);
-    float sum = 0.0f;
+  __device__ static void add(Summary& summary, Chunk& chunk) {
+    const float count = static_cast<float>(min_of(chunk.count, ITEMS) * VECTOR);
+    float sum[2] = {}, squares[2] = {};
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) sum += chunk.x[i][v];
+      for (int v = 0; v < VECTOR; ++v) sum[v % 2] += to_float(chunk.pack[i].x[v]);
     }
-    const float mean = count > 0.0f ? __fdividef(sum, count) : 0.0f;
-    float squares = 0.0f;
+    forget_values(chunk);
+    const float mean = count > 0.0f ? __fdividef(sum[0] + sum[1], count) : 0.0f;
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      if (i >= chunk.count) continue;
 #pragma unroll
       for (int v = 0; v < VECTOR; ++v) {
-        const float difference = i < chunk.packs ? chunk.x[i][v] - mean : 0.0f;
-        squares += difference * difference;
+        const float difference = to_float(chunk.pack[i].x[v]) - mean;
+        squares[v % 2] += difference * difference;
       }
     }
-    summary.merge({{count, mean, squares}});
+    summary.merge({{count, mean, squares[0] + squares[1]}});
   }
 
-  /// row: the summary of the whole row.
-  __device__ Layernorm(const Summary&, const Summary& row, const Element* gamma, const Element* beta, int columns,
-                       float eps)
+  /// row: the summary of the whole row, which has `columns` elements.
+  __device__ Layernorm(const Summary& row, const Element* gamma, const Element* beta, int columns, float eps)
       : gamma_(gamma),
         beta_(beta),
         columns_(columns),
@@ -56,12 +67,17 @@ class Layernorm {
   __device__ float one(float x, int column) const {
     return (x - mean_) * scale_ * to_float(gamma_[column]) + to_float(beta_[column]);
   }
-  __device__ void kept(float (&x)[VECTOR], int column) const { again(x, column); }
-  __device__ void again(float (&x)[VECTOR], int column) const {
-    const ElementPack gamma = load_any_pack<VECTOR>(gamma_, column, columns_),
-                      beta = load_any_pack<VECTOR>(beta_, column, columns_);
+  __device__ void fetch(Weights& weights, int column) const {
+    weights.gamma.fetch(gamma_, column);
+    weights.beta.fetch(beta_, column);
+  }
+  __device__ void finish(float (&result)[VECTOR], const ElementPack& pack, const Weights& weights, int column) const {
+    const ElementPack gamma = weights.gamma.cut(gamma_, column, columns_);
+    const ElementPack beta = weights.beta.cut(beta_, column, columns_);
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) x[v] = (x[v] - mean_) * scale_ * to_float(gamma.x[v]) + to_float(beta.x[v]);
+    for (int v = 0; v < VECTOR; ++v) {
+      result[v] = (to_float(pack.x[v]) - mean_) * scale_ * to_float(gamma.x[v]) + to_float(beta.x[v]);
+    }
   }
 
  private:
@@ -72,7 +88,7 @@ class Layernorm {
 };
 
 /// x, y: rows x columns; gamma, beta: columns. Grid, block, slots and ticket: see process_rows.
-extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
+extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, MIN_BLOCKS)
     layernorm(const Element* x, const Element* __restrict__ gamma, const Element* __restrict__ beta, Element* y,
               unsigned long long* slots, unsigned int* ticket, int rows, int columns, float eps) {
   process_rows<Layernorm>(x, y, slots, ticket, rows, columns, gamma, beta, columns, eps);

@@ -7,6 +7,10 @@ struct SumSummary {
 
   __device__ static SumSummary nothing() { return {{0.0f}}; }
   __device__ void merge(const SumSummary& other) { word[0] += other.word[0]; }
+  template <int WIDTH>
+  __device__ void reduce() {
+    word[0] = lane_sum<WIDTH>(word[0]);
+  }
 };
 
 /// NaN if an element is NaN.
@@ -16,6 +20,11 @@ struct MaxSummary {
   __device__ static MaxSummary nothing() { return {{-infinity()}}; }
   __device__ void merge(const MaxSummary& other) {
     if (!(word[0] >= other.word[0]) && word[0] == word[0]) word[0] = other.word[0];
+  }
+  template <int WIDTH>
+  __device__ void reduce() {
+#pragma unroll
+    for (int bits = WIDTH / 2; bits > 0; bits /= 2) merge({{shuffle_xor(word[0], bits)}});
   }
 };
 
@@ -37,9 +46,11 @@ struct max {
 /// Takes the elements as they are.
 struct Reduction {
   using Summary = op::OP::Summary;
+  struct Weights {};
   int n;
 
-  __device__ void weigh(float (&)[VECTOR], int) const {}
+  __device__ void fetch(Weights&, int) const {}
+  __device__ void weigh(float (&)[VECTOR], const Weights&, int) const {}
   __device__ float weight_at(int) const { return 1.0f; }
   __device__ float term(float x, float) const { return x; }
   __device__ float result(float value) const { return op::OP::result(value, n); }

@@ -8,31 +8,43 @@ struct RmsnormSummary {
 
   __device__ static RmsnormSummary nothing() { return {{0.0f}}; }
   __device__ void merge(const RmsnormSummary& other) { word[0] += other.word[0]; }
+  template <int WIDTH>
+  __device__ void reduce() {
+    word[0] = lane_sum<WIDTH>(word[0]);
+  }
 };
 
 class Rmsnorm {
  public:
   using Summary = RmsnormSummary;
+  struct Weights {
+    AnyPack<VECTOR, Element> gamma;
+  };
 
-  __device__ static float absent() { return 0.0f; }
   __device__ static void add_one(Summary& summary, float x) { summary.word[0] += x * x; }
   __device__ static void add(Summary& summary, const Chunk& chunk) {
+    float squares[2] = {};
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) summary.word[0] += chunk.x[i][v] * chunk.x[i][v];
+      for (int v = 0; v < VECTOR; ++v) {
+        const float x = to_float(chunk.pack[i].x[v]);
+        squares[v % 2] += x * x;
+      }
     }
+    summary.word[0] += squares[0] + squares[1];
   }
 
   /// row: the summary of the whole row, which has `columns` elements.
-  __device__ Rmsnorm(const Summary&, const Summary& row, const Element* gamma, int columns, float eps)
+  __device__ Rmsnorm(const Summary& row, const Element* gamma, int columns, float eps)
       : gamma_(gamma), columns_(columns), scale_(rsqrtf(row.word[0] / static_cast<float>(columns) + eps)) {}
   __device__ float one(float x, int column) const { return x * scale_ * to_float(gamma_[column]); }
-  __device__ void kept(float (&x)[VECTOR], int column) const { again(x, column); }
-  __device__ void again(float (&x)[VECTOR], int column) const {
-    const ElementPack gamma = load_any_pack<VECTOR>(gamma_, column, columns_);
+  __device__ void fetch(Weights& weights, int column) const { weights.gamma.fetch(gamma_, column); }
+  __device__ void finish(float (&result)[VECTOR], const ElementPack& pack, const Weights& weights, int column) const {
+    const ElementPack gamma = weights.gamma.cut(gamma_, column, columns_);
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) x[v] *= scale_ * to_float(gamma.x[v]);
+    for (int v = 0; v < VECTOR; ++v) result[v] = to_float(pack.x[v]) * scale_ * to_float(gamma.x[v]);
   }
 
  private:
@@ -42,7 +54,7 @@ class Rmsnorm {
 };
 
 /// x, y: rows x columns; gamma: columns. Grid, block, slots and ticket: see process_rows.
-extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
+extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, MIN_BLOCKS)
     rmsnorm(const Element* x, const Element* __restrict__ gamma, Element* y, unsigned long long* slots,
             unsigned int* ticket, int rows, int columns, float eps) {
   process_rows<Rmsnorm>(x, y, slots, ticket, rows, columns, gamma, columns, eps);

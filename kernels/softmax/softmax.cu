@@ -2,6 +2,9 @@
 // parameters are macros from -D; README.md describes each.
 #include "../common/row_kernel.cuh"
 
+/// exp(x) for x <= 0.
+__device__ inline float exponential(float x) { return fast_exp2(x * 1.4426950408889634f); }
+
 /// The maximum of elements, and the sum of exp(x - maximum).
 struct SoftmaxSummary {
   float word[2];
@@ -12,63 +15,65 @@ struct SoftmaxSummary {
   __device__ float sum() const { return word[1]; }
   __device__ void raise(float maximum) {
     if (maximum <= word[0]) return;
-    word[1] *= __expf(word[0] - maximum);
+    word[1] *= exponential(word[0] - maximum);
     word[0] = maximum;
   }
   __device__ void merge(const SoftmaxSummary& other) {
-    const float maximum = fmaxf(word[0], other.word[0]);
-    word[1] = word[1] * __expf(word[0] - maximum) + other.word[1] * __expf(other.word[0] - maximum);
-    word[0] = maximum;
+    raise(other.word[0]);
+    word[1] += other.word[1] * exponential(other.word[0] - word[0]);
+  }
+  template <int WIDTH>
+  __device__ void reduce() {
+    const float own = word[0];
+    word[0] = lane_max<WIDTH>(own);
+    word[1] = lane_sum<WIDTH>(word[1] * exponential(own - word[0]));
   }
 };
 
 class Softmax {
  public:
   using Summary = SoftmaxSummary;
-  __device__ static float absent() { return -infinity(); }
+  struct Weights {};
 
   __device__ static void add_one(Summary& summary, float x) {
     summary.raise(x);
-    summary.word[1] += __expf(x - summary.maximum());
+    summary.word[1] += exponential(x - summary.maximum());
   }
-  /// Leaves exp(x - maximum so far) in the chunk.
   __device__ static void add(Summary& summary, Chunk& chunk) {
-    float maximum = absent();
+    float maximum = -infinity();
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) maximum = fmaxf(maximum, chunk.x[i][v]);
+      for (int v = 0; v < VECTOR; ++v) maximum = fmaxf(maximum, to_float(chunk.pack[i].x[v]));
     }
+    forget_values(chunk);
     summary.raise(maximum);
+    float sum[2] = {};
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) {
-        chunk.x[i][v] = __expf(chunk.x[i][v] - summary.maximum());
-        summary.word[1] += chunk.x[i][v];
-      }
+      for (int v = 0; v < VECTOR; ++v) sum[v % 2] += exponential(to_float(chunk.pack[i].x[v]) - summary.maximum());
     }
+    summary.word[1] += sum[0] + sum[1];
   }
 
-  /// own: the thread's summary, to which the chunk's exponentials belong; row: that of the whole row.
-  __device__ Softmax(const Summary& own, const Summary& row)
-      : maximum_(row.maximum()), factor_(1.0f / row.sum()), kept_factor_(__expf(own.maximum() - maximum_) * factor_) {}
-  __device__ float one(float x, int) const { return __expf(x - maximum_) * factor_; }
-  __device__ void kept(float (&x)[VECTOR], int) const {
+  /// row: the summary of the whole row.
+  __device__ explicit Softmax(const Summary& row) : maximum_(row.maximum()), factor_(1.0f / row.sum()) {}
+  __device__ float one(float x, int) const { return exponential(x - maximum_) * factor_; }
+  __device__ void fetch(Weights&, int) const {}
+  __device__ void finish(float (&result)[VECTOR], const ElementPack& pack, const Weights&, int column) const {
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) x[v] *= kept_factor_;
-  }
-  __device__ void again(float (&x)[VECTOR], int column) const {
-#pragma unroll
-    for (int v = 0; v < VECTOR; ++v) x[v] = one(x[v], column);
+    for (int v = 0; v < VECTOR; ++v) result[v] = one(to_float(pack.x[v]), column);
   }
 
  private:
-  float maximum_, factor_, kept_factor_;
+  float maximum_, factor_;
 };
 
 /// x, y: rows x columns. Grid, block, slots and ticket: see process_rows.
-extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, 1)
+extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, MIN_BLOCKS)
     softmax(const Element* x, Element* y, unsigned long long* slots, unsigned int* ticket, int rows, int columns) {
   process_rows<Softmax>(x, y, slots, ticket, rows, columns);
 }

@@ -232,9 +232,11 @@ __device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
     const int row = row_of(a, first);
     if (thread == 0) part.first_row = row;
   }
+  __syncthreads();
 #pragma unroll 1
   for (; first < last; first += part_elements) {
     const int end = min_of(first + part_elements, last);
+    part.note_rows(a, first, end);  // while the elements are on their way
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
 #pragma unroll
@@ -242,8 +244,6 @@ __device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
         part.put(element(i) + v, products[i].product(a, x, first + element(i), v, first, end));
     }
     if (end < last) load(end);  // on its way while rows are added up
-    __syncthreads();
-    part.note_rows(a, first, end);
     __syncthreads();
     finish_part(part, a, y, first);
     __syncthreads();

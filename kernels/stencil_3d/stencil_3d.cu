@@ -1,7 +1,7 @@
 // A star of RADIUS on a grid of planes, rows and columns of any size: every element and its neighbours up to RADIUS
 // away along each axis; what lies outside the grid counts as zero. Threads march along z and keep in registers what
 // they read of their column. The parameters are macros from -D; README.md describes each.
-#include "../common/pack.cuh"
+#include "../common/streaming.cuh"
 
 static_assert(1 <= RADIUS && RADIUS <= 4, "RADIUS is 1 to 4");
 
@@ -134,7 +134,9 @@ struct Sums {
 };
 
 __device__ inline void store_row(ELEMENT* to, const Cells& cells, int columns_left, bool packed) {
-  if (packed) {
+  if (packed && STREAM) {
+    stream_pack<VECTOR>(to, cells);
+  } else if (packed) {
     store_pack<VECTOR>(to, cells);
   } else {
 #pragma unroll

@@ -26,59 +26,99 @@ constexpr int tile_words = TILE_M / word_units;                                 
 static_assert(TILE_M % write_units == 0 && TILE_N % VECTOR == 0, "a tile's rows and columns are made of whole packs");
 static_assert(THREADS % read_threads == 0 && THREADS % write_threads == 0, "the threads form whole rows");
 
-// An odd distance between columns: neither reads nor writes of it meet in a bank.
+// A slot holds the tile's part of one column of x, in words. Slots are an odd number of words apart, and neighbouring
+// threads read packs into neighbouring slots, so that neither writing nor reading them meets in a bank.
 using Tile = unsigned int[TILE_N][tile_words + 1 - tile_words % 2];
+__device__ inline int column_of(int slot) { return slot % read_threads * VECTOR + slot / read_threads; }
 
-/// VECTOR elements of x from index on; x is aligned and has `length` elements.
-__device__ inline Pack<Unit, VECTOR> read_pack(const Unit* x, long long index, bool aligned, long long length) {
-  if (aligned) return load_pack<VECTOR>(x + index);
-  const int shift = static_cast<int>(index % VECTOR);
-  const long long first = index - shift;
-  if (first + 2 * VECTOR <= length) {
-    return cut_pack<VECTOR>(load_pack<VECTOR>(x + first), load_pack<VECTOR>(x + first + VECTOR), shift);
+__device__ inline int units_beyond_pack(const Unit* at, int units) {
+  return static_cast<int>(static_cast<unsigned int>(reinterpret_cast<size_t>(at)) / sizeof(Unit) % units);
+}
+
+/// VECTOR elements of x from `at` on, which may be anywhere. end: the end of x, after which nothing is read.
+__device__ inline Pack<Unit, VECTOR> read_pack(const Unit* at, bool aligned, const Unit* end) {
+  if (aligned) return load_pack<VECTOR>(at);
+  const int shift = units_beyond_pack(at, VECTOR);
+  const Unit* const first = at - shift;
+  if (first + 2 * VECTOR <= end) {
+    return cut_pack<VECTOR>(load_pack<VECTOR>(first), load_pack<VECTOR>(first + VECTOR), shift);
   }
   Pack<Unit, VECTOR> pack = {};
 #pragma unroll
   for (int v = 0; v < VECTOR; ++v) {
-    if (index + v < length) pack.x[v] = x[index + v];
+    if (at + v < end) pack.x[v] = at[v];
   }
   return pack;
 }
+
+#if ELEMENT_BYTES == 4
+__device__ inline void gather(unsigned int (&word)[VECTOR], const Pack<Unit, VECTOR> (&row)[1]) {
+#pragma unroll
+  for (int v = 0; v < VECTOR; ++v) word[v] = row[0].x[v];
+}
+#else
+/// The v-th word consists of the v-th elements of the rows.
+__device__ inline void gather(unsigned int (&word)[VECTOR], const Pack<Unit, VECTOR> (&row)[word_units]) {
+#if VECTOR * ELEMENT_BYTES < 4
+#pragma unroll
+  for (int v = 0; v < VECTOR; ++v) {
+    word[v] = 0;
+#pragma unroll
+    for (int w = 0; w < word_units; ++w) word[v] |= static_cast<unsigned int>(row[w].x[v]) << w * unit_bits;
+  }
+#else
+  unsigned int from[word_units][VECTOR / word_units];
+#pragma unroll
+  for (int w = 0; w < word_units; ++w) memcpy(from[w], &row[w], sizeof row[w]);
+#pragma unroll
+  for (int k = 0; k < VECTOR / word_units; ++k) {
+#if ELEMENT_BYTES == 2
+    word[2 * k] = __byte_perm(from[0][k], from[1][k], 0x5410);
+    word[2 * k + 1] = __byte_perm(from[0][k], from[1][k], 0x7632);
+#else
+    const unsigned int low_01 = __byte_perm(from[0][k], from[1][k], 0x5140);
+    const unsigned int high_01 = __byte_perm(from[0][k], from[1][k], 0x7362);
+    const unsigned int low_23 = __byte_perm(from[2][k], from[3][k], 0x5140);
+    const unsigned int high_23 = __byte_perm(from[2][k], from[3][k], 0x7362);
+    word[4 * k] = __byte_perm(low_01, low_23, 0x5410);
+    word[4 * k + 1] = __byte_perm(low_01, low_23, 0x7632);
+    word[4 * k + 2] = __byte_perm(high_01, high_23, 0x5410);
+    word[4 * k + 3] = __byte_perm(high_01, high_23, 0x7632);
+#endif
+  }
+#endif
+}
+#endif
 
 /// Reads the tile of x that starts at (first_row, first_column), as far as it lies in the matrix. What is beyond the
 /// end of a row is not zero, but of the next row.
 __device__ inline void read_tile(Tile& tile, const Unit* x, int rows, int columns, int first_row, int first_column) {
   constexpr int steps = ceil_div(tile_words * read_threads, THREADS), step_words = THREADS / read_threads;
   const bool aligned = columns % VECTOR == 0;
-  const int tile_column = static_cast<int>(threadIdx.x) % read_threads * VECTOR, column = first_column + tile_column;
+  const int thread = static_cast<int>(threadIdx.x) % read_threads, column = first_column + thread * VECTOR;
   const int first_word = static_cast<int>(threadIdx.x) / read_threads;
-  const long long length = static_cast<long long>(rows) * columns;
+  const Unit* const end = x + static_cast<long long>(rows) * columns;
+  const Unit* const from = x + static_cast<long long>(first_row + first_word * word_units) * columns + column;
+  const int rows_left = column < columns ? rows - first_row - first_word * word_units : 0;
   Pack<Unit, VECTOR> pack[steps][word_units] = {};
 #pragma unroll
   for (int i = 0; i < steps; ++i) {
 #pragma unroll
     for (int w = 0; w < word_units; ++w) {
-      const int word = first_word + i * step_words, row = first_row + word * word_units + w;
-      if (word >= tile_words || row >= rows || column >= columns) continue;
-      pack[i][w] = read_pack(x, static_cast<long long>(row) * columns + column, aligned, length);
+      const int row = i * step_words * word_units + w;
+      if (first_word + i * step_words >= tile_words || row >= rows_left) continue;
+      pack[i][w] = read_pack(from + static_cast<long long>(row) * columns, aligned, end);
     }
   }
 #pragma unroll
   for (int i = 0; i < steps; ++i) {
     const int word = first_word + i * step_words;
     if (word >= tile_words) continue;
+    unsigned int words[VECTOR];
+    gather(words, pack[i]);
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) {
-      unsigned int units = 0;
-#pragma unroll
-      for (int w = 0; w < word_units; ++w) units |= static_cast<unsigned int>(pack[i][w].x[v]) << w * unit_bits % 32;
-      tile[tile_column + v][word] = units;
-    }
+    for (int v = 0; v < VECTOR; ++v) tile[v * read_threads + thread][word] = words[v];
   }
-}
-
-__device__ inline Unit unit_of(const unsigned int* words, int index) {
-  return static_cast<Unit>(words[index / word_units] >> index % word_units * unit_bits);
 }
 
 /// write_units units from the index-th on, in one or two words for each word of the result.
@@ -88,9 +128,11 @@ __device__ inline Pack<Unit, write_units> pack_of(const unsigned int* words, int
   const int bits = index % word_units * unit_bits;
   unsigned int result[count];
 #pragma unroll
-  for (int i = 0; i < count; ++i) {
-    const unsigned int low = first[i], high = bits != 0 ? first[i + 1] : 0;
-    result[i] = static_cast<unsigned int>((static_cast<unsigned long long>(high) << 32 | low) >> bits);
+  for (int i = 0; i < count; ++i) result[i] = first[i];
+  if (bits != 0) {
+    const unsigned int last = first[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) result[i] = funnel_right(result[i], i + 1 < count ? result[i + 1] : last, bits);
   }
   Pack<Unit, write_units> pack;
   memcpy(&pack, result, sizeof pack);
@@ -98,30 +140,40 @@ __device__ inline Pack<Unit, write_units> pack_of(const unsigned int* words, int
 }
 
 /// Writes the tile's columns as rows of y, which has `rows` rows of `columns` elements, from (first_row, first_column)
-/// on. Where a row of the tile begins between two packs of y, its first thread writes its first and its last units.
-__device__ inline void write_tile(const Tile& tile, Unit* y, int rows, int columns, int first_row, int first_column) {
+/// on: the whole packs.
+__device__ inline void write_packs(const Tile& tile, Unit* y, int rows, int columns, int first_row, int first_column) {
   const int thread = static_cast<int>(threadIdx.x) % write_threads;
 #pragma unroll
   for (int i = 0; i < ceil_div(TILE_N * write_threads, THREADS); ++i) {
-    const int tile_row = i * (THREADS / write_threads) + static_cast<int>(threadIdx.x) / write_threads;
-    const int row = first_row + tile_row;
-    if (tile_row >= TILE_N || row >= rows) continue;
+    const int slot = i * (THREADS / write_threads) + static_cast<int>(threadIdx.x) / write_threads;
+    const int row = first_row + column_of(slot);
+    if (slot >= TILE_N || row >= rows) continue;
     Unit* const to = y + static_cast<long long>(row) * columns + first_column;
-    const int skew = static_cast<int>(reinterpret_cast<size_t>(to) / sizeof(Unit) % write_units);
-    const int first = thread * write_units - skew;
-    if (first >= 0 && first_column + first + write_units <= columns) {
-      store_pack<write_units>(to + first, pack_of(tile[tile_row], first));
-      continue;
-    }
-#pragma unroll
-    for (int v = 0; v < write_units; ++v) {
-      const int unit = first + v >= 0 ? first + v : first + v + TILE_M;
-      if (first_column + unit < columns) to[unit] = unit_of(tile[tile_row], unit);
-    }
+    const int first = thread * write_units - units_beyond_pack(to, write_units);
+    if (first < 0 || first_column + first + write_units > columns) continue;
+    store_pack<write_units>(to + first, pack_of(tile[slot], first));
   }
 }
 
-/// x: rows x columns, aligned to 16 bytes; y: columns x rows. Grid: one dimension, ceil(columns / TILE_N) *
+/// The units that write_packs leaves: before the first and after the last whole pack of each row.
+__device__ inline void write_edges(const Tile& tile, Unit* y, int rows, int columns, int first_row, int first_column) {
+  const int width = min_of(TILE_M, columns - first_column);
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < TILE_N * write_units; i += THREADS) {
+    const int slot = i / write_units, row = first_row + column_of(slot);
+    if (row >= rows) continue;
+    Unit* const to = y + static_cast<long long>(row) * columns + first_column;
+    const int skew = units_beyond_pack(to, write_units);
+    const int head = min_of(skew == 0 ? 0 : write_units - skew, width), tail = (width - head) % write_units;
+    const int edge = i % write_units;
+    // A row has fewer edges than two packs have units: each thread takes one of the head and one of the tail.
+    if (edge < head) to[edge] = static_cast<Unit>(tile[slot][edge / word_units] >> edge % word_units * unit_bits);
+    const int last = width - tail + edge;
+    if (edge < tail) to[last] = static_cast<Unit>(tile[slot][last / word_units] >> last % word_units * unit_bits);
+  }
+}
+
+/// x: rows x columns; y: columns x rows; both aligned to 16 bytes. Grid: one dimension, ceil(columns / TILE_N) *
 /// ceil(rows / TILE_M). Block: THREADS. raster: rows of tiles that the blocks go down before they move on along the
 /// columns; 0: row after row.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS, 1)
@@ -135,5 +187,6 @@ extern "C" __global__ void LAUNCH_BOUNDS(THREADS, 1)
   const int first_column = in_strip / rows_here * TILE_N;
   read_tile(tile, x, rows, columns, first_row, first_column);
   __syncthreads();
-  write_tile(tile, y, columns, rows, first_column, first_row);
+  write_packs(tile, y, columns, rows, first_column, first_row);
+  if (rows % write_units != 0) write_edges(tile, y, columns, rows, first_column, first_row);
 }

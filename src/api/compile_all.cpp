@@ -59,7 +59,7 @@ void take(run::SweptConfig&& swept, CompiledConfig& answer) {
   answer.outcome = swept.outcome;
   answer.message = std::move(swept.message);
   answer.log = std::move(swept.log);
-  answer.resources = resources_of(swept.usage, swept.launch.shared_bytes);
+  answer.resources = resources_of(swept.usage, run::shared_bytes(swept));
   answer.seconds = swept.seconds;
 }
 

@@ -59,14 +59,29 @@ std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve:
 
 std::vector<std::uint32_t> extents(const std::array<std::uint32_t, 3>& from) { return {from.begin(), from.end()}; }
 
+std::vector<WinningStep> steps_of(const device::LaunchPlan& plan, const build::Artifact& artifact,
+                                  const std::vector<WinningArgument>& arguments) {
+  std::vector<std::string> names;
+  for (const WinningArgument& argument : arguments)
+    if (argument.kind != WinningArgument::Kind::constant) names.push_back(argument.name);
+  std::vector<WinningStep> steps;
+  for (const device::Step& step : plan.steps) {
+    const build::KernelEntry entry = build::entry_of(artifact, step.kernel);
+    const device::Launch& launch = step.launch;
+    steps.push_back({entry.symbol, extents(launch.grid), extents(launch.block), launch.shared_bytes,
+                     extents(launch.cluster), entry.usage.static_shared_bytes.value_or(0),
+                     step.chosen<std::string>(names)});
+  }
+  return steps;
+}
+
 }  // namespace
 
-Resources resources_of(const build::ResourceUsage& usage, std::int64_t dynamic_shared_bytes) {
+Resources resources_of(const build::ResourceUsage& usage, std::optional<std::int64_t> shared_bytes) {
   Resources resources;
   resources.registers = usage.registers;
   resources.spilled_bytes = usage.spilled_bytes;
-  if (usage.static_shared_bytes || dynamic_shared_bytes > 0)
-    resources.shared_bytes = usage.static_shared_bytes.value_or(0) + dynamic_shared_bytes;
+  resources.shared_bytes = shared_bytes;
   resources.max_threads_per_block = usage.max_threads_per_block;
   return resources;
 }
@@ -85,7 +100,7 @@ Measurement measurement_of(const spec::Spec& spec, const record::Record& record,
     measurement.time_ms =
         record.outcome == Outcome::ok ? measure::statistic(record.time_ms, spec.measure.statistic) : record.time_ms.min;
   if (record.outcome == Outcome::ok) measurement.metrics = record::metrics_of(spec, record);
-  measurement.resources = resources_of(record.usage, record.dynamic_shared_bytes);
+  measurement.resources = resources_of(record.usage, record::shared_bytes(record));
   measurement.tainted = record.tainted;
   measurement.from_store = !attempts.contains(record.attempt);
   measurement.compile_s = record.compile_s;
@@ -155,7 +170,7 @@ std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result
   auto artifact = artifact_of(result.winner->artifact_key, store, scratch);
   if (!artifact) artifact = compiled_again(spec, resolver, config, target);
   if (!artifact) return std::nullopt;
-  const device::Launch launch = resolver.launch(config);
+  const device::LaunchPlan plan = resolver.launch(config);
   WinningKernel kernel;
   for (const std::filesystem::path& place : {store, ipc::scratch_cache(scratch)}) {
     try {
@@ -164,15 +179,20 @@ std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result
     } catch (const Error&) {  // the binary is more important
     }
   }
-  kernel.binary = std::move(artifact->image);
   kernel.format = artifact->format;
   kernel.arch = artifact->arch;
-  kernel.entry_symbol = artifact->entry_symbol;
-  kernel.grid = extents(launch.grid);
-  kernel.block = extents(launch.block);
-  kernel.cluster = extents(launch.cluster);
-  kernel.shared_bytes = launch.shared_bytes;
   kernel.arguments = arguments_of(spec, resolver, config);
+  if (spec.steps.empty()) {
+    const device::Launch& launch = plan.steps.front().launch;
+    kernel.entry_symbol = artifact->entry_symbol;
+    kernel.grid = extents(launch.grid);
+    kernel.block = extents(launch.block);
+    kernel.cluster = extents(launch.cluster);
+    kernel.shared_bytes = launch.shared_bytes;
+  } else {
+    kernel.steps = steps_of(plan, *artifact, kernel.arguments);
+  }
+  kernel.binary = std::move(artifact->image);
   if (spec.kernel.args) kernel.kernel_arguments = *spec.kernel.args;
   return kernel;
 }

@@ -1,6 +1,7 @@
 // Records in the form of the public API.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -12,7 +13,7 @@ namespace xtune {
 
 /// attempts: the ids of this call's runs, whose own records did not come from the store.
 Measurement measurement_of(const spec::Spec& spec, const record::Record& record, const std::set<std::string>& attempts);
-Resources resources_of(const build::ResourceUsage& usage, std::int64_t dynamic_shared_bytes);
+Resources resources_of(const build::ResourceUsage& usage, std::optional<std::int64_t> shared_bytes);
 
 /// Everything except the binary.
 Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const target::Target& target,

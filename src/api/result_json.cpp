@@ -142,13 +142,21 @@ constexpr auto device_form = fields::object<MeasuredDevice>(
     required("backend", &MeasuredDevice::backend), required("name", &MeasuredDevice::name),
     required("arch", &MeasuredDevice::arch), required("index", &MeasuredDevice::index));
 
+constexpr auto step_form = fields::object<WinningStep>(
+    required("entry_symbol", &WinningStep::entry_symbol), required("grid", &WinningStep::grid),
+    required("block", &WinningStep::block), required("cluster", &WinningStep::cluster),
+    required("shared_bytes", &WinningStep::shared_bytes),
+    required("static_shared_bytes", &WinningStep::static_shared_bytes), required("arguments", &WinningStep::arguments));
+
+/// Versions that do not know steps refuse a result with them, because it has no grid.
 constexpr auto kernel_form = fields::object<WinningKernel>(
     required("format", &WinningKernel::format), required("arch", &WinningKernel::arch),
     required("entry_symbol", &WinningKernel::entry_symbol), required("grid", &WinningKernel::grid),
     required("block", &WinningKernel::block), required("cluster", &WinningKernel::cluster),
     required("shared_bytes", &WinningKernel::shared_bytes),
     required("arguments", &WinningKernel::arguments, fields::List{fields::Through{argument_json, argument_from}}),
-    optional("kernel_arguments", &WinningKernel::kernel_arguments));
+    optional("kernel_arguments", &WinningKernel::kernel_arguments),
+    fields::unless_empty("steps", &WinningKernel::steps, fields::List{step_form}));
 
 /// By outcome, as one object.
 struct CountsForm {

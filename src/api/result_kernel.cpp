@@ -1,6 +1,8 @@
 // A result's winner as a callable: the result contains everything that dispatch needs.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "backends/backend.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/space/expression.hpp"
@@ -83,17 +85,55 @@ spec::Spec spec_of(const Result& result) {
   return spec;
 }
 
+/// Positions among the arguments that kernels take. Throws Error(invalid_argument) for an unknown name.
+std::vector<std::size_t> positions_of(const WinningStep& step, const std::vector<WinningArgument>& arguments) {
+  std::vector<std::string> names;
+  for (const WinningArgument& argument : arguments)
+    if (argument.kind != WinningArgument::Kind::constant) names.push_back(argument.name);
+  std::vector<std::size_t> positions;
+  for (const std::string& name : step.arguments) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end() || positions.size() == dispatch::max_arguments)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("Result::binary: the step '{}' takes '{}', which is not among the result's arguments, or "
+                              "more than {} of them",
+                              step.entry_symbol, name, dispatch::max_arguments));
+    positions.push_back(static_cast<std::size_t>(found - names.begin()));
+  }
+  return positions;
+}
+
+void add_steps(const WinningKernel& kernel, dispatch::Build& build) {
+  std::vector<build::KernelEntry> entries;
+  for (const WinningStep& from : kernel.steps) {
+    device::Step step;
+    step.launch = {three(from.grid), three(from.block), three(from.cluster), from.shared_bytes};
+    step.kernel = entries.size();
+    step.arguments = positions_of(from, kernel.arguments);
+    step.name = fmt::format("step {} '{}'", entries.size() + 1, from.entry_symbol);
+    build::KernelEntry entry{from.entry_symbol, {}};
+    entry.usage.static_shared_bytes = from.static_shared_bytes;
+    entries.push_back(std::move(entry));
+    build.launch.steps.push_back(std::move(step));
+  }
+  build::set_entries(build.artifact, std::move(entries));
+}
+
 dispatch::Build build_of(const Result& result) {
   const WinningKernel& kernel = *result.binary;
   dispatch::Build build;
   build.artifact.backend = result.device.backend;
   build.artifact.arch = kernel.arch;
   build.artifact.format = kernel.format;
-  build.artifact.entry_symbol = kernel.entry_symbol;
   build.artifact.image = kernel.binary;
-  if (const auto shared = result.best().resources.shared_bytes)
-    build.artifact.usage.static_shared_bytes = *shared - kernel.shared_bytes;
-  build.launch = {three(kernel.grid), three(kernel.block), three(kernel.cluster), kernel.shared_bytes};
+  if (kernel.steps.empty()) {
+    build.artifact.entry_symbol = kernel.entry_symbol;
+    if (const auto shared = result.best().resources.shared_bytes)
+      build.artifact.usage.static_shared_bytes = *shared - kernel.shared_bytes;
+    build.launch = device::Launch{three(kernel.grid), three(kernel.block), three(kernel.cluster), kernel.shared_bytes};
+  } else {
+    add_steps(kernel, build);
+  }
   for (const WinningArgument& argument : kernel.arguments) {
     if (argument.map) build.maps.push_back(map_of(argument));
     if (argument.kind != WinningArgument::Kind::scalar) continue;

@@ -254,6 +254,17 @@ Tunable& Tunable::shared(const Formula& bytes) {
   return *this;
 }
 
+Tunable& Tunable::step(const KernelStep& step) {
+  detail::TunableState::Entries entries{{"entry", spec::toml_string(step.entry)}};
+  if (!step.when.empty()) entries.emplace_back("when", spec::toml_string(step.when));
+  for (const auto& [key, extents] : {std::pair("grid", &step.grid), {"block", &step.block}, {"cluster", &step.cluster}})
+    if (!extents->empty()) entries.emplace_back(key, toml_array(*extents));
+  if (!step.shared.text().empty()) entries.emplace_back("shared", spec::toml_string(step.shared.text()));
+  if (!step.args.empty()) entries.emplace_back("args", toml_array({step.args.begin(), step.args.end()}));
+  built().steps.push_back(std::move(entries));
+  return *this;
+}
+
 Tunable& Tunable::metric(const std::string& name, const Formula& expression) {
   built().set("metrics", name, spec::toml_string(expression.text()));
   return *this;

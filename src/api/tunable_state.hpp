@@ -33,7 +33,7 @@ struct detail::TunableState {
   std::vector<std::pair<std::string, std::string>> defines;  ///< for a spec from text
 
   std::vector<Section> sections;  ///< in the order of their first use
-  std::vector<Entries> cases, args;
+  std::vector<Entries> cases, args, steps;
   std::vector<std::string> constraints;
   std::vector<std::pair<std::string, std::vector<std::string>>> lists;  ///< "kernel.options", quoted items
 

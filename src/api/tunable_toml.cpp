@@ -82,6 +82,7 @@ std::string toml_of(const detail::TunableState& state) {
   const auto* const params = base::find_named(state.sections, "space.params");
   if (!state.constraints.empty()) text += "\n[space]\nconstraints = " + list_text(state.constraints) + "\n";
   if (params) text += "\n[space.params]\n" + lines_of(params->entries);
+  text += tables_of("steps", state.steps);
   text += tables_of("args", state.args);
   for (const auto& [argument, data] : state.data) text += "# attached to " + describe(argument, data) + "\n";
   for (const auto& predicate : state.predicates)

@@ -35,7 +35,7 @@ struct LoadedVariable {
   std::size_t bytes = 0;
 };
 
-/// A kernel in the current context.
+/// One kernel of an artifact, in the current context.
 struct LoadedKernel {
   void* handle = nullptr;
   /// Bytes of each parameter in kernel order; nullopt: unknown to the driver.
@@ -50,9 +50,10 @@ class Launcher {
   /// Whether load() understands the artifact's format. The host backend's changes between versions of xtune.
   virtual bool understands(const build::Artifact&) const noexcept { return true; }
   /// Loads into the current context until the process ends: a launch may still be in flight when its caller is gone. An
-  /// artifact is loaded once for each context. Throws CandidateFailure: rejected if a limit of the device forbids the
-  /// launch, launch_failed if the driver refuses the image.
-  virtual LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch) = 0;
+  /// artifact is loaded once for each context. number: the kernel's, among the artifact's entries. Throws
+  /// CandidateFailure: rejected if a limit of the device forbids the launch, launch_failed if the driver refuses the
+  /// image.
+  virtual LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch, std::size_t number) = 0;
   /// A kernel's argument for the memory at this address; as of measure::Device.
   virtual measure::EncodedTensorMap encode(const measure::TensorMap& /*map*/, void* /*address*/) {
     throw build::CandidateFailure(Outcome::rejected, "this backend has no tensor maps");

@@ -126,11 +126,6 @@ std::string cell(const std::optional<T>& value) {
   return value ? std::to_string(*value) : "-";
 }
 
-std::optional<std::int64_t> shared_of(const run::SweptConfig& swept) {
-  if (!swept.usage.static_shared_bytes && swept.launch.shared_bytes == 0) return std::nullopt;
-  return swept.usage.static_shared_bytes.value_or(0) + swept.launch.shared_bytes;
-}
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 void print_text(const CompileReport& report) {
@@ -142,7 +137,7 @@ void print_text(const CompileReport& report) {
   for (const Row& row : report.rows) {
     const run::SweptConfig& swept = row.swept;
     table.rows.push_back({row.arch, to_string(swept.outcome), cell(swept.usage.registers),
-                          cell(swept.usage.spilled_bytes), cell(shared_of(swept)),
+                          cell(swept.usage.spilled_bytes), cell(run::shared_bytes(swept)),
                           swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds)});
     table.texts.front().cells.push_back(row.config_text);
     if (report.several_cases) table.texts[1].cells.push_back(space::shown_text(row.problem));
@@ -171,7 +166,7 @@ nlohmann::ordered_json row_json(const Row& row, bool several_cases) {
   json["outcome"] = to_string(swept.outcome);
   json["registers"] = number(swept.usage.registers);
   json["spilled_bytes"] = number(swept.usage.spilled_bytes);
-  json["shared_bytes"] = number(shared_of(swept));
+  json["shared_bytes"] = number(run::shared_bytes(swept));
   json["seconds"] = swept.seconds;
   json["cached"] = swept.cached;
   if (!swept.message.empty()) json["message"] = swept.message;

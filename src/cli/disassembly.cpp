@@ -34,20 +34,21 @@ std::vector<std::string> toolkit_folders(std::initializer_list<const char*> vari
 }
 
 std::vector<Tool> tools_for(const build::Artifact& artifact) {
-  const std::string& symbol = artifact.entry_symbol;
+  std::vector<std::string> symbols;
+  for (const build::KernelEntry& entry : build::all_entries(artifact)) symbols.push_back(entry.symbol);
   if (artifact.format == "cubin") {
     const auto folders = toolkit_folders({"CUDA_HOME", "CUDA_PATH"}, "/usr/local/cuda", "/bin");
     return {{"nvdisasm", {"--print-code"}, folders}, {"cuobjdump", {"--dump-sass"}, folders}};
   }
   if (artifact.format == "hsaco") {
     const auto folders = toolkit_folders({"ROCM_PATH"}, "/opt/rocm", "/llvm/bin");
+    const std::string only = fmt::format("--disassemble-symbols={}", fmt::join(symbols, ","));
     std::vector<Tool> tools;
     for (const char* version : {"", "-19", "-18", "-17", "-16", "-15", "-14"})
-      tools.push_back(
-          {std::string("llvm-objdump") + version, {"--no-show-raw-insn", "--disassemble-symbols=" + symbol}, folders});
+      tools.push_back({std::string("llvm-objdump") + version, {"--no-show-raw-insn", only}, folders});
     return tools;
   }
-  return {{"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble=" + symbol}, {}},
+  return {{"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble=" + symbols.front()}, {}},
           {"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble", "--section=.text"}, {}}};
 }
 

@@ -30,21 +30,29 @@ struct ShowOptions {
   bool best = false, ptx = false, isa = false, no_source = false;
 };
 
-/// One configuration of one case.
+/// One of the kernels that the configuration launches.
+struct ShownStep {
+  std::string entry;  ///< "gemm<64>"
+  build::KernelEntry kernel;
+  device::Launch launch;
+  std::optional<model::Estimate> resident;  ///< how many blocks fit a compute unit
+};
+
 struct ShownMap {
   std::string name, of, text;
 };
 
+/// One configuration of one case.
 struct Shown {
   Bindings problem, config;
   std::optional<record::LookupResult> found;  ///< where the store chose it
   build::CompileRequest request;
   run::SweptConfig swept;
   build::Artifact artifact;
+  std::vector<ShownStep> steps;
   std::vector<ShownMap> maps{};
-  std::optional<model::Estimate> resident;  ///< how many blocks fit a compute unit
-  std::string code_name, code;              ///< "source", "ptx", "isa"; empty: none is asked for
-  std::string profile;                      ///< a command line; empty: no profiler is known
+  std::string code_name, code;  ///< "source", "ptx", "isa"; empty: none is asked for
+  std::string profile;          ///< a command line; empty: no profiler is known
 };
 
 /// "A=1,B=2" as words of -D.
@@ -80,7 +88,7 @@ class ShowRun {
     shown.request = resolver.compile_request(space.at(index));
     compile(space, resolver, index, shown);
     add_maps(resolver.tensor_maps(space.at(index)), shown);
-    shown.resident = residency(shown);
+    add_steps(shown);
     shown.profile = profile_command(shown);
     add_code(resolver, shown);
     return shown;
@@ -127,14 +135,22 @@ class ShowRun {
     shown.artifact = build::ArtifactCache(store()).read(shown.swept.key);
   }
 
-  std::optional<model::Estimate> residency(const Shown& shown) const {
-    const device::Launch& launch = shown.swept.launch;
-    if (target_.backend.name == "host" || !shown.swept.usage.registers) return std::nullopt;
+  void add_steps(Shown& shown) const {
+    const std::vector<std::string> entries = build::entries_of(shown.request);
+    for (const device::Step& step : shown.swept.launch.steps) {
+      build::KernelEntry kernel = build::entry_of(shown.artifact, step.kernel);
+      auto resident = residency(step.launch, kernel.usage);
+      shown.steps.push_back({entries.at(step.kernel), std::move(kernel), step.launch, std::move(resident)});
+    }
+  }
+
+  std::optional<model::Estimate> residency(const device::Launch& launch, const build::ResourceUsage& usage) const {
+    if (target_.backend.name == "host" || !usage.registers) return std::nullopt;
     model::Work work;
     work.blocks = static_cast<double>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
     work.threads = static_cast<double>(launch.block[0]) * launch.block[1] * launch.block[2];
-    work.registers = *shown.swept.usage.registers;
-    work.shared_bytes = static_cast<double>(shown.swept.usage.static_shared_bytes.value_or(0) + launch.shared_bytes);
+    work.registers = *usage.registers;
+    work.shared_bytes = static_cast<double>(usage.static_shared_bytes.value_or(0) + launch.shared_bytes);
     try {
       const device::DeviceModel device = device::device_model(target_.device);
       if (model::misfit(work, device)) return std::nullopt;
@@ -149,14 +165,17 @@ class ShowRun {
     std::vector<std::string> words{"env", "XTUNE_DISABLE_CACHE=1"};
     const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
     const bool nvidia = target_.device.vendor == "nvidia";
+    const std::string launches = std::to_string(shown.steps.size());
+    std::vector<std::string> symbols;
+    for (const build::KernelEntry& kernel : build::all_entries(shown.artifact)) symbols.push_back(kernel.symbol);
+    const std::string pattern = fmt::format("{}", fmt::join(symbols, "|"));
     if (nvidia)
-      // The first launch checks the result.
+      // The first launches check the result.
       add({"ncu", "--target-processes", "all", "--kernel-name-base", "mangled", "--kernel-name",
-           shown.artifact.entry_symbol, "--launch-skip", "1", "--launch-count", "1", "--set", "full", "-o",
-           spec_.kernel.name});
+           (symbols.size() > 1 ? "regex:" : "") + pattern, "--launch-skip", launches, "--launch-count", launches,
+           "--set", "full", "-o", spec_.kernel.name});
     else if (target_.backend.name == "hip")
-      add({"rocprofv3", "--kernel-trace", "--stats", "--kernel-include-regex", shown.artifact.entry_symbol, "-d",
-           spec_.kernel.name, "--"});
+      add({"rocprofv3", "--kernel-trace", "--stats", "--kernel-include-regex", pattern, "-d", spec_.kernel.name, "--"});
     else if (target_.backend.name == "host")
       add({"perf", "record", "-g", "-o", spec_.kernel.name + ".perf", "--"});
     else
@@ -219,16 +238,44 @@ nlohmann::ordered_json optional_json(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
+nlohmann::ordered_json resources_json(const build::ResourceUsage& usage,
+                                      const std::optional<model::Estimate>& resident) {
+  nlohmann::ordered_json json{{"registers", optional_json(usage.registers)},
+                              {"spilled_bytes", optional_json(usage.spilled_bytes)},
+                              {"static_shared_bytes", optional_json(usage.static_shared_bytes)},
+                              {"max_threads_per_block", optional_json(usage.max_threads_per_block)},
+                              {"blocks_per_compute_unit", nullptr},
+                              {"occupancy", nullptr}};
+  if (resident) {
+    json["blocks_per_compute_unit"] = resident->blocks_per_unit;
+    json["occupancy"] = resident->occupancy;
+    json["limited_by"] = resident->residency;
+  }
+  return json;
+}
+
+/// Adds entry, symbol, launch and resources.
+void add_kernel(nlohmann::ordered_json& json, const ShownStep& step) {
+  const device::Launch& launch = step.launch;
+  json["entry"] = step.entry;
+  json["symbol"] = step.kernel.symbol;
+  json["launch"] = {{"grid", launch.grid}, {"block", launch.block}, {"shared_bytes", launch.shared_bytes}};
+  json["resources"] = resources_json(step.kernel.usage, step.resident);
+}
+
 nlohmann::ordered_json shown_json(const spec::Spec& spec, const target::Target& target, const Shown& shown) {
-  const build::ResourceUsage& usage = shown.swept.usage;
-  const device::Launch& launch = shown.swept.launch;
   nlohmann::ordered_json json{{"kernel", spec.kernel.name},
                               {"problem", report::bindings_json(shown.problem)},
                               {"config", report::bindings_json(shown.config)},
                               {"backend", target.backend.name},
-                              {"arch", target.arch},
-                              {"entry", shown.request.entry},
-                              {"symbol", shown.artifact.entry_symbol}};
+                              {"arch", target.arch}};
+  if (spec.steps.empty()) {
+    add_kernel(json, shown.steps.front());
+  } else {
+    json["steps"] = nlohmann::ordered_json::array();
+    for (const ShownStep& step : shown.steps) add_kernel(json["steps"].emplace_back(), step);
+    json["resources"] = resources_json(shown.swept.usage, std::nullopt);  // the maximum of the steps
+  }
   json["match"] =
       shown.found ? nlohmann::ordered_json(record::to_string(shown.found->match)) : nlohmann::ordered_json();
   json["best"] = nullptr;
@@ -236,20 +283,8 @@ nlohmann::ordered_json shown_json(const spec::Spec& spec, const target::Target& 
   json["macros"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : shown.request.defines) json["macros"][name] = value;
   json["options"] = shown.request.options;
-  json["launch"] = {{"grid", launch.grid}, {"block", launch.block}, {"shared_bytes", launch.shared_bytes}};
   for (const ShownMap& map : shown.maps)
     json["tensor_maps"].push_back({{"name", map.name}, {"of", map.of}, {"map", map.text}});
-  json["resources"] = {{"registers", optional_json(usage.registers)},
-                       {"spilled_bytes", optional_json(usage.spilled_bytes)},
-                       {"static_shared_bytes", optional_json(usage.static_shared_bytes)},
-                       {"max_threads_per_block", optional_json(usage.max_threads_per_block)}};
-  json["resources"]["blocks_per_compute_unit"] = nullptr;
-  json["resources"]["occupancy"] = nullptr;
-  if (shown.resident) {
-    json["resources"]["blocks_per_compute_unit"] = shown.resident->blocks_per_unit;
-    json["resources"]["occupancy"] = shown.resident->occupancy;
-    json["resources"]["limited_by"] = shown.resident->residency;
-  }
   json["artifact"] = {{"key", shown.artifact.key}, {"format", shown.artifact.format}};
   if (!shown.code_name.empty()) json[shown.code_name] = shown.code;
   json["profile"] = shown.profile.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(shown.profile);
@@ -260,8 +295,7 @@ std::string shape_text(const std::array<std::uint32_t, 3>& shape) {
   return fmt::format("{}", fmt::join(shape.begin(), shape.begin() + (shape[2] > 1 ? 3 : shape[1] > 1 ? 2 : 1), " x "));
 }
 
-std::string resources_text(const Shown& shown) {
-  const build::ResourceUsage& usage = shown.swept.usage;
+std::string resources_text(const build::ResourceUsage& usage) {
   std::vector<std::string> parts;
   if (usage.registers) parts.push_back(fmt::format("{} registers", *usage.registers));
   if (usage.spilled_bytes) parts.push_back(fmt::format("{} bytes spilled", *usage.spilled_bytes));
@@ -269,6 +303,15 @@ std::string resources_text(const Shown& shown) {
     parts.push_back(fmt::format("{} bytes of static shared memory", *usage.static_shared_bytes));
   if (parts.empty()) parts.emplace_back("the compiler reports none");
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void print_step(const ShownStep& step) {
+  print_out("launch:     grid {}, block {}, {} bytes of dynamic shared memory\n", shape_text(step.launch.grid),
+            shape_text(step.launch.block), step.launch.shared_bytes);
+  print_out("resources:  {}\n", resources_text(step.kernel.usage));
+  if (step.resident)
+    print_out("occupancy:  {:.0f} %: {} on a compute unit, limited by {}\n", 100 * step.resident->occupancy,
+              counted(static_cast<std::uint64_t>(step.resident->blocks_per_unit), "block"), step.resident->residency);
 }
 
 /// The code first: what follows it is what a terminal still shows.
@@ -280,16 +323,14 @@ void print_text(const spec::Spec& spec, const target::Target& target, const Show
     print_out("            {} on {} ({})\n",
               base::human_time_ms(measure::statistic(shown.found->record->time_ms, spec.measure.statistic)),
               shown.found->record->device.name, record::to_string(shown.found->match));
-  print_out("compiled:   {} for {} ({})\n", shown.request.entry, target.arch, target.backend.name);
+  print_out("compiled:   {} for {} ({})\n", fmt::join(build::entries_of(shown.request), ", "), target.arch,
+            target.backend.name);
   if (!shown.request.options.empty()) print_out("options:    {}\n", base::command_line(shown.request.options));
-  const device::Launch& launch = shown.swept.launch;
-  print_out("launch:     grid {}, block {}, {} bytes of dynamic shared memory\n", shape_text(launch.grid),
-            shape_text(launch.block), launch.shared_bytes);
+  for (std::size_t i = 0; i < shown.steps.size(); ++i) {
+    if (!spec.steps.empty()) print_out("step {}:     {}\n", i + 1, shown.steps[i].entry);
+    print_step(shown.steps[i]);
+  }
   for (const ShownMap& map : shown.maps) print_out("tensor map: {} of {}: {}\n", map.name, map.of, map.text);
-  print_out("resources:  {}\n", resources_text(shown));
-  if (shown.resident)
-    print_out("occupancy:  {:.0f} %: {} on a compute unit, limited by {}\n", 100 * shown.resident->occupancy,
-              counted(static_cast<std::uint64_t>(shown.resident->blocks_per_unit), "block"), shown.resident->residency);
   if (!shown.profile.empty()) print_out("profile:\n  {}\n", shown.profile);
 }
 

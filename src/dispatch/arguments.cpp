@@ -102,6 +102,10 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   require_kernel(spec);
   if (spec.args.size() > max_arguments)
     refuse_calls(spec, fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), max_arguments));
+  for (const spec::StepSpec& step : spec.steps)
+    if (step.args && step.args->size() > max_arguments)
+      refuse_calls(spec, fmt::format("its step '{}' takes {} arguments, and a call at most {}", step.entry.text,
+                                     step.args->size(), max_arguments));
   if (spec.cases.front().size() > max_sizes)
     refuse_calls(spec,
                  fmt::format("its problem has {} sizes, and a call at most {}", spec.cases.front().size(), max_sizes));

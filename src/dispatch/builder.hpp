@@ -20,7 +20,7 @@ namespace xtune::dispatch {
 
 struct Build {
   build::Artifact artifact;
-  device::Launch launch;
+  device::LaunchPlan launch;
   std::vector<measure::ScalarArgument> scalars;  ///< all scalars of the spec, in kernel order
   std::vector<std::uint64_t> scratch_bytes{};    ///< of each scratch buffer, in kernel order
   std::vector<validate::ArgumentLayout> constants{};

@@ -7,6 +7,7 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/build/shortage.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::dispatch {
@@ -41,6 +42,18 @@ const spec::ArgSpec& constant_named(const spec::Spec& spec, const std::string& n
   throw Error(ErrorKind::invalid_argument,
               fmt::format("{} has no constant '{}'{}", spec.kernel.name, base::printable(name, 80),
                           names.empty() ? "; its spec has none" : base::did_you_mean(name, names)));
+}
+
+std::vector<backend::LoadedKernel> load_steps(const build::Artifact& artifact, const device::LaunchPlan& plan,
+                                              backend::Runtime& runtime) {
+  std::vector<backend::LoadedKernel> kernels;
+  for (const device::Step& step : plan.steps) try {
+      kernels.push_back(runtime.load(artifact, step.launch, step.kernel));
+    } catch (const build::CandidateFailure& failure) {
+      if (step.name.empty() || build::lack_of(failure) != build::Lack::none) throw;
+      throw build::CandidateFailure(failure.outcome(), step.named(failure.what()), failure.log());
+    }
+  return kernels;
 }
 
 }  // namespace
@@ -93,23 +106,24 @@ void Constants::write(backend::Runtime& runtime, const validate::ArgumentLayout&
   runtime.write(variable.address, contents.data(), contents.size());
 }
 
-backend::LoadedKernel Constants::load(const Build& build, backend::Runtime& runtime) {
-  if (build.constants.empty()) return runtime.load(build.artifact, build.launch);
+std::vector<backend::LoadedKernel> Constants::load(const Build& build, backend::Runtime& runtime) {
+  if (build.constants.empty()) return load_steps(build.artifact, build.launch, runtime);
   const std::lock_guard lock(mutex_);
   build::Artifact own = build.artifact;
   own.key += fmt::format(" of kernel {}", static_cast<const void*>(this));
   // A value follows the problem, and problems may share an artifact.
   for (const validate::ArgumentLayout& layout : build.constants)
     for (const std::byte byte : layout.value) own.key += fmt::format(" {:02x}", std::to_integer<unsigned>(byte));
-  backend::LoadedKernel loaded = runtime.load(own, build.launch);
+  std::vector<backend::LoadedKernel> kernels = load_steps(own, build.launch, runtime);
+  const backend::LoadedKernel& loaded = kernels.front();  // all are in one module
   if (loaded.variables.size() != build.constants.size())
     throw build::CandidateFailure(Outcome::launch_failed,
                                   "the binary does not name the variables of the constants; compile it again");
   const void* const first = loaded.variables.front().address;
-  if (modules_.contains(first)) return loaded;  // another problem's, filled already
+  if (modules_.contains(first)) return kernels;  // another problem's, filled already
   for (std::size_t i = 0; i < build.constants.size(); ++i) write(runtime, build.constants[i], loaded.variables[i]);
   modules_[first] = {runtime.current(), loaded.variables};
-  return loaded;
+  return kernels;
 }
 
 void require_no_constants(const spec::Spec& spec) {

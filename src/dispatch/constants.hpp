@@ -27,10 +27,10 @@ class Constants {
   void set(const std::string& name, std::optional<DType> dtype, std::span<const std::byte> contents,
            backend::Runtime& runtime);
 
-  /// Loads the build with its variables filled: by what was set, else by the spec's value or file. Throws as
-  /// Launcher::load does, CandidateFailure(launch_failed) for a variable that is smaller than the spec's constant, and
-  /// Error(invalid_argument) for a constant without contents or with more than its variable holds.
-  backend::LoadedKernel load(const Build& build, backend::Runtime& runtime);
+  /// Loads the kernel of each step of the build, with their variables filled: by what was set, else by the spec's value
+  /// or file. Throws as Launcher::load does, CandidateFailure(launch_failed) for a variable that is smaller than the
+  /// spec's constant, and Error(invalid_argument) for a constant without contents or with more than its variable holds.
+  std::vector<backend::LoadedKernel> load(const Build& build, backend::Runtime& runtime);
 
  private:
   struct Module {

@@ -76,16 +76,22 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
 
 Prepared KernelState::load(const Key& key, const Bindings& problem, const device::DeviceInfo& device,
                            const dispatch::Build& build) {
-  const backend::LoadedKernel loaded = constants_.load(build, runtime_);
-  if (loaded.parameter_bytes && *loaded.parameter_bytes != plan_.sizes())
-    throw Error(ErrorKind::invalid_spec,
-                fmt::format("kernel '{}' takes parameters of [{}] bytes, but the spec's args are [{}] bytes", name(),
-                            fmt::join(*loaded.parameter_bytes, ", "), fmt::join(plan_.sizes(), ", ")));
+  const std::vector<backend::LoadedKernel> kernels = constants_.load(build, runtime_);
   Prepared prepared;
   prepared.key = key;
-  prepared.handle = loaded.handle;
-  prepared.launch = build.launch;
-  prepared.as_passed = plan_.takes_as_passed();
+  const std::vector<std::size_t> sizes = plan_.sizes();
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const device::Step& step = build.launch.steps[i];
+    const std::vector<std::size_t> given = step.chosen<std::size_t>(sizes);
+    if (const auto& takes = kernels[i].parameter_bytes; takes && *takes != given)
+      throw Error(
+          ErrorKind::invalid_spec,
+          fmt::format("{} takes parameters of [{}] bytes, but {} args are [{}] bytes",
+                      step.name.empty() ? fmt::format("kernel '{}'", name()) : name() + ": " + step.name,
+                      fmt::join(*takes, ", "), step.name.empty() ? "the spec's" : "its", fmt::join(given, ", ")));
+    prepared.steps.push_back({kernels[i].handle, step.launch, step.arguments, step.name});
+  }
+  prepared.as_passed = plan_.takes_as_passed() && prepared.steps.size() == 1 && !prepared.steps.front().arguments;
   std::vector<measure::TensorMap> maps;
   for (const std::size_t map : plan_.map_numbers()) maps.push_back(build.maps.at(map));
   if (!maps.empty()) prepared.maps = std::make_shared<dispatch::EncodedMaps>(std::move(maps));

@@ -12,6 +12,14 @@ namespace xtune::detail {
 using dispatch::Key;
 using dispatch::Prepared;
 
+namespace {
+/// The step that this thread's last launch failed at.
+const dispatch::PreparedStep*& refused_step() noexcept {
+  thread_local const dispatch::PreparedStep* step = nullptr;
+  return step;
+}
+}  // namespace
+
 KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
     : settings_(std::move(settings)),
       parts_(std::move(parts)),
@@ -124,9 +132,11 @@ Key KernelState::key_of(const Binding& binding, const void* const* values) noexc
 int KernelState::launch(const Prepared& entry, void* stream, const void* const* values,
                         const dispatch::LaunchMaps* maps) const noexcept {
   // The driver takes the addresses of the arguments and only reads them.
-  if (entry.as_passed) [[likely]]
-    return runtime_.launch(entry.handle, entry.launch, stream, const_cast<void**>(values));
-  if (!entry.handle) [[unlikely]]  // never as_passed
+  if (entry.as_passed) [[likely]] {
+    const dispatch::PreparedStep& only = entry.steps.front();
+    return runtime_.launch(only.handle, only.launch, stream, const_cast<void**>(values));
+  }
+  if (entry.steps.empty()) [[unlikely]]  // never as_passed
     return -1;
   void* parameters[dispatch::max_arguments];
   const std::vector<dispatch::Route>& routes = plan_.routes();
@@ -143,12 +153,27 @@ int KernelState::launch(const Prepared& entry, void* stream, const void* const* 
         parameters[i] = const_cast<std::byte*>((*maps)[number].bytes.data());
     }
   }
-  return runtime_.launch(entry.handle, entry.launch, stream, parameters);
+  for (const dispatch::PreparedStep& step : entry.steps) {
+    void* own[dispatch::max_arguments];
+    void** passed = parameters;
+    if (step.arguments) {
+      passed = own;
+      for (std::size_t i = 0; i < step.arguments->size(); ++i) own[i] = parameters[(*step.arguments)[i]];
+    }
+    if (const int status = runtime_.launch(step.handle, step.launch, stream, passed); status != 0) [[unlikely]] {
+      refused_step() = &step;
+      return status;
+    }
+  }
+  return 0;
 }
 
 void KernelState::fail(const Prepared& entry, int status) const {
   if (!entry.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, entry.refusal);
-  throw Error(ErrorKind::unavailable, fmt::format("launching {}: {}", name(), runtime_.describe(status)));
+  const dispatch::PreparedStep* const step = entry.as_passed ? nullptr : refused_step();
+  throw Error(ErrorKind::unavailable,
+              fmt::format("launching {}{}: {}", name(), step && !step->name.empty() ? ", " + step->name : "",
+                          runtime_.describe(status)));
 }
 
 void KernelState::check(const Binding& binding, const void* const* values, const Prepared& entry) {

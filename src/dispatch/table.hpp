@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/device/launch.hpp"
@@ -36,17 +38,24 @@ struct Key {
   }
 };
 
-/// All data that a launch needs; immutable, but for a cache.
+/// One of the kernels that a call launches.
+struct PreparedStep {
+  void* handle = nullptr;
+  device::Launch launch{};
+  std::optional<std::vector<std::size_t>> arguments{};  ///< as device::Step
+  std::string name{};                                   ///< as device::Step
+};
+
+/// All data that a call needs; immutable, but for a cache.
 struct Prepared {
   Key key;
   std::uint64_t hash = 0;
-  void* handle = nullptr;
-  device::Launch launch;
-  bool as_passed = true;                        ///< the kernel takes exactly the caller's arguments
+  std::vector<PreparedStep> steps;              ///< launched one after the other
+  bool as_passed = true;                        ///< there is one step, which takes exactly the caller's arguments
   std::vector<measure::ScalarArgument> filled;  ///< added by xtune, in the order of ArgumentPlan::filled_scalars
   std::vector<std::uint64_t> bytes;             ///< minimum size of each passed buffer, for checks; empty: no checks
   std::shared_ptr<EncodedMaps> maps;            ///< of the passed buffers; null: the kernel takes none
-  std::string refusal;                          ///< not empty: there is no handle, for this reason
+  std::string refusal;                          ///< not empty: there are no steps, for this reason
 };
 
 /// Any number of threads may look up while one adds. Entries stay until the end, since a thread that found one may

@@ -18,8 +18,10 @@ namespace {
 
 using Json = nlohmann::json;
 using device::Launch;
+using device::LaunchPlan;
 using device::ProgramCall;
 using device::ProgramValue;
+using device::Step;
 using measure::TensorMap;
 using spec::MeasureSpec;
 using validate::ArgumentLayout;
@@ -76,9 +78,14 @@ constexpr auto call_form = fields::object<ProgramCall>(
     required("check", &ProgramCall::check), required("outputs", &ProgramCall::outputs),
     required("timeout_s", &ProgramCall::timeout_s), required("device", &ProgramCall::device));
 
-constexpr auto launch_form = fields::object<Launch>(
-    required("grid", &Launch::grid), required("block", &Launch::block), required("cluster", &Launch::cluster),
-    required("shared_bytes", &Launch::shared_bytes), optional("call", &Launch::call, call_form));
+constexpr auto launch_form =
+    fields::object<Launch>(required("grid", &Launch::grid), required("block", &Launch::block),
+                           required("cluster", &Launch::cluster), required("shared_bytes", &Launch::shared_bytes));
+constexpr auto step_form =
+    fields::object<Step>(required("launch", &Step::launch, launch_form), required("kernel", &Step::kernel),
+                         optional("arguments", &Step::arguments), required("name", &Step::name, fields::exact_text));
+constexpr auto plan_form = fields::object<LaunchPlan>(required("steps", &LaunchPlan::steps, fields::List{step_form}),
+                                                      optional("call", &LaunchPlan::call, call_form));
 
 struct BytesForm {
   static void write(Json& json, const std::vector<std::byte>& bytes) {
@@ -116,7 +123,7 @@ constexpr auto request_form = fields::object<Request>(
     required("entry", &Request::entry), required("options", &Request::options), required("defines", &Request::defines),
     required("arch", &Request::arch), required("sanitize", &Request::sanitize), required("folder", &Request::folder),
     required("toolchain", &Request::toolchain), optional("variables", &Request::variables),
-    required("files", &Request::files, fields::Nullable{files_form}));
+    optional("more_entries", &Request::more_entries), required("files", &Request::files, fields::Nullable{files_form}));
 
 constexpr auto reference_form = fields::object<ReferencePlan>(
     required("kind", &ReferencePlan::kind), required("at", &ReferencePlan::at), required("name", &ReferencePlan::name),
@@ -124,7 +131,7 @@ constexpr auto reference_form = fields::object<ReferencePlan>(
     required("scalars", &ReferencePlan::scalars, bindings_form), required("file", &ReferencePlan::file, fields::path),
     required("command", &ReferencePlan::command), required("folder", &ReferencePlan::folder, fields::path),
     required("artifact", &ReferencePlan::artifact, artifact_form),
-    required("launch", &ReferencePlan::launch, launch_form),
+    required("launch", &ReferencePlan::launch, plan_form),
     required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form),
     required("constants", &ReferencePlan::constants),
     required("scratch", &ReferencePlan::scratch, fields::List{layout_form}),
@@ -183,7 +190,8 @@ constexpr auto open_job_form = fields::object<OpenJob>(
     required("seed", &OpenJob::seed), required("sanitize", &OpenJob::sanitize),
     required("arguments", &OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
     required("constants", &OpenJob::constants, fields::List{layout_form}),
-    optional("kernel_arguments", &OpenJob::kernel_arguments), required("types", &OpenJob::types, fields::List{type_form}),
+    optional("kernel_arguments", &OpenJob::kernel_arguments),
+    required("types", &OpenJob::types, fields::List{type_form}),
     required("reference", &OpenJob::reference, reference_form),
     required("tolerances", &OpenJob::tolerances, fields::List{named_rule_form}),
     required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),
@@ -195,7 +203,7 @@ constexpr auto incumbent_form = fields::object<measure::Incumbent>(
     required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));
 constexpr auto bench_job_form = fields::object<BenchJob>(
     fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
-    required("launch", &BenchJob::launch, launch_form), required("scalars", &BenchJob::scalars, scalars_form),
+    required("launch", &BenchJob::launch, plan_form), required("scalars", &BenchJob::scalars, scalars_form),
     optional("incumbent", &BenchJob::incumbent, incumbent_form),
     required("scratch", &BenchJob::scratch, fields::List{layout_form}), optional("inputs_seed", &BenchJob::inputs_seed),
     required("maps", &BenchJob::maps, fields::List{map_form}));

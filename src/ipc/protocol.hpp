@@ -50,8 +50,8 @@ struct CompileAnswer {
   std::uint64_t peak_bytes = 0;  ///< maximum memory of the worker and its largest child so far; 0: unknown
 };
 
-/// One argument that a kernel may take, in the spec's order: a buffer's layout, or a scalar, a scratch buffer or a tensor map,
-/// whose value, layout or description comes with each job.
+/// One argument that a kernel may take, in the spec's order: a buffer's layout, or a scalar, a scratch buffer or a
+/// tensor map, whose value, layout or description comes with each job.
 struct ArgumentPlan {
   std::optional<validate::ArgumentLayout> buffer{};  ///< unset: another argument
   bool scratch = false;
@@ -71,7 +71,7 @@ struct ReferencePlan {
   std::filesystem::path folder;                             ///< command: its working directory
   build::Artifact artifact;                                 ///< kernel; without its image
   std::shared_ptr<const CompileJob> compile_job;          ///< kernel: job that makes the artifact; not sent to a worker
-  device::Launch launch;                                  ///< kernel
+  device::LaunchPlan launch;                              ///< kernel
   std::vector<measure::ScalarArgument> scalar_arguments;  ///< kernel
   /// Kernel: which of the job's constants its artifact's variables are.
   std::vector<std::size_t> constants{};
@@ -117,7 +117,7 @@ inline constexpr const char* warnings_member = "warnings";
 /// Driver to bench worker: load, validate and measure one configuration.
 struct BenchJob {
   build::Artifact artifact;  ///< without its image
-  device::Launch launch;
+  device::LaunchPlan launch;
   std::vector<measure::ScalarArgument> scalars;      ///< in kernel order
   std::optional<measure::Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
   Bindings config = {};                              ///< for services that report it; not sent to a worker

@@ -54,13 +54,26 @@ double registers_of(const record::Record& record) {
 }
 
 double shared_kib_of(const record::Record& record) {
-  const auto bytes = record.usage.static_shared_bytes.value_or(0) + record.dynamic_shared_bytes;
-  const bool known = record.usage.static_shared_bytes || record.dynamic_shared_bytes > 0;
-  return known ? static_cast<double>(bytes) / 1024 : NAN;
+  const auto bytes = record::shared_bytes(record);
+  return bytes ? static_cast<double>(*bytes) / 1024 : NAN;
 }
 
 double spilled_of(const record::Record& record) {
   return record.usage.spilled_bytes ? static_cast<double>(*record.usage.spilled_bytes) : NAN;
+}
+
+/// Of the best configuration, if it launches several kernels; else empty.
+std::string steps_table(const CaseView& view) {
+  if (view.shown.ranked.empty() || view.shown.ranked.front()->steps.empty()) return "";
+  const auto cell = [](const auto& value) { return value ? std::to_string(*value) : std::string("-"); };
+  PageTable content;
+  content.caption = "Steps of the best configuration, in the order of their launches";
+  content.header = {"kernel", "registers", "spilled bytes", "static shared bytes", "dynamic shared bytes"};
+  content.right = {false, true, true, true, true};
+  for (const record::StepUsage& step : view.shown.ranked.front()->steps)
+    content.rows.push_back({step.entry, cell(step.usage.registers), cell(step.usage.spilled_bytes),
+                            cell(step.usage.static_shared_bytes), std::to_string(step.dynamic_shared_bytes)});
+  return table(content);
 }
 
 struct RooflineMarks {
@@ -140,8 +153,10 @@ std::string resources_section(const CaseView& view) {
                               quantity_figure(view, "shared memory", "shared memory per block, KiB", shared_kib_of) +
                               quantity_figure(view, "spilled bytes", "spilled bytes per thread", spilled_of) +
                               roofline_figure(view);
-  if (figures.empty()) return "";
-  return heading(view.heading, "Resources") + "<div class=\"figures\">\n" + figures + "</div>\n";
+  const std::string steps = steps_table(view);
+  if (figures.empty() && steps.empty()) return "";
+  return heading(view.heading, "Resources") + steps +
+         (figures.empty() ? "" : "<div class=\"figures\">\n" + figures + "</div>\n");
 }
 
 std::string pareto_section(const CaseView& view) {

@@ -123,7 +123,7 @@ void BenchSession::make_kernel_reference() {
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
     const Chosen& chosen = plan.arguments ? plan.arguments : job_.kernel_arguments;
-    program->check_types(types_of(chosen));
+    program->check_types(types_of(job_, chosen));
     constants_.fill(*program, plan.constants);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(plan.scratch);
     reset(arguments_, sets_[0]);

@@ -128,10 +128,10 @@ std::vector<measure::KernelArgument> BenchSession::arguments_for(BufferSet& set,
   return arguments;
 }
 
-std::vector<measure::ArgumentType> BenchSession::types_of(const Chosen& chosen) const {
-  if (!chosen || job_.types.empty()) return job_.types;
+std::vector<measure::ArgumentType> types_of(const ipc::OpenJob& job, const Chosen& chosen) {
+  if (!chosen || job.types.empty()) return job.types;
   std::vector<measure::ArgumentType> types;
-  for (const std::size_t number : *chosen) types.push_back(job_.types.at(number));
+  for (const std::size_t number : *chosen) types.push_back(job.types.at(number));
   return types;
 }
 
@@ -153,7 +153,7 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   answer.stage = "load";
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
-    program->check_types(types_of(job_.kernel_arguments));
+    program->check_types(types_of(job_, job_.kernel_arguments));
     constants_.fill(*program);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
     answer.stage = "run";

@@ -27,6 +27,10 @@
 
 namespace xtune::worker {
 
+/// The numbers of a job's arguments that a kernel takes, in its order; unset: all.
+using Chosen = std::optional<std::vector<std::size_t>>;
+std::vector<measure::ArgumentType> types_of(const ipc::OpenJob& job, const Chosen& chosen);
+
 /// Single-threaded. Every buffer is between guard zones, except under a sanitizer; inputs and reference are kept
 /// read-only on the host. Inputs on the device are compared with them after every configuration, and rewritten if they
 /// changed or were not compared, so that a kernel that overwrites them harms only itself.
@@ -87,12 +91,8 @@ class BenchSession {
     const std::vector<measure::ScalarArgument>& scalars;
     const std::vector<measure::TensorMap>& maps;
   };
-  /// The numbers of a job's arguments; unset: all.
-  using Chosen = std::optional<std::vector<std::size_t>>;
-  /// chosen: those that the kernel takes, in its order.
   std::vector<measure::KernelArgument> arguments_for(BufferSet& set, const ScratchBuffers& scratch,
                                                      const Passed& passed, const Chosen& chosen) const;
-  std::vector<measure::ArgumentType> types_of(const Chosen& chosen) const;
   std::unique_ptr<ScratchBuffers> make_scratch(const std::vector<validate::ArgumentLayout>& layouts);
   void prepare_device_check();
   void reset_sets();  ///< before programs run; skips inputs that are known to be intact

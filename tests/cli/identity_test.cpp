@@ -182,5 +182,5 @@ TEST_CASE("A kernel that writes beyond the dynamic shared memory of its launch f
             "}\n");
   const json result = json::parse(cli.run(cli.write("copy.toml", text)).stdout_text);
   CHECK(result["counts"] == json{{"ok", 1}, {"crashed", 1}});
-  CHECK(has(result["failures"].dump(), "wrote beyond its dynamic shared memory: [launch] shared is 128 bytes"));
+  CHECK(has(result["failures"].dump(), "wrote beyond its dynamic shared memory: shared is 128 bytes"));
 }

@@ -47,7 +47,7 @@ extern "C" __global__ void read(double* y) {
   REQUIRE(artifact.variables.size() == 6);
   CHECK(std::set<std::string>(artifact.variables.begin(), artifact.variables.end()).size() == 6);
   if (!t.device) return;
-  const auto program = t.device->load(artifact, {{1, 1, 1}, {1, 1, 1}});
+  const auto program = t.device->load(artifact, device::Launch{{1, 1, 1}, {1, 1, 1}});
   const auto put = [&](std::size_t number, const auto& values, std::size_t size) {
     const auto variable = program->variable(number);
     CHECK(variable->size() == size);
@@ -66,7 +66,7 @@ extern "C" __global__ void read(double* y) {
   program->variable(0)->read(0, std::as_writable_bytes(std::span(back)));
   CHECK(back == std::vector<float>{1, 2, 3, 4});
   // Another program has its own.
-  const auto other = t.device->load(artifact, {{1, 1, 1}, {1, 1, 1}});
+  const auto other = t.device->load(artifact, device::Launch{{1, 1, 1}, {1, 1, 1}});
   const std::vector<int> seventy{70};
   other->variable(2)->write(0, std::as_bytes(std::span(seventy)));
   run(*program, arguments(y));
@@ -81,7 +81,7 @@ extern "C" __global__ void read(int* y) { y[0] = conv::step; })",
   request.variables = {"conv::step"};
   const auto artifact = compile(t, request);
   if (!t.device) return;
-  const auto program = t.device->load(artifact, {{1, 1, 1}, {1, 1, 1}});
+  const auto program = t.device->load(artifact, device::Launch{{1, 1, 1}, {1, 1, 1}});
   const std::vector<int> seven{7};
   program->variable(0)->write(0, std::as_bytes(std::span(seven)));
   const auto y = upload(t, std::vector<int>(1));

@@ -96,7 +96,7 @@ CONFORMANCE_TEST("a wrong number or size of arguments is a failed launch") {
   const auto artifact = compile(t, set_kernel, "set");
   if (!t.device) return;
   const auto x = upload(t, std::vector<int>(32));
-  const auto program = t.device->load(artifact, {{1, 1, 1}, {32, 1, 1}});
+  const auto program = t.device->load(artifact, Launch{{1, 1, 1}, {32, 1, 1}});
   for (const auto& bad : {arguments(x), arguments(x, 1, 2), arguments(x, 1.0), std::vector<KernelArgument>{}}) {
     std::string message;
     CHECK(outcome_of([&] { run(*program, bad); }, &message) == Outcome::launch_failed);
@@ -123,7 +123,7 @@ CONFORMANCE_TEST("more work takes longer, and flushing leaves it at that") {
   const auto artifact = compile(t, work_kernel, "work");
   if (!t.device) return;
   const auto x = upload(t, std::vector<float>(32, 1.0f));
-  const auto program = t.device->load(artifact, {{1, 1, 1}, {32, 1, 1}});
+  const auto program = t.device->load(artifact, Launch{{1, 1, 1}, {32, 1, 1}});
   const auto best_of = [&](int rounds, std::size_t flush_bytes) {
     double best = 1e30;
     for (int i = 0; i < 5; ++i) best = std::min(best, run(*program, arguments(x, rounds), flush_bytes).time_ms);
@@ -140,7 +140,7 @@ CONFORMANCE_TEST("flushing touches no buffer") {
   const auto artifact = compile(t, set_kernel, "set");
   if (!t.device) return;
   const auto x = upload(t, std::vector<int>(64, 3)), other = upload(t, std::vector<int>(100000, 77));
-  const auto program = t.device->load(artifact, {{1, 1, 1}, {64, 1, 1}});
+  const auto program = t.device->load(artifact, Launch{{1, 1, 1}, {64, 1, 1}});
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{4097}, std::size_t{3} << 20})
     run(*program, arguments(x, 4), bytes);
   CHECK(download<int>(*x) == std::vector<int>(64, 4));
@@ -210,4 +210,62 @@ CONFORMANCE_TEST("the timer tells what it does") {
   CHECK(timer.note == "");
   CHECK(timer.holds_queue);
   CHECK(timer.empty_pair_ms > 0);
+}
+
+CONFORMANCE_TEST("steps of one sample are launched in order, each with its own kernel, launch and arguments") {
+  auto request = request_for(t, R"(
+template <int FACTOR>
+__global__ void scale(const int* x, int* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = FACTOR * x[i];
+}
+extern "C" __global__ void total(const int* y, int* sum) {
+  extern __shared__ int part[];
+  part[threadIdx.x] = y[threadIdx.x];
+  for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) *sum = part[0];
+})",
+                             "scale<2>");
+  request.more_entries = {"total", "scale<3>"};
+  const auto artifact = compile(t, request);
+  REQUIRE(artifact.entries.size() == 3);
+  CHECK(artifact.entry_symbol == artifact.entries[0].symbol);
+  CHECK(artifact.entries[0].symbol != artifact.entries[2].symbol);
+  if (!t.device) return;
+  constexpr std::uint32_t n = 128;
+  std::vector<int> numbers(n);
+  for (std::uint32_t i = 0; i < n; ++i) numbers[i] = static_cast<int>(i);
+  const auto x = upload(t, numbers), y = upload(t, std::vector<int>(n)), sum = upload(t, std::vector<int>(1));
+  // Arguments 0 to 3: x, y, sum, n. y = 3 * x; x = 2 * y; sum of x; once more with another launch: x = 2 * y.
+  LaunchPlan plan;
+  plan.steps = {{{{2, 1, 1}, {64, 1, 1}}, 2, {{0, 1, 3}}, "step 1 'scale<3>'"},
+                {{{4, 1, 1}, {32, 1, 1}}, 0, {{1, 0, 3}}, "step 2 'scale<2>'"},
+                {{{1, 1, 1}, {n, 1, 1}, {0, 0, 0}, n * 4}, 1, {{0, 2}}, "step 3 'total'"}};
+  const auto program = t.device->load(artifact, plan);
+  run(*program, arguments(x, y, sum, static_cast<int>(n)), 0, false);
+  CHECK(download<int>(*y)[5] == 15);
+  CHECK(download<int>(*x)[5] == 30);
+  CHECK(download<int>(*sum)[0] == 6 * 127 * 64);
+  CHECK(run(*program, arguments(x, y, sum, static_cast<int>(n)), 1 << 20).time_ms > 0);
+  CHECK(download<int>(*sum)[0] == 36 * 127 * 64);
+
+  std::string message;
+  plan.steps[1].launch.block[0] = static_cast<std::uint32_t>(t.device->info().max_threads_per_block) + 1;
+  CHECK(outcome_of([&] { t.device->load(artifact, plan); }, &message) == Outcome::rejected);
+  CHECK(message.find("step 2 'scale<2>': ") == 0);
+  plan.steps[1] = {{{4, 1, 1}, {32, 1, 1}}, 0, {{1, 0}}, "step 2 'scale<2>'"};
+  CHECK(outcome_of([&] { run(*t.device->load(artifact, plan), arguments(x, y, sum, 1)); }, &message) ==
+        Outcome::launch_failed);
+  CHECK(message.find("step 2 'scale<2>': ") == 0);
+}
+
+CONFORMANCE_TEST("a kernel that is missing among several is named") {
+  auto request = request_for(t, set_kernel, "set");
+  request.more_entries = {"no_such_kernel"};
+  const CandidateFailure failure = failing_compile(t, request);
+  CHECK(failure.outcome() == Outcome::compile_failed);
+  CHECK((std::string(failure.what()) + failure.log()).find("no_such_kernel") != std::string::npos);
 }

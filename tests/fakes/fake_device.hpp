@@ -67,6 +67,7 @@ class FakeBuffer final : public measure::Buffer {
 struct FakeLaunch {
   std::string key;  ///< of the artifact
   device::Launch launch;
+  std::size_t kernel = 0;  ///< device::Step::kernel
   bool timed = false;
   std::size_t flush_bytes = 0;
   int number = 0;  ///< counts the program's launches from 0
@@ -108,7 +109,7 @@ class FakeDevice final : public measure::Device, public FakeMemory {
   std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override {
     return std::make_unique<FakeBuffer>(bytes, *this);
   }
-  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override {
     if (const auto found = load_failures.find(artifact.key); found != load_failures.end()) throw found->second;
     return std::make_unique<FakeProgram>(*this, artifact.key, launch);
   }
@@ -125,8 +126,9 @@ class FakeDevice final : public measure::Device, public FakeMemory {
  private:
   class FakeProgram final : public measure::Program {
    public:
-    FakeProgram(FakeDevice& device, std::string key, device::Launch launch)
-        : device_(device), key_(std::move(key)), launch_(launch) {
+    FakeProgram(FakeDevice& device, std::string key, device::LaunchPlan plan)
+        : device_(device), key_(std::move(key)), steps_(std::move(plan.steps)) {
+      if (steps_.empty()) steps_.resize(1);
       for (const std::size_t bytes : device_.variable_bytes[key_])
         variables_.push_back(std::make_unique<FakeBuffer>(bytes, device_));
     }
@@ -154,7 +156,14 @@ class FakeDevice final : public measure::Device, public FakeMemory {
       FakeBuffer& of;
     };
     double launch(const measure::RunOptions& options, std::span<const measure::KernelArgument> arguments) {
-      FakeLaunch call{key_, launch_, options.timed, options.flush_bytes, number_++, {}, {}};
+      double sum_ms = 0;
+      for (const device::Step& step : steps_) sum_ms += launch_step(options, step, step.chosen(arguments));
+      ++number_;
+      return sum_ms;
+    }
+    double launch_step(const measure::RunOptions& options, const device::Step& step,
+                       const std::vector<measure::KernelArgument>& arguments) {
+      FakeLaunch call{key_, step.launch, step.kernel, options.timed, options.flush_bytes, number_, {}, {}};
       for (const measure::KernelArgument& argument : arguments) {
         if (const auto* buffer = std::get_if<measure::Buffer*>(&argument))
           call.buffers.push_back(*buffer);
@@ -170,7 +179,7 @@ class FakeDevice final : public measure::Device, public FakeMemory {
     FakeDevice& device_;
     std::vector<std::unique_ptr<FakeBuffer>> variables_;
     std::string key_;
-    device::Launch launch_;
+    std::vector<device::Step> steps_;
     int number_ = 0;
   };
 };

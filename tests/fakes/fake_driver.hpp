@@ -133,7 +133,9 @@ inline gpu::DriverApi make_fake_driver(const std::shared_ptr<FakeDriver>& d) {
     d->opted_in = bytes;
     return d->call("allow_dynamic_shared");
   };
-  api.parameter_sizes = [d](Function, const build::Artifact&) { return std::optional(d->parameter_bytes); };
+  api.parameter_sizes = [d](Function, const build::Artifact&, const std::string&) {
+    return std::optional(d->parameter_bytes);
+  };
   const auto launch = [d](const char* name, void** parameters) -> Status {
     d->launched_values.clear();
     for (std::size_t i = 0; i < d->parameter_bytes.size(); ++i)

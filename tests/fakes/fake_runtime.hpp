@@ -17,7 +17,7 @@
 namespace xtune::fakes {
 
 struct FakeLaunchRecord {
-  std::string image;  ///< of the artifact
+  std::string image;  ///< of the artifact; of its further kernels, their symbol
   std::uintptr_t context = 0;
   void* stream = nullptr;
   device::Launch launch;
@@ -54,12 +54,12 @@ class FakeRuntime final : public backend::Runtime {
   bool understands(const build::Artifact& artifact) const noexcept override {
     return foreign_image.empty() || artifact.image.find(foreign_image) == std::string::npos;
   }
-  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch&) override {
+  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch&, std::size_t number) override {
     if (!refused_image.empty() && artifact.image.find(refused_image) != std::string::npos)
       throw build::CandidateFailure(Outcome::launch_failed, "the driver refuses " + refused_image);
     const std::lock_guard lock(mutex_);
     ++loads;
-    loaded_.push_back({artifact.image, context()});
+    loaded_.push_back({number == 0 ? artifact.image : build::entry_of(artifact, number).symbol, context()});
     return {&loaded_.back(), parameter_bytes};
   }
   /// The address, in the first bytes.

@@ -15,7 +15,9 @@ namespace xtune::device {
 XTUNE_ENUMERATORS(ProgramValue::Form, 4)
 XTUNE_MEMBERS(ProgramValue, name, form, where, file, unit, row)
 XTUNE_MEMBERS(ProgramCall, words, environment, folder, time, metrics, expect, check, outputs, timeout_s, device)
-XTUNE_MEMBERS(Launch, grid, block, cluster, shared_bytes, call)
+XTUNE_MEMBERS(Launch, grid, block, cluster, shared_bytes)
+XTUNE_MEMBERS(Step, launch, kernel, arguments, name)
+XTUNE_MEMBERS(LaunchPlan, steps, call)
 }  // namespace xtune::device
 
 namespace xtune::spec {
@@ -48,9 +50,9 @@ XTUNE_MEMBERS(KeyedFiles, files, absent, unknown)
 XTUNE_PART_OF_MEMBERS(ToolFiles, (keyed, may_start_others), (keyed.files, keyed.absent, may_start_others))
 XTUNE_PART_OF_MEMBERS(CompileRequest,
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
-                       toolchain, variables, files),
+                       toolchain, variables, more_entries, files),
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
-                       toolchain, variables))
+                       toolchain, variables, more_entries))
 }  // namespace xtune::build
 
 namespace xtune::target {

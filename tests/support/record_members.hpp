@@ -32,17 +32,19 @@ XTUNE_MEMBERS(Comparison, output, passed, count, mismatched, nans, infinities, o
 namespace xtune::build {
 XTUNE_MEMBERS(ResourceUsage, registers, scalar_registers, accumulator_registers, spilled_bytes, static_shared_bytes,
               max_threads_per_block, warp_size)
+XTUNE_MEMBERS(KernelEntry, symbol, usage)
 XTUNE_PART_OF_MEMBERS(Artifact,
                       (key, backend, arch, format, entry_symbol, image, log, compile_s, usage, toolchain, variables,
-                       files_read),
-                      (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain, variables))
+                       entries, files_read),
+                      (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain, variables, entries))
 }  // namespace xtune::build
 
 namespace xtune::record {
+XTUNE_MEMBERS(StepUsage, entry, usage, dynamic_shared_bytes)
 XTUNE_MEMBERS(Record, kernel, key, key_parts, problem, config, outcome, stage, message, limit_s, log, samples_ms,
-              time_ms, reported, validation, telemetry, usage, dynamic_shared_bytes, artifact_key, artifact_sha256,
-              device, toolchain, host, attempt, tainted, drift, finals, finals_by, unix_time_ms, compile_s,
-              compile_cpu_s, bench_s)
+              time_ms, reported, validation, telemetry, usage, dynamic_shared_bytes, steps, artifact_key,
+              artifact_sha256, device, toolchain, host, attempt, tainted, drift, finals, finals_by, unix_time_ms,
+              compile_s, compile_cpu_s, bench_s)
 }  // namespace xtune::record
 
 namespace xtune::test {

@@ -170,8 +170,8 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
     return d->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   };
   if (d->get_parameter_info) {
-    api.parameter_sizes = [d](gpu::Function function,
-                              const build::Artifact&) -> std::optional<std::vector<std::size_t>> {
+    api.parameter_sizes = [d](gpu::Function function, const build::Artifact&,
+                              const std::string&) -> std::optional<std::vector<std::size_t>> {
       std::vector<std::size_t> sizes;
       std::size_t offset = 0, size = 0;
       CUresult status = CUDA_SUCCESS;

@@ -82,9 +82,10 @@ class NvrtcToolchain final : public build::Toolchain {
     build::Artifact artifact;
     artifact.arch = request.arch;
     artifact.format = is_virtual(request.arch) ? "ptx" : "cubin";
+    std::vector<build::KernelEntry> entries;
     try {
       gpu::CompiledProgram program = compile_source(request);
-      artifact.entry_symbol = std::move(program.entry_symbol);
+      for (std::string& symbol : program.entry_symbols) entries.push_back({std::move(symbol), {}});
       artifact.variables = std::move(program.variables);
       artifact.image = std::move(program.image);
       artifact.log = std::move(program.log);
@@ -93,11 +94,17 @@ class NvrtcToolchain final : public build::Toolchain {
       explain(failure);
       throw;
     }
-    if (is_virtual(request.arch)) return artifact;
-    artifact.usage = gpu::parse_ptxas_log(artifact.log, artifact.entry_symbol);
-    artifact.usage.warp_size = 32;
-    if (artifact.usage.registers) artifact.usage.max_threads_per_block = threads_that_fit(*artifact.usage.registers);
+    if (!is_virtual(request.arch))
+      for (build::KernelEntry& entry : entries) entry.usage = usage_of(entry.symbol, artifact.log);
+    build::set_entries(artifact, std::move(entries));
     return artifact;
+  }
+
+  static build::ResourceUsage usage_of(const std::string& symbol, const std::string& log) {
+    build::ResourceUsage usage = gpu::parse_ptxas_log(log, symbol);
+    usage.warp_size = 32;
+    if (usage.registers) usage.max_threads_per_block = threads_that_fit(*usage.registers);
+    return usage;
   }
 
   /// NVRTC opens its builtins by name when it first compiles: LD_LIBRARY_PATH comes before its own directory.

@@ -94,7 +94,7 @@ class GpuDevice final : public measure::Device {
       : session_(std::make_shared<Session>(std::move(api), std::move(info))) {}
   const device::DeviceInfo& info() const noexcept override { return session_->info(); }
   std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return make_buffer(session_, bytes); }
-  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override {
     return make_program(session_, artifact, launch);
   }
   measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {

@@ -58,6 +58,6 @@ std::unique_ptr<measure::Buffer> make_buffer(std::shared_ptr<Session> session, s
 /// Of memory that belongs to a module and lives as long as that.
 std::unique_ptr<measure::Buffer> make_view(std::shared_ptr<Session> session, void* address, std::size_t bytes);
 std::unique_ptr<measure::Program> make_program(std::shared_ptr<Session> session, const build::Artifact& artifact,
-                                               const device::Launch& launch);
+                                               const device::LaunchPlan& launch);
 
 }  // namespace xtune::gpu

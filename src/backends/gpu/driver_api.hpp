@@ -69,8 +69,10 @@ struct DriverApi {
   std::function<Status(FunctionAttributes*, Function)> function_attributes;
   /// Optional: lets a kernel use more dynamic shared memory than the default limit. Absent if no opt-in is needed.
   std::function<Status(Function, std::uint32_t bytes)> allow_dynamic_shared;
-  /// Optional: bytes of each parameter, in kernel order; nullopt if they are unknown to the driver.
-  std::function<std::optional<std::vector<std::size_t>>(Function, const build::Artifact&)> parameter_sizes;
+  /// Optional: bytes of each parameter of the kernel with this symbol, in its order; nullopt if they are unknown to the
+  /// driver.
+  std::function<std::optional<std::vector<std::size_t>>(Function, const build::Artifact&, const std::string& symbol)>
+      parameter_sizes;
   /// `parameters` points at the arguments' values.
   std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch;
   /// Optional, with launch_cluster: lets the kernel use this cluster and shared memory, and counts the clusters that

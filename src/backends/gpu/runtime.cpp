@@ -14,11 +14,16 @@
 namespace xtune::gpu {
 namespace {
 
-struct Loaded {
+struct LoadedFunction {
   Function function = nullptr;
   FunctionAttributes attributes;
   std::uint32_t allowed_shared = 0;  ///< allowance that was requested from the driver
   std::optional<std::vector<std::size_t>> parameter_bytes;
+};
+
+struct KeptModule {
+  Module handle = nullptr;
+  std::map<std::size_t, LoadedFunction> kernels;  ///< by their number among the artifact's entries
   std::vector<backend::LoadedVariable> variables;
 };
 
@@ -44,12 +49,15 @@ class GpuRuntime final : public backend::Runtime {
     return devices_[context] = context_.device();
   }
 
-  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch) override {
+  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch,
+                             std::size_t number) override {
     const device::DeviceInfo info = device();
     const std::uintptr_t context = current();
     const std::lock_guard lock(mutex_);
-    Loaded& kernel = loaded_[{context, artifact.key.empty() ? artifact.image : artifact.key}];
-    if (!kernel.function) kernel = load_module(artifact);
+    KeptModule& module = loaded_[{context, artifact.key.empty() ? artifact.image : artifact.key}];
+    if (!module.handle) module = load_module(artifact);
+    LoadedFunction& kernel = module.kernels[number];
+    if (!kernel.function) kernel = find_function(module.handle, artifact, number);
     const FunctionAttributes& has = kernel.attributes;
     if (const auto reason =
             device::forbidden(launch, {has.registers, has.max_threads_per_block, has.static_shared_bytes}, info))
@@ -61,7 +69,7 @@ class GpuRuntime final : public backend::Runtime {
       kernel.allowed_shared = launch.shared_bytes;
     }
     require_cluster(api_, info, kernel.function, launch);
-    return {kernel.function, kernel.parameter_bytes, kernel.variables};
+    return {kernel.function, kernel.parameter_bytes, module.variables};
   }
 
   measure::EncodedTensorMap encode(const measure::TensorMap& map, void* address) override {
@@ -125,22 +133,29 @@ class GpuRuntime final : public backend::Runtime {
       throw build::CandidateFailure(Outcome::launch_failed, fmt::format("{}: {}", doing, api_.describe(status)));
   }
 
-  Loaded load_module(const build::Artifact& artifact) const {
-    Loaded kernel;
-    Module handle = nullptr;
-    check(api_.load_module(&handle, artifact.image), "loading the kernel");
+  KeptModule load_module(const build::Artifact& artifact) const {
+    KeptModule module;
+    check(api_.load_module(&module.handle, artifact.image), "loading the kernel");
     try {
-      check(api_.find_function(&kernel.function, handle, artifact.entry_symbol.c_str()), "finding the kernel");
-      check(api_.function_attributes(&kernel.attributes, kernel.function), "asking for the kernel's attributes");
-      if (api_.parameter_sizes) kernel.parameter_bytes = api_.parameter_sizes(kernel.function, artifact);
+      module.kernels[0] = find_function(module.handle, artifact, 0);
       for (const std::string& symbol : artifact.variables) {
-        backend::LoadedVariable& variable = kernel.variables.emplace_back();
-        check(api_.find_variable(&variable.address, &variable.bytes, handle, symbol.c_str()), "finding a variable");
+        backend::LoadedVariable& variable = module.variables.emplace_back();
+        check(api_.find_variable(&variable.address, &variable.bytes, module.handle, symbol.c_str()),
+              "finding a variable");
       }
     } catch (...) {
-      api_.unload_module(handle);
+      api_.unload_module(module.handle);
       throw;
     }
+    return module;
+  }
+
+  LoadedFunction find_function(Module module, const build::Artifact& artifact, std::size_t number) const {
+    LoadedFunction kernel;
+    const std::string symbol = build::entry_of(artifact, number).symbol;
+    check(api_.find_function(&kernel.function, module, symbol.c_str()), "finding the kernel");
+    check(api_.function_attributes(&kernel.attributes, kernel.function), "asking for the kernel's attributes");
+    if (api_.parameter_sizes) kernel.parameter_bytes = api_.parameter_sizes(kernel.function, artifact, symbol);
     return kernel;
   }
 
@@ -148,7 +163,7 @@ class GpuRuntime final : public backend::Runtime {
   const ContextApi context_;
   std::mutex mutex_;
   std::map<std::uintptr_t, device::DeviceInfo> devices_;
-  std::map<std::pair<std::uintptr_t, std::string>, Loaded> loaded_;
+  std::map<std::pair<std::uintptr_t, std::string>, KeptModule> loaded_;
 };
 
 }  // namespace

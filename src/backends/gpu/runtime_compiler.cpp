@@ -2,6 +2,7 @@
 #include "backends/gpu/runtime_compiler.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -60,7 +61,7 @@ void add_names(const CompilerApi& api, CompilerApi::Program program, const build
       throw build::CandidateFailure(Outcome::compile_failed,
                                     fmt::format("{} '{}': {}", what, name, api.describe(status)));
   };
-  add("entry", request.entry, request.entry);
+  for (const std::string& entry : build::entries_of(request)) add("entry", entry, entry);
   for (const std::string& variable : request.variables) add("constant", variable, expression_of(variable));
 }
 
@@ -75,7 +76,8 @@ void read_names(const CompilerApi& api, CompilerApi::Program program, const buil
           result.log);
     return std::string(symbol);
   };
-  result.entry_symbol = lowered("entry", request.entry, "kernel", request.entry);
+  for (const std::string& entry : build::entries_of(request))
+    result.entry_symbols.push_back(lowered("entry", entry, "kernel", entry));
   for (const std::string& variable : request.variables)
     result.variables.push_back(lowered("constant", variable, "variable", expression_of(variable)));
 }
@@ -112,9 +114,10 @@ CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequ
   result.image.resize(size);
   if (read == 0 && size > 0) read = api.code(program.get(), result.image.data());
   if (read != 0 || size == 0)
-    throw build::CandidateFailure(
-        Outcome::compile_failed,
-        fmt::format("{} gave no code for '{}': {}", api.name, request.entry, api.describe(read)), result.log);
+    throw build::CandidateFailure(Outcome::compile_failed,
+                                  fmt::format("{} gave no code for '{}': {}", api.name,
+                                              fmt::join(build::entries_of(request), "', '"), api.describe(read)),
+                                  result.log);
   return result;
 }
 

@@ -36,12 +36,12 @@ struct CompilerApi {
 struct CompiledProgram {
   std::string image;
   std::string log;
-  std::string entry_symbol;
-  std::vector<std::string> variables;  ///< the symbols of the request's
-  double seconds = 0;                  ///< wall clock of the compile call
+  std::vector<std::string> entry_symbols;  ///< of all entries of the request, in their order
+  std::vector<std::string> variables;      ///< the symbols of the request's
+  double seconds = 0;                      ///< wall clock of the compile call
 };
 
-/// Of the request: source_name, entry (a name or a template-id, as in C++) and variables; source and options as the
+/// Of the request: source_name, entries (names or template-ids, as in C++) and variables; source and options as the
 /// compiler takes them. Throws CandidateFailure(compile_failed) whose message is the first
 /// error of the log, or (crashed) if it ran out of memory; Error if the machine is the cause (compiler_log.hpp).
 CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequest& request, const std::string& source,

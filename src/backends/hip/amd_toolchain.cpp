@@ -189,16 +189,20 @@ class HiprtcToolchain final : public build::Toolchain {
     artifact.format = "hsaco";
     gpu::CompiledProgram program = gpu::compile_program(api_, request, gpu::with_defines(with_name), options);
     artifact.image = std::string(gpu::unbundle(program.image, request.arch));
-    artifact.entry_symbol = std::move(program.entry_symbol);
     artifact.variables = std::move(program.variables);
     artifact.log = std::move(program.log);
     artifact.compile_s = program.seconds;
-    const auto metadata = gpu::kernel_metadata(artifact.image, artifact.entry_symbol);
-    if (!metadata)
-      throw build::CandidateFailure(
-          Outcome::compile_failed,
-          fmt::format("the code object for {} holds no kernel '{}'", request.arch, request.entry), artifact.log);
-    artifact.usage = metadata->usage;
+    const std::vector<std::string> names = build::entries_of(request);
+    std::vector<build::KernelEntry> entries;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto metadata = gpu::kernel_metadata(artifact.image, program.entry_symbols[i]);
+      if (!metadata)
+        throw build::CandidateFailure(
+            Outcome::compile_failed, fmt::format("the code object for {} holds no kernel '{}'", request.arch, names[i]),
+            artifact.log);
+      entries.push_back({program.entry_symbols[i], metadata->usage});
+    }
+    build::set_entries(artifact, std::move(entries));
     // Files that assembly reads are not listed.
     const auto in_assembly = [](const std::string& text) {
       return text.find(".incbin") != text.npos || text.find(".include") != text.npos;

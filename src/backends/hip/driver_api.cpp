@@ -131,8 +131,9 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
 /// From an AMD code object; on NVIDIA the underlying driver reports them.
 void fill_parameters([[maybe_unused]] gpu::DriverApi& api) {
 #if !defined(__HIP_PLATFORM_NVIDIA__)
-  api.parameter_sizes = [](gpu::Function, const build::Artifact& artifact) -> std::optional<std::vector<std::size_t> > {
-    auto metadata = gpu::kernel_metadata(gpu::unbundle(artifact.image, artifact.arch), artifact.entry_symbol);
+  api.parameter_sizes = [](gpu::Function, const build::Artifact& artifact,
+                           const std::string& symbol) -> std::optional<std::vector<std::size_t> > {
+    auto metadata = gpu::kernel_metadata(gpu::unbundle(artifact.image, artifact.arch), symbol);
     if (!metadata) return std::nullopt;
     return std::move(metadata->parameter_bytes);
   };

@@ -38,11 +38,11 @@ void BlockPlace::begin_launch(const BlockJob& job) {
     shared_.reset(std::aligned_alloc(shared_alignment,
                                      (shared_bytes_ + shared_alignment - 1) / shared_alignment * shared_alignment));
   if (!shared_) throw std::bad_alloc();
-  if (job.library.sanitized())
+  if (job.entry.sanitized)
     limit_shared(shared_.get(), job.launch.shared_bytes, shared_bytes_);
   else
     guard(job.launch.shared_bytes);
-  job.library.kernel().begin_launch(uint3_of(job.launch.grid), uint3_of(job.launch.block), shared_.get());
+  job.entry.kernel->begin_launch(uint3_of(job.launch.grid), uint3_of(job.launch.block), shared_.get());
 }
 
 /// Fills the memory after the launch's dynamic shared memory with a pattern, unless it is still filled.

@@ -17,7 +17,7 @@ namespace xtune::host {
 
 /// A launch of a kernel, and its arguments' addresses.
 struct BlockJob {
-  const KernelLibrary& library;
+  const LoadedEntry& entry;
   const device::Launch& launch;
   void* const* arguments;
   std::uint64_t number;  ///< of the launch; never 0
@@ -32,7 +32,7 @@ class BlockPlace {
 
   /// Before the first block of a launch. Throws std::bad_alloc.
   void begin_launch(const BlockJob& job);
-  BlockRunner& runner(const BlockJob& job) { return job.library.sanitized() ? sanitized_ : plain_; }
+  BlockRunner& runner(const BlockJob& job) { return job.entry.sanitized ? sanitized_ : plain_; }
   void* shared() const noexcept { return shared_.get(); }
   /// Whether a kernel wrote just beyond its dynamic shared memory.
   bool take_damage();

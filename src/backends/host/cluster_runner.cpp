@@ -73,10 +73,10 @@ void ClusterRunner::run_block(unsigned rank) {
   try {
     const bool is_first = member.launch != job_->number;
     if (is_first && rank != 0) member.place->begin_launch(*job_);
-    job_->library.kernel().begin_block(member.index);
+    job_->entry.kernel->begin_block(member.index);
     if (is_first) {
-      member.window = shared_window(job_->library.kernel(), member.place->shared(), job_->launch.shared_bytes,
-                                    job_->library.sanitized());
+      member.window = shared_window(*job_->entry.kernel, member.place->shared(), job_->launch.shared_bytes,
+                                    job_->entry.sanitized);
       member.launch = job_->number;
     }
     run_prepared_block(member, rank);
@@ -87,7 +87,7 @@ void ClusterRunner::run_block(unsigned rank) {
 }
 
 void ClusterRunner::run_prepared_block(Member& member, unsigned rank) {
-  const XtuneKernel& kernel = job_->library.kernel();
+  const XtuneKernel& kernel = *job_->entry.kernel;
   const XtuneUint3 block = uint3_of(job_->launch.block);
   BlockRunner& runner = member.place->runner(*job_);
   member.block.begin(runner, member.window, block.x * block.y * block.z, {blocks_.data(), cluster_.blocks()});

@@ -34,9 +34,9 @@ void check_name(const std::string& text, const std::string& complaint) {
 }  // namespace
 
 void check_names(const build::CompileRequest& request) {
-  check_name(request.entry,
-             fmt::format("entry \"{}\" is neither a function's name nor a template-id such as gemm<64, 32>",
-                         base::printable(request.entry, 200)));
+  for (const std::string& entry : build::entries_of(request))
+    check_name(entry, fmt::format("entry \"{}\" is neither a function's name nor a template-id such as gemm<64, 32>",
+                                  base::printable(entry, 200)));
   for (const std::string& variable : request.variables)
     check_name(variable,
                fmt::format("symbol \"{}\" is neither a variable's name nor a template-id such as ns::table<4>",

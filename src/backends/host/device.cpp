@@ -17,6 +17,8 @@
 #include "backends/host/floating_point.hpp"
 #include "backends/host/kernel_arguments.hpp"
 #include "backends/host/stolen_time.hpp"
+#include "core/build/shortage.hpp"
+#include "core/build/step_limits.hpp"
 #include "backends/host/tensor_map.hpp"
 #include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
@@ -67,20 +69,21 @@ class HostBuffer final : public measure::Buffer {
 
 class HostProgram final : public measure::Program {
  public:
-  HostProgram(Engine& engine, const build::Artifact& artifact, const device::Launch& launch, const std::string& arch)
-      : engine_(engine), launch_(launch), library_(artifact, arch), variables_(artifact.variables) {
-    const XtuneKernel& kernel = library_.kernel();
-    kernel.bind(&BlockRunner::services());
+  HostProgram(Engine& engine, const build::Artifact& artifact, const device::LaunchPlan& plan, const std::string& arch)
+      : engine_(engine), steps_(plan.steps), library_(artifact, arch), variables_(artifact.variables) {
+    library_.bind(BlockRunner::services());
+    const XtuneKernel& kernel = *library_.entry(0).kernel;
     if (kernel.racing_begin == kernel.racing_end) return;
     build::Artifact racing = artifact;
     racing.image.assign(reinterpret_cast<const char*>(kernel.racing_begin),
                         static_cast<std::size_t>(kernel.racing_end - kernel.racing_begin));
     racing_.emplace(racing, arch);
-    racing_->kernel().bind(&BlockRunner::services());
+    racing_->bind(BlockRunner::services());
   }
 
   void check_types(std::span<const measure::ArgumentType> arguments) const override {
-    check_parameters(arguments, library_.kernel());
+    for (const device::Step& step : steps_)
+      in_step(step, [&] { check_parameters(step.chosen(arguments), *library_.entry(step.kernel).kernel); });
   }
   measure::Sample run(const measure::RunOptions& options) override {
     check(options.arguments);
@@ -97,13 +100,22 @@ class HostProgram final : public measure::Program {
   }
 
  private:
+  /// All steps, and the sum of their times in milliseconds.
   double launch(std::span<const measure::KernelArgument> arguments) {
-    ArgumentAddresses addresses(arguments);
     // The first launch finds bad accesses, also reads; the others races between the threads of a block.
-    if (!racing_ || !std::exchange(launched_, true)) return engine_.launch(library_, launch_, addresses.data());
+    if (!racing_ || !std::exchange(launched_, true)) return launch_steps(library_, arguments);
     copy_variables(library_, *racing_);
-    const double time_ms = engine_.launch(*racing_, launch_, addresses.data());
+    const double time_ms = launch_steps(*racing_, arguments);
     copy_variables(*racing_, library_);
+    return time_ms;
+  }
+  double launch_steps(const KernelLibrary& library, std::span<const measure::KernelArgument> arguments) {
+    double time_ms = 0;
+    for (const device::Step& step : steps_) {
+      const std::vector<measure::KernelArgument> own = step.chosen(arguments);
+      ArgumentAddresses addresses(own);
+      in_step(step, [&] { time_ms += engine_.launch(library.entry(step.kernel), step.launch, addresses.data()); });
+    }
     return time_ms;
   }
   void copy_variables(const KernelLibrary& from, const KernelLibrary& to) const {
@@ -111,12 +123,27 @@ class HostProgram final : public measure::Program {
       std::memcpy(to.variable(name).address, from.variable(name).address, from.variable(name).bytes);
   }
   void check(std::span<const measure::KernelArgument> arguments) const {
-    const XtuneKernel& kernel = library_.kernel();
-    check_arguments(arguments, {kernel.argument_count, kernel.argument_bytes, kernel.argument_is_pointer});
+    for (const device::Step& step : steps_) {
+      const XtuneKernel& kernel = *library_.entry(step.kernel).kernel;
+      in_step(step, [&] {
+        check_arguments(step.chosen(arguments),
+                        {kernel.argument_count, kernel.argument_bytes, kernel.argument_is_pointer});
+      });
+    }
+  }
+  /// A failure of the work names the step.
+  template <class Work>
+  static void in_step(const device::Step& step, const Work& work) {
+    try {
+      work();
+    } catch (const build::CandidateFailure& failure) {
+      if (step.name.empty() || build::lack_of(failure) != build::Lack::none) throw;
+      throw build::CandidateFailure(failure.outcome(), step.named(failure.what()), failure.log());
+    }
   }
 
   Engine& engine_;
-  device::Launch launch_;
+  std::vector<device::Step> steps_;
   KernelLibrary library_;
   std::vector<std::string> variables_;
   std::optional<KernelLibrary> racing_;  ///< XtuneKernel::racing_begin
@@ -129,11 +156,8 @@ class HostDevice final : public measure::Device {
 
   const device::DeviceInfo& info() const noexcept override { return info_; }
   std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return std::make_unique<HostBuffer>(bytes); }
-  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
-    device::KernelNeeds needs;
-    needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);
-    if (auto reason = device::forbidden(launch, needs, info_))
-      throw build::CandidateFailure(Outcome::rejected, *reason);
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override {
+    build::reject_forbidden(launch, artifact, info_);
     const KeepFloatingPoint keep;  // -ffast-math adds a constructor that changes it in the thread that loads
     return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
   }

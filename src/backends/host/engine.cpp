@@ -18,11 +18,11 @@ namespace xtune::host {
 namespace {
 
 /// What one turn of a worker runs: a block, or a cluster of a kernel that may have some.
-std::uint64_t blocks_or_clusters(const KernelLibrary& library, const device::Launch& launch) {
+std::uint64_t blocks_or_clusters(const LoadedEntry& entry, const device::Launch& launch) {
   const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   const std::uint64_t in_cluster = std::uint64_t{std::max(launch.cluster[0], 1u)} * std::max(launch.cluster[1], 1u) *
                                    std::max(launch.cluster[2], 1u);
-  if (!library.kernel().uses_hopper || in_cluster == 1) return blocks;
+  if (!entry.kernel->uses_hopper || in_cluster == 1) return blocks;
   const auto refuse = [](const std::string& why) { throw build::CandidateFailure(Outcome::launch_failed, why); };
   if (in_cluster > max_cluster_blocks)
     refuse(fmt::format("a cluster of {} blocks: at most {} are allowed", in_cluster, max_cluster_blocks));
@@ -30,7 +30,7 @@ std::uint64_t blocks_or_clusters(const KernelLibrary& library, const device::Lau
     if (launch.grid[axis] % std::max(launch.cluster[axis], 1u) != 0)
       refuse(fmt::format("a grid of {} blocks is not a multiple of the cluster's {}", launch.grid[axis],
                          launch.cluster[axis]));
-  if (library.sanitized())
+  if (entry.sanitized)
     refuse("a sanitized kernel cannot be launched in clusters of several blocks on the host backend");
   return blocks / in_cluster;
 }
@@ -73,7 +73,7 @@ void Engine::work(Run& run, unsigned worker) {
     const std::uint64_t last = std::min(first + run.chunk, run.count);
     if (first >= run.count) return;
     for (std::uint64_t i = first; i < last && !run.failed; ++i) {
-      if (run.job.library.kernel().uses_hopper)
+      if (run.job.entry.kernel->uses_hopper)
         run_cluster(run, lane, i);
       else
         run_block(run, lane, i);
@@ -87,7 +87,7 @@ void Engine::run_cluster(Run& run, Lane& lane, std::uint64_t cluster) {
 }
 
 void Engine::run_block(Run& run, Lane& lane, std::uint64_t block) {
-  const XtuneKernel& kernel = run.job.library.kernel();
+  const XtuneKernel& kernel = *run.job.entry.kernel;
   const auto& grid = run.job.launch.grid;
   const XtuneUint3 index = {static_cast<unsigned>(block % grid[0]), static_cast<unsigned>(block / grid[0] % grid[1]),
                             static_cast<unsigned>(block / grid[0] / grid[1])};
@@ -102,10 +102,10 @@ void Engine::run_block(Run& run, Lane& lane, std::uint64_t block) {
     run.fail(fmt::format("block ({}, {}, {}): {}", index.x, index.y, index.z, failure), runner.is_refused());
 }
 
-double Engine::launch(const KernelLibrary& library, const device::Launch& launch, void* const* arguments) {
-  const std::uint64_t count = blocks_or_clusters(library, launch);
+double Engine::launch(const LoadedEntry& entry, const device::Launch& launch, void* const* arguments) {
+  const std::uint64_t count = blocks_or_clusters(entry, launch);
   const std::uint64_t share = count / (std::uint64_t{pool_.size()} * 16);
-  Run run{{library, launch, arguments, ++launches_}, count, std::clamp<std::uint64_t>(share, 1, 64)};
+  Run run{{entry, launch, arguments, ++launches_}, count, std::clamp<std::uint64_t>(share, 1, 64)};
   const auto guarded = [&](unsigned worker) {
     const KeepFloatingPoint keep;
     try {
@@ -117,21 +117,24 @@ double Engine::launch(const KernelLibrary& library, const device::Launch& launch
     }
   };
   const auto start = std::chrono::steady_clock::now();
-  if (library.sanitized() || count == 1)
+  if (entry.sanitized || count == 1)
     guarded(0);
   else
     pool_.run(guarded);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   bool wrote_beyond = false;  // checked in any case, so that no other kernel is blamed for it
-  if (!library.sanitized())
-    for (const auto& lane : lanes_) wrote_beyond |= lane->place.take_damage() || lane->clusters.take_damage();
+  if (!entry.sanitized)
+    for (const auto& lane : lanes_) {
+      wrote_beyond |= lane->place.take_damage();
+      wrote_beyond |= lane->clusters.take_damage();
+    }
   if (!run.shortage.empty())
     throw Error(ErrorKind::unavailable, "the host device cannot run the kernel: " + run.shortage);
   if (!run.failure.empty()) throw build::CandidateFailure(Outcome::crashed, run.failure);
   if (wrote_beyond)
     throw build::CandidateFailure(
-        Outcome::crashed, fmt::format("the kernel wrote beyond its dynamic shared memory: [launch] shared is {} bytes",
-                                      launch.shared_bytes));
+        Outcome::crashed,
+        fmt::format("the kernel wrote beyond its dynamic shared memory: shared is {} bytes", launch.shared_bytes));
   return took.count();
 }
 

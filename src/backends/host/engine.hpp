@@ -20,7 +20,7 @@ class Engine {
   /// thread. Throws CandidateFailure(crashed) if threads of a block wait for each other forever, overflow their stacks,
   /// write just beyond their dynamic shared memory or misuse a function of <xtune/hopper.cuh>; launch_failed for a
   /// cluster that is not allowed; and Error(unavailable) if there is not enough memory.
-  double launch(const KernelLibrary& library, const device::Launch& launch, void* const* arguments);
+  double launch(const LoadedEntry& entry, const device::Launch& launch, void* const* arguments);
   /// Overwrites this much memory from all cores.
   void flush(std::size_t bytes);
 

@@ -21,7 +21,7 @@
 #include "backends/host/mapped_memory.hpp"
 #include "backends/host/tensor_map.hpp"
 #include "base/per_process.hpp"
-#include "core/device/launch_limits.hpp"
+#include "core/build/step_limits.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -115,21 +115,23 @@ class HostRuntime final : public backend::Runtime {
   bool understands(const build::Artifact& artifact) const noexcept override {
     return artifact.image.find(XTUNE_HOST_MARKER) != std::string::npos;
   }
-  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch) override {
-    device::KernelNeeds needs;
-    needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);
+  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch,
+                             std::size_t number) override {
+    const device::KernelNeeds needs = build::needs_of(build::entry_of(artifact, number).usage);
     if (const auto reason = device::forbidden(launch, needs, info_))
       throw build::CandidateFailure(Outcome::rejected, *reason);
     const std::lock_guard lock(mutex_);
     auto& library = libraries_[artifact.key.empty() ? artifact.image : artifact.key];
     if (!library) {
       auto loaded = std::make_unique<KernelLibrary>(artifact, info_.arch);
-      loaded->kernel().bind(&BlockRunner::services());
+      loaded->bind(BlockRunner::services());
       library = std::move(loaded);
     }
-    const XtuneKernel& kernel = library->kernel();
+    const LoadedEntry& entry = library->entry(number);
+    const XtuneKernel& kernel = *entry.kernel;
     backend::LoadedKernel loaded{
-        library.get(), std::vector<std::size_t>(kernel.argument_bytes, kernel.argument_bytes + kernel.argument_count)};
+        const_cast<LoadedEntry*>(&entry),
+        std::vector<std::size_t>(kernel.argument_bytes, kernel.argument_bytes + kernel.argument_count)};
     for (const std::string& symbol : artifact.variables) {
       const XtuneVariable& variable = library->variable(symbol);
       loaded.variables.push_back({variable.address, variable.bytes});
@@ -143,7 +145,7 @@ class HostRuntime final : public backend::Runtime {
     launcher.thread.run([&]() noexcept {
       try {
         if (!launcher.engine) launcher.engine.emplace(info_.shared_per_block_optin);
-        launcher.engine->launch(*static_cast<const KernelLibrary*>(handle), launch, parameters);
+        launcher.engine->launch(*static_cast<const LoadedEntry*>(handle), launch, parameters);
       } catch (const std::exception& error) {
         failure = error.what();
       }

@@ -58,14 +58,20 @@ std::optional<std::int64_t> thread_local_bytes(const std::string& image) {
 
 KernelLibrary::KernelLibrary(const build::Artifact& artifact, const std::string& own_arch) {
   const auto marker = artifact.image.find(XTUNE_HOST_MARKER);
-  sanitized_ =
+  const bool sanitized =
       marker != std::string::npos && artifact.image.compare(marker + std::strlen(XTUNE_HOST_MARKER), 1, "1") == 0;
   // Otherwise its initialisation would end the process.
-  if (sanitized_ && !dlsym(RTLD_DEFAULT, "__asan_init"))
+  if (sanitized && !dlsym(RTLD_DEFAULT, "__asan_init"))
     refuse_image(
         "it was compiled with AddressSanitizer, whose library must be loaded when the process starts (LD_PRELOAD)");
   library_.emplace(artifact, XTUNE_HOST_MARKER, own_arch);
-  kernel_ = static_cast<const XtuneKernel*>(library_->entry());
+  entries_.push_back({static_cast<const XtuneKernel*>(library_->entry()), sanitized});
+  for (std::size_t i = 1; i < artifact.entries.size(); ++i) {
+    const void* const found = library_->find(artifact.entries[i].symbol);
+    if (!found)
+      refuse_image("its library has no kernel " + artifact.entries[i].symbol + "; remove it from the artifact cache");
+    entries_.push_back({static_cast<const XtuneKernel*>(found), sanitized});
+  }
 }
 
 const XtuneVariable& KernelLibrary::variable(const std::string& symbol) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/host/image_library.hpp"
 #include "backends/host/runtime/xtune_host_abi.h"
@@ -15,7 +16,13 @@ namespace xtune::host {
 /// memory. nullopt if it is not an ELF64 file with a symbol table.
 std::optional<std::int64_t> thread_local_bytes(const std::string& image);
 
-/// A loaded kernel; unloaded on destruction. The caller must not destroy it while the kernel runs.
+/// A kernel of a loaded library.
+struct LoadedEntry {
+  const XtuneKernel* kernel = nullptr;
+  bool sanitized = false;
+};
+
+/// The loaded kernels of an artifact; unloaded on destruction. The caller must not destroy it while one runs.
 class KernelLibrary {
  public:
   /// own_arch: that of this CPU. Throws CandidateFailure(launch_failed) if it is damaged, of another version of xtune,
@@ -23,13 +30,14 @@ class KernelLibrary {
   KernelLibrary(const build::Artifact& artifact, const std::string& own_arch);
   /// By the artifact's symbol. Throws CandidateFailure(launch_failed) where the image does not have it.
   const XtuneVariable& variable(const std::string& symbol) const;
-  const XtuneKernel& kernel() const noexcept { return *kernel_; }
-  bool sanitized() const noexcept { return sanitized_; }
+  /// By its number among the artifact's entries.
+  const LoadedEntry& entry(std::size_t number) const { return entries_.at(number); }
+  /// Lets the kernels call the process's services; once, before the first launch.
+  void bind(const XtuneServices& services) const { entries_.front().kernel->bind(&services); }
 
  private:
   std::optional<ImageLibrary> library_;
-  const XtuneKernel* kernel_ = nullptr;
-  bool sanitized_ = false;
+  std::vector<LoadedEntry> entries_;
 };
 
 }  // namespace xtune::host

@@ -37,6 +37,9 @@ bool names_files_in_assembly(const std::string& text) {
   return !scan.mentioned.empty() || !scan.unknown.empty();
 }
 
+std::string kernel_symbol(std::size_t number) {
+  return number == 0 ? "xtune_kernel" : fmt::format("xtune_kernel_{}", number);
+}
 std::string variable_symbol(std::size_t number) { return fmt::format("xtune_variable_{}", number); }
 
 /// Line-marked, so that a message about one names it.
@@ -51,7 +54,7 @@ std::string variables_text(const build::CompileRequest& request) {
   return text;
 }
 
-/// Line-marked, so that a message about it names the entry. racing: the library that a sanitized kernel brings along;
+/// Line-marked, so that a message about one names the entry. racing: the library that a sanitized kernel brings along;
 /// empty: none.
 std::string entry_text(const build::CompileRequest& request, const Rewritten& kernel, const std::string& racing) {
   const std::string marker = std::string(XTUNE_HOST_MARKER) + (request.sanitize ? "1" : "0");
@@ -63,12 +66,16 @@ std::string entry_text(const build::CompileRequest& request, const Rewritten& ke
         "extern \"C\" __attribute__((visibility(\"hidden\"))) const unsigned char xtune_racing_begin[], "
         "xtune_racing_end[];\n",
         racing);
-  return text + fmt::format(
-                    "using XtuneEntry = decltype(xtune_arguments_of(&{0}))::Runner<&{0}, {2}>;\n"
-                    "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneKernel xtune_kernel;\n"
-                    "const XtuneKernel xtune_kernel = XtuneEntry::describe(\"{1}\", {3}{4});\n",
-                    request.entry, marker, kernel.uses_fibers, kernel.uses_hopper,
-                    racing.empty() ? "" : ", xtune_racing_begin, xtune_racing_end");
+  const std::vector<std::string> entries = build::entries_of(request);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    text += fmt::format(
+        "# 1 \"<entry>\"\n"
+        "using XtuneEntry{4} = decltype(xtune_arguments_of(&{0}))::Runner<&{0}, {2}>;\n"
+        "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneKernel {5};\n"
+        "const XtuneKernel {5} = XtuneEntry{4}::describe(\"{1}\", {6}{3});\n",
+        entries[i], marker, kernel.uses_fibers, racing.empty() ? "" : ", xtune_racing_begin, xtune_racing_end", i,
+        kernel_symbol(i), kernel.uses_hopper);
+  return text;
 }
 
 /// Stores of these sizes have a function of AddressSanitizer's, which is called between the reads of `x += 1` and its
@@ -109,8 +116,10 @@ std::vector<std::string> racing_options() {
 /// Throws where the preprocessed source does not mention the entry or a variable.
 void require_names(const build::CompileRequest& request, const base::CommandResult& preprocessed) {
   std::string message;
-  if (const std::string name = build::unqualified_name(request.entry); !mentions(preprocessed.stdout_text, name))
-    message = fmt::format("{} has no function '{}' (entry \"{}\")", request.source_name, name, request.entry);
+  for (const std::string& entry : build::entries_of(request))
+    if (const std::string name = build::unqualified_name(entry);
+        message.empty() && !mentions(preprocessed.stdout_text, name))
+      message = fmt::format("{} has no function '{}' (entry \"{}\")", request.source_name, name, entry);
   for (const std::string& variable : request.variables)
     if (const std::string name = build::unqualified_name(variable);
         message.empty() && !mentions(preprocessed.stdout_text, name))
@@ -179,12 +188,10 @@ class HostToolchain final : public build::Toolchain {
     build::Artifact artifact;
     artifact.arch = request.arch;
     artifact.format = "so";
-    artifact.entry_symbol = "xtune_kernel";
     for (std::size_t i = 0; i < request.variables.size(); ++i) artifact.variables.push_back(variable_symbol(i));
     artifact.image = base::read_file(output);
     artifact.log = text.stderr_text + built.stderr_text;
     artifact.compile_s = text.wall_s + built.wall_s;
-    artifact.usage.warp_size = 32;
     artifact.files_read = build::files_of_rule(work.path() / "read", work.path());
     if (assembler_reads && artifact.files_read) {
       // Clang's integrated assembler does not list the files that it read.
@@ -199,7 +206,13 @@ class HostToolchain final : public build::Toolchain {
       artifact.files_read = build::files_outside(*artifact.files_read, own_folders());
       std::erase_if(*artifact.files_read, build::is_system_header_path);
     }
-    if (!request.sanitize) artifact.usage.static_shared_bytes = thread_local_bytes(artifact.image);
+    // Of all kernels together: the image does not show which of them use a variable.
+    build::ResourceUsage usage;
+    usage.warp_size = 32;
+    if (!request.sanitize) usage.static_shared_bytes = thread_local_bytes(artifact.image);
+    std::vector<build::KernelEntry> entries;
+    for (std::size_t i = 0; i <= request.more_entries.size(); ++i) entries.push_back({kernel_symbol(i), usage});
+    build::set_entries(artifact, std::move(entries));
     return artifact;
   }
 

@@ -41,7 +41,7 @@ class KokkosDevice final : public measure::Device {
   std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return memory_->allocate(bytes); }
   measure::DeviceState state() override { return memory_->state(); }
   /// A launch has no grid or block here: units choose their own.
-  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch&) override {
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan&) override {
     return std::make_unique<KokkosProgram>(*this, artifact);
   }
 

@@ -19,7 +19,7 @@ class ProcessDevice final : public measure::Device {
   std::unique_ptr<measure::Buffer> allocate(std::size_t /*bytes*/) override {
     throw Error(ErrorKind::unsupported, "a program has no xtune buffers");
   }
-  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override {
     if (!launch.call) throw Error(ErrorKind::unsupported, "backend 'process' runs programs, and this is a kernel");
     return load_program(artifact, *launch.call, index_);
   }

@@ -1,6 +1,7 @@
 // The input and the result of compiling one configuration, and the interface of a toolchain.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,9 +36,14 @@ struct CompileRequest {
   std::string toolchain{};
   /// Variables of the source whose memory is filled before launches, as C++ names: "filter", "conv::weights".
   std::vector<std::string> variables{};
+  /// Further kernels of the source, as `entry`.
+  std::vector<std::string> more_entries{};
   /// The files that the artifact's key describes; the compiler must read the same contents. Null: none.
   std::shared_ptr<const KeyedFiles> files{};
 };
+
+/// All kernels that a request asks for, in the order in which an artifact lists them.
+std::vector<std::string> entries_of(const CompileRequest& request);
 
 /// Per thread or per block, as the compiler reports; unset if it does not report it.
 struct ResourceUsage {
@@ -50,23 +56,38 @@ struct ResourceUsage {
   std::optional<int> warp_size;
 };
 
-/// A compiled kernel; plain data that can be stored and sent to a worker. See docs/architecture.md.
+/// One of the kernels of an artifact.
+struct KernelEntry {
+  std::string symbol;  ///< lowered (mangled) name
+  ResourceUsage usage;
+};
+
+/// The compiled kernel, or several of one source; plain data that can be stored and sent to a worker. See
+/// docs/architecture.md.
 struct Artifact {
   std::string key;      ///< hex SHA-256; see core/build/keys.hpp
   std::string backend;  ///< the backend that can load it
   std::string arch;
-  std::string format;        ///< file extension: "cubin", "hsaco", "so"
-  std::string entry_symbol;  ///< lowered (mangled) name
-  std::string image;         ///< the binary
-  std::string log;           ///< compiler output, warnings included
-  double compile_s = 0;      ///< wall clock of the compiler
-  ResourceUsage usage;
+  std::string format;                    ///< file extension: "cubin", "hsaco", "so"
+  std::string entry_symbol;              ///< lowered (mangled) name; of several kernels, the first one's
+  std::string image;                     ///< the binary
+  std::string log;                       ///< compiler output, warnings included
+  double compile_s = 0;                  ///< wall clock of the compiler
+  ResourceUsage usage;                   ///< of several kernels, the largest of each value; the smallest of a limit
   std::string toolchain{};               ///< fingerprint of what compiled it; empty: made by a version that did not say
   std::vector<std::string> variables{};  ///< the symbols of the request's variables, in its order
+  std::vector<KernelEntry> entries{};    ///< of several kernels, all of them; empty: there is one
   /// The user's files that the compiler read, for core/build/checked_compile.hpp; unset if the compiler does not list
   /// them. Neither stored nor sent.
   std::optional<std::vector<std::string>> files_read{};
 };
+
+/// The kernel of this number among the artifact's entries. Throws std::out_of_range for a number beyond them.
+KernelEntry entry_of(const Artifact& artifact, std::size_t number);
+/// All of them; at least one.
+std::vector<KernelEntry> all_entries(const Artifact& artifact);
+/// Sets entry_symbol, entries and usage. At least one entry.
+void set_entries(Artifact& artifact, std::vector<KernelEntry> entries);
 
 /// Compiles for devices that need not be present. Thread-safe; never touches a device.
 class Toolchain {

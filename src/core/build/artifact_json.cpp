@@ -25,12 +25,16 @@ constexpr auto usage_form = fields::object<ResourceUsage>(
     optional("max_threads_per_block", &ResourceUsage::max_threads_per_block, integer_form),
     optional("warp_size", &ResourceUsage::warp_size, integer_form));
 
+constexpr auto entry_form = fields::object<KernelEntry>(required("symbol", &KernelEntry::symbol, fields::text),
+                                                        required("usage", &KernelEntry::usage, usage_form));
+
 constexpr auto artifact_form = fields::object<Artifact>(
     required("key", &Artifact::key), required("backend", &Artifact::backend), required("arch", &Artifact::arch),
     required("format", &Artifact::format), required("entry_symbol", &Artifact::entry_symbol, fields::text),
     required("log", &Artifact::log, fields::text), required("compile_s", &Artifact::compile_s),
     required("usage", &Artifact::usage, usage_form), optional("toolchain", &Artifact::toolchain, fields::text),
-    optional("variables", &Artifact::variables, fields::text));
+    optional("variables", &Artifact::variables, fields::text),
+    fields::unless_empty("entries", &Artifact::entries, fields::List{entry_form}));
 
 }  // namespace
 

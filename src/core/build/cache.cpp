@@ -70,8 +70,8 @@ std::string comment(const std::string& name, const std::string& text) {
 
 std::string source_text(const Artifact& artifact, const CompileRequest& request) {
   std::string text = comment("artifact", artifact.key) + comment("source", request.source_name) +
-                     comment("entry", request.entry) + comment("backend", artifact.backend) +
-                     comment("arch", request.arch);
+                     comment("backend", artifact.backend) + comment("arch", request.arch);
+  for (const std::string& entry : entries_of(request)) text += comment("entry", entry);
   for (const std::string& option : request.options) text += comment("option", option);
   for (const auto& [name, value] : request.defines) text += comment("define", name + "=" + value);
   for (const std::string& folder : request.include_dirs) text += comment("include directory", folder);

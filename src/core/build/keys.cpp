@@ -69,6 +69,7 @@ KeyParts artifact_key_parts(const CompileRequest& request, const std::string& ba
                  {"options", canonical_list(request.options)},
                  {"defines", canonical_list(defines)},
                  {"sanitize", request.sanitize ? "true" : "false"}};
+  if (!request.more_entries.empty()) parts.emplace_back("more_entries", canonical_list(request.more_entries));
   if (!request.variables.empty()) parts.emplace_back("variables", canonical_list(request.variables));
   return parts;
 }

@@ -26,7 +26,8 @@ std::string canonical_list(const std::vector<std::string>& items);
 /// configuration.
 std::string source_digest(const CompileRequest& request);
 
-/// backend, arch, toolchain, source digest, entry, options, defines, sanitize; variables where there are any.
+/// backend, arch, toolchain, source digest, entry, options, defines, sanitize; more_entries and variables where there
+/// are any.
 KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,
                             const std::string& source_digest);
 

@@ -1,20 +1,64 @@
-// How a configuration is started: the shape of a kernel launch, or the call of a program.
+// How a configuration is started: the launches of its kernels, or the call of a program.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "core/device/program_call.hpp"
 
 namespace xtune::device {
 
+/// The shape of one kernel launch.
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::array<std::uint32_t, 3> cluster{0, 0, 0};  ///< all zero: no cluster
   std::uint32_t shared_bytes = 0;                 ///< dynamic shared memory
-  std::optional<ProgramCall> call{};              ///< of a program, which has no grid or block
+};
+
+/// One of the kernels that a configuration launches in sequence.
+struct Step {
+  Launch launch{};
+  std::size_t kernel = 0;  ///< its number among the artifact's entries
+  /// Positions of its arguments among those of the configuration; unset: all of them, in their order.
+  std::optional<std::vector<std::size_t>> arguments{};
+  std::string name{};  ///< "step 2 'gemm'", for messages; empty: the only kernel of a spec without steps
+
+  /// Those of the configuration's arguments that this kernel takes, in its order. Throws std::out_of_range.
+  template <class Argument>
+  std::vector<Argument> chosen(std::span<const Argument> all) const {
+    if (!arguments) return {all.begin(), all.end()};
+    std::vector<Argument> own;
+    for (const std::size_t position : *arguments) {
+      if (position >= all.size()) throw std::out_of_range("a step takes an argument that the configuration lacks");
+      own.push_back(all[position]);
+    }
+    return own;
+  }
+  /// "step 2 'gemm': message", or only the message.
+  std::string named(const std::string& message) const { return name.empty() ? message : name + ": " + message; }
+};
+
+struct LaunchPlan {
+  LaunchPlan() = default;
+  LaunchPlan(Launch only) : steps{Step{only}} {}  // NOLINT(google-explicit-constructor): one kernel is the usual case
+
+  std::vector<Step> steps;          ///< launched one after the other; empty for a program
+  std::optional<ProgramCall> call;  ///< of a program, which has no launches
+
+  /// The maximum of the steps' dynamic shared memory, in bytes.
+  std::uint32_t max_shared_bytes() const {
+    std::uint32_t bytes = 0;
+    for (const Step& step : steps) bytes = std::max(bytes, step.launch.shared_bytes);
+    return bytes;
+  }
 };
 
 }  // namespace xtune::device

@@ -111,7 +111,7 @@ class Device {
   /// Uninitialised memory, aligned to 256 bytes. Throws Error(unavailable) if there is not enough memory.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
   /// Throws CandidateFailure(rejected) if a device limit forbids the launch, launch_failed if loading fails.
-  virtual std::unique_ptr<Program> load(const build::Artifact& artifact, const device::Launch& launch) = 0;
+  virtual std::unique_ptr<Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) = 0;
   /// The argument by which a kernel reads the buffer at this address. The map is not forbidden (tensor_map.hpp). Throws
   /// CandidateFailure(rejected) if the device has no tensor maps or refuses this one.
   virtual EncodedTensorMap encode(const TensorMap& /*map*/, void* /*address*/) {

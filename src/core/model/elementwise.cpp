@@ -26,9 +26,6 @@ namespace {
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
-/// Bytes of 32-byte sectors that are accessed per useful byte, for `bytes` contiguous bytes at any alignment.
-double sector_waste(double bytes) { return bytes >= 128 ? 1 : std::ceil(bytes / 32) * 32 / bytes; }
-
 Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Throughput unit(device);
   Work result;

@@ -11,9 +11,10 @@ double registers_of(const Tile& tile) {
   const double own = 32;  // addresses, counters and temporaries of the compiler
   double held = 0;
   if (tile.tensor_units)
-    held = tile.w_m * tile.w_n / tile.lanes + 2 * (tile.w_m + tile.w_n) * 16 * tile.bytes / 4 / tile.lanes;
+    held = tile.w_m * tile.w_n * tile.sum_words / tile.lanes +
+           2 * (tile.w_m + tile.w_n) * 16 * tile.bytes / 4 / tile.lanes;
   else
-    held = tile.tm * tile.tn + 2 * (tile.tm + tile.tn);
+    held = tile.tm * tile.tn * tile.sum_words + 2 * (tile.tm + tile.tn);
   const double staged =
       tile.depth_of_pipe > 1 && !tile.past_registers
           ? ((tile.staged_a ? tile.bm : 0) + (tile.staged_b ? tile.bn : 0)) * tile.bk * tile.bytes / 4 / tile.count
@@ -61,7 +62,11 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.cache_cycles = steps * (tile.bk * each_k.cache + each_step.cache);
   result.instructions =
       steps * (tile.bk * (each_k.instructions + tile.warps / tile.steps_unrolled) + each_step.instructions);
-  result.l2_bytes = (tile.bm + tile.bn) * depth * tile.bytes + tile.bm * tile.bn * tile.c_bytes;
+  // What a step reads of a row or column of the inputs, where those are adjacent along k.
+  const double waste = sector_waste(tile.bk * tile.bytes);
+  const double a_bytes = tile.bm * depth * tile.bytes * (tile.a_along_k ? waste : 1);
+  const double b_bytes = tile.bn * depth * tile.bytes * (tile.b_along_k ? waste : 1);
+  result.l2_bytes = a_bytes + b_bytes + (tile.bm * tile.bn + (tile.biased ? tile.bn : 0)) * tile.c_bytes;
 
   // The block's own chain: each scheduler serves its warps, whose results depend on earlier ones.
   const double turns = std::ceil(tile.warps / unit.schedulers);
@@ -79,7 +84,8 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.bytes_in_flight = in_flight;
   const double per_unit = std::max(1.0, std::floor(static_cast<double>(device.info.registers_per_compute_unit) /
                                                    (std::max(32.0, result.registers) * tile.count)));
-  result.memory_bytes = memory_of(tile, device, per_unit * unit.units);
+  result.memory_bytes =
+      memory_of(tile, device, per_unit * unit.units) + (tile.biased ? tile.columns * tile.c_bytes : 0);
   if (tile.splits > 1) result.extra_us = 3;  // the launch that adds the parts
   return result;
 }

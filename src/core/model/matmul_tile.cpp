@@ -49,6 +49,10 @@ void fill_tile(const Tile& tile, const Throughput& unit, bool along_m, Port& por
   const auto step = static_cast<long long>(std::max(1.0, chunk * tile.bytes / 4));
   LaneLayout stored{tile.lanes, static_cast<int>(across), step, static_cast<long long>(rows_each * row_words), wide};
   LaneLayout loaded = stored;
+  if (along_m ? tile.a_along_k : tile.b_along_k) {
+    loaded.across = static_cast<int>(std::clamp(tile.bk / vector, 1.0, static_cast<double>(tile.lanes)));
+    loaded.across_step = wide;
+  }
   loaded.down_step = 1 << 20;  // rows of the matrix are far apart
   const double instructions = width * tile.bk * tile.bytes / 4 / wide / tile.lanes;
   const double turns = instructions * bank_turns(stored, static_cast<int>(unit.shared_bytes / 4));
@@ -118,6 +122,9 @@ Tile::Tile(FieldValues values, const device::DeviceModel& device, DType type) {
   shared = get(shared_bytes,
                depth_of_pipe * (staged_a * bm * (bk * bytes + padding) + staged_b * bk * (bn * bytes + padding)));
   rationed = get(blocks_per_unit, 0);
+  sum_words = get(sum_bytes, 4) / 4;
+  a_along_k = get(transpose_a, 1) == 0, b_along_k = get(transpose_b, 0) != 0;
+  biased = get(bias, 0) != 0;
 }
 
 bool Tile::sensible() const {

@@ -39,7 +39,11 @@ namespace xtune::model::matmul {
   F(split_k, optional, 1, "blocks that share the sum of one tile; 1")                                       \
   F(blocks_per_unit, optional, 0, "blocks that registers are rationed for; none")                           \
   F(shared_bytes, optional, 0, "shared memory of a block; from tiles and stages")                           \
-  F(out_bytes, optional, 1, "bytes of an element of C; as the inputs, 4 with matrix instructions")
+  F(out_bytes, optional, 1, "bytes of an element of C; as the inputs, 4 with matrix instructions")          \
+  F(transpose_a, optional, 0, "1: A is stored as k x m; 0: as m x k; as suits the reads of a tile")         \
+  F(transpose_b, optional, 0, "1: B is stored as n x k; 0: as k x n; as suits the reads of a tile")         \
+  F(bias, optional, 0, "1: a value for each column is added; 0")                                            \
+  F(sum_bytes, optional, 1, "bytes of an accumulator; 4")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
@@ -56,8 +60,10 @@ struct Tile {
   double fill_a, fill_b;              ///< fill_lanes_a and _b; NaN: as many as needed
   double row_pad;                     ///< bytes; NaN: laid out without bank conflicts
   double depth_of_pipe, steps_unrolled, raster_rows, splits, rationed;
-  double c_bytes, shared;  ///< of an element of C; shared memory of a block
-  int lanes;               ///< of a warp
+  double c_bytes, shared;             ///< of an element of C; shared memory of a block
+  double sum_words;                   ///< registers of an accumulator
+  bool a_along_k, b_along_k, biased;  ///< elements of a row of A, a column of B are adjacent in memory
+  int lanes;                          ///< of a warp
   bool tensor_units, side_by_side, staged_a, staged_b, past_registers;
 };
 

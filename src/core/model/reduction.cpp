@@ -16,20 +16,23 @@ namespace {
   F(blocks, optional, 1, "blocks of the grid; enough for all elements")                              \
   F(shuffle, optional, 0, "1: warps add up by exchanging registers, not through shared memory; 1")   \
   F(atomic, optional, 0, "1: blocks add to the sum by atomics; 0: a last phase reads their sums; 1") \
-  F(registers, optional, 1, "registers of a thread; from runs in progress")
+  F(registers, optional, 1, "registers of a thread; from runs in progress")                          \
+  F(inner, optional, 1, "elements between two terms of a sum: the axes after the summed one; 1")     \
+  F(sums, optional, 1, "sums that a block computes at a time, side by side; 1")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
 Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Throughput unit(device);
   Work result;
-  const double bytes = static_cast<double>(size_of(type)), sums = std::max(1.0, value_or(values, outputs, 1));
-  const double elements = values[n] * sums;
+  const double bytes = static_cast<double>(size_of(type)), results = std::max(1.0, value_or(values, outputs, 1));
+  const double elements = values[n] * results;
   const double wide = std::max(1.0, value_or(values, vector, 1)), ahead = std::max(1.0, value_or(values, unroll, 1));
   result.threads = values[threads];
   if (!(elements >= 1 && result.threads >= 1)) return result;
   const double at_once = result.threads * wide;
-  result.blocks = value_or(values, blocks, std::max(sums, ceil_div(elements, at_once * ahead)));
+  result.blocks = value_or(values, blocks,
+                           std::max(ceil_div(results, value_or(values, sums, 1)), ceil_div(elements, at_once * ahead)));
   if (!(result.blocks >= 1)) return Work{};
   const double each = ceil_div(elements, result.blocks), trips = ceil_div(each, at_once * ahead);
   const double warps = std::ceil(result.threads / unit.warp);
@@ -38,8 +41,12 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.registers = value_or(values, registers, 20 + ahead * wide * bytes / 4 + wide);
   result.flops = 2 * each;  // an addition takes as long as a multiply-add
   if (type == DType::f64) result.rate = device::Rate::f64;
-  result.l2_bytes = each * bytes;
-  result.memory_bytes = elements * bytes + result.blocks * (adds ? 0 : 2 * bytes);
+  // Terms of one sum are adjacent only along the last axis; otherwise sums are.
+  const double side_by_side = value_or(values, sums, 1);
+  const double run = value_or(values, inner, 1) > 1 ? side_by_side : std::max(1.0, at_once / side_by_side);
+  const double waste = sector_waste(std::min(run, value_or(values, inner, 1) > 1 ? values[inner] : values[n]) * bytes);
+  result.l2_bytes = each * bytes * waste;
+  result.memory_bytes = elements * bytes * waste + result.blocks * (adds ? 0 : 2 * bytes);
   result.bytes_in_flight = std::min(each, at_once * ahead) * bytes;
   const double instructions = trips * ahead * warps * std::max(1.0, wide * bytes / 16);
   result.spill_uses = trips;
@@ -52,9 +59,9 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.serial_cycles = trips * (memory_latency + chain) + tree + memory_latency;
   // All blocks' atomics of one sum go to one place of L2, a few clocks each; the last phase is another access to
   // memory.
-  const double last = adds
-                          ? 4 * result.blocks / sums
-                          : 2 * memory_latency + ceil_div(result.blocks / sums, result.threads) * memory_latency + tree;
+  const double last =
+      adds ? 4 * result.blocks / results
+           : 2 * memory_latency + ceil_div(result.blocks / results, result.threads) * memory_latency + tree;
   result.extra_us = last / unit.clock_GHz * 1e-3;
   return result;
 }
@@ -82,7 +89,7 @@ CandidateTemplate reduction_template() {
   return {"reduction",
           "many elements become one, or one for each of several outputs",
           {FIELDS(XTUNE_FIELD_ROW)},
-          {threads, vector, unroll},
+          {threads, vector, unroll, sums},
           {atomic},
           work,
           carver,

@@ -87,6 +87,8 @@ inline double value_or(FieldValues values, std::size_t field, double fallback) {
   return std::isnan(values[field]) ? fallback : values[field];
 }
 inline double ceil_div(double a, double b) { return std::ceil(a / b); }
+/// Bytes of 32-byte sectors that are accessed per useful byte, for `bytes` contiguous bytes at any alignment.
+inline double sector_waste(double bytes) { return bytes >= 128 ? 1 : std::ceil(bytes / 32) * 32 / bytes; }
 /// The largest power of two up to value; 1 for values below 1.
 inline double power_of_two_below(double value) { return value < 2 ? 1 : std::exp2(std::floor(std::log2(value))); }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -104,6 +105,34 @@ bool is_output_name(const std::string& name) {
   return lower == "c" || lower == "d" || lower == "y" || lower == "o" || lower.starts_with("out");
 }
 
+/// Buffers of tensor maps that the kernel does not take as pointers, behind its arguments; and the boxes of the maps.
+/// shape_of: a guess by the buffer's name. unused: the name, or one like it that is free.
+void add_mapped_buffers(DraftModel& model,
+                        const std::function<std::vector<std::string>(const std::string& buffer)>& shape_of,
+                        const std::function<std::string(const std::string& name)>& unused) {
+  std::vector<std::string> taken;
+  for (const DraftArgument& argument : model.arguments) taken.push_back(argument.name);
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    if (model.arguments[i].kind != "tensor_map") continue;
+    DraftArgument buffer;
+    buffer.name = model.arguments[i].of;
+    buffer.dtype = "f16";
+    buffer.shape = shape_of(buffer.name);
+    buffer.role = is_output_name(buffer.name) ? "out" : "in";
+    buffer.comment = "guess: its type, shape and role";
+    const DraftArgument* known = base::find_named(model.arguments, buffer.name);
+    if (known && (!known->kind.empty() || !known->value.empty())) known = nullptr;
+    if (!known) {
+      buffer.name = model.arguments[i].of = unused(buffer.name);
+      model.kernel_args = taken;
+    }
+    std::vector<std::string>& box = model.arguments[i].box;
+    box.assign(std::min<std::size_t>((known ? known->shape : buffer.shape).size(), 5), "64");
+    if (box.size() > 2) std::fill(box.begin(), box.end() - 2, "1");
+    if (!known) model.arguments.push_back(std::move(buffer));
+  }
+}
+
 bool is_square(const DraftArgument& argument) {
   return argument.shape.size() == 2 && argument.shape[0] == argument.shape[1];
 }
@@ -199,7 +228,9 @@ class DraftBuilder {
     add_block();
     add_grid();
     for (const FunctionArgument& argument : kernel_.arguments) add_argument(argument);
-    add_mapped_buffers();
+    add_mapped_buffers(
+        model_, [this](const std::string& buffer) { return by_custom(buffer); },
+        [this](const std::string& wanted) { return unused_argument(wanted); });
     for (const ConstantVariable& variable : names_.constants) {
       if (argument_names_.contains(variable.name) || !uses(kernel_.body, variable.name)) continue;
       if (std::optional<DraftArgument> constant = drafted_constant(variable, types_, expressions_)) {
@@ -478,32 +509,6 @@ class DraftBuilder {
     else
       buffer(argument, type, drafted);
     model_.arguments.push_back(std::move(drafted));
-  }
-
-  /// Behind the kernel's arguments, unless it takes them as pointers, too.
-  void add_mapped_buffers() {
-    if (!any_map_) return;
-    std::vector<std::string> taken;
-    for (const DraftArgument& argument : model_.arguments) taken.push_back(argument.name);
-    for (std::size_t i = 0; i < taken.size(); ++i) {
-      if (model_.arguments[i].kind != "tensor_map") continue;
-      DraftArgument buffer;
-      buffer.name = model_.arguments[i].of;
-      buffer.dtype = "f16";
-      buffer.shape = by_custom(buffer.name);
-      buffer.role = is_output_name(buffer.name) ? "out" : "in";
-      buffer.comment = "guess: its type, shape and role";
-      const DraftArgument* known = base::find_named(model_.arguments, buffer.name);
-      if (known && (!known->kind.empty() || !known->value.empty())) known = nullptr;
-      if (!known) {
-        buffer.name = model_.arguments[i].of = unused_argument(buffer.name);
-        model_.kernel_args = taken;
-      }
-      std::vector<std::string>& box = model_.arguments[i].box;
-      box.assign(std::min<std::size_t>((known ? known->shape : buffer.shape).size(), 5), "64");
-      if (box.size() > 2) std::fill(box.begin(), box.end() - 2, "1");
-      if (!known) model_.arguments.push_back(std::move(buffer));
-    }
   }
 
   std::string unused_argument(const std::string& name) {

@@ -22,7 +22,7 @@ Bindings measured_names(const Record& record, double time_ms) {
   if (record.telemetry.energy_j > 0) names.emplace("energy_j", record.telemetry.energy_j);
   if (usage.registers) names.emplace("registers", std::int64_t{*usage.registers});
   if (usage.spilled_bytes) names.emplace("spilled_bytes", *usage.spilled_bytes);
-  names.emplace("shared_bytes", record.dynamic_shared_bytes + usage.static_shared_bytes.value_or(0));
+  names.emplace("shared_bytes", shared_bytes(record).value_or(0));
   return names;
 }
 

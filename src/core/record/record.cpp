@@ -81,6 +81,12 @@ constexpr fields::Through outcome_form{[](Outcome outcome) { return to_string(ou
                                        }};
 constexpr auto has_summary = [](const Record& record) { return record.time_ms.count != 0; };
 
+constexpr fields::Through usage_form{usage_json_of, build::resource_usage_from_json};
+constexpr auto step_form =
+    fields::object<StepUsage>(fields::required("entry", &StepUsage::entry, fields::text),
+                              fields::unless_empty("usage", &StepUsage::usage, usage_form),
+                              fields::optional("dynamic_shared_bytes", &StepUsage::dynamic_shared_bytes));
+
 constexpr auto record_form = fields::object<Record>(
     fields::required("schema", std::identity(), SchemaForm()),
     fields::required("kernel", &Record::kernel, fields::text), fields::required("key", &Record::key, fields::text),
@@ -95,7 +101,8 @@ constexpr auto record_form = fields::object<Record>(
     fields::When(has_summary, fields::always("time_ms", &Record::time_ms, summary_form)),
     fields::optional("validation", &Record::validation, fields::Through{json_of, comparison_from_json}),
     fields::unless_empty("telemetry", &Record::telemetry, fields::Through{json_of, telemetry_from_json}),
-    fields::unless_empty("usage", &Record::usage, fields::Through{usage_json_of, build::resource_usage_from_json}),
+    fields::unless_empty("usage", &Record::usage, usage_form),
+    fields::unless_empty("steps", &Record::steps, fields::List{step_form}),
     fields::optional("artifact_key", &Record::artifact_key, fields::text),
     fields::optional("artifact_sha256", &Record::artifact_sha256, fields::text),
     fields::required("device", &Record::device, fields::Through{json_of, device_info_from_json}),
@@ -119,6 +126,18 @@ double kept_time_ms(double time_ms) noexcept {
   if (digit < -18) return time_ms;  // no power of ten is exact for it; also for zero
   const double scale = std::pow(10.0, 4 - digit);
   return std::round(time_ms * scale) / scale;
+}
+
+std::optional<std::int64_t> shared_bytes(const Record& record) {
+  const auto of = [](const build::ResourceUsage& usage, std::int64_t dynamic_bytes) -> std::optional<std::int64_t> {
+    if (!usage.static_shared_bytes && dynamic_bytes == 0) return std::nullopt;
+    return usage.static_shared_bytes.value_or(0) + dynamic_bytes;
+  };
+  if (record.steps.empty()) return of(record.usage, record.dynamic_shared_bytes);
+  std::optional<std::int64_t> most;
+  for (const StepUsage& step : record.steps)
+    if (const auto bytes = of(step.usage, step.dynamic_shared_bytes)) most = std::max(most.value_or(0), *bytes);
+  return most;
 }
 
 bool is_sanitized(const Record& record) {

@@ -19,6 +19,13 @@
 
 namespace xtune::record {
 
+/// The resources of one of several kernels that a configuration launches.
+struct StepUsage {
+  std::string entry;  ///< "gemm<64>"
+  build::ResourceUsage usage;
+  std::int64_t dynamic_shared_bytes = 0;
+};
+
 /// One configuration's attempt on one problem and device. Immutable once written. Format: docs/record-format.md.
 struct Record {
   static constexpr int schema = 1;
@@ -38,8 +45,9 @@ struct Record {
   std::vector<std::pair<std::string, std::vector<double>>> reported;
   std::optional<validate::Comparison> validation;
   measure::Telemetry telemetry;
-  build::ResourceUsage usage;
-  std::int64_t dynamic_shared_bytes = 0;  ///< from the launch
+  build::ResourceUsage usage;             ///< of several kernels, the largest values
+  std::int64_t dynamic_shared_bytes = 0;  ///< from the launch; of several, the maximum
+  std::vector<StepUsage> steps;           ///< of a spec with [[steps]], in the order of the launches; else empty
   std::string artifact_key;
   /// SHA-256 of the artifact's image in the store when the record was written (set by RecordWriter). Empty: the store
   /// had none, or the record is from an earlier version.
@@ -64,6 +72,10 @@ struct Record {
 /// A sample as records store it: rounded to the nanosecond, and below 10 us to five digits, since programs may report
 /// times of a single operation. More digits would take half of a record's text, and no timer is that precise.
 double kept_time_ms(double time_ms) noexcept;
+
+/// Static and dynamic shared memory of a block; of several steps, the maximum. nullopt: the compiler reports none, and
+/// the launch has none.
+std::optional<std::int64_t> shared_bytes(const Record& record);
 
 /// Whether the record is from neither drift checks nor finals: the records for a search.
 inline bool is_first(const Record& record) { return !record.drift && record.finals.empty(); }

@@ -27,7 +27,10 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   const std::vector<space::Parameter>& parameters = state.space.parameters();
   const bool is_program = state.spec.process != nullptr;
   std::vector<bool> in_templates(parameters.size(), is_program);
-  add_named({state.entry}, in_templates);
+  for (const CompiledStep& step : state.steps) {
+    add_named({step.entry}, in_templates);
+    if (step.when) add_named({*step.when}, in_templates);
+  }
   add_named(state.options, in_templates);
   add_named(state.defines, in_templates);
   add_named(compiled_texts(state.variables), in_templates);
@@ -37,12 +40,15 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   const std::vector<spec::CompiledText> scalar_values = compiled_texts(state.scalar_values);
   add_named(scalar_values, in_scalars);
   std::vector<bool> in_launch = in_templates;  // if one of these has no value, the launch's text reports it
-  for (const auto* texts : {&state.launch.grid, &state.launch.block, &state.launch.cluster, &scalar_values})
-    add_named(*texts, in_launch);
+  add_named(scalar_values, in_launch);
+  for (const CompiledStep& step : state.steps) {
+    for (const auto* texts : {&step.launch.grid, &step.launch.block, &step.launch.cluster})
+      add_named(*texts, in_launch);
+    if (step.launch.shared) add_named({*step.launch.shared}, in_launch);
+  }
   for (const ScratchTexts& scratch : state.buffers.scratch) add_named(scratch.shape, in_launch);
   for (const TensorMapTexts& map : state.buffers.maps)
     for (const spec::CompiledText* text : map.all()) add_named({*text}, in_launch);
-  if (state.launch.shared) add_named({*state.launch.shared}, in_launch);
   set(artifact_, in_artifact), set(runtime_, at_runtime), set(scalars_, in_scalars), set(launch_, in_launch);
 }
 

@@ -25,13 +25,6 @@ std::vector<spec::CompiledText> compile_expressions(const std::vector<spec::Text
   return result;
 }
 
-CompiledLaunch compile_launch(const spec::LaunchSpec& spec) {
-  CompiledLaunch launch{
-      compile_expressions(spec.grid), compile_expressions(spec.block), compile_expressions(spec.cluster), {}};
-  if (spec.shared) launch.shared = spec::CompiledText::expression(*spec.shared);
-  return launch;
-}
-
 TensorMapTexts compile_map(const spec::ArgSpec& argument, const spec::ArgSpec& of) {
   const spec::TensorMapSpec& map = *argument.map;
   const auto one = [](const std::optional<spec::Text>& text) {
@@ -69,6 +62,13 @@ spec::SourceText source_of(const spec::Spec& spec, const std::filesystem::path& 
 
 }  // namespace
 
+CompiledLaunch compile_launch(const spec::LaunchSpec& spec) {
+  CompiledLaunch launch{
+      compile_expressions(spec.grid), compile_expressions(spec.block), compile_expressions(spec.cluster), {}};
+  if (spec.shared) launch.shared = spec::CompiledText::expression(*spec.shared);
+  return launch;
+}
+
 CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_,
                                 device::DeviceInfo device_, std::string arch_, std::string toolchain_, bool sanitize_)
     : spec(spec_),
@@ -98,7 +98,7 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
     sources.reference = reference.source.empty() || reference.source == spec.kernel.source
                             ? sources.tuned
                             : source_of(spec, reference.source);
-  entry = spec::CompiledText::template_text(spec.kernel.entry);
+  steps = compile_steps(spec);
   options = compile_options(spec.kernel, device.backend);
   if (reference.options.empty())
     reference_options = options;
@@ -116,8 +116,7 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
                                           ? spec::CompiledText::template_text(*argument.symbol)
                                           : spec::CompiledText::template_text({argument.name, argument.at})});
   }
-  launch = compile_launch(spec.launch);
-  reference_launch = reference.launch ? compile_launch(*reference.launch) : launch;
+  reference_launch = reference.launch ? compile_launch(*reference.launch) : steps.front().launch;
 }
 
 space::Lookup CandidateResolver::State::lookup(const space::Config& config) const {
@@ -174,7 +173,13 @@ Bindings CandidateResolver::config_bindings(const space::Config& config) const {
 build::CompileRequest CandidateResolver::compile_request(const space::Config& config) const {
   if (state_->spec.process) return state_->keyed(state_->program_request(config));
   build::CompileRequest request = state_->request(config, state_->sources.tuned);
-  request.entry = state_->expanded(state_->entry, config);
+  std::vector<std::string> entries;
+  for (const CompiledStep* const step : steps_at(state_->steps, state_->lookup(config)))
+    number_of(state_->expanded(step->entry, config), entries);
+  if (!entries.empty()) {
+    request.entry = entries.front();
+    request.more_entries.assign(entries.begin() + 1, entries.end());
+  }
   for (const spec::CompiledText& option : state_->options) request.options.push_back(state_->expanded(option, config));
   for (const ArgumentText& variable : state_->variables)
     request.variables.push_back(state_->expanded(variable.text, config));
@@ -211,20 +216,7 @@ build::CompileRequest CandidateResolver::reference_request(const space::Config& 
   return state_->keyed(std::move(request));
 }
 
-device::Launch CandidateResolver::launch(const space::Config& config) const {
-  if (state_->spec.process) {
-    device::Launch launch;
-    launch.call = state_->program_call(config);
-    return launch;
-  }
-  state_->check_templates(config);
-  scratch(config);
-  tensor_maps(config);
-  for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) state_->scalar(i, config);
-  return state_->resolve(state_->launch, config);
-}
-
-device::Launch CandidateResolver::reference_launch(const space::Config& config) const {
+device::LaunchPlan CandidateResolver::reference_launch(const space::Config& config) const {
   try {
     if (state_->spec.validate.reference.config) return launch(reference_config(config));
     return state_->resolve(state_->reference_launch, config);

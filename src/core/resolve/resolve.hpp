@@ -45,16 +45,16 @@ class CandidateResolver {
   /// configuration is replaced by its error; launch then rejects the configuration.
   build::CompileRequest compile_request(const space::Config& config) const;
   std::string artifact_key(const build::CompileRequest& request) const;
-  /// The launch; for a program its call, without grid and block. Throws CandidateFailure(rejected) for a launch that no
-  /// device supports (zero, negative or beyond 32 bits) and for a configuration for which a text of the kernel, the
-  /// launch or an argument has no value.
-  device::Launch launch(const space::Config& config) const;
+  /// The launches of its kernels; for a program its call. Throws CandidateFailure(rejected) for a launch that no
+  /// device supports (zero, negative or beyond 32 bits), if no step is left, and for a configuration for which a text
+  /// of the kernel, the launch or an argument has no value.
+  device::LaunchPlan launch(const space::Config& config) const;
   /// The scalar arguments, encoded, in kernel order.
   std::vector<measure::ScalarArgument> scalars(const space::Config& config) const;
 
   /// Which limit of the device forbids this launch: "dynamic shared memory: 262144 bytes, the device allows 232448".
-  /// usage: as the compiler reported it, nullptr before compiling.
-  std::optional<std::string> limit_violation(const device::Launch& launch, const build::ResourceUsage* usage) const;
+  /// artifact: with the resources that the compiler reported; nullptr before compiling.
+  std::optional<std::string> limit_violation(const device::LaunchPlan& launch, const build::Artifact* artifact) const;
 
   /// The buffer arguments but for scratch, in kernel order. Throws Error(invalid_spec) for a shape that is zero,
   /// negative or larger than limit_bytes (0: this machine's memory).
@@ -84,7 +84,7 @@ class CandidateResolver {
   /// options define have the options' values. One configuration stands for all here: whatever fails throws
   /// Error(invalid_spec).
   build::CompileRequest reference_request(const space::Config& config) const;
-  device::Launch reference_launch(const space::Config& config) const;
+  device::LaunchPlan reference_launch(const space::Config& config) const;
   /// The words of [validate] check; none: the spec has none. Throws Error(invalid_spec).
   std::vector<std::string> check_command() const;
   /// Which of the constants the variables of the reference's request are: all where it is of the tuned kernel's source,

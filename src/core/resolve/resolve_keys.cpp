@@ -73,6 +73,22 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
 }
 
+std::string launch_text(const device::Launch& launch) {
+  return fmt::format("grid {} block {} cluster {} shared {}", extents_text(launch.grid), extents_text(launch.block),
+                     extents_text(launch.cluster), launch.shared_bytes);
+}
+
+/// ["pack grid 4x1x1 ... args [...]", ...]. own, entries: of the steps of the plan.
+std::string steps_text(const device::LaunchPlan& plan, const std::vector<const CompiledStep*>& own,
+                       const std::vector<std::string>& entries) {
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    items.push_back(entries.at(i) + " " + launch_text(plan.steps[i].launch));
+    if (own.at(i)->arguments) items.back() += " args " + build::canonical_list(own[i]->argument_names);
+  }
+  return build::canonical_list(items);
+}
+
 std::string hex_text(const std::vector<std::byte>& bytes) {
   std::string text;
   for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
@@ -351,11 +367,14 @@ std::string CandidateResolver::State::scalars_part(const space::Config& config) 
 
 std::string CandidateResolver::launch_part(const space::Config& config) const {
   try {
-    const device::Launch resolved = launch(config);
+    const device::LaunchPlan resolved = launch(config);
     if (resolved.call)
       return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
-    std::string text = fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
-                                   extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
+    const auto own = steps_at(state_->steps, state_->lookup(config));
+    std::vector<std::string> entries;
+    for (const CompiledStep* const step : own) entries.push_back(state_->expanded(step->entry, config));
+    std::string text = state_->spec.steps.empty() ? launch_text(resolved.steps.front().launch)
+                                                  : "steps " + steps_text(resolved, own, entries);
     if (!state_->buffers.scratch.empty()) {
       build::KeyedFiles none;
       text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);

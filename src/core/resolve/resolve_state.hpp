@@ -78,6 +78,24 @@ struct CompiledLaunch {
   std::optional<spec::CompiledText> shared;
 };
 
+/// One of the kernels that are launched, with its texts parsed.
+struct CompiledStep {
+  std::size_t number;  ///< among [[steps]], from 1; 0: the only kernel of a spec without steps
+  spec::CompiledText entry;
+  std::optional<spec::CompiledText> when;
+  CompiledLaunch launch;
+  std::optional<std::vector<std::size_t>> arguments;  ///< as device::Step
+  std::vector<std::string> argument_names;            ///< of `arguments`
+};
+CompiledLaunch compile_launch(const spec::LaunchSpec& spec);
+
+// resolve_steps.cpp
+std::vector<CompiledStep> compile_steps(const spec::Spec& spec);
+/// The steps whose condition is true for a configuration's names, or has no value.
+std::vector<const CompiledStep*> steps_at(const std::vector<CompiledStep>& steps, const space::Lookup& names);
+/// The number of the entry among those so far, to which it is added if it is new.
+std::size_t number_of(const std::string& entry, std::vector<std::string>& entries);
+
 enum class FileKind { data, library };
 
 /// The files that words name, as found at first use.
@@ -115,7 +133,7 @@ struct CandidateResolver::State {
   /// The template text's expansion, or the error.
   std::string expanded(const spec::CompiledText& text, const space::Config& config) const;
   measure::ScalarArgument scalar(std::size_t number, const space::Config& config) const;
-  /// Throws NoValue if entry, options or defines have no value for this configuration.
+  /// Throws NoValue if a step's condition or entry, an option or a define has no value for this configuration.
   void check_templates(const space::Config& config) const;
   device::Launch resolve(const CompiledLaunch& texts, const space::Config& config) const;
   /// Parts of the measurement key.
@@ -166,11 +184,11 @@ struct CandidateResolver::State {
   std::vector<spec::ArgSpec> args;  ///< the spec's, with the types that they have in this problem
 
   // The spec's texts, parsed, in the order of the spec; scalars without the other arguments.
-  spec::CompiledText entry;
+  std::vector<CompiledStep> steps;
   std::vector<spec::CompiledText> options, reference_options, defines;
   ArgumentTexts scalar_values, variables;
   BufferTexts buffers;
-  CompiledLaunch launch, reference_launch;
+  CompiledLaunch reference_launch;
 
   ProgramFiles program;
   std::mutex mutex;                                        ///< guards the members below, which are set at first use

@@ -80,7 +80,9 @@ void CandidateResolver::State::check_templates(const space::Config& config) cons
   const auto check = [&](const spec::CompiledText& text) {
     valued(text, config, [&](const spec::CompiledText& t) { return t.expand(names); });
   };
-  check(entry);
+  for (const CompiledStep& step : steps)
+    if (step.when) valued(*step.when, config, [&](const spec::CompiledText& t) { return t.evaluate(names); });
+  for (const CompiledStep* const step : steps_at(steps, names)) check(step->entry);
   for (const auto* texts : {&options, &defines})
     for (const spec::CompiledText& text : *texts) check(text);
   for (const ArgumentText& variable : variables) check(variable.text);

@@ -31,11 +31,15 @@ using Names = std::set<std::string, std::less<>>;
 
 /// The names in launch, arguments, entry, options and definitions.
 Names names_in_texts(const spec::Spec& spec) {
-  Names names = spec::names_in(spec.launch);
+  Names names;
+  for (const spec::StepSpec& step : spec::steps_of(spec)) {
+    names.merge(spec::names_in(step.launch));
+    names.merge(spec::CompiledText::template_text(step.entry).names());
+    if (step.when) names.merge(spec::CompiledText::expression(*step.when).names());
+  }
   for (const spec::ArgSpec& argument : spec.args) names.merge(spec::names_in(argument));
   for (const spec::ArgSpec& argument : spec.args)
     if (argument.symbol) names.merge(spec::CompiledText::template_text(*argument.symbol).names());
-  names.merge(spec::CompiledText::template_text(spec.kernel.entry).names());
   std::vector<spec::Text> texts = spec.kernel.options;
   for (const auto& [backend, options] : spec.kernel.backend_options)
     texts.insert(texts.end(), options.begin(), options.end());
@@ -117,7 +121,8 @@ std::vector<std::string> source_warnings(const spec::Spec& spec) {
   const build::SourceScan scan = build::scan_source(source.text);
   std::vector<std::string> warnings;
   const std::optional<Names> words = spec.for_kokkos() ? std::nullopt : words_in_sources(spec, source, scan);
-  warn_of_missing(spec.kernel.entry.at, "the kernel", spec.kernel.entry.text, source, words, warnings);
+  for (const spec::StepSpec& step : spec::steps_of(spec))
+    warn_of_missing(step.entry.at, "the kernel", step.entry.text, source, words, warnings);
   warn_of_reference(spec, words, warnings);
   const Names names = names_in_texts(spec);
   for (std::size_t i = 0; i < spec.parameters.size() && words; ++i)

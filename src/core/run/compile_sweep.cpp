@@ -1,11 +1,22 @@
 // One compile job for each artifact, one result for each configuration.
 #include "core/run/compile_sweep.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "xtune/error.hpp"
 
 namespace xtune::run {
+
+std::optional<std::int64_t> shared_bytes(const SweptConfig& swept) {
+  std::optional<std::int64_t> most;
+  for (const device::Step& step : swept.launch.steps) {
+    const build::ResourceUsage& usage = swept.entries.empty() ? swept.usage : swept.entries.at(step.kernel).usage;
+    if (!usage.static_shared_bytes && step.launch.shared_bytes == 0) continue;
+    most = std::max(most.value_or(0), usage.static_shared_bytes.value_or(0) + step.launch.shared_bytes);
+  }
+  return most;
+}
 
 CompileSweep::CompileSweep(const spec::Spec& spec, const space::Space& space,
                            const resolve::CandidateResolver& resolver, std::string backend, std::filesystem::path store,
@@ -73,10 +84,11 @@ void CompileSweep::take(SweptConfig& swept, const ipc::CompileAnswer& answer) co
   swept.message = answer.message;
   swept.log = answer.log;
   swept.usage = answer.artifact.usage;
+  swept.entries = answer.artifact.entries;
   swept.cached = answer.cached;
   swept.seconds = answer.cached ? 0 : answer.artifact.compile_s;
   if (answer.outcome != Outcome::ok) return;
-  if (const auto violation = resolver_.limit_violation(swept.launch, &answer.artifact.usage)) {
+  if (const auto violation = resolver_.limit_violation(swept.launch, &answer.artifact)) {
     swept.outcome = Outcome::rejected;
     swept.message = *violation;
   }

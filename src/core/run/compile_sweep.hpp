@@ -21,10 +21,15 @@ struct SweptConfig {
   Outcome outcome = Outcome::ok;
   std::string message, log;  ///< log: of the compiler
   build::ResourceUsage usage;
-  device::Launch launch;  ///< its own launch; empty if it has none, which is outcome rejected
-  double seconds = 0;     ///< compile time; 0 if the artifact already existed
+  std::vector<build::KernelEntry> entries;  ///< Artifact::entries
+  device::LaunchPlan launch;                ///< its own launch; empty if it has none, which is outcome rejected
+  double seconds = 0;                       ///< compile time; 0 if the artifact already existed
   bool cached = false;
 };
+
+/// Static and dynamic shared memory of a block; of several steps, the maximum. nullopt: the compiler reports none, and
+/// the launch has none.
+std::optional<std::int64_t> shared_bytes(const SweptConfig& swept);
 
 /// One space for one architecture. Configurations that differ only in launch-only parameters share an artifact: it is
 /// compiled once, and each of them is checked with its own launch.

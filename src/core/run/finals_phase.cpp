@@ -54,7 +54,7 @@ bool FinalsPhase::start() {
     const TrialPtr trial = run_.make_trial(run_.space.index_of(record->config).value(), Trial::Purpose::finalist);
     trial->record.validation = record->validation;
     trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to measure it
-    trial->record.dynamic_shared_bytes = trial->launch.shared_bytes;
+    trial->record.dynamic_shared_bytes = trial->launch.max_shared_bytes();
     held.finalists.push_back(trial);
   }
   if (peers_ && !peers_->take(held.claim))

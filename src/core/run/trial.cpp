@@ -22,7 +22,7 @@ void fill_record(record::Record& record, const Trial& trial, const device::Devic
   record.reported = answer.reported;
   record.samples_ms = answer.samples_ms;
   record.tainted = answer.taints;
-  record.dynamic_shared_bytes = trial.launch.shared_bytes;
+  record.dynamic_shared_bytes = trial.launch.max_shared_bytes();
   record.validation = answer.validation;
   record.telemetry = answer.telemetry;
   record.bench_s = answer.busy_s;

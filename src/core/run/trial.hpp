@@ -24,7 +24,7 @@ struct Trial {
   Purpose purpose = Purpose::search;
   SearchPath::Proposal proposal;
   space::Config config;
-  device::Launch launch;
+  device::LaunchPlan launch;
   build::CompileRequest request;
   build::Artifact artifact;
   record::Record record;

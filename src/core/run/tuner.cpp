@@ -17,8 +17,18 @@ bool may_order_compiles(const RunContext& run, const SearchPath& path) {
   return !path.learns() && !run.spec.search.seconds && !run.options.peers;
 }
 
-/// Fills the trial's record from the compiler's answer.
-void fill_compiled(Trial& trial, const ipc::CompileAnswer& answer, const resolve::CandidateResolver& resolver) {
+/// entries: of the trial's request, which its compile job took.
+std::vector<record::StepUsage> step_usages(const device::LaunchPlan& launch, const std::vector<std::string>& entries,
+                                           const build::Artifact& artifact) {
+  std::vector<record::StepUsage> usages;
+  for (const device::Step& step : launch.steps)
+    usages.push_back({entries.at(step.kernel), build::entry_of(artifact, step.kernel).usage, step.launch.shared_bytes});
+  return usages;
+}
+
+/// Fills the trial's record from the compiler's answer. has_steps: of the spec.
+void fill_compiled(Trial& trial, const ipc::CompileAnswer& answer, const resolve::CandidateResolver& resolver,
+                   bool has_steps) {
   record::Record& record = trial.record;
   record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
   record.compile_cpu_s = answer.cpu_s;
@@ -28,7 +38,11 @@ void fill_compiled(Trial& trial, const ipc::CompileAnswer& answer, const resolve
   record.stage = "compile";
   record.message = answer.message;
   if (answer.outcome != Outcome::ok) return;
-  if (const auto violation = resolver.limit_violation(trial.launch, &answer.artifact.usage)) {
+  if (has_steps) {
+    const auto entries = build::entries_of(resolver.compile_request(trial.config));
+    record.steps = step_usages(trial.launch, entries, answer.artifact);
+  }
+  if (const auto violation = resolver.limit_violation(trial.launch, &answer.artifact)) {
     record.outcome = Outcome::rejected;
     record.message = *violation;
   }
@@ -231,7 +245,7 @@ void Tuning::compile(const TrialPtr& trial) {
 void Tuning::take_compiled(const TrialPtr& trial, const ipc::CompileAnswer& answer) {
   if (trial->purpose == Trial::Purpose::drift || trial->purpose == Trial::Purpose::calibrate)
     return benches_.add_compiled(trial, answer.outcome == Outcome::ok);
-  fill_compiled(*trial, answer, run_.resolver);
+  fill_compiled(*trial, answer, run_.resolver, !run_.spec.steps.empty());
   if (trial->purpose == Trial::Purpose::finalist)
     finals_.add(trial);
   else if (trial->record.outcome == Outcome::ok)

@@ -36,7 +36,11 @@ class ExpressionChecker {
     for (const Text& text : spec_.constraints) check(text, all_, "a constraint");
     check_kernel();
     if (spec_.process) check_process(*spec_.process);
-    check_launch(spec_.launch);
+    for (const StepSpec& step : steps_of(spec_)) {
+      check_template(step.entry);
+      check_launch(step.launch);
+      if (step.when) check(*step.when, all_, "a step's condition");
+    }
     for (const ArgSpec& arg : spec_.args) {
       const bool is_scratch = arg.role == ArgRole::scratch;
       for (const Text& text : arg.shape) check_size(text, is_scratch ? all_ : problem_and_device_, "a shape", 1);
@@ -59,7 +63,6 @@ class ExpressionChecker {
  private:
   void check_kernel() const {
     const KernelSpec& kernel = spec_.kernel;
-    check_template(kernel.entry);
     for (const Text& text : kernel.options) check_template(text);
     for (const auto& [backend, options] : kernel.backend_options)
       for (const Text& text : options) check_template(text);

@@ -16,16 +16,19 @@ namespace {
 std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts) {
   std::vector<Text> constraints = spec.constraints;
   if (!spec.candidates) return constraints;
-  const auto limit = [&](const Text& what, const std::string& text, const std::string& fact) {
-    const auto found = device_facts.find(fact);
-    if (found != device_facts.end() && found->second != Value(std::int64_t{0}))
-      constraints.push_back({text + " <= " + fact, what.at});
-  };
-  std::string threads;
-  for (const Text& extent : spec.launch.block) threads += (threads.empty() ? "(" : " * (") + extent.text + ")";
-  if (!threads.empty()) limit(spec.launch.block.front(), threads, "device.max_threads_per_block");
-  if (spec.launch.shared)
-    limit(*spec.launch.shared, "(" + spec.launch.shared->text + ")", "device.shared_per_block_optin");
+  for (const StepSpec& step : steps_of(spec)) {
+    const std::string unless = step.when ? "not (" + step.when->text + ") or " : "";
+    const auto limit = [&](const Text& what, const std::string& text, const std::string& fact) {
+      const auto found = device_facts.find(fact);
+      if (found != device_facts.end() && found->second != Value(std::int64_t{0}))
+        constraints.push_back({unless + text + " <= " + fact, what.at, false, what.derived});
+    };
+    const LaunchSpec& launch = step.launch;
+    std::string threads;
+    for (const Text& extent : launch.block) threads += (threads.empty() ? "(" : " * (") + extent.text + ")";
+    if (!threads.empty()) limit(launch.block.front(), threads, "device.max_threads_per_block");
+    if (launch.shared) limit(*launch.shared, "(" + launch.shared->text + ")", "device.shared_per_block_optin");
+  }
   return constraints;
 }
 

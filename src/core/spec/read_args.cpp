@@ -144,7 +144,7 @@ void connect_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg
   constexpr std::size_t max_rank = 5;
   if (rank > max_rank)
     reader.fail(item.at, "the tensor map '" + arg.name + "' has " + std::to_string(rank) +
-                             " dimensions, and at most 5 are allowed: give it a shape of its own");
+                             " dimensions, and at most 5 are allowed: give it its own shape");
   const auto check_length = [&](const char* key, std::size_t length) {
     const TomlNode* const node = item.find(key);
     const std::size_t got = node == nullptr ? length : node->is_array() ? node->items.size() : 1;
@@ -216,8 +216,11 @@ std::vector<std::size_t> read_argument_names(const Reader& reader, const TomlNod
 
 void check_arguments_used(const Reader& reader) {
   const Spec& spec = reader.spec;
-  if (!spec.kernel.args) return;
-  std::vector<std::size_t> used = *spec.kernel.args;
+  std::vector<std::size_t> used = spec.kernel.args.value_or(std::vector<std::size_t>());
+  for (const StepSpec& step : spec.steps)
+    if (step.args) used.insert(used.end(), step.args->begin(), step.args->end());
+  const auto takes_all = [](const StepSpec& step) { return !step.args; };
+  if (used.empty() || std::any_of(spec.steps.begin(), spec.steps.end(), takes_all)) return;
   const ReferenceSpec& reference = spec.validate.reference;
   if (reference.args) used.insert(used.end(), reference.args->begin(), reference.args->end());
   const auto is_used = [&](const ArgSpec& arg) {
@@ -232,9 +235,9 @@ void check_arguments_used(const Reader& reader) {
     const bool read = arg.kind == ArgKind::buffer && is_input(arg.role) &&
                       reference.kind != ReferenceSpec::Kind::none && reference.kind != ReferenceSpec::Kind::kernel;
     if (arg.kind == ArgKind::constant || is_used(arg) || mapped || read) continue;
-    reader.document.fail(arg.at, "the argument '" + arg.name +
-                                     "' is not in kernel.args, and no tensor map or reference uses it: add it there, "
-                                     "or remove it");
+    reader.document.fail(arg.at, "the argument '" + arg.name + "' is " +
+                                     (spec.kernel.args ? "not in kernel.args" : "in the args of no step") +
+                                     ", and no tensor map or reference uses it: add it there, or remove it");
   }
 }
 

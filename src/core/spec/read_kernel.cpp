@@ -181,8 +181,11 @@ void read_kernel(Reader& reader) {
                   "([[args]] kind = \"scalar\", value = \"TEAM\") instead of [launch]");
     return;
   }
+  if (reader.document.root().find("steps") != nullptr) return;
   if (launch == nullptr)
-    reader.fail(kernel->at, "the spec has a source but no table [launch], which gives grid and block");
+    reader.fail(
+        kernel->at,
+        "the spec has a source but no table [launch], which gives grid and block (or [[steps]] for several kernels)");
   for (const char* key : {"grid", "block"})
     if (launch->find(key) == nullptr) reader.fail(launch->at, std::string("[launch] has no ") + key);
 }

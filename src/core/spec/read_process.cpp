@@ -22,7 +22,7 @@ void set_measure_defaults(MeasureSpec& measure) {
 }
 
 void exclude_kernels(const Reader& reader, const TomlNode& process) {
-  for (const char* section : {"launch", "args", "validate", "candidates"})
+  for (const char* section : {"launch", "steps", "args", "validate", "candidates"})
     if (const TomlNode* node = reader.document.root().find(section))
       reader.fail(node->at,
                   "[" + std::string(section) + "] is about kernels, and [process] tunes a program" +

@@ -91,9 +91,11 @@ void read_args(Reader& reader);  // read_args.cpp
 /// A list of names of arguments that a kernel takes, in its order, as their numbers in Spec::args; after read_args, or
 /// by it. read_args.cpp
 std::vector<std::size_t> read_argument_names(const Reader& reader, const TomlNode& node, const std::string& what);
-/// After read_validate: refuses arguments that kernel.args omits, and nothing else uses.
+/// After read_steps: refuses arguments that kernel.args, or the args of all steps, omit, and nothing else uses.
 void check_arguments_used(const Reader& reader);  // read_args.cpp
 void read_validate(Reader& reader);               // read_validate.cpp
+/// After read_validate.                                                                     read_steps.cpp
+void read_steps(Reader& reader);
 void read_settings(Reader& reader);  ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
 /// Reads [measure] and [search] of this table over the current settings. read_settings.cpp
 void read_budget(Reader& reader, const TomlNode& table);

@@ -21,9 +21,9 @@ void measure_what_goals_name(Spec& spec) {
 
 constexpr std::uintmax_t largest_spec = 4 << 20;
 
-const std::vector<std::string> sections{"kernel",    "problem",  "cases",    "derived", "space",  "candidates",
-                                        "launch",    "args",     "validate", "measure", "search", "metrics",
-                                        "objective", "dispatch", "on",       "process"};
+const std::vector<std::string> sections{"kernel",  "problem",   "cases",    "derived",  "space",   "candidates",
+                                        "launch",  "steps",     "args",     "validate", "measure", "search",
+                                        "metrics", "objective", "dispatch", "on",       "process"};
 
 // The document is parsed once more for each overlay, because merging changes it.
 Spec read_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
@@ -54,6 +54,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   read_kernel(reader);
   read_args(reader);
   read_validate(reader);
+  read_steps(reader);
   check_arguments_used(reader);
   read_settings(reader);
   if (options.suite) apply_suite_budget(reader, *options.suite);

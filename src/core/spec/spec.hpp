@@ -63,6 +63,15 @@ struct LaunchSpec {
   std::optional<Text> shared;              ///< dynamic shared memory, bytes
 };
 
+/// One of several kernels of the source that a configuration launches in sequence.
+struct StepSpec {
+  Text entry;                ///< as KernelSpec::entry
+  std::optional<Text> when;  ///< an expression over problem, parameters and device; where false, the step is skipped
+  LaunchSpec launch;
+  std::optional<std::vector<std::size_t>> args;  ///< as KernelSpec::args
+  Location at;
+};
+
 /// constant: no argument of the kernel, but a variable of its source that xtune fills. tensor_map: a description of a
 /// buffer, passed by value.
 enum class ArgKind { buffer, scalar, constant, tensor_map };
@@ -245,7 +254,8 @@ struct Spec {
   std::optional<std::vector<std::vector<std::uint32_t>>> configs;
   Location configs_at;
   Partition partition;
-  LaunchSpec launch;
+  LaunchSpec launch;            ///< of the only kernel
+  std::vector<StepSpec> steps;  ///< of several kernels, instead of kernel.entry and launch; else empty
   std::vector<ArgSpec> args;
   ValidateSpec validate;
   MeasureSpec measure;
@@ -291,6 +301,8 @@ std::optional<std::vector<std::size_t>> passed_numbers(const Spec& spec,
                                                        const std::optional<std::vector<std::size_t>>& args);
 /// The arguments that the kernel takes, in its order.
 std::vector<const ArgSpec*> kernel_arguments(const Spec& spec);
+/// The kernels that are launched, in order: the spec's steps, or its only kernel, with kernel_arguments.
+std::vector<StepSpec> steps_of(const Spec& spec);
 
 /// The names of the metrics that the program itself reports, in the spec's order; empty for a kernel.
 std::vector<std::string> reported_names(const Spec& spec);

@@ -30,7 +30,74 @@ void write_add(const std::filesystem::path& folder) {
          "[[args]]\nname = \"by\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"7\"\n";
 }
 
+/// y = the part of x that a tensor map gives: N rows of 32.
+void write_mapped(const std::filesystem::path& folder) {
+  std::ofstream(folder / "mapped.cu") << R"(
+struct alignas(64) Map { unsigned long long words[16]; };
+__device__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void mapped(const __grid_constant__ Map x_map, int* y) {
+  __shared__ alignas(128) int tile[ROWS * 32];
+  __shared__ alignas(8) unsigned long long bar;
+  const unsigned b = shared_address(&bar);
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(b) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b), "r"((int)sizeof tile) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(shared_address(tile)), "l"(&x_map), "r"(0), "r"((int)blockIdx.x * ROWS), "r"(b) : "memory");
+  }
+  __syncthreads();
+  asm volatile("{\n.reg .pred p;\nw: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;\n@!p bra w;\n}" ::"r"(b)
+               : "memory");
+  for (int i = threadIdx.x; i < ROWS * 32; i += 64) y[blockIdx.x * ROWS * 32 + i] = tile[i];
+})";
+  std::ofstream(folder / "mapped.toml")
+      << "[kernel]\nname = \"mapped\"\nsource = \"mapped.cu\"\nargs = [\"x_map\", \"y\"]\n[problem]\nN = 64\n"
+         "[space.params]\nROWS = [16, 8]\n[launch]\ngrid = [\"N // ROWS\"]\nblock = [64]\n"
+         "[[args]]\nname = \"x\"\ndtype = \"i32\"\nshape = [\"N\", 32]\n"
+         "[[args]]\nname = \"x_map\"\nkind = \"tensor_map\"\nof = \"x\"\nbox = [\"ROWS\", 32]\n"
+         "[[args]]\nname = \"y\"\ndtype = \"i32\"\nshape = [\"N\", 32]\nrole = \"out\"\n"
+         "[[args]]\nname = \"n\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+         "[validate]\nreference = { kernel = \"copy\", source = \"copy.cu\", args = [\"x\", \"y\", \"n\"], "
+         "grid = [\"N\"], block = [32] }\n[measure]\nrep = 5\nfinals = 2\n";
+  std::ofstream(folder / "copy.cu") << "extern \"C\" __global__ void copy(const int* x, int* y, int n) {\n"
+                                       "  if (blockIdx.x < n) y[blockIdx.x * 32 + threadIdx.x] = x[blockIdx.x * 32 + "
+                                       "threadIdx.x];\n}\n";
+}
+
 }  // namespace
+
+TEST_CASE("a call passes buffers, which the kernel reads through tensor maps") {
+  for_each_gpu([](Gpu& gpu) {
+    const DeviceInfo& info = gpu.device->info();
+    if (measure::lack_of_tensor_maps(info)) return;
+    const TemporaryDirectory folder;
+    write_mapped(folder.path());
+    LoadSettings settings;
+    settings.backend = info.backend;
+    settings.store = folder.path() / "store";
+    const Kernel mapped = load(folder.path() / "mapped.toml", settings).for_problem({{"N", Value(64)}});
+    constexpr std::size_t elements = 64 * 32;
+    auto y = gpu.device->allocate(elements * sizeof(int));
+    std::vector<std::unique_ptr<measure::Buffer>> inputs;
+    std::vector<int> values(elements);
+    for (int number = 0; number < 3; ++number) {
+      inputs.push_back(gpu.device->allocate(elements * sizeof(int)));
+      for (std::size_t i = 0; i < elements; ++i) values[i] = static_cast<int>(i) * 3 + number;
+      inputs.back()->write(0, std::as_bytes(std::span(values)));
+    }
+    for (const int number : {0, 1, 2, 1}) {
+      const auto* x = static_cast<const int*>(inputs[static_cast<std::size_t>(number)]->address());
+      mapped(nullptr, x, static_cast<int*>(y->address()));
+      y->read(0, std::as_writable_bytes(std::span(values)));
+      int wrong = 0;
+      for (std::size_t i = 0; i < elements; ++i) wrong += values[i] != static_cast<int>(i) * 3 + number;
+      CHECK(wrong == 0);
+    }
+    const auto* off = static_cast<const int*>(inputs[0]->address()) + 1;
+    CHECK_THROWS_AS(mapped(nullptr, off, static_cast<int*>(y->address())), Error);
+  });
+}
 
 TEST_CASE("a kernel is called in the context that the thread has") {
   for_each_gpu([](Gpu& gpu) {

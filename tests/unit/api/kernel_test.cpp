@@ -83,6 +83,49 @@ TEST_CASE("the winner is called as it was measured, with no compiler and no stor
   loaded.kernel().prepare();
 }
 
+TEST_CASE("a winner of several steps is called as it was measured, also after it was saved") {
+  Tunable tunable("twice");
+  tunable
+      .source(
+          "extern \"C\" __global__ void double_it(const float* x, float* y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }\n"
+          "extern \"C\" __global__ void add(float* y, float a) { y[threadIdx.x] += a * TIMES; }\n")
+      .param("TIMES", {3})
+      .step({.entry = "double_it", .grid = {1}, .block = {8}, .args = {"x", "work"}})
+      .step({.entry = "double_it", .grid = {1}, .block = {8}, .args = {"work", "y"}})
+      .step({.entry = "add", .grid = {1}, .block = {8}, .args = {"y", "a"}, .when = "TIMES > 1"})
+      .step({.entry = "add", .grid = {1}, .block = {8}, .args = {"y", "a"}, .when = "TIMES > 5", .shared = 16})
+      .input<float>("x", 8)
+      .output<float>("y", 8)
+      .scratch("work", DType::f32, 8)
+      .scalar("a", 0.5f)
+      .measure("rep", 3)
+      .measure("min_rep", 3)
+      .reference([](const Arguments& arguments) {
+        std::vector<float> y;
+        for (const float value : arguments.input("x").as<float>()) y.push_back(4 * value + 1.5f);
+        return Expected(y);
+      });
+  const Result result = tune(tunable, host_settings());
+  REQUIRE(result.found());
+  REQUIRE(result.binary->steps.size() == 3);
+  CHECK(result.binary->entry_symbol.empty());
+  CHECK(result.binary->steps[1].arguments == std::vector<std::string>{"work", "y"});
+  const TemporaryDirectory folder;
+  result.save(folder.path());
+  const Result loaded = Result::load(folder.path());
+  CompileSettings settings;
+  settings.backend = "host";
+  settings.store = shared_store();
+  const std::vector<CompiledConfig> compiled = compile_all(tunable, {{{"TIMES", Value(3)}}}, settings);
+  REQUIRE(compiled.at(0).outcome == Outcome::ok);
+  for (const Kernel& kernel : {result.kernel(), loaded.kernel(), compiled[0].kernel()}) {
+    const std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+    std::vector<float> y(8), work(8);
+    kernel(nullptr, x.data(), y.data(), work.data(), 0.5f);
+    CHECK(y == std::vector<float>{5.5f, 9.5f, 13.5f, 17.5f, 21.5f, 25.5f, 29.5f, 33.5f});
+  }
+}
+
 TEST_CASE("a winner's kernel is only for its problem, and others are an error") {
   const Result result = tune(stepped(), host_settings());
   const Kernel kernel = result.kernel();

@@ -94,6 +94,38 @@ TEST_CASE("an artifact comes back as it went in") {
   CHECK_FALSE(ArtifactCache(store.path() / "elsewhere").find(artifact.key));
 }
 
+TEST_CASE("an artifact of several kernels has the largest values of all, and those of each") {
+  ResourceUsage pack, gemm;
+  pack.registers = 20, pack.static_shared_bytes = 4096, pack.max_threads_per_block = 1024;
+  gemm.registers = 168, gemm.spilled_bytes = 8, gemm.max_threads_per_block = 384;
+  Artifact artifact = example();
+  set_entries(artifact, {{"pack", pack}, {"gemm", gemm}});
+  CHECK(artifact.usage.registers == 168);
+  CHECK(artifact.usage.static_shared_bytes == 4096);
+  CHECK(artifact.usage.spilled_bytes == 8);
+  CHECK(artifact.usage.max_threads_per_block == 384);
+  const TemporaryDirectory store;
+  ArtifactCache cache(store.path());
+  CompileRequest both = request();
+  both.more_entries = {"pack"};
+  cache.insert(artifact, both);
+  const auto found = cache.find(artifact.key);
+  REQUIRE(found);
+  CHECK(found->entry_symbol == "pack");
+  CHECK(entry_of(*found, 0).usage.registers == 20);
+  CHECK(entry_of(*found, 1).symbol == "gemm");
+  CHECK_FALSE(entry_of(*found, 1).usage.static_shared_bytes);
+  CHECK_THROWS_AS(entry_of(*found, 2), std::out_of_range);
+  CHECK(all_entries(*found).size() == 2);
+  const std::string source = read_file(only_file(store.path(), ".cu"));
+  CHECK(source.find("// entry: 'gemm'\n// entry: 'pack'\n") != std::string::npos);
+
+  set_entries(artifact, {{"gemm", gemm}});
+  CHECK(entry_of(artifact, 0).symbol == "gemm");
+  CHECK(all_entries(artifact).size() == 1);
+  CHECK_THROWS_AS(entry_of(artifact, 1), std::out_of_range);
+}
+
 TEST_CASE("an artifact remembers what it was made from, and what of it changed is named") {
   const TemporaryDirectory store;
   CompileRequest compiled = request();

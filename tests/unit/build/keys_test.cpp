@@ -172,12 +172,22 @@ TEST_CASE("every part of a request changes the artifact's key") {
     return key(other) != before;
   };
   CHECK(changed([](CompileRequest& r) { r.entry = "gemm2"; }));
+  CHECK(changed([](CompileRequest& r) { r.more_entries = {"pack"}; }));
   CHECK(changed([](CompileRequest& r) { r.options = {"-O3 -std=c++17"}; }));
   CHECK(changed([](CompileRequest& r) { r.options = {"-std=c++17", "-O3"}; }));
   CHECK(changed([](CompileRequest& r) { r.defines[1].second = "3"; }));
   CHECK(changed([](CompileRequest& r) { r.arch = "sm_90a"; }));
   CHECK(changed([](CompileRequest& r) { r.sanitize = true; }));
   CHECK_FALSE(changed([](CompileRequest& r) { r.source_name = "elsewhere.cu"; }));
+}
+
+TEST_CASE("the key of a request for one kernel has no part for further ones") {
+  CompileRequest request;
+  request.entry = "pack";
+  CHECK(artifact_key_parts(request, "cuda", "nvrtc 13", "d").size() == 8);
+  request.more_entries = {"gemm<2>", "add"};
+  CHECK(artifact_key_parts(request, "cuda", "nvrtc 13", "d").back() ==
+        std::pair<std::string, std::string>("more_entries", "[\"gemm<2>\",\"add\"]"));
 }
 
 TEST_CASE("differences of keys") {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/cli.hpp"
+#include "cli/steps.hpp"
 #include "core/validate/npy.hpp"
 #include "unit/dispatch/shop.hpp"
 
@@ -103,6 +104,33 @@ TEST_CASE("host: a program without a store compiles the default configuration") 
   std::vector<float> x = ramp(100, 1), y(100);
   kernel(nullptr, x.data(), y.data(), 100, 3.0F);
   CHECK(y == ramp(100, 3));
+}
+
+TEST_CASE("host: a call launches all steps of its configuration, and is captured with them") {
+  const cli_test::Cli cli;
+  const Variable pattern("XTUNE_CAPTURE", "split_sum"), folder("XTUNE_CAPTURE_DIR", cli.path("captures"));
+  const std::string spec = cli_test::split_sum_spec(cli);
+  LoadSettings settings;
+  settings.backend = "host";
+  settings.store = cli.path("cache");
+  for (const std::int64_t parts : {1, 4}) {
+    settings.default_config = {{"PARTS", parts}, {"BLOCK", std::int64_t{32}}};
+    const Kernel kernel = load(fs::path(spec), settings);
+    const std::vector<float> x = ramp(std::size_t{4} * 512, 0.5F);
+    std::vector<float> sums(16, -1), y(4, -1);
+    const Kernel four = kernel.for_problem({{"ROWS", std::int64_t{4}}});
+    four(nullptr, x.data(), sums.data(), y.data(), 512);
+    for (std::size_t row = 0; row < 4; ++row) {
+      float sum = 0;
+      for (std::size_t i = 0; i < 512; ++i) sum += x[row * 512 + i];
+      CHECK(y[row] == doctest::Approx(sum));
+    }
+    CHECK((sums[0] == -1) == (parts == 1));
+  }
+  const CommandResult replayed = cli.run(cli.path("captures/split_sum-1/spec.toml"));
+  CAPTURE(replayed.stderr_text);
+  REQUIRE(replayed.exit_code == 0);
+  CHECK(nlohmann::json::parse(replayed.stdout_text).at("counts") == nlohmann::json{{"ok", 4}});
 }
 
 namespace {

@@ -1,4 +1,5 @@
 // Tensor maps in calls: made from the buffers that the caller passes, once for each address.
+#include <cstdlib>
 #include <thread>
 
 #include "unit/dispatch/shop.hpp"
@@ -110,6 +111,29 @@ TEST_CASE("a buffer that no map can describe is refused before the launch") {
         "scale: argument 1, 'x', cannot be read through the tensor map 'x_map': it describes memory 4 bytes beyond a "
         "multiple of 16, and a tensor map needs a multiple");
   CHECK(shop.runtime->launches().size() == 1);
+}
+
+TEST_CASE("a captured launch has the maps' descriptions, and the data of the buffers") {
+  MapShop shop;
+  shop.kernel_keys = "args = [\"x_map\", \"items\", \"n\", \"y_map\", \"factor\"]\n";
+  shop.runtime->parameter_bytes = {128, 4, 4, 128, 4};
+  setenv("XTUNE_CAPTURE", "scale", 1);
+  setenv("XTUNE_CAPTURE_DIR", (shop.folder.path() / "captures").c_str(), 1);
+  {
+    const Kernel kernel = shop.kernel();
+    shop.call(kernel, 64);
+  }
+  unsetenv("XTUNE_CAPTURE");
+  unsetenv("XTUNE_CAPTURE_DIR");
+  const spec::Spec captured = spec::load_spec(shop.folder.path() / "captures" / "scale-1" / "spec.toml");
+  REQUIRE(captured.args.size() == 7);
+  CHECK(captured.kernel.args->size() == 5);
+  CHECK(captured.args[0].file.filename() == "x.npy");
+  CHECK(captured.args[6].map->of == "x");
+  const space::Space space = spec::make_space(captured, captured.cases.front(), {});
+  const resolve::CandidateResolver resolver(captured, space, captured.cases.front(), shop.runtime->info, "sm_90", "",
+                                            false);
+  CHECK(resolver.tensor_maps(space.at(0)).at(1).shape == std::vector<std::int64_t>{64});
 }
 
 TEST_CASE("a kernel takes a limited number of maps") {

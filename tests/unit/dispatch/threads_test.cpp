@@ -143,7 +143,8 @@ TEST_CASE("a table finds all that was put in, the newest of each key, while it g
   const auto put = [&](std::uint64_t number, std::uint32_t grid) {
     dispatch::Prepared entry;
     entry.key = key_of(number);
-    entry.launch.grid[0] = grid;
+    entry.steps.resize(1);
+    entry.steps[0].launch.grid[0] = grid;
     return table.put(std::move(entry));
   };
   const dispatch::Prepared* const first = put(0, 7);
@@ -152,7 +153,7 @@ TEST_CASE("a table finds all that was put in, the newest of each key, while it g
     while (!done) {
       const dispatch::Key key = key_of(0);
       const dispatch::Prepared* const found = table.find(key, key.hash());
-      if (!found || (found->launch.grid[0] != 7 && found->launch.grid[0] != 8)) {
+      if (!found || (found->steps[0].launch.grid[0] != 7 && found->steps[0].launch.grid[0] != 8)) {
         FAIL_CHECK("lost");
         return;
       }
@@ -167,9 +168,9 @@ TEST_CASE("a table finds all that was put in, the newest of each key, while it g
     const dispatch::Key key = key_of(i);
     const dispatch::Prepared* const found = table.find(key, key.hash());
     REQUIRE(found);
-    CHECK(found->launch.grid[0] == i);
+    CHECK(found->steps[0].launch.grid[0] == i);
   }
-  CHECK(first->launch.grid[0] == 7);
+  CHECK(first->steps[0].launch.grid[0] == 7);
   const dispatch::Key missing = key_of(5000);
   CHECK(table.find(missing, missing.hash()) == nullptr);
 }

@@ -115,10 +115,11 @@ TEST_CASE("bank conflicts and cache lines, counted by hand") {
 
 TEST_CASE("every template ranks its own space on both vendors, and gives carver a view") {
   const Bindings sizes{
-      {"m", std::int64_t{4096}},     {"n", std::int64_t{4096}},         {"k", std::int64_t{4096}},
-      {"width", std::int64_t{4096}}, {"height", std::int64_t{2048}},    {"filter_width", std::int64_t{5}},
-      {"seq_q", std::int64_t{2048}}, {"seq_k", std::int64_t{2048}},     {"head_dim", std::int64_t{128}},
-      {"heads", std::int64_t{64}},   {"filter_height", std::int64_t{5}}};
+      {"m", std::int64_t{4096}},      {"n", std::int64_t{4096}},          {"k", std::int64_t{4096}},
+      {"width", std::int64_t{4096}},  {"height", std::int64_t{2048}},     {"filter_width", std::int64_t{5}},
+      {"seq_q", std::int64_t{2048}},  {"seq_k", std::int64_t{2048}},      {"head_dim", std::int64_t{128}},
+      {"heads", std::int64_t{64}},    {"filter_height", std::int64_t{5}}, {"bins", std::int64_t{256}},
+      {"rows", std::int64_t{100000}}, {"columns", std::int64_t{100000}},  {"nnz", std::int64_t{1600000}}};
   for (const CandidateTemplate& candidate : candidate_templates())
     for (const char* arch : {"sm_75", "sm_90", "sm_120", "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1201"})
       for (const char* type : {"f16", "f32"}) {
@@ -163,8 +164,8 @@ TEST_CASE("a bigger tile of a matrix product moves fewer bytes, and wide reads a
 }
 
 TEST_CASE("the shipped specs rank on both vendors") {
-  for (const char* name :
-       {"gemm", "gemm_f16", "gemv", "layernorm", "reduce_axis", "reduction", "rmsnorm", "softmax", "transpose"})
+  for (const char* name : {"conv2d", "gemm", "gemm_f16", "gemv", "histogram", "layernorm", "reduce_axis", "reduction",
+                           "rmsnorm", "softmax", "spmv", "stencil_2d", "stencil_3d", "transpose"})
     for (const char* arch : {"sm_75", "sm_90", "gfx90a", "gfx942", "gfx1100"}) {
       CAPTURE(name);
       CAPTURE(arch);

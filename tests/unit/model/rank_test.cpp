@@ -141,7 +141,11 @@ TEST_CASE("absurd values of any field are harmless") {
                        {"seq_q", std::int64_t{64}},
                        {"seq_k", std::int64_t{64}},
                        {"head_dim", std::int64_t{64}},
-                       {"heads", std::int64_t{2}}};
+                       {"heads", std::int64_t{2}},
+                       {"bins", std::int64_t{16}},
+                       {"rows", std::int64_t{64}},
+                       {"columns", std::int64_t{64}},
+                       {"nnz", std::int64_t{320}}};
   const DeviceModel device = model_of("gfx1100");
   for (const CandidateTemplate& candidate : candidate_templates())
     for (std::size_t field = 0; field < candidate.fields.size(); ++field)

@@ -67,6 +67,18 @@ TEST_CASE("Without an objective it is the time; with one its values are those of
   CHECK(std::isnan(objective.values(record_of(3, 2))[1]));
 }
 
+TEST_CASE("The shared memory of several steps is that of the largest one") {
+  Record record = record_of(1, 1, 0.5);
+  CHECK_FALSE(shared_bytes(record));
+  record.usage.static_shared_bytes = 100;  // the largest values, which need not be of one step
+  record.dynamic_shared_bytes = 28;
+  CHECK(shared_bytes(record) == 128);
+  record.steps = {{"pack", {}, 28}, {"gemm", {}, 0}};
+  record.steps[1].usage.static_shared_bytes = 100;
+  CHECK(shared_bytes(record) == 100);
+  CHECK(measured_names(record, 2).at("shared_bytes") == Value(std::int64_t{100}));
+}
+
 TEST_CASE("Measured quantities have names, unless the spec uses these itself") {
   Record record = record_of(1, 1, 0.5);
   record.usage.registers = 40;

@@ -135,6 +135,20 @@ TEST_CASE("The answer comes first, with its interval, ties and metrics") {
   CHECK(has(body_of(page_of(tied)), "1 other configuration tied with it"));
 }
 
+TEST_CASE("The resources of each step of the best configuration are listed") {
+  std::vector<Record> records = small_run();
+  CHECK_FALSE(has(body_of(page_of(records)), "Steps of the best configuration"));
+  for (Record& record : records) record.steps = {{"pack", {}, 0}, {"gemm<64>", {}, 2048}};
+  records[2].steps[1].usage.registers = 168;  // the fastest
+  const std::string body = body_of(page_of(records));
+  const std::size_t list = body.find("Steps of the best configuration");
+  REQUIRE(list != std::string::npos);
+  const std::string rows = body.substr(list, 1000);
+  CHECK(rows.find("pack") < rows.find("gemm&lt;64&gt;"));
+  CHECK(has(rows, "168"));
+  CHECK(has(rows, "2048"));
+}
+
 TEST_CASE("Sections without data are omitted or have a note") {
   const std::string none = body_of(page_of({}));
   CHECK(has(none, "No configuration passed"));

@@ -119,7 +119,7 @@ TEST_CASE("a configuration's build and call are words in which the places stay")
   CHECK(program.resolver->compile_request(program.config(8, "", 2)).options ==
         Words{"cc", "-DT=8", "main.cpp", "-o", "{out}"});
   CHECK(request.folder == program.folder.string());
-  const Launch launch = program.resolver->launch(program.config(8, "", 2));
+  const LaunchPlan launch = program.resolver->launch(program.config(8, "", 2));
   REQUIRE(launch.call);
   CHECK(launch.call->words == Words{"{out}", "64", "8", "2"});
   CHECK(launch.call->environment == std::vector<std::pair<std::string, std::string>>{{"OMP_NUM_THREADS", "2"}});

@@ -30,6 +30,12 @@ using namespace xtune::test;
 
 namespace {
 
+/// The launch of a plan's only kernel.
+Launch only(const LaunchPlan& plan) {
+  REQUIRE(plan.steps.size() == 1);
+  return plan.steps.front().launch;
+}
+
 Text text(const std::string& words, std::size_t line = 3) { return {words, {"gemm.toml", line, 5}}; }
 
 DeviceInfo device() {
@@ -169,7 +175,7 @@ TEST_CASE("a request holds all that the compiler needs, and launch-only paramete
 
 TEST_CASE("the launch, and what no device takes") {
   Job job;
-  const auto launch = [&] { return job.with([&](const auto& r) { return r.launch(job.config(128)); }); };
+  const auto launch = [&] { return only(job.with([&](const auto& r) { return r.launch(job.config(128)); })); };
   Launch found = launch();
   CHECK(found.grid == std::array<std::uint32_t, 3>{8, 1, 1});
   CHECK(found.block == std::array<std::uint32_t, 3>{256, 1, 1});
@@ -339,12 +345,13 @@ TEST_CASE("The environment of OpenMP counts where an option links its runtime") 
 TEST_CASE("limits of the device, before and after compiling") {
   Job job;
   Launch launch;
-  ResourceUsage usage;
+  Artifact artifact;
+  ResourceUsage& usage = artifact.usage;
   usage.static_shared_bytes = 1024;
   usage.registers = 255;
   usage.max_threads_per_block = 256;
   const auto violation = [&](bool compiled) {
-    return job.with([&](const auto& r) { return r.limit_violation(launch, compiled ? &usage : nullptr); })
+    return job.with([&](const auto& r) { return r.limit_violation(launch, compiled ? &artifact : nullptr); })
         .value_or("none");
   };
   launch.block = {256, 1, 1};
@@ -478,8 +485,9 @@ TEST_CASE("constants are variables of the request, and no arguments of the kerne
                       [&] { job.with([](const CandidateResolver& r) { return r.constants().size(); }); }),
               "gemm.toml:43:5: constant 'factor': M / 2 = 500.0 does not fit i8"));
     job.spec.args.front().symbol = text("table<{64 // RASTER}>", 41);
-    CHECK_THROWS_WITH_AS(job.with([&](const CandidateResolver& r) { return r.launch(job.config()).shared_bytes; }),
-                         doctest::Contains("division by zero"), build::CandidateFailure);
+    CHECK_THROWS_WITH_AS(
+        job.with([&](const CandidateResolver& r) { return r.launch(job.config()).max_shared_bytes(); }),
+        doctest::Contains("division by zero"), build::CandidateFailure);
   }
 }
 
@@ -506,7 +514,7 @@ TEST_CASE("scratch buffers are sized for each configuration, and count in its ke
   const auto rejected = [&](const std::string& extent) {
     job.spec.args.back().shape = {text(extent, 21), text("BLOCK", 22)};
     try {
-      job.with([&](const CandidateResolver& r) { return r.launch(job.config()).shared_bytes; });
+      job.with([&](const CandidateResolver& r) { return r.launch(job.config()).max_shared_bytes(); });
     } catch (const CandidateFailure& failure) {
       CHECK(failure.outcome() == Outcome::rejected);
       return std::string(failure.what());
@@ -533,7 +541,7 @@ TEST_CASE("bindings") {
 TEST_CASE("the reference takes the kernel's options, defines and launch unless it has its own") {
   Job job;
   const auto request = [&] { return job.with([&](const auto& r) { return r.reference_request(job.config()); }); };
-  const auto launch = [&] { return job.with([&](const auto& r) { return r.reference_launch(job.config()); }); };
+  const auto launch = [&] { return only(job.with([&](const auto& r) { return r.reference_launch(job.config()); })); };
   CHECK(request().entry == "naive");
   CHECK(request().source == read_file(job.folder.path() / "naive.cu"));
   CHECK(request().options == std::vector<std::string>{"-std=c++17", "-maxrregcount=65", "-lineinfo"});
@@ -558,8 +566,8 @@ TEST_CASE("A reference at one configuration is that configuration, whichever is 
     const Config tried = job.config(), own = job.config(128, 3, 4, false);
     CHECK(r.reference_config(tried) == own);
     CHECK(r.artifact_key(r.reference_request(tried)) == r.artifact_key(r.compile_request(own)));
-    CHECK(r.reference_launch(tried).grid == r.launch(own).grid);
-    CHECK(r.reference_launch(tried).shared_bytes == r.launch(own).shared_bytes);
+    CHECK(only(r.reference_launch(tried)).grid == only(r.launch(own)).grid);
+    CHECK(only(r.reference_launch(tried)).shared_bytes == only(r.launch(own)).shared_bytes);
   });
   std::set<std::string> keys{job.key()};
   CHECK(keys.insert(job.key(job.config(128, 3, 4, false))).second);

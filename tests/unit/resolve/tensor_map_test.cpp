@@ -16,7 +16,7 @@ using test::has;
 
 namespace {
 
-/// A spec whose kernel takes a map of A. BOX and SHIFT are no macros, so only the map depends on them.
+/// A spec whose kernel takes a map of A. BOX is not a macro, so only the map depends on it.
 struct MapJob {
   base::TemporaryDirectory folder;
   std::string map = "of = \"A\"\nbox = [\"BOX\", 64]", a = "shape = [\"M\", \"N\"]", more, kernel;

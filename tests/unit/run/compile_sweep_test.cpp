@@ -63,7 +63,7 @@ struct Sweep {
 
 std::map<std::uint32_t, Outcome> by_shared(const std::vector<SweptConfig>& swept) {
   std::map<std::uint32_t, Outcome> outcomes;
-  for (const SweptConfig& each : swept) outcomes[each.launch.shared_bytes] = each.outcome;
+  for (const SweptConfig& each : swept) outcomes[each.launch.max_shared_bytes()] = each.outcome;
   return outcomes;
 }
 
@@ -103,6 +103,6 @@ TEST_CASE("a sweep that is stopped says which answers are missing; nothing answe
   Sweep sweep;
   const std::vector<SweptConfig> swept = sweep.compile("[0, 300000]", [] { return true; });
   CHECK(sweep.compiler.outstanding == 0);
-  for (const SweptConfig& each : swept) CHECK(each.done == (each.launch.shared_bytes == 300000));
+  for (const SweptConfig& each : swept) CHECK(each.done == (each.launch.max_shared_bytes() == 300000));
   sweep.loop.run_once();
 }

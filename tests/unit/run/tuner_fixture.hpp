@@ -142,7 +142,10 @@ inline std::int64_t best_a(const run::TuneResult& result) {
   return Tuning::value(record::best_of(result.all()).value().record->config, "A");
 }
 
+/// Threads in a block of the job's only kernel.
+inline std::uint32_t threads_of(const ipc::BenchJob& job) { return job.launch.steps.at(0).launch.block[0]; }
+
 /// The value of A that a job measures: A = 1 is launched with 32 threads.
-inline int a_of(const ipc::BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
+inline int a_of(const ipc::BenchJob& job) { return static_cast<int>(threads_of(job) / 32); }
 
 }  // namespace xtune::fakes

@@ -253,7 +253,7 @@ TEST_CASE("An incumbent that goes wrong when it is launched again loses its plac
 
 TEST_CASE("On noisy devices the race takes a quarter of the time at most, and finds the same best, or a tie") {
   const auto true_ms = [](const BenchJob& job) {
-    Random random(mix64(static_cast<std::uint64_t>(job.launch.block[0]) * 1000 + job.artifact.key[1]));
+    Random random(mix64(static_cast<std::uint64_t>(threads_of(job)) * 1000 + job.artifact.key[1]));
     return std::exp(4 * random.uniform());
   };
   Noise drifting;

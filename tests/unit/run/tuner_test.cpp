@@ -110,7 +110,7 @@ TEST_CASE("A configuration that fails costs only itself, and its outcome is reco
     return answer;
   };
   t.bench.respond = [&](const BenchJob& job) {
-    switch (job.launch.block[0] / 32) {
+    switch (threads_of(job) / 32) {
       case 4:
         return failed(Outcome::crashed, "run");
       case 5:
@@ -153,7 +153,7 @@ TEST_CASE("What the worker says against its samples is kept with them") {
   t.parameters = only_a;
   t.bench.respond = [](const BenchJob& job) {
     BenchAnswer answer = measured(2.0);
-    if (job.launch.block[0] == 64) answer.taints = {"throttled", "ECC errors"};
+    if (threads_of(job) == 64) answer.taints = {"throttled", "ECC errors"};
     return bench_answer_from_json(to_json(answer));
   };
   for (const Record& record : t.run().records)
@@ -163,7 +163,7 @@ TEST_CASE("What the worker says against its samples is kept with them") {
 TEST_CASE("A fully stored run asks neither service for anything") {
   Tuning t;
   t.bench.respond = [](const BenchJob& job) {
-    return job.launch.block[0] == 32 ? failed(Outcome::wrong_result, "validate") : measured(job.launch.block[0]);
+    return threads_of(job) == 32 ? failed(Outcome::wrong_result, "validate") : measured(threads_of(job));
   };
   t.run();
   const TuneResult again = t.run();
@@ -211,7 +211,7 @@ TEST_CASE("fresh measures again; retry_failed tries stored crashes and timeouts 
   Tuning t;
   t.parameters = only_a;
   t.bench.respond = [](const BenchJob& job) {
-    switch (job.launch.block[0] / 32) {
+    switch (threads_of(job) / 32) {
       case 1:
         return failed(Outcome::crashed, "run");
       case 2:
@@ -274,7 +274,7 @@ TEST_CASE("The way of a search depends on the outcomes, not on which worker was 
       };
       t.bench.turns = 1 + delay % 2;
       t.bench.respond = [](const BenchJob& job) {
-        return measured(1 + std::abs(static_cast<int>(job.launch.block[0]) - 640) + (job.artifact.key[0] % 16) * 0.25);
+        return measured(1 + std::abs(static_cast<int>(threads_of(job)) - 640) + (job.artifact.key[0] % 16) * 0.25);
       };
       const TuneResult result = t.run();
       CHECK(result.records.size() == 80);

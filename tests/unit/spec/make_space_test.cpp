@@ -48,6 +48,10 @@ TEST_CASE("with candidates the space holds only what the device can launch") {
   };
   CHECK(size(tiles, device) == 12);
   CHECK(size(wanted, device) == 5);  // 1024 x 2 threads are too many, a MiB of shared memory is too much
+  // The launch may use names of [derived].
+  const std::string named =
+      edited("\"KB * 1024\"", "\"SHARED\"", edited("block = [\"X\", \"Y\"]", "block = [\"THREADS\"]", wanted));
+  CHECK(size("[derived]\nTHREADS = \"X * Y\"\nSHARED = \"KB * 1024\"\n" + named, device) == 5);
   device["device.max_threads_per_block"] = std::int64_t{0};
   CHECK(size(wanted, device) == 6);  // unknown: nothing is forbidden
   device["device.shared_per_block_optin"] = std::int64_t{1024};
@@ -59,6 +63,20 @@ TEST_CASE("with candidates the space holds only what the device can launch") {
     CHECK(std::string(error.what()).find("\"(KB * 1024) <= device.shared_per_block_optin\" removes 12 of 12: all") !=
           std::string::npos);
   }
+}
+
+TEST_CASE("with candidates the launch may use names of [derived]") {
+  const Spec spec = parse(
+      "[kernel]\nname = \"k\"\nsource = \"gemm.cu\"\nentry = \"k\"\n"
+      "[derived]\nTHREADS = \"32 * X\"\nBYTES = \"THREADS * 64\"\n"
+      "[space.params]\nX = [1, 16, 64]\n"
+      "[launch]\ngrid = [\"1\"]\nblock = [\"THREADS\"]\nshared = \"BYTES\"\n"
+      "[[args]]\nname = \"out\"\ndtype = \"f32\"\nshape = [1]\nrole = \"out\"\n"
+      "[candidates]\ntemplate = \"elementwise\"\n");
+  Bindings device = facts();
+  device["device.max_threads_per_block"] = std::int64_t{1024};
+  device["device.shared_per_block_optin"] = std::int64_t{16 << 10};
+  CHECK(make_space(spec, spec.cases.front(), device).size() == 1);
 }
 
 TEST_CASE("the error for an empty space lists what each constraint removes") {

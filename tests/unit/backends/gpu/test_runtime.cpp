@@ -50,7 +50,7 @@ struct Bed {
     artifact.image = "image";
     Launch launch;
     launch.shared_bytes = shared;
-    return runtime->load(artifact, launch);
+    return runtime->load(artifact, launch, 0);
   }
   std::size_t count(const std::string& call) const { return driver->only({call}).size(); }
 };

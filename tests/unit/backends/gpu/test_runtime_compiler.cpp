@@ -68,7 +68,7 @@ TEST_CASE("variables are asked for by their addresses, and found by their symbol
   request.variables = {"n::v", "n::w<2>"};
   const auto result = gpu::compile_program(fake_api(fake), request, "source", {});
   CHECK(fake.names == std::vector<std::string>{"k", "&n::v", "&n::w<2>"});
-  CHECK(result.entry_symbol == "_Z1kv");
+  CHECK(result.entry_symbols == std::vector<std::string>{"_Z1kv"});
   CHECK(result.variables == std::vector<std::string>{"_ZN1n1vE", "_ZN1n1vE"});
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("one program, compiled") {
   const auto result = gpu::compile_program(fake_api(fake), request_for_k(), "source", {"-a", "-b c"});
   CHECK(result.image == fake.code);
   CHECK(result.log == "a warning");
-  CHECK(result.entry_symbol == "_Z1kv");
+  CHECK(result.entry_symbols == std::vector<std::string>{"_Z1kv"});
   CHECK(fake.options == std::vector<std::string>{"-a", "-b c"});
   CHECK(fake.open == 0);
 }

@@ -52,7 +52,7 @@ extern "C" __global__ void k(const int* in, int* out) {
   const auto from = device->allocate(count * sizeof(int)), to = device->allocate(2 * count * sizeof(int));
   from->write(0, std::as_bytes(std::span(in)));
   const std::vector<KernelArgument> arguments = {from.get(), to.get()};
-  device->load(artifact, {{2, 1, 1}, {block_size, 1, 1}, {0, 0, 0}, 0})->run({arguments, true, 0});
+  device->load(artifact, device::Launch{{2, 1, 1}, {block_size, 1, 1}, {0, 0, 0}, 0})->run({arguments, true, 0});
   to->read(0, std::as_writable_bytes(std::span(out)));
   return out;
 }

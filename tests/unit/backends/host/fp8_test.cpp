@@ -147,7 +147,7 @@ TEST_CASE("a kernel's fp8 parameter takes only arrays of its format") {
   const build::Artifact artifact = host.compile(
       "#include <cuda_fp8.h>\n#include <xtune/narrow.cuh>\nextern \"C\" __global__ void k(const __nv_fp8_e4m3* a, "
       "xtune::f8e5m2* b, xtune::bf16* c) {}");
-  const auto program = host.device->load(artifact, {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0});
+  const auto program = host.device->load(artifact, device::Launch{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0});
   using Types = std::vector<measure::ArgumentType>;
   program->check_types(Types{{"a", DType::f8e4m3, true}, {"b", DType::f8e5m2, true}, {"c", DType::bf16, true}});
   CHECK_THROWS_AS(

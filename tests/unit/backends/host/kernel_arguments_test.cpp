@@ -19,9 +19,11 @@ std::string complaint(const std::string& parameters, const std::vector<ArgumentT
   request.source_name = "kernel.cu";
   request.entry = "k";
   request.source =
-      "#include <cuda_fp16.h>\nstruct Point { float x, y; };\nextern \"C\" __global__ void k(" + parameters + ") {}\n";
+      "#include <cuda_fp16.h>\nstruct Point { float x, y; };\nstruct alignas(64) Map { char bytes[128]; };\n"
+      "extern \"C\" __global__ void k(" +
+      parameters + ") {}\n";
   request.arch = toolchain->default_arch();
-  const auto program = device->load(toolchain->compile(request), {{1, 1, 1}, {1, 1, 1}});
+  const auto program = device->load(toolchain->compile(request), device::Launch{{1, 1, 1}, {1, 1, 1}});
   try {
     program->check_types(arguments);
   } catch (const build::CandidateFailure& failure) {
@@ -56,6 +58,15 @@ TEST_CASE("types, counts and the order of arguments are compared with the kernel
   CHECK(count.ends_with("float*, int), and the spec has 2 (image, out)"));
   CHECK(complaint("const __half* x", {buffer("x", DType::f32)}) ==
         "argument 1: the kernel takes const __half*, the spec's 'x' is f32");
+}
+
+TEST_CASE("a tensor map is passed by value, as 128 bytes") {
+  const ArgumentType map{"a_map", DType::f16, false, true};
+  CHECK(complaint("const __grid_constant__ Map m", {map}).empty());
+  CHECK(complaint("Point p", {map}) ==
+        "argument 1: the kernel takes Point, the spec's 'a_map' is a tensor map: declare the parameter as const "
+        "__grid_constant__ CUtensorMap");
+  CHECK(complaint("const Map* m", {map}).starts_with("argument 1: the kernel takes const Map*"));
 }
 
 TEST_CASE("types that stand for the same bytes are taken") {

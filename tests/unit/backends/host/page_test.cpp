@@ -151,7 +151,7 @@ struct HostPage {
     std::vector<int> out(count, -1);
     const auto to = device->allocate(out.size() * sizeof(int));
     const std::vector<measure::KernelArgument> arguments = {to.get()};
-    device->load(compile(source), {{count, 1, 1}, {64, 1, 1}, {0, 0, 0}, 256})->run({arguments, true, 0});
+    device->load(compile(source), device::Launch{{count, 1, 1}, {64, 1, 1}, {0, 0, 0}, 256})->run({arguments, true, 0});
     to->read(0, std::as_writable_bytes(std::span(out)));
     return out;
   }

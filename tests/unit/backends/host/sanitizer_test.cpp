@@ -75,7 +75,7 @@ TEST_CASE("child of the sanitizer test" * doctest::skip()) {
   const auto out = device->allocate(128 * sizeof(int));
   out->fill(0, out->size(), std::byte{0});
   const std::vector<KernelArgument> arguments = {out.get()};
-  device->load(artifact, {{2, 1, 1}, {64, 1, 1}, {0, 0, 0}, 1024})->run({arguments, true, 0});
+  device->load(artifact, device::Launch{{2, 1, 1}, {64, 1, 1}, {0, 0, 0}, 1024})->run({arguments, true, 0});
   int last = 0;
   out->read(127 * sizeof(int), std::as_writable_bytes(std::span(&last, 1)));
   CHECK(last == 127);

@@ -39,7 +39,7 @@ struct Host {
     std::vector<int> out(blocks * threads, -1);
     const auto to = device->allocate(out.size() * sizeof(int));
     const std::vector<KernelArgument> arguments = {to.get()};
-    device->load(artifact, {{blocks, 1, 1}, {threads, 1, 1}, {0, 0, 0}, 0})->run({arguments, true, 0});
+    device->load(artifact, device::Launch{{blocks, 1, 1}, {threads, 1, 1}, {0, 0, 0}, 0})->run({arguments, true, 0});
     to->read(0, std::as_writable_bytes(std::span(out)));
     return out;
   }

@@ -202,7 +202,7 @@ TEST_CASE("clang++ compiles the same kernels") {
   const auto x = device->allocate(64 * sizeof(int));
   const Artifact artifact = toolchain->compile(request(fill));
   const std::vector<KernelArgument> arguments = {x.get()};
-  device->load(artifact, {{1, 1, 1}, {64, 1, 1}})->run({arguments, true, 0});
+  device->load(artifact, device::Launch{{1, 1, 1}, {64, 1, 1}})->run({arguments, true, 0});
   int last = 0;
   x->read(63 * sizeof(int), std::as_writable_bytes(std::span(&last, 1)));
   CHECK(last == 0);
@@ -221,7 +221,7 @@ TEST_CASE("a kernel whose threads wait for each other for ever is a crash that s
   })"));
   const auto x = device->allocate(4);
   const std::vector<KernelArgument> arguments = {x.get()};
-  const auto program = device->load(artifact, {{3, 1, 1}, {32, 1, 1}});
+  const auto program = device->load(artifact, device::Launch{{3, 1, 1}, {32, 1, 1}});
   try {
     program->run({arguments, true, 0});
     FAIL("it ended");

@@ -57,7 +57,7 @@ struct Shell {
   std::unique_ptr<Program> load(const std::string& image = "", int device = 0) const {
     Artifact artifact;
     artifact.image = image;
-    Launch launch;
+    LaunchPlan launch;
     launch.call = call;
     return make_device(device)->load(artifact, launch);
   }

@@ -1,0 +1,139 @@
+// How the threads of a block bring tiles of A and B to shared memory. Part of gemm.cu.
+#pragma once
+
+/// How a tile lies in shared memory: as in the matrix; as in the matrix, but with the columns of each pair swapped; or
+/// transposed.
+enum class Layout { rows, swapped_rows, columns };
+
+/// The share of one of THREADS threads in copying ROWS x COLUMNS tiles of a row-major matrix to shared memory, one tile
+/// after the other, WIDTH elements at a time. Of a tile, `rows` and `columns` lie in the matrix; the rest becomes 0.
+/// WHOLE: either all do, and the rows take packs, or `rows` is 0. In shared memory, rows (of a transposed tile:
+/// columns) lie STRIDE elements apart.
+template <int ROWS, int COLUMNS, int THREADS, int WIDTH, int STRIDE, Layout LAYOUT>
+class TileCopy {
+ public:
+  /// The first tile starts at (row, column).
+  __device__ TileCopy(const Input* matrix, int matrix_columns, int row, int column)
+      : matrix_columns_(matrix_columns), packed_(rows_take_packs<WIDTH>(matrix, matrix_columns)) {
+    const int thread = static_cast<int>(threadIdx.x);
+    tile_row_ = thread / across;
+    tile_column_ = thread % across * WIDTH;
+    next_ = matrix + static_cast<long long>(row + tile_row_) * matrix_columns + column + tile_column_;
+  }
+
+  /// Whether tiles of which this much lies in the matrix may be copied as WHOLE ones. All threads get the same answer.
+  __device__ bool whole(int rows, int columns) const { return packed_ && rows >= ROWS && columns >= COLUMNS; }
+
+  /// Moves on to the next tile to copy, by this many rows and columns.
+  __device__ void advance(int rows, int columns) { next_ += static_cast<long long>(rows) * matrix_columns_ + columns; }
+
+  /// Starts reading the tile into registers; store() writes it to shared memory.
+  template <bool WHOLE>
+  __device__ void load(int rows, int columns) {
+    for_each_pack([&](int i, int row, int column, const Input* from) {
+      if constexpr (WHOLE) {
+        if (rows > 0) staged_[i] = load_pack<WIDTH>(from);
+      } else {
+        staged_[i] = load_checked(from, tile_row_ + row < rows ? columns - tile_column_ - column : 0);
+      }
+    });
+  }
+
+  __device__ void store(Stored* tile) const {
+    for_each_pack([&](int i, int row, int column, const Input*) {
+      if constexpr (LAYOUT == Layout::columns || WIDTH == 1) {
+#pragma unroll
+        for (int v = 0; v < WIDTH; ++v) *place(tile, row, column + v) = to_stored(staged_[i].x[v]);
+      } else {
+        Pack<Stored, WIDTH> pack;
+#pragma unroll
+        for (int v = 0; v < WIDTH; ++v) {
+          pack.x[v] = to_stored(staged_[i].x[LAYOUT == Layout::swapped_rows ? v ^ 1 : v]);
+        }
+        store_pack<WIDTH>(tile + (tile_row_ + row) * STRIDE + tile_column_ + column, pack);
+      }
+    });
+  }
+
+#if COPIES_ASYNC
+  /// Starts copying the tile without registers. Elements that the hardware's copy can't take are there on return.
+  template <bool WHOLE>
+  __device__ void start(Stored* tile, int rows, int columns) const {
+    for_each_pack([&](int, int row, int column, const Input* from) {
+      Stored* const to = place(tile, row, column);
+      if constexpr (WHOLE) {
+        async_copy<WIDTH * sizeof(Input)>(to, from, rows > 0);
+      } else {
+        start_checked(to, from, tile_row_ + row < rows ? columns - tile_column_ - column : 0);
+      }
+    });
+  }
+#endif
+
+ private:
+  /// A pack of which the matrix has the first `left` elements.
+  __device__ Pack<Input, WIDTH> load_checked(const Input* from, int left) const {
+    Pack<Input, WIDTH> pack = {};
+    if (packed_) {
+      if (left > 0) pack = load_pack<WIDTH>(from);
+    } else {
+#pragma unroll
+      for (int v = 0; v < WIDTH; ++v) {
+        if (v < left) pack.x[v] = from[v];
+      }
+    }
+    return pack;
+  }
+
+#if COPIES_ASYNC
+  /// Starts copying a pack, of which the matrix has the first `left` elements.
+  __device__ void start_checked(Stored* to, const Input* from, int left) const {
+    if (packed_) {
+      async_copy<WIDTH * sizeof(Input)>(to, from, left > 0);
+      return;
+    }
+#pragma unroll
+    for (int v = 0; v < WIDTH; ++v) {
+      if constexpr (sizeof(Input) >= 4) {
+        async_copy<sizeof(Input)>(to + v, from + v, v < left);
+      } else {
+        to[v] = v < left ? from[v] : Input{};
+      }
+    }
+  }
+#endif
+
+  static constexpr int packs_per_row = COLUMNS / WIDTH;
+  static constexpr int across = min_of(packs_per_row, THREADS), down = THREADS / across;
+  static constexpr int passes_across = packs_per_row / across, passes_down = ROWS / down;
+  static_assert(COLUMNS % WIDTH == 0 && packs_per_row % across == 0 && THREADS % across == 0 && ROWS % down == 0,
+                "every thread copies the same number of packs");
+
+  /// Calls visit(which, rows and columns from the thread's first pack, address in the matrix) for each of its packs.
+  template <typename Visit>
+  __device__ void for_each_pack(Visit visit) const {
+    const Input* from = next_;
+    const long long row_step = static_cast<long long>(down) * matrix_columns_;
+#pragma unroll
+    for (int i = 0; i < passes_down; ++i) {
+#pragma unroll
+      for (int j = 0; j < passes_across; ++j) {
+        visit(i * passes_across + j, i * down, j * across * WIDTH, from + j * across * WIDTH);
+      }
+      from += row_step;
+    }
+  }
+
+  /// Where the element that lies this far from the thread's first pack goes to.
+  __device__ Stored* place(Stored* tile, int row, int column) const {
+    row += tile_row_;
+    column += tile_column_;
+    if (LAYOUT == Layout::columns) return tile + column * STRIDE + row;
+    return tile + row * STRIDE + (LAYOUT == Layout::swapped_rows ? column ^ 1 : column);
+  }
+
+  Pack<Input, WIDTH> staged_[passes_down * passes_across];
+  const Input* next_;
+  int matrix_columns_, tile_row_, tile_column_;
+  bool packed_;
+};
