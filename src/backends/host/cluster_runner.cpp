@@ -75,8 +75,8 @@ void ClusterRunner::run_block(unsigned rank) {
     if (is_first && rank != 0) member.place->begin_launch(*job_);
     job_->entry.kernel->begin_block(member.index);
     if (is_first) {
-      member.window = shared_window(*job_->entry.kernel, member.place->shared(), job_->launch.shared_bytes,
-                                    job_->entry.sanitized);
+      member.window =
+          shared_window(*job_->entry.kernel, member.place->shared(), job_->launch.shared_bytes, job_->entry.sanitized);
       member.launch = job_->number;
     }
     run_prepared_block(member, rank);
