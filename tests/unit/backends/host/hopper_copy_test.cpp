@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <numeric>
+#include <regex>
 
 #include "backends/host/refusal.hpp"
+#include "base/files.hpp"
 #include "hopper_kernels.hpp"
 #include "support/text.hpp"
 
@@ -51,6 +53,20 @@ std::vector<int> expected_tile(int x, int y, unsigned swizzle) {
 }
 
 }  // namespace
+
+TEST_CASE("each function of <xtune/hopper.cuh> has a body on the host") {
+  const std::string header = base::read_file(XTUNE_SOURCE_DIR "/include/xtune/hopper.cuh");
+  const std::string bodies = base::read_file(XTUNE_SOURCE_DIR "/src/backends/host/runtime/xtune_host_hopper.h");
+  const std::regex declaration(R"(\n__device__ inline [\w ]*[ *&](\w+)\()");
+  int functions = 0;
+  for (std::sregex_iterator at(header.begin(), header.end(), declaration), end; at != end; ++at) {
+    const std::string name = (*at)[1];
+    if (name == "shared_address") continue;  // for inline PTX
+    ++functions;
+    CHECK_MESSAGE(bodies.find(" " + name + "(") != std::string::npos, name);
+  }
+  CHECK(functions > 40);
+}
 
 TEST_CASE("a tile arrives swizzled, with zeros for what is outside, when its barrier is waited for") {
   const HopperKernel kernel(load_kernel("2048", plain_wait, plain_load));
