@@ -3,6 +3,8 @@
 #pragma once
 #pragma GCC system_header
 
+#include <xtune/narrow.cuh>
+
 #include "xtune_host_threads.h"
 
 namespace xtune::hopper {
@@ -171,6 +173,17 @@ XTUNE_DEVICE void products_wait() {
 template <int COUNT>
 XTUNE_DEVICE void keep(float (&sums)[COUNT]) {
   __asm__ __volatile__("" ::"r"(sums) : "memory");
+}
+template <int STEPS>
+XTUNE_DEVICE void keep(unsigned (&operands)[STEPS][4]) {
+  __asm__ __volatile__("" ::"r"(operands) : "memory");
+}
+XTUNE_DEVICE void wait_after(float) {}
+template <Type TYPE>
+XTUNE_DEVICE unsigned narrow(float low, float high) {
+  static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
+  const auto bits = TYPE == Type::f16 ? xtune::detail::f16_bits : xtune::detail::bf16_bits;
+  return bits(low) | static_cast<unsigned>(bits(high)) << 16;
 }
 
 XTUNE_DEVICE XtuneMatrix xtune_matrix(const Matrix& matrix) {
