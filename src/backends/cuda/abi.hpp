@@ -122,7 +122,8 @@ enum CUtensorMapFloatOOBfill : int {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
 };
-struct alignas(64) CUtensorMap {
+/// Aligned to 64 bytes before CUDA 13.0.
+struct alignas(128) CUtensorMap {
   unsigned long long opaque[16];
 };
 enum CUlaunchAttributeID : int { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 };

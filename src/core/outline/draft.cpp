@@ -230,7 +230,7 @@ class DraftBuilder {
     for (const FunctionArgument& argument : kernel_.arguments) add_argument(argument);
     add_mapped_buffers(
         model_, [this](const std::string& buffer) { return by_custom(buffer); },
-        [this](const std::string& name) { return unused_argument(name); });
+        [this](const std::string& wanted) { return unused_argument(wanted); });
     for (const ConstantVariable& variable : names_.constants) {
       if (argument_names_.contains(variable.name) || !uses(kernel_.body, variable.name)) continue;
       if (std::optional<DraftArgument> constant = drafted_constant(variable, types_, expressions_)) {

@@ -33,7 +33,11 @@ __device__ void cluster_sync() {
 }
 )";
 
-bool has_maps(const DeviceInfo& info) { return !lack_of_tensor_maps(info); }
+bool has_maps(const DeviceInfo& info) {
+  const auto lack = lack_of_tensor_maps(info);
+  if (lack) MESSAGE("skipped: " << *lack);
+  return !lack;
+}
 
 /// rows x 128 floats, 0, 1, 2, ...
 std::unique_ptr<Buffer> matrix(Device& device, int rows) {
@@ -64,7 +68,7 @@ std::vector<float> read(Buffer& buffer) {
 
 TEST_CASE("both blocks of a cluster get a tile of which each loads a half, and what lies outside is zero or NaN") {
   for_each_gpu([](Gpu& gpu) {
-    if (!has_maps(gpu.device->info())) return MESSAGE("skipped: " << gpu.device->info().arch);
+    if (!has_maps(gpu.device->info())) return;
     const auto artifact = gpu.compile(tma + R"(
 extern "C" __global__ void k(const __grid_constant__ Map map, float* out) {
   __shared__ alignas(128) float tile[16 * 64];
@@ -115,7 +119,7 @@ extern "C" __global__ void k(const __grid_constant__ Map map, float* out) {
 
 TEST_CASE("a swizzled map exchanges the parts of each row") {
   for_each_gpu([](Gpu& gpu) {
-    if (!has_maps(gpu.device->info())) return MESSAGE("skipped: " << gpu.device->info().arch);
+    if (!has_maps(gpu.device->info())) return;
     const auto artifact = gpu.compile(tma + R"(
 extern "C" __global__ void k(const __grid_constant__ Map map, float* out) {
   __shared__ alignas(1024) float tile[8 * 32];
@@ -210,7 +214,7 @@ TEST_CASE("maps at the limits are taken by the driver, and a GPU without maps re
 TEST_CASE("a cluster of 16 blocks is opted in to, a larger one refused") {
   for_each_gpu([](Gpu& gpu) {
     const DeviceInfo& info = gpu.device->info();
-    if (max_cluster_blocks(info) == 0) return MESSAGE("skipped: " << info.arch);
+    if (max_cluster_blocks(info) == 0) return;
     const auto artifact =
         gpu.compile("extern \"C\" __global__ void k(int* out) { if (threadIdx.x == 0) out[blockIdx.x] = 1; }");
     auto out = gpu.device->allocate(64);

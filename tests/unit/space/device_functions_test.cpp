@@ -85,5 +85,5 @@ TEST_CASE("errors of the function have its column") {
   CHECK(function_failure("device.max_active_clusters(1, 1, -1)") ==
         "0: device.max_active_clusters: the shared memory must be at least 0, got -1");
   CHECK(function_failure("device.max_active_clusters(1.5, 1, 0)") ==
-        "0: device.max_active_clusters needs an integer, got float");
+        "0: device.max_active_clusters needs an integer, got a float");
 }

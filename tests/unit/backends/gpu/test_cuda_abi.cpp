@@ -78,7 +78,7 @@ SAME_SIZE(CUlaunchAttributeValue)
 SAME_SIZE(CUlaunchAttribute)
 SAME_SIZE(CUlaunchConfig)
 #if CUDA_VERSION >= 12000
-SAME_SIZE(CUtensorMap)
+static_assert(sizeof(own::CUtensorMap) == sizeof(::CUtensorMap) && alignof(own::CUtensorMap) >= alignof(::CUtensorMap));
 SAME_SIZE(CUtensorMapDataType)
 SAME_SIZE(CUtensorMapInterleave)
 SAME_SIZE(CUtensorMapSwizzle)
