@@ -76,9 +76,11 @@ Scalar max_active_clusters(const Scalar* arguments) {
   if (blocks > max_blocks) return Scalar::of(std::int64_t{0});
   std::int64_t per_unit = 1;
   if (unit_threads > 0) per_unit = threads > unit_threads ? 0 : unit_threads / ((threads + warp - 1) / warp * warp);
-  if (unit_shared_bytes > 0)
-    per_unit =
-        std::min(per_unit, shared_bytes > unit_shared_bytes ? 0 : unit_shared_bytes / (shared_bytes + reserved_bytes));
+  if (unit_shared_bytes > 0) {
+    // The most that a block may have fits a unit, also where nothing is reserved (on a CPU).
+    const std::int64_t fit = std::max<std::int64_t>(unit_shared_bytes / (shared_bytes + reserved_bytes), 1);
+    per_unit = std::min(per_unit, shared_bytes > unit_shared_bytes ? 0 : fit);
+  }
   return Scalar::of(units * per_unit / blocks);
 }
 

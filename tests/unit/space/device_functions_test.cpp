@@ -56,6 +56,9 @@ TEST_CASE("what is not known of a device limits nothing") {
   cpu["device.max_threads_per_compute_unit"] = Value(0);
   cpu["device.shared_per_compute_unit"] = Value(0);
   CHECK(clusters("2, 384, 200000", cpu) == 66);
+  cpu["device.shared_per_compute_unit"] = Value(232448);
+  CHECK(clusters("2, 384, 232448", cpu) == 66);
+  CHECK(clusters("2, 384, 232449", cpu) == 0);
   cpu["device.max_cluster_blocks"] = Value(0);
   CHECK(clusters("1, 384, 0", cpu) == 0);
 }
