@@ -2,8 +2,8 @@
 // The parameters are macros from -D; README.md describes each.
 #include "../common/row_kernel.cuh"
 
-/// Number and mean of elements, and the sum of the squares of their differences from the mean. Sums of such summaries
-/// lose nothing where the mean is much larger than the deviation (Chan, Golub, LeVeque 1979).
+/// Number and mean of elements, and the sum of the squares of their differences from the mean. Merged in pairs, these
+/// give an accurate variance even where the mean is much larger than the deviation (Chan, Golub, LeVeque 1979).
 struct LayernormSummary {
   float word[3];
 
