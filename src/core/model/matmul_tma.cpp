@@ -168,8 +168,8 @@ CarverView carver(FieldValues values, const device::DeviceModel&, DType type) {
 std::vector<DefaultParameter> space(const device::DeviceModel&, DType) {
   return {{"block_m", {64, 128, 256}},
           {"block_n", {64, 128, 192, 256}},
-          {"block_k", {64}},
-          {"stages", {3, 4, 6}},
+          {"block_k", {32, 64}},
+          {"stages", {2, 3, 4, 6}},
           {"split_k", {1, 2, 4}},
           {"cluster_m", {1, 2}},
           {"raster", {8}}};
