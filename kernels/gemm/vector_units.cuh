@@ -18,7 +18,8 @@ class Arithmetic {
     for (int j = 0; j < THREAD_N / pack_n; ++j) b_[buffer][j] = load_pack<pack_n>(b + j * lanes_n * pack_n);
   }
 
-  /// Goes through the columns to and fro, so that each product shares a factor with the one before.
+  /// Goes through the columns to and fro, so that each product shares a factor with the one before. At the turns, the
+  /// new element of A and the result are in different banks too.
   __device__ void multiply(int buffer) {
 #pragma unroll
     for (int i = 0; i < THREAD_M; ++i) {
@@ -58,6 +59,8 @@ class Arithmetic {
   }
 
  private:
+  // Vectors of shared memory and of C lie in consecutive registers, whose banks alternate. With the pairs of B swapped,
+  // an element of B and the result in its column are in different banks, so one product reads both at once.
   static constexpr int in_pair = b_layout == Layout::swapped_rows ? 1 : 0;
   static_assert(THREAD_N % (1 + in_pair) == 0, "a thread has whole pairs of columns");
   static constexpr int pack_m = THREAD_M % 4 == 0 ? 4 : THREAD_M % 2 == 0 ? 2 : 1;

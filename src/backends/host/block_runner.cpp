@@ -76,8 +76,8 @@ std::string BlockRunner::run(const XtuneKernel& kernel, void* const* arguments, 
   }
   for (std::uint32_t i = 0; i < number && failure.empty(); ++i)
     if (!stacks_->intact(i))
-      failure = refusal_ = fmt::format("thread {} of the block used more than the {} bytes of its stack", i,
-                                       stack_bytes_);
+      failure = refusal_ =
+          fmt::format("thread {} of the block used more than the {} bytes of its stack", i, stack_bytes_);
   return failure;
 }
 
@@ -263,8 +263,8 @@ void BlockRunner::yield() {
 std::string BlockRunner::describe_deadlock() const {
   std::string text = fmt::format("of {} threads", state_.live);
   if (barrier_.arrived > 0)
-    text += fmt::format(", {} wait at __syncthreads(), the first is thread {}", barrier_.arrived,
-                        barrier_.waiting.head);
+    text +=
+        fmt::format(", {} wait at __syncthreads(), the first is thread {}", barrier_.arrived, barrier_.waiting.head);
   std::uint32_t shown = 0;
   for (std::uint32_t w = 0; w < warps_.size(); ++w) {
     if (warps_[w].waiting == 0 || shown++ >= 4) continue;

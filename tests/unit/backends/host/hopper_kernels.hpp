@@ -22,7 +22,8 @@ class HopperKernel {
     build::CompileRequest request;
     request.source_name = "kernel.cu";
     request.entry = "k";
-    request.source = "#include <xtune/hopper.cuh>\n#include <xtune/narrow.cuh>\nusing namespace xtune::hopper;\n" + body;
+    request.source =
+        "#include <xtune/hopper.cuh>\n#include <xtune/narrow.cuh>\nusing namespace xtune::hopper;\n" + body;
     request.arch = toolchain().default_arch();
     request.sanitize = sanitize;
     artifact_ = toolchain().compile(request);
