@@ -181,13 +181,27 @@ TEST_CASE("a block may wait in a loop for what another block of its cluster writ
 extern "C" __global__ void k(int* out, volatile int* flag) {
   __shared__ float s;
   cluster_sync();
-  if (cluster_rank() == 0) { while (*flag == 0) __nanosleep(20); out[threadIdx.x] = s; }
-  else { store_remote(remote_address(&s, 0), 5); __syncthreads(); *flag = 1; }
-  cluster_sync();
+  if (cluster_rank() == 0) {
+    flag[0] = 1;
+    while (flag[1] == 0) __nanosleep(20);
+    out[threadIdx.x] = s;
+  } else {
+    while (flag[0] == 0) __nanosleep(20);
+    store_remote(remote_address(&s, 0), 5);
+    __syncthreads();
+    flag[1] = 1;
+    cluster_arrive();
+    while (flag[2] == 0) __nanosleep(20);
+    cluster_wait();
+    return;
+  }
+  cluster_arrive();
+  flag[2] = 1;
+  cluster_wait();
 })");
   std::vector<int> out(32);
-  int flag = 0;
-  kernel.run(launch_of(2, 32, 0, 2), out.data(), &flag);
+  int flag[3] = {0, 0, 0};
+  kernel.run(launch_of(2, 32, 0, 2), out.data(), flag);
   CHECK(out == std::vector<int>(32, 5));
 }
 

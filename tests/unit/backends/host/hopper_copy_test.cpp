@@ -351,3 +351,19 @@ extern "C" __global__ void k(unsigned short* out, unsigned* back) {
   for (std::size_t i = 0; i < 256; ++i) CHECK(out[256 + i] == i);
   for (std::size_t i = 0; i < 128; ++i) CHECK(out[512 + i] == i / 64 * 64 + i % 8 * 8 + i % 64 / 8);
 }
+
+TEST_CASE("two numbers are rounded into one register, the first in its lower half") {
+  const HopperKernel kernel(R"(
+extern "C" __global__ void k(unsigned* out) {
+  out[0] = narrow<Type::f16>(1.5f, -2.0f);
+  out[1] = narrow<Type::bf16>(1.5f, -2.0f);
+  out[2] = narrow<Type::bf16>(1.00390625f, 1.01171875f);  // ties, to even
+  unsigned operands[1][4] = {{out[0], out[1], 2, 3}};
+  keep(operands);
+  wait_after(1.0f);
+  out[3] = operands[0][1];
+})");
+  std::vector<unsigned> out(4);
+  kernel.run(launch_of(1, 1), out.data());
+  CHECK(out == std::vector<unsigned>{0xc0003e00, 0xc0003fc0, 0x3f823f80, 0xc0003fc0});
+}
