@@ -139,8 +139,8 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
       steps * (step_cycles + waiting + meeting) * fraction + writing * (0.4 + 0.6 * shown + by_threads);
   // A consumer without a turn does nothing.
   if (tile.in_turns && !several) result.serial_cycles += writing;
-  // Sums of parts of k: through memory, written and then read by the last, or among the blocks of a cluster, each of
-  // which starts anew.
+  // Sums of parts of k: through memory, written and then read by the last, or among the blocks of a cluster, whose next
+  // tile begins with empty stages.
   const double sum_bytes = tile.bm * tile.bn * 4;
   if (tile.splits > 1) result.serial_cycles += sum_bytes * (1 + tile.splits) / unit.l2_bytes;
   if (tile.along_k > 1) result.serial_cycles += sum_bytes / unit.l2_bytes + 2 * stage_latency;
