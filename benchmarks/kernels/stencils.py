@@ -1,18 +1,9 @@
-"""Convolution, stencils, sparse matrix times vector, histogram and n-body, against PyTorch.
-
-CASES lists what to compare: a spec in configs/, the problem values that differ from the spec's, and a function that
-prepares the same computation in PyTorch and returns a call of it. rows.py times calls and tunes specs.
-
-  benchmarks/kernels/stencils.py --xtune build/dev/src/cli/xtune [--seconds 10] [--only conv2d]
-
-Prints the median times of both. Needs an NVIDIA GPU and PyTorch with CUDA."""
-import argparse
+"""Convolution, stencils, sparse matrix times vector, histogram and n-body, against PyTorch."""
 import dataclasses
-import sys
 import tomllib
 from typing import Callable
 
-import rows
+from common import BYTES, ROOT, Result, time_torch, tuned
 
 
 @dataclasses.dataclass
@@ -24,7 +15,7 @@ class Case:
 
     def sizes(self):
         """The problem, with the spec's own values where this case has none."""
-        return tomllib.loads((rows.ROOT / "configs" / f"{self.kernel}.toml").read_text())["problem"] | self.problem
+        return tomllib.loads((ROOT / "configs" / f"{self.kernel}.toml").read_text())["problem"] | self.problem
 
 
 def conv2d(torch, sizes):
@@ -138,35 +129,30 @@ CASES = [
 ]
 
 
-def measure(torch, xtune, case, seconds):
-    """(median ms of the best configuration, of PyTorch, the configuration)."""
-    answer = rows.tune(xtune, case.kernel, case.problem, seconds, None)
-    best = answer.get("best") or {}
-    return best.get("time_ms"), rows.time_torch(torch, case.prepare(torch, case.sizes())), best.get("config")
+def least_work(kernel, sizes):
+    """(bytes that must move, operations, the rate that limits them)."""
+    size = BYTES.get(sizes.get("TYPE"), 4)
+    if kernel == "conv2d":
+        height, width = ((sizes[extent] + 2 * sizes["PADDING"] - sizes["DILATION"] * (sizes[filters] - 1) - 1) // sizes["STRIDE"] + 1
+                         for extent, filters in (("H", "R"), ("W", "S")))
+        results = sizes["N"] * sizes["F"] * height * width
+        read = size * (sizes["N"] * sizes["C"] * sizes["H"] * sizes["W"] + sizes["F"] * sizes["C"] * sizes["R"] * sizes["S"])
+        return read + 4 * results, 2 * results * sizes["C"] * sizes["R"] * sizes["S"], "f32"
+    if kernel == "stencil_2d":
+        return 2 * size * sizes["M"] * sizes["N"], 0, ""
+    if kernel == "stencil_3d":
+        return 2 * size * sizes["L"] * sizes["M"] * sizes["N"], 0, ""
+    if kernel == "spmv":
+        elements = sizes["ROWS"] * sizes["WIDTH"]
+        for shift in (5, 10, 15):
+            elements += sizes["TAIL"] * ((sizes["ROWS"] + (1 << shift) - 1) >> shift << shift)
+        return elements * (size + 4) + sizes["ROWS"] * (4 + size) + sizes["COLUMNS"] * size, 2 * elements, ""
+    if kernel == "histogram":
+        return size * sizes["N"], 0, ""
+    return 0, 20 * sizes["N"] ** 2, "f32"  # nbody
 
 
-def row(case, times):
-    """A line of the table."""
-    ours, library, config = times
-    values = " ".join(f"{name}={value}" for name, value in (config or {}).items())
-    ours = f"{ours:>10.3f}" if ours else f"{'none':>10}"
-    return f"{case.kernel:<11}{rows.described(case.problem):<32}{ours}{library:>10.3f}  {case.library:<15}{values}"
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--xtune", default=str(rows.ROOT / "build/dev/src/cli/xtune"))
-    parser.add_argument("--seconds", type=float, default=10, help="for each case")
-    parser.add_argument("--only", action="append", help="a kernel")
-    options = parser.parse_args()
-    import torch
-    print(f"{'kernel':<11}{'problem':<32}{'xtune, ms':>10}{'torch, ms':>10}")
-    for case in CASES:
-        if options.only and case.kernel not in options.only:
-            continue
-        print(row(case, measure(torch, options.xtune, case, options.seconds)), flush=True)
-        torch.cuda.empty_cache()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def measure(torch, options, case):
+    time, config = tuned(options, case.kernel, case.problem)
+    least, operations, rate = least_work(case.kernel, case.sizes())
+    return Result(case.kernel, case.problem, time, {case.library: time_torch(torch, case.prepare(torch, case.sizes()))}, least, operations, rate, config)

@@ -1,4 +1,5 @@
-// O = softmax(scale * Q * K^T) * V for each head, on Hopper (sm_90a). README.md describes the design and the parameters.
+// O = softmax(scale * Q * K^T) * V for each head, on Hopper (sm_90a). README.md describes the design and the
+// parameters.
 #include "consumer.cuh"
 #include "layout.cuh"
 #include "tiles.cuh"
@@ -43,17 +44,16 @@ __device__ inline void load_queries(Shared& shared, const hopper::TensorMap& map
     hopper::Barrier& full = shared.q_full[at.stage][consumer];
     hopper::wait(shared.q_empty[at.stage][consumer], at.parity ^ 1);
     hopper::arrive_expect(full, sizeof(shared.q[0][0]));
-    for (int i = 0; i < slices; ++i)
-      hopper::load_tile(shared.q[at.stage][consumer][i], map, full, 64 * i, head, row);
+    for (int i = 0; i < slices; ++i) hopper::load_tile(shared.q[at.stage][consumer][i], map, full, 64 * i, head, row);
     at.advance();
   }
 }
 
-extern "C" __global__ void __launch_bounds__(group * (CONSUMERS + 1), 1)
-    attention(const Element* q, const Element* k, const Element* v, Element* o,
-              const __grid_constant__ hopper::TensorMap q_map, const __grid_constant__ hopper::TensorMap k_map,
+extern "C" __global__ void __launch_bounds__(group*(CONSUMERS + 1), 1)
+    attention(const __grid_constant__ hopper::TensorMap q_map, const __grid_constant__ hopper::TensorMap k_map,
               const __grid_constant__ hopper::TensorMap v_map, const __grid_constant__ hopper::TensorMap o_map,
-              const int* starts, int* drawn, int batch, int seq, int heads, int kv_heads, int section, float scale) {
+              Element* o, const int* starts, int* drawn, int batch, int seq, int heads, int kv_heads, int section,
+              float scale) {
   extern __shared__ __align__(1024) unsigned char memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   if (threadIdx.x == 0) init(shared);

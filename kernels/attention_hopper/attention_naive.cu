@@ -17,8 +17,12 @@ __device__ float warp_sum(float x) {
 }
 
 __device__ float dot(const Number* a, const Number* b) {
+  using Pack = xtune::pack<Number, 8>;
   float sum = 0;
-  for (int i = 0; i < HEAD_DIM; ++i) sum += static_cast<float>(a[i]) * static_cast<float>(b[i]);
+  for (int i = 0; i < HEAD_DIM; i += 8) {
+    const Pack x = *reinterpret_cast<const Pack*>(a + i), y = *reinterpret_cast<const Pack*>(b + i);
+    for (int j = 0; j < 8; ++j) sum += static_cast<float>(x[j]) * static_cast<float>(y[j]);
+  }
   return sum;
 }
 

@@ -41,7 +41,9 @@ class Rows {
       : shared_(shared), tile_(tile), q_stage_(q_stage), softmax_(scale) {}
 
   /// Causal: columns of the block are not behind the last of these rows.
-  __device__ __forceinline__ bool sees(int block) const { return block * BLOCK_N < tile_.row + rows * (consumer() + 1); }
+  __device__ __forceinline__ bool sees(int block) const {
+    return block * BLOCK_N < tile_.row + rows * (consumer() + 1);
+  }
   /// Causal: from this block on, columns lie behind the first of these rows.
   __device__ __forceinline__ int first_masked() const { return (tile_.row + rows * consumer() + 1) / BLOCK_N; }
 
@@ -263,8 +265,7 @@ __device__ __forceinline__ void Rows::store(const Output& output) {
   sync_group();
   if (thread() != 0) return;
   if (whole) {
-    for (int i = 0; i < slices; ++i)
-      hopper::store_tile(output.map, tiles[i], 64 * i, tile_.head, tile_.begin + first);
+    for (int i = 0; i < slices; ++i) hopper::store_tile(output.map, tiles[i], 64 * i, tile_.head, tile_.begin + first);
     hopper::store_commit();
     hopper::store_wait_read<0>();
   }

@@ -14,13 +14,13 @@ using Element = xtune::f16;
 constexpr hopper::Type type = INPUT_BF16 ? hopper::Type::bf16 : hopper::Type::f16;
 constexpr hopper::Swizzle swizzle = hopper::Swizzle::bytes128;
 
-constexpr int group = 128;             // threads of a warpgroup
-constexpr int rows = 64;               // of Q, for each consumer
+constexpr int group = 128;  // threads of a warpgroup
+constexpr int rows = 64;    // of Q, for each consumer
 constexpr int block_m = rows * CONSUMERS;
 constexpr int slices = HEAD_DIM / 64;  // 64 elements fill the 128 bytes that a swizzle covers
 
-// All threads start with as many registers as fit: 168, or 128 with three consumers. What producers give back, consumers
-// share, in steps of 8.
+// All threads start with as many registers as fit: 168, or 128 with three consumers. What producers give back,
+// consumers share, in steps of 8.
 constexpr int consumer_registers =
     CONSUMERS == 1 ? 240 : ((CONSUMERS == 2 ? 504 : 512) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8;
 

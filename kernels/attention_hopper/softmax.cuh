@@ -43,9 +43,7 @@ class Softmax {
   }
 
   /// The factor for the finished output of a row.
-  __device__ __forceinline__ float finish(int r) const {
-    return 1.0f / sum_of_quad(sums_[2 * r] + sums_[2 * r + 1]);
-  }
+  __device__ __forceinline__ float finish(int r) const { return 1.0f / sum_of_quad(sums_[2 * r] + sums_[2 * r + 1]); }
 
  private:
   // Four chains, because each maximum waits for the one before it.

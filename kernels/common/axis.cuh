@@ -83,9 +83,10 @@ __device__ inline void reduce_share_of_rows(const Task& task, typename Task::Sum
   }
 }
 
-/// y: one result for each of the `rows` rows of n elements. Grid: ceil(rows / (VECTOR * GROUP_ROWS)) * VECTOR groups in
-/// blocks of ROWS, or, if GROUP_ROWS is 1, ceil(rows / ROWS); times PARTS. Block: THREADS * ROWS. With PARTS > 1, ROWS
-/// is 1, partials has room for rows * PARTS floats, and counters are zeros, one for each group.
+/// y: one result for each of the `rows` rows of n elements. There are ceil(rows / (VECTOR * GROUP_ROWS)) * VECTOR
+/// groups of threads, or `rows` if GROUP_ROWS is 1. Grid: ceil(groups / ROWS) * PARTS. Block: THREADS * ROWS. With
+/// PARTS > 1, ROWS is 1, partials has room for GROUP_ROWS * PARTS floats for each group, and counters are zeros, one
+/// for each group.
 template <typename Task>
 __device__ inline void reduce_rows(const Task& task, const Element* x, Element* y, float* partials,
                                    unsigned int* counters, int rows, int n) {

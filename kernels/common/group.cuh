@@ -61,14 +61,10 @@ __device__ inline bool arrives_last(unsigned int* count, int blocks) {
 
 /// Number of this block in the order in which the blocks of the grid start. ticket: 0 before the launch.
 __device__ inline int order_of_start(unsigned int* ticket) {
-#if ON_NVIDIA
-  return static_cast<int>(blockIdx.x);  // in practice, blocks start in the order of their numbers
-#else
   __shared__ unsigned int order;
   if (threadIdx.x == 0) order = atomicAdd(ticket, 1u);
   __syncthreads();
   return static_cast<int>(order);
-#endif
 }
 
 /// The merged summaries of the BLOCKS blocks that share a row, in all of their threads; WIDTH is the size of a block.

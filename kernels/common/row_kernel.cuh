@@ -1,29 +1,40 @@
 // The part that kernels share which need two passes over each row of a matrix: a summary of the row, and a result for
 // each element that depends on the summary. A row is read once where the threads that share it can hold it in
 // registers. The macros are those of row_share.cuh.
+//
+// A Task has a Summary (group.cuh), and
+//   add_one(summary, x), add(summary, chunk): to a thread's summary;
+//   a constructor from the summary of a row and the kernel's arguments;
+//   fetch(weights, column), finish(result, pack, weights, column): the results for the elements of a pack, which begins
+//   in this column; one(x, column): the result for one element.
 #pragma once
 
 #include "row_share.cuh"
 
 static_assert(PARTS == 1 || ROWS == 1, "blocks that share a row work on no other");
 
-/// A chunk's elements as floats.
-struct Values {
-  float x[ITEMS][VECTOR];
-  int count;  // packs that lie in the row
-
-  /// Elements that are not in the row become `absent`.
-  __device__ void load(const RowShare& share, int number, float absent) {
-    Chunk chunk;
-    share.load(chunk, number);
-    count = chunk.count;
+/// Tells the compiler that a chunk may have changed, so that it converts the elements again where they are used again:
+/// as floats, elements of 2 bytes would take twice the registers from one use to the next.
+__device__ inline void forget_values(Chunk& chunk) {
+#if !defined(XTUNE_HOST)
+  if constexpr (sizeof(ElementPack) % 4 == 0 && sizeof(Element) < 4) {
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      unsigned int word[sizeof(ElementPack) / 4];
+      memcpy(word, &chunk.pack[i], sizeof word);
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) x[i][v] = i < count ? to_float(chunk.pack[i].x[v]) : absent;
+      for (unsigned int& each : word) {
+#if ON_NVIDIA
+        asm volatile("" : "+r"(each));
+#else
+        asm volatile("" : "+v"(each));
+#endif
+      }
+      memcpy(&chunk.pack[i], word, sizeof word);
     }
   }
-};
+#endif
+}
 
 __device__ inline ElementPack pack_of(const float (&x)[VECTOR]) {
   ElementPack pack;
@@ -36,10 +47,10 @@ __device__ inline ElementPack pack_of(const float (&x)[VECTOR]) {
   return pack;
 }
 
-/// Writes a chunk's results to a row of y, a few packs at a time, whose weights are on their way together. KEPT:
-/// whether the values are those that the task's summary left.
-template <bool KEPT, typename Task>
-__device__ inline void store_results(const Task& task, const RowShare& share, Element* to, Values& values, int number) {
+/// Writes a chunk's results to a row of y, a few packs at a time, whose weights are on their way together.
+template <typename Task>
+__device__ inline void store_results(const Task& task, const RowShare& share, Element* to, const Chunk& chunk,
+                                     int number) {
   constexpr int step = min_of(ITEMS, 2);
   const bool aligned = reinterpret_cast<size_t>(to + share.column(number, 0)) % alignof(ElementPack) == 0;
 #pragma unroll
@@ -47,14 +58,15 @@ __device__ inline void store_results(const Task& task, const RowShare& share, El
     typename Task::Weights weights[step];
 #pragma unroll
     for (int i = 0; i < step; ++i) {
-      if (first + i < min_of(ITEMS, values.count)) task.fetch(weights[i], share.column(number, first + i));
+      if (first + i < min_of(ITEMS, chunk.count)) task.fetch(weights[i], share.column(number, first + i));
     }
 #pragma unroll
     for (int i = 0; i < step; ++i) {
-      if (first + i >= min_of(ITEMS, values.count)) continue;
+      if (first + i >= min_of(ITEMS, chunk.count)) continue;
       const int column = share.column(number, first + i);
-      task.template finish<KEPT>(values.x[first + i], weights[i], column);
-      const ElementPack pack = pack_of(values.x[first + i]);
+      float result[VECTOR];
+      task.finish(result, chunk.pack[first + i], weights[i], column);
+      const ElementPack pack = pack_of(result);
       if (aligned) {
         store_pack<VECTOR>(to + column, pack);
       } else {
@@ -65,9 +77,9 @@ __device__ inline void store_results(const Task& task, const RowShare& share, El
   }
 }
 
-/// This thread's summary of its share. The last chunk stays in `values`.
+/// This thread's summary of its share. The last chunk stays in `chunk`.
 template <typename Task>
-__device__ inline typename Task::Summary summarize(const RowShare& share, Values& values,
+__device__ inline typename Task::Summary summarize(const RowShare& share, Chunk& chunk,
                                                    const float (&edge)[RowShare::edge_count]) {
   typename Task::Summary summary = Task::Summary::nothing();
 #pragma unroll
@@ -76,15 +88,16 @@ __device__ inline typename Task::Summary summarize(const RowShare& share, Values
   }
 #pragma unroll 1
   for (int number = share.first_chunk(); number <= share.last_chunk(); number += PARTS) {
-    values.load(share, number, Task::absent());
-    Task::add(summary, values);
+    share.load(chunk, number);
+    Task::add(summary, chunk);
+    forget_values(chunk);
   }
   return summary;
 }
 
 /// y = the task's results for x, row by row. Grid: ceil(rows / ROWS) * PARTS. Block: ROWS * THREADS. With PARTS > 1,
 /// slots are word_count zeros for each part of each row, and ticket is a zero. arguments: what the constructor of Task
-/// takes after the summaries.
+/// takes after the summary.
 template <typename Task, typename... Arguments>
 __device__ inline void process_rows(const Element* x, Element* y, unsigned long long* slots, unsigned int* ticket,
                                     int rows, int columns, Arguments... arguments) {
@@ -97,20 +110,18 @@ __device__ inline void process_rows(const Element* x, Element* y, unsigned long 
   Element* const to = y + start;
   float edge[RowShare::edge_count];
 #pragma unroll
-  for (int e = 0; e < RowShare::edge_count; ++e) edge[e] = share.has_edge(e) ? share.load_edge(e) : Task::absent();
-  Values values;
-  const Summary own = summarize<Task>(share, values, edge);
-  Summary whole = reduce_group<THREADS, ROWS>(own);
+  for (int e = 0; e < RowShare::edge_count; ++e) edge[e] = share.has_edge(e) ? share.load_edge(e) : 0.0f;
+  Chunk chunk;
+  Summary whole = reduce_group<THREADS, ROWS>(summarize<Task>(share, chunk, edge));
   if constexpr (PARTS > 1) {
 #if defined(XTUNE_HOST)
     // On a CPU, a block that another waits for may have to wait for that one's core: each works out all parts.
     for (int other = 0; other < PARTS; ++other) {
       if (other == part) continue;
       const RowShare rest(x + start, length, other);
-      Values passing;
+      Chunk passing;
       float rest_edge[RowShare::edge_count];
-      for (int e = 0; e < RowShare::edge_count; ++e)
-        rest_edge[e] = rest.has_edge(e) ? rest.load_edge(e) : Task::absent();
+      for (int e = 0; e < RowShare::edge_count; ++e) rest_edge[e] = rest.has_edge(e) ? rest.load_edge(e) : 0.0f;
       __syncthreads();
       whole.merge(reduce_group<THREADS, ROWS>(summarize<Task>(rest, passing, rest_edge)));
     }
@@ -120,17 +131,17 @@ __device__ inline void process_rows(const Element* x, Element* y, unsigned long 
 #endif
   }
 
-  const Task task(own, whole, arguments...);
+  const Task task(whole, arguments...);
 #pragma unroll
   for (int e = 0; e < RowShare::edge_count; ++e) {
     if (share.has_edge(e)) set(to[share.edge_column(e)], task.one(edge[e], share.edge_column(e)));
   }
   if (share.last_chunk() < part) return;
-  store_results<true>(task, share, to, values, share.last_chunk());
+  store_results(task, share, to, chunk, share.last_chunk());
   // Backwards: what was read last is still in the cache.
 #pragma unroll 1
   for (int number = share.last_chunk() - PARTS; number >= 0; number -= PARTS) {
-    values.load(share, number, Task::absent());
-    store_results<false>(task, share, to, values, number);
+    share.load(chunk, number);
+    store_results(task, share, to, chunk, number);
   }
 }

@@ -20,6 +20,8 @@ __device__ inline Stored to_stored(Input value) { return to_float(value); }
 // other.
 #define COPIES_ASYNC (HAS_ASYNC_COPY && STAGES > 2 && (TENSOR_CORES ? VECTOR > 1 : !(INPUT_F16 || INPUT_BF16)))
 
+#include "tile_copy.cuh"
+
 constexpr int lanes_m = 4, lanes_n = 8;
 constexpr int warp_m = lanes_m * THREAD_M, warp_n = lanes_n * THREAD_N;
 constexpr int warps_n = BLOCK_N / warp_n;
@@ -32,12 +34,13 @@ constexpr int pad = PAD * 16 / static_cast<int>(sizeof(Stored));
 constexpr int a_stride = (TENSOR_CORES ? BLOCK_K : BLOCK_M) + pad, b_stride = BLOCK_N + (TENSOR_CORES ? pad : 0);
 constexpr int a_elements = (TENSOR_CORES ? BLOCK_M : BLOCK_K) * a_stride, b_elements = BLOCK_K * b_stride;
 constexpr int stage_elements = a_elements + b_elements;
-// What the hardware copies arrives as it is: the vector units' layouts need copies of single elements.
-constexpr int copy_width = COPIES_ASYNC && !TENSOR_CORES ? 1 : VECTOR;
+// What the hardware copies arrives as it is: A can be transposed on its way only element by element, and the pairs of B
+// stay as they are.
+constexpr int a_width = COPIES_ASYNC && !TENSOR_CORES ? 1 : VECTOR;
+constexpr Layout a_layout = TENSOR_CORES ? Layout::rows : Layout::columns;
+constexpr Layout b_layout = TENSOR_CORES || COPIES_ASYNC ? Layout::rows : Layout::swapped_rows;
 
 static_assert(BLOCK_M % warp_m == 0 && BLOCK_N % warp_n == 0, "a block tile is made of whole warp tiles");
-
-#include "tile_copy.cuh"
 
 /// Where this thread's results lie in the block's tile: the first row and column of its warp, and its place in the lane
 /// grid. Lanes 1 and 2 apart share a column or a row, so that the hardware merges their reads of shared memory.
@@ -71,7 +74,12 @@ class Ring {
  public:
   /// Of the block's tiles, `rows` of A and `columns` of B lie in the matrices.
   __device__ Ring(const Input* a, const Input* b, int m, int n, int k, int row, int column, Stored* stages)
-      : a_(a, k, row, 0), b_(b, n, 0, column), rows_(m - row), columns_(n - column), stages_(stages), left_(ceil_div(k, BLOCK_K)) {
+      : a_(a, k, row, 0),
+        b_(b, n, 0, column),
+        rows_(m - row),
+        columns_(n - column),
+        stages_(stages),
+        left_(ceil_div(k, BLOCK_K)) {
     const int first = k - (left_ - 1) * BLOCK_K;
 #if COPIES_ASYNC
     current_ = 1;
@@ -145,8 +153,8 @@ class Ring {
   }
 #endif
 
-  TileCopy<BLOCK_M, BLOCK_K, copy_width, a_stride, TENSOR_CORES ? Layout::rows : Layout::columns> a_;
-  TileCopy<BLOCK_K, BLOCK_N, copy_width, b_stride, TENSOR_CORES ? Layout::rows : Layout::swapped_rows> b_;
+  TileCopy<BLOCK_M, BLOCK_K, thread_count, a_width, a_stride, a_layout> a_;
+  TileCopy<BLOCK_K, BLOCK_N, thread_count, VECTOR, b_stride, b_layout> b_;
   int rows_, columns_;
   Stored* stages_;
   int left_, current_ = 0;
@@ -181,7 +189,8 @@ __device__ inline void multiply_tiles(Ring& ring, int steps, Arithmetic& arithme
 
 /// Adds what the groups of threads have summed up for the same results. The first group has the sums on return.
 __device__ inline void add_groups(Arithmetic& arithmetic, float* shared) {
-  const int group = static_cast<int>(threadIdx.x) / group_threads, thread = static_cast<int>(threadIdx.x) % group_threads;
+  const int group = static_cast<int>(threadIdx.x) / group_threads,
+            thread = static_cast<int>(threadIdx.x) % group_threads;
 #pragma unroll 1
   for (int other = 1; other < K_GROUPS; ++other) {
     if (other > 1) __syncthreads();
@@ -199,7 +208,8 @@ __device__ inline void add_groups(Arithmetic& arithmetic, float* shared) {
 
 /// Grid: one dimension, ceil(M / BLOCK_M) * ceil(N / BLOCK_N). Block: thread_count. Dynamic shared memory: STAGES
 /// buffers of stage_elements, and with K_GROUPS > 1 at least BLOCK_M * BLOCK_N floats. raster > 0: blocks that run at
-/// the same time cover `raster` rows of tiles, so that they share the parts of B that they read in L2; 0: row after row.
+/// the same time cover `raster` rows of tiles, so that they share the parts of B that they read in L2; 0: row after
+/// row.
 extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
     gemm(const Input* a, const Input* b, float* c, int m, int n, int k, int raster) {
   extern __shared__ float4 shared[];

@@ -1,11 +1,14 @@
-// One instruction of a matrix core on f16 or bf16 inputs: 32 lanes multiply a 16 x 16 fragment of A by a 16 x 8 fragment
-// of B together. Another vendor's instruction replaces the constants and functions below; the rest of gemm.cu takes
-// shapes and places from here. Part of gemm.cu.
+// One instruction of a matrix core on f16 or bf16 inputs: 32 lanes multiply a 16 x 16 fragment of A by a 16 x 8
+// fragment of B together. Another vendor's instruction replaces the constants and functions below; the rest of gemm.cu
+// takes shapes and places from here. Part of gemm.cu.
+//
 // Source: CUDA PTX ISA, sections "Matrix Fragments for mma.m16n8k16" and "ldmatrix".
 #pragma once
 
 #if ON_NVIDIA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= (INPUT_BF16 ? 800 : 750)
 #define HAS_MATRIX_INSTRUCTION 1
+#elif ON_NVIDIA && defined(__CUDA_ARCH__)
+#error "TENSOR_CORES = 1 takes compute capability 7.5 for f16 inputs, 8.0 for bf16"
 #else
 #define HAS_MATRIX_INSTRUCTION 0
 #endif
@@ -72,7 +75,8 @@ __device__ inline void multiply_add(float* sum, const FragmentA& a, const Fragme
 
 #else
 
-// Where no instruction is known, lanes exchange what they hold: slow, but the rest of the kernel can be checked anywhere.
+// Where no instruction is known, lanes exchange what they hold: slow, but the rest of the kernel can be checked
+// anywhere.
 
 __device__ inline unsigned word_of(Input low, Input high) {
   const Input pair[2] = {low, high};

@@ -5,11 +5,11 @@
 /// transposed.
 enum class Layout { rows, swapped_rows, columns };
 
-/// This thread's share of copying ROWS x COLUMNS tiles of a row-major matrix to shared memory, one tile after the
-/// other, WIDTH elements at a time. Of a tile, `rows` and `columns` lie in the matrix; the rest becomes 0. WHOLE: either
-/// all do, and the rows take packs, or `rows` is 0. In shared memory, rows (of a transposed tile: columns) lie STRIDE
-/// elements apart.
-template <int ROWS, int COLUMNS, int WIDTH, int STRIDE, Layout LAYOUT>
+/// The share of one of THREADS threads in copying ROWS x COLUMNS tiles of a row-major matrix to shared memory, one tile
+/// after the other, WIDTH elements at a time. Of a tile, `rows` and `columns` lie in the matrix; the rest becomes 0.
+/// WHOLE: either all do, and the rows take packs, or `rows` is 0. In shared memory, rows (of a transposed tile:
+/// columns) lie STRIDE elements apart.
+template <int ROWS, int COLUMNS, int THREADS, int WIDTH, int STRIDE, Layout LAYOUT>
 class TileCopy {
  public:
   /// The first tile starts at (row, column).
@@ -25,9 +25,7 @@ class TileCopy {
   __device__ bool whole(int rows, int columns) const { return packed_ && rows >= ROWS && columns >= COLUMNS; }
 
   /// Moves on to the next tile to copy, by this many rows and columns.
-  __device__ void advance(int rows, int columns) {
-    next_ += static_cast<long long>(rows) * matrix_columns_ + columns;
-  }
+  __device__ void advance(int rows, int columns) { next_ += static_cast<long long>(rows) * matrix_columns_ + columns; }
 
   /// Starts reading the tile into registers; store() writes it to shared memory.
   template <bool WHOLE>
@@ -106,9 +104,9 @@ class TileCopy {
 #endif
 
   static constexpr int packs_per_row = COLUMNS / WIDTH;
-  static constexpr int across = min_of(packs_per_row, thread_count), down = thread_count / across;
+  static constexpr int across = min_of(packs_per_row, THREADS), down = THREADS / across;
   static constexpr int passes_across = packs_per_row / across, passes_down = ROWS / down;
-  static_assert(COLUMNS % WIDTH == 0 && packs_per_row % across == 0 && thread_count % across == 0 && ROWS % down == 0,
+  static_assert(COLUMNS % WIDTH == 0 && packs_per_row % across == 0 && THREADS % across == 0 && ROWS % down == 0,
                 "every thread copies the same number of packs");
 
   /// Calls visit(which, rows and columns from the thread's first pack, address in the matrix) for each of its packs.

@@ -18,14 +18,15 @@ class Arithmetic {
     for (int j = 0; j < THREAD_N / pack_n; ++j) b_[buffer][j] = load_pack<pack_n>(b + j * lanes_n * pack_n);
   }
 
-  /// Goes through the columns to and fro, so that each product shares a factor with the one before.
+  /// Goes through the columns to and fro, so that each product shares a factor with the one before. At the turns, the
+  /// new element of A and the result are in different banks too.
   __device__ void multiply(int buffer) {
 #pragma unroll
     for (int i = 0; i < THREAD_M; ++i) {
 #pragma unroll
       for (int step = 0; step < THREAD_N; ++step) {
         const int j = i % 2 == 0 ? THREAD_N - 1 - step : step;
-        sum_[i * THREAD_N + j] += a_[buffer][i / pack_m].x[i % pack_m] * b_[buffer][j / pack_n].x[j % pack_n ^ 1];
+        sum_[i * THREAD_N + j] += a_[buffer][i / pack_m].x[i % pack_m] * b_[buffer][j / pack_n].x[j % pack_n ^ in_pair];
       }
     }
   }
@@ -36,8 +37,7 @@ class Arithmetic {
     const bool packed = rows_take_packs<pack_n>(c, n);
 #pragma unroll
     for (int i = 0; i < THREAD_M; ++i) {
-      const int row =
-          first_row + place.row + place.lane_m * pack_m + i / pack_m * lanes_m * pack_m + i % pack_m;
+      const int row = first_row + place.row + place.lane_m * pack_m + i / pack_m * lanes_m * pack_m + i % pack_m;
 #pragma unroll
       for (int j = 0; j < THREAD_N; j += pack_n) {
         const int column = first_column + place.column + place.lane_n * pack_n + j * lanes_n;
@@ -59,6 +59,10 @@ class Arithmetic {
   }
 
  private:
+  // Vectors of shared memory and of C lie in consecutive registers, whose banks alternate. With the pairs of B swapped,
+  // an element of B and the result in its column are in different banks, so one product reads both at once.
+  static constexpr int in_pair = b_layout == Layout::swapped_rows ? 1 : 0;
+  static_assert(THREAD_N % (1 + in_pair) == 0, "a thread has whole pairs of columns");
   static constexpr int pack_m = THREAD_M % 4 == 0 ? 4 : THREAD_M % 2 == 0 ? 2 : 1;
   static constexpr int pack_n = THREAD_N % 4 == 0 ? 4 : THREAD_N % 2 == 0 ? 2 : 1;
 

@@ -2,8 +2,8 @@
 // The parameters are macros from -D; README.md describes each.
 #include "../common/row_kernel.cuh"
 
-/// Number and mean of elements, and the sum of the squares of their differences from the mean. Sums of such summaries
-/// lose nothing where the mean is much larger than the deviation (Chan, Golub, LeVeque 1979).
+/// Number and mean of elements, and the sum of the squares of their differences from the mean. Merged in pairs, these
+/// give an accurate variance even where the mean is much larger than the deviation (Chan, Golub, LeVeque 1979).
 struct LayernormSummary {
   float word[3];
 
@@ -33,23 +33,24 @@ class Layernorm {
     AnyPack<VECTOR, Element> gamma, beta;
   };
 
-  __device__ static float absent() { return 0.0f; }
   __device__ static void add_one(Summary& summary, float x) { summary.merge({{1.0f, x, 0.0f}}); }
-  __device__ static void add(Summary& summary, const Values& values) {
-    const float count = static_cast<float>(min_of(values.count, ITEMS) * VECTOR);
+  __device__ static void add(Summary& summary, Chunk& chunk) {
+    const float count = static_cast<float>(min_of(chunk.count, ITEMS) * VECTOR);
     float sum[2] = {}, squares[2] = {};
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) sum[v % 2] += values.x[i][v];
+      for (int v = 0; v < VECTOR; ++v) sum[v % 2] += to_float(chunk.pack[i].x[v]);
     }
+    forget_values(chunk);
     const float mean = count > 0.0f ? __fdividef(sum[0] + sum[1], count) : 0.0f;
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
-      if (i >= values.count) continue;
+      if (i >= chunk.count) continue;
 #pragma unroll
       for (int v = 0; v < VECTOR; ++v) {
-        const float difference = values.x[i][v] - mean;
+        const float difference = to_float(chunk.pack[i].x[v]) - mean;
         squares[v % 2] += difference * difference;
       }
     }
@@ -57,8 +58,7 @@ class Layernorm {
   }
 
   /// row: the summary of the whole row, which has `columns` elements.
-  __device__ Layernorm(const Summary&, const Summary& row, const Element* gamma, const Element* beta, int columns,
-                       float eps)
+  __device__ Layernorm(const Summary& row, const Element* gamma, const Element* beta, int columns, float eps)
       : gamma_(gamma),
         beta_(beta),
         columns_(columns),
@@ -71,12 +71,13 @@ class Layernorm {
     weights.gamma.fetch(gamma_, column);
     weights.beta.fetch(beta_, column);
   }
-  template <bool KEPT>
-  __device__ void finish(float (&x)[VECTOR], const Weights& weights, int column) const {
+  __device__ void finish(float (&result)[VECTOR], const ElementPack& pack, const Weights& weights, int column) const {
     const ElementPack gamma = weights.gamma.cut(gamma_, column, columns_);
     const ElementPack beta = weights.beta.cut(beta_, column, columns_);
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) x[v] = (x[v] - mean_) * scale_ * to_float(gamma.x[v]) + to_float(beta.x[v]);
+    for (int v = 0; v < VECTOR; ++v) {
+      result[v] = (to_float(pack.x[v]) - mean_) * scale_ * to_float(gamma.x[v]) + to_float(beta.x[v]);
+    }
   }
 
  private:

@@ -21,28 +21,30 @@ class Rmsnorm {
     AnyPack<VECTOR, Element> gamma;
   };
 
-  __device__ static float absent() { return 0.0f; }
   __device__ static void add_one(Summary& summary, float x) { summary.word[0] += x * x; }
-  __device__ static void add(Summary& summary, const Values& values) {
+  __device__ static void add(Summary& summary, const Chunk& chunk) {
     float squares[2] = {};
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) squares[v % 2] += values.x[i][v] * values.x[i][v];
+      for (int v = 0; v < VECTOR; ++v) {
+        const float x = to_float(chunk.pack[i].x[v]);
+        squares[v % 2] += x * x;
+      }
     }
     summary.word[0] += squares[0] + squares[1];
   }
 
   /// row: the summary of the whole row, which has `columns` elements.
-  __device__ Rmsnorm(const Summary&, const Summary& row, const Element* gamma, int columns, float eps)
+  __device__ Rmsnorm(const Summary& row, const Element* gamma, int columns, float eps)
       : gamma_(gamma), columns_(columns), scale_(rsqrtf(row.word[0] / static_cast<float>(columns) + eps)) {}
   __device__ float one(float x, int column) const { return x * scale_ * to_float(gamma_[column]); }
   __device__ void fetch(Weights& weights, int column) const { weights.gamma.fetch(gamma_, column); }
-  template <bool KEPT>
-  __device__ void finish(float (&x)[VECTOR], const Weights& weights, int column) const {
+  __device__ void finish(float (&result)[VECTOR], const ElementPack& pack, const Weights& weights, int column) const {
     const ElementPack gamma = weights.gamma.cut(gamma_, column, columns_);
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) x[v] *= scale_ * to_float(gamma.x[v]);
+    for (int v = 0; v < VECTOR; ++v) result[v] = to_float(pack.x[v]) * scale_ * to_float(gamma.x[v]);
   }
 
  private:

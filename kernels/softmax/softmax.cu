@@ -35,47 +35,41 @@ class Softmax {
   using Summary = SoftmaxSummary;
   struct Weights {};
 
-  __device__ static float absent() { return -infinity(); }
   __device__ static void add_one(Summary& summary, float x) {
     summary.raise(x);
     summary.word[1] += exponential(x - summary.maximum());
   }
-  /// Leaves exp(x - maximum so far).
-  __device__ static void add(Summary& summary, Values& values) {
-    float maximum = absent();
+  __device__ static void add(Summary& summary, Chunk& chunk) {
+    float maximum = -infinity();
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) maximum = fmaxf(maximum, values.x[i][v]);
+      for (int v = 0; v < VECTOR; ++v) maximum = fmaxf(maximum, to_float(chunk.pack[i].x[v]));
     }
+    forget_values(chunk);
     summary.raise(maximum);
     float sum[2] = {};
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
+      if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) {
-        values.x[i][v] = exponential(values.x[i][v] - summary.maximum());
-        sum[v % 2] += values.x[i][v];
-      }
+      for (int v = 0; v < VECTOR; ++v) sum[v % 2] += exponential(to_float(chunk.pack[i].x[v]) - summary.maximum());
     }
     summary.word[1] += sum[0] + sum[1];
   }
 
-  /// own: the thread's summary, to which the kept exponentials belong; row: that of the whole row.
-  __device__ Softmax(const Summary& own, const Summary& row)
-      : maximum_(row.maximum()),
-        factor_(1.0f / row.sum()),
-        kept_factor_(exponential(own.maximum() - maximum_) * factor_) {}
+  /// row: the summary of the whole row.
+  __device__ explicit Softmax(const Summary& row) : maximum_(row.maximum()), factor_(1.0f / row.sum()) {}
   __device__ float one(float x, int) const { return exponential(x - maximum_) * factor_; }
   __device__ void fetch(Weights&, int) const {}
-  template <bool KEPT>
-  __device__ void finish(float (&x)[VECTOR], const Weights&, int column) const {
+  __device__ void finish(float (&result)[VECTOR], const ElementPack& pack, const Weights&, int column) const {
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) x[v] = KEPT ? x[v] * kept_factor_ : one(x[v], column);
+    for (int v = 0; v < VECTOR; ++v) result[v] = one(to_float(pack.x[v]), column);
   }
 
  private:
-  float maximum_, factor_, kept_factor_;
+  float maximum_, factor_;
 };
 
 /// x, y: rows x columns. Grid, block, slots and ticket: see process_rows.

@@ -173,7 +173,7 @@ __device__ inline void write_edges(const Tile& tile, Unit* y, int rows, int colu
   }
 }
 
-/// x: rows x columns, aligned to 16 bytes; y: columns x rows. Grid: one dimension, ceil(columns / TILE_N) *
+/// x: rows x columns; y: columns x rows; both aligned to 16 bytes. Grid: one dimension, ceil(columns / TILE_N) *
 /// ceil(rows / TILE_M). Block: THREADS. raster: rows of tiles that the blocks go down before they move on along the
 /// columns; 0: row after row.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS, 1)

@@ -17,9 +17,8 @@ namespace {
 std::string conversions(const std::string& type, const std::string& bits) {
   return "#include <xtune/narrow.cuh>\nextern \"C\" __global__ void convert(const " + bits +
          "* codes, float* values, int code_count, const float* from, xtune::" + type + "* to, int count) {\n" +
-         "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
-         "  if (i < code_count) { xtune::" + type + " x; x.bits = codes[i]; values[i] = x; }\n" +
-         "  if (i < count) to[i] = xtune::" + type + "(from[i]);\n}\n";
+         "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + "  if (i < code_count) { xtune::" + type +
+         " x; x.bits = codes[i]; values[i] = x; }\n" + "  if (i < count) to[i] = xtune::" + type + "(from[i]);\n}\n";
 }
 
 template <class Code>
@@ -44,8 +43,9 @@ void check_conversions(const Target& t, const std::string& type, const std::stri
   const auto values = download<float>(*value);
   for (unsigned i = 0; i < codes.size(); ++i) {
     const double expected = format.value(i);
-    if (std::isnan(expected) ? std::isnan(values[i])
-                             : values[i] == static_cast<float>(expected) && std::signbit(values[i]) == std::signbit(expected))
+    if (std::isnan(expected)
+            ? std::isnan(values[i])
+            : values[i] == static_cast<float>(expected) && std::signbit(values[i]) == std::signbit(expected))
       continue;
     CHECK_MESSAGE(false, type << " code " << i << ": " << values[i] << ", expected " << expected);
   }
@@ -82,7 +82,8 @@ extern "C" __global__ void convert(const float* from, xtune::tf32* to, int n) {
                                 "convert");
   if (!t.device) return;
   const float step = 0x1p-10f, infinity = std::numeric_limits<float>::infinity();
-  const std::vector<float> from{1 + step / 2, 1 + step * 3 / 2, -1 - step / 2, 1 + step * 0.49f, 2 - step / 4, 0, infinity};
+  const std::vector<float> from{1 + step / 2, 1 + step * 3 / 2, -1 - step / 2, 1 + step * 0.49f, 2 - step / 4, 0,
+                                infinity};
   const std::vector<float> expected{1 + step, 1 + 2 * step, -1 - step, 1, 2, 0, infinity};
   const auto a = upload(t, from), b = upload(t, std::vector<float>(from.size()));
   run(t, artifact, {{1, 1, 1}, {32, 1, 1}}, arguments(a, b, static_cast<int>(from.size())));

@@ -23,7 +23,7 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-KEYS = {"spec", "problems", "mutant_problems", "configs", "mutants", "compile_problems"}
+KEYS = {"spec", "problems", "mutant_problems", "configs", "mutants", "compile_problems", "compile_archs"}
 MUTANT_KEYS = {"what", "file", "text", "with", "configs"}
 UNAVAILABLE = 4
 # One launch before and one after the measurement are judged; more would only take time.
@@ -186,11 +186,11 @@ def test_mutants(trial):
 
 
 def test_compile(trial):
-    """The spec itself compiles for NVIDIA's and AMD's GPUs, where their compilers are."""
+    """The spec itself compiles for NVIDIA's and AMD's GPUs, or those of the table, where their compilers are."""
     compiled = []
     problems = trial.table.get("compile_problems", [{}])
     limit = 2 if len(problems) == 1 else 1
-    for arch in ("sm_90a", "gfx90a"):
+    for arch in trial.table.get("compile_archs", ["sm_90a", "gfx90a"]):
         for problem in problems:
             pins = [word for name, value in problem.items() for word in ("-D", f"{name}={value}")]
             done = subprocess.run([trial.xtune, "compile", str(ROOT / "configs" / trial.table["spec"]), "--arch", arch, "--limit", str(limit),

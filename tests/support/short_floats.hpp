@@ -36,10 +36,11 @@ struct ShortFloat {
     const unsigned sign = std::signbit(value) ? sign_bit() : 0;
     const double magnitude = std::abs(value);
     // The first value that is too large: as if there were one more number.
-    const double next = this->value(largest()) + std::ldexp(1, static_cast<int>(largest() >> mantissa_bits) - bias() -
-                                                                   mantissa_bits);
+    const double next =
+        this->value(largest()) + std::ldexp(1, static_cast<int>(largest() >> mantissa_bits) - bias() - mantissa_bits);
     const double middle = (this->value(largest()) + next) / 2;
-    if (magnitude > middle || (magnitude == middle && largest() % 2 == 1)) return sign | (saturate ? largest() : largest() + 1);
+    if (magnitude > middle || (magnitude == middle && largest() % 2 == 1))
+      return sign | (saturate ? largest() : largest() + 1);
     unsigned best = 0;
     for (unsigned code = 1; code <= largest(); ++code) {
       const double now = std::abs(this->value(code) - magnitude), before = std::abs(this->value(best) - magnitude);

@@ -76,8 +76,8 @@ std::string BlockRunner::run(const XtuneKernel& kernel, void* const* arguments, 
   }
   for (std::uint32_t i = 0; i < number && failure.empty(); ++i)
     if (!stacks_->intact(i))
-      failure = refusal_ = fmt::format("thread {} of the block used more than the {} bytes of its stack", i,
-                                       stack_bytes_);
+      failure = refusal_ =
+          fmt::format("thread {} of the block used more than the {} bytes of its stack", i, stack_bytes_);
   return failure;
 }
 
@@ -119,7 +119,7 @@ void BlockRunner::finish(Fiber& fiber) {
 // Called with the running fiber already in the queue in which it waits.
 void BlockRunner::switch_away() {
   Fiber& self = fibers_[state_.running];
-  if (ready_.head == none && state_.live > 0) find_work();
+  if (ready_.head == none && state_.live > 0) find_work(false);
   if (ready_.head == none) {
     // Done: the next block continues from here. Or no thread can continue, and this one is never resumed.
     FiberContext::switch_to(self.context, main_);
@@ -131,15 +131,16 @@ void BlockRunner::switch_away() {
   if (state_.running != self.number) FiberContext::switch_to(self.context, fibers_[state_.running].context);
 }
 
-void BlockRunner::find_work() {
+void BlockRunner::find_work(bool once) {
   std::string why;
   try {
-    for (;;) {
+    do {
       complete_converged();
       if (ready_.head == none) wake();
       if (ready_.head != none) return;
       if (!job_.background || !job_.background->advance()) return;
-    }
+    } while (!once);
+    return;
   } catch (const Refusal& refusal) {
     why = refusal.what();
   }
@@ -250,7 +251,7 @@ void BlockRunner::yield() {
   if (job_.background && ++yields_ > state_.live) {
     const Queue loops = ready_;
     ready_ = {};
-    find_work();
+    find_work(true);
     if (ready_.head == none)
       ready_ = loops;
     else
@@ -263,8 +264,8 @@ void BlockRunner::yield() {
 std::string BlockRunner::describe_deadlock() const {
   std::string text = fmt::format("of {} threads", state_.live);
   if (barrier_.arrived > 0)
-    text += fmt::format(", {} wait at __syncthreads(), the first is thread {}", barrier_.arrived,
-                        barrier_.waiting.head);
+    text +=
+        fmt::format(", {} wait at __syncthreads(), the first is thread {}", barrier_.arrived, barrier_.waiting.head);
   std::uint32_t shown = 0;
   for (std::uint32_t w = 0; w < warps_.size(); ++w) {
     if (warps_[w].waiting == 0 || shown++ >= 4) continue;

@@ -114,8 +114,8 @@ class BlockRunner {
   void complete_converged();
   /// Makes those ready whose condition is met.
   void wake();
-  /// Looks for something that can go on while no thread is ready.
-  void find_work();
+  /// Looks for something that can go on while no thread is ready. `once`: lets other work do at most one step.
+  void find_work(bool once);
   std::string describe_deadlock() const;
 
   std::size_t stack_bytes_;

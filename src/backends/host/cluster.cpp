@@ -60,6 +60,38 @@ bool Cluster::end(unsigned rank) {
   return true;
 }
 
+const SharedWindow& Cluster::window(unsigned rank) const {
+  if (rank >= blocks_) throw Refusal(fmt::format("block {} of a cluster of {}: the first is 0", rank, blocks_));
+  if (!has_started(rank))
+    throw Refusal(
+        fmt::format("block {} of the cluster may not have started yet: all must pass cluster_sync() before its "
+                    "shared memory is used",
+                    rank));
+  if (has_ended(rank))
+    throw Refusal(
+        fmt::format("the shared memory of block {} of the cluster is used after that block has ended: all "
+                    "must pass cluster_sync() before",
+                    rank));
+  return windows_[rank];
+}
+
+std::uint32_t Cluster::remote_address(unsigned own_rank, const void* pointer, unsigned rank) const {
+  window(rank);
+  const std::uint32_t address = host::remote_address(windows_[own_rank], pointer, rank);
+  if (address == 0) throw Refusal("remote_address() of a variable that is not in the block's shared memory");
+  return address;
+}
+
+void* Cluster::remote_pointer(std::uint32_t address, std::size_t bytes) const {
+  const RemotePlace place = remote_place(address);
+  const SharedWindow& there = window(place.rank);
+  std::byte* const pointer = (place.is_dynamic ? there.dynamic : there.variables) + place.offset;
+  if (!there.contains(pointer, bytes))
+    throw Refusal(
+        fmt::format("address {:#x} is not in the shared memory of block {} of the cluster", address, place.rank));
+  return pointer;
+}
+
 void Cluster::release() {
   if (arrived_ != live_ || live_ == 0) return;
   arrived_ = 0;

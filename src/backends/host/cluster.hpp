@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "backends/host/shared_window.hpp"
+
 namespace xtune::host {
 
 constexpr unsigned max_cluster_blocks = 16;
@@ -28,13 +30,22 @@ class Cluster {
   bool pass(unsigned rank, bool worked);
   /// Ends the block, and passes the turn on; to block 0 when all blocks have ended. Returns whether all have.
   bool end(unsigned rank);
-  /// The block's state is that of this cluster.
-  void start(unsigned rank) noexcept { started_ |= 1u << rank; }
+  /// The block's state is that of this cluster, and its shared memory is here.
+  void start(unsigned rank, const SharedWindow& window) noexcept {
+    started_ |= 1u << rank;
+    windows_[rank] = window;
+  }
   bool has_started(unsigned rank) const noexcept { return (started_ >> rank & 1u) != 0; }
   bool has_ended(unsigned rank) const noexcept { return (unfinished_ >> rank & 1u) == 0; }
   /// No block may go on.
   void stop() noexcept { stopped_ = true; }
   bool is_stopped() const noexcept { return stopped_; }
+
+  // Shared memory. Throw Refusal for a block that is not in the cluster, has not started or has ended, and for what is
+  // not in its shared memory.
+  const SharedWindow& window(unsigned rank) const;
+  std::uint32_t remote_address(unsigned own_rank, const void* pointer, unsigned rank) const;
+  void* remote_pointer(std::uint32_t address, std::size_t bytes) const;
 
   // The barrier. A thread that has ended is not waited for.
   struct Arrival {
@@ -45,7 +56,6 @@ class Cluster {
   void arrive(Arrival& thread);
   bool is_complete(const Arrival& thread) const noexcept { return phase_ > thread.phase; }
   void end_thread(const Arrival& thread);
-  std::uint64_t phase() const noexcept { return phase_; }
   std::string barrier_text() const;
 
  private:
@@ -56,6 +66,7 @@ class Cluster {
   bool stopped_ = false;
   std::uint32_t live_ = 0, arrived_ = 0;
   std::uint64_t phase_ = 0;
+  std::array<SharedWindow, max_cluster_blocks> windows_;
   std::array<std::atomic<std::uint32_t>, max_cluster_blocks> turns_{};
 };
 

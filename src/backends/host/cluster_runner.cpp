@@ -75,8 +75,8 @@ void ClusterRunner::run_block(unsigned rank) {
     if (is_first && rank != 0) member.place->begin_launch(*job_);
     job_->entry.kernel->begin_block(member.index);
     if (is_first) {
-      member.window = shared_window(*job_->entry.kernel, member.place->shared(), job_->launch.shared_bytes,
-                                    job_->entry.sanitized);
+      member.window =
+          shared_window(*job_->entry.kernel, member.place->shared(), job_->launch.shared_bytes, job_->entry.sanitized);
       member.launch = job_->number;
     }
     run_prepared_block(member, rank);
@@ -91,7 +91,7 @@ void ClusterRunner::run_prepared_block(Member& member, unsigned rank) {
   const XtuneUint3 block = uint3_of(job_->launch.block);
   BlockRunner& runner = member.place->runner(*job_);
   member.block.begin(runner, member.window, block.x * block.y * block.z, {blocks_.data(), cluster_.blocks()});
-  cluster_.start(rank);
+  cluster_.start(rank, member.window);
   member.failure = runner.run(kernel, job_->arguments, block, &member.block);
   member.refused = runner.is_refused();
   if (!member.failure.empty()) return;

@@ -17,9 +17,9 @@
 #include "backends/host/floating_point.hpp"
 #include "backends/host/kernel_arguments.hpp"
 #include "backends/host/stolen_time.hpp"
+#include "backends/host/tensor_map.hpp"
 #include "core/build/shortage.hpp"
 #include "core/build/step_limits.hpp"
-#include "backends/host/tensor_map.hpp"
 #include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
 

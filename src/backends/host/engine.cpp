@@ -20,8 +20,8 @@ namespace {
 /// What one turn of a worker runs: a block, or a cluster of a kernel that may have some.
 std::uint64_t blocks_or_clusters(const LoadedEntry& entry, const device::Launch& launch) {
   const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  const std::uint64_t in_cluster =
-      std::uint64_t{std::max(launch.cluster[0], 1u)} * std::max(launch.cluster[1], 1u) * std::max(launch.cluster[2], 1u);
+  const std::uint64_t in_cluster = std::uint64_t{std::max(launch.cluster[0], 1u)} * std::max(launch.cluster[1], 1u) *
+                                   std::max(launch.cluster[2], 1u);
   if (!entry.kernel->uses_hopper || in_cluster == 1) return blocks;
   const auto refuse = [](const std::string& why) { throw build::CandidateFailure(Outcome::launch_failed, why); };
   if (in_cluster > max_cluster_blocks)
@@ -38,8 +38,7 @@ std::uint64_t blocks_or_clusters(const LoadedEntry& entry, const device::Launch&
 }  // namespace
 
 struct Engine::Lane {
-  explicit Lane(std::int64_t shared_limit_bytes)
-      : place(shared_limit_bytes), clusters(place, shared_limit_bytes) {}
+  explicit Lane(std::int64_t shared_limit_bytes) : place(shared_limit_bytes), clusters(place, shared_limit_bytes) {}
   BlockPlace place;
   ClusterRunner clusters;
 };
@@ -125,7 +124,10 @@ double Engine::launch(const LoadedEntry& entry, const device::Launch& launch, vo
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   bool wrote_beyond = false;  // checked in any case, so that no other kernel is blamed for it
   if (!entry.sanitized)
-    for (const auto& lane : lanes_) wrote_beyond |= lane->place.take_damage() || lane->clusters.take_damage();
+    for (const auto& lane : lanes_) {
+      wrote_beyond |= lane->place.take_damage();
+      wrote_beyond |= lane->clusters.take_damage();
+    }
   if (!run.shortage.empty())
     throw Error(ErrorKind::unavailable, "the host device cannot run the kernel: " + run.shortage);
   if (!run.failure.empty()) throw build::CandidateFailure(Outcome::crashed, run.failure);

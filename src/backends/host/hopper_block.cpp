@@ -76,17 +76,16 @@ void HopperBlock::begin(BlockRunner& runner, const SharedWindow& window, std::ui
   loads_.clear();
   threads_.resize(threads);
   for (Thread& one : threads_) one.stores.clear(), one.arrival = {};
-  warpgroups_.clear();
-  warpgroups_.resize(threads / warpgroup_threads);
+  warpgroups_.begin(threads);
   block_of_thread = this;
 }
 
-HopperBlock& HopperBlock::current() { return *block_of_thread; }
+HopperBlock& running_block() { return *block_of_thread; }
 
 void HopperBlock::end() {
-  if (!loads_.empty())
+  if (loads_.unfinished() > 0)
     throw Refusal(fmt::format("the block ended while {} copies of tiles to its shared memory had not been waited for",
-                              loads_.size()));
+                              loads_.unfinished()));
   if (const std::string wrong = barriers_.wrong_bytes(); !wrong.empty())
     throw Refusal("the block ended, and its copies did not have the expected bytes: " + wrong);
 }
@@ -96,44 +95,16 @@ void HopperBlock::require_shared(const void* address, std::size_t bytes, const c
     throw Refusal(fmt::format("{} of {} bytes is not in the block's shared memory", what, bytes));
 }
 
-HopperBlock& HopperBlock::block(unsigned rank) const {
-  if (rank >= cluster_.blocks())
-    throw Refusal(fmt::format("block {} of a cluster of {}: the first is 0", rank, cluster_.blocks()));
-  if (!cluster_.has_started(rank))
-    throw Refusal(fmt::format("block {} of the cluster may not have started yet: all must pass cluster_sync() before its "
-                              "shared memory is used",
-                              rank));
-  if (cluster_.has_ended(rank))
-    throw Refusal(fmt::format("the shared memory of block {} of the cluster is used after that block has ended: all "
-                              "must pass cluster_sync() before",
-                              rank));
-  return *blocks_[rank];
-}
-
-HopperBlock::Thread& HopperBlock::thread() { return threads_[runner_->state().running]; }
-
-bool HopperBlock::load(bool unexpected) {
-  const auto first = std::ranges::find_if(loads_, [&](const Load& load) {
-    return load.barrier->waiting > 0 &&
-           (unexpected || load.barrier->bytes >= static_cast<std::int64_t>(load.map.box_bytes()));
-  });
-  if (first == loads_.end()) return false;
-  load_box(first->map, {first->at.data(), first->map.rank}, first->shared);
-  first->barrier->complete(first->map.box_bytes());
-  loads_.erase(first);
-  return true;
-}
-
 bool HopperBlock::advance() {
   if (cluster_.is_stopped()) return false;
-  if (load(false)) return true;
+  if (loads_.advance(false)) return true;
   const bool worked = runner_->state().turns != seen_turns_;
   seen_turns_ = runner_->state().turns;
   if (cluster_.pass(rank_, worked)) return true;
   if (cluster_.is_stopped()) return false;
   // Bytes that come before they are expected are allowed, so this is the last resort.
   for (unsigned rank = 0; rank < cluster_.blocks(); ++rank)
-    if (!cluster_.has_ended(rank) && cluster_.has_started(rank) && blocks_[rank]->load(true)) {
+    if (!cluster_.has_ended(rank) && cluster_.has_started(rank) && blocks_[rank]->loads_.advance(true)) {
       --seen_turns_;
       return true;
     }
@@ -145,8 +116,6 @@ void HopperBlock::end_thread(std::uint32_t thread) {
   cluster_.end_thread(threads_[thread].arrival);
 }
 
-void HopperBlock::cluster_arrive() { cluster_.arrive(thread().arrival); }
-
 void HopperBlock::cluster_wait() {
   Cluster::Arrival& arrival = thread().arrival;
   if (!arrival.arrived) throw Refusal("cluster_wait() is called without cluster_arrive() before");
@@ -154,23 +123,6 @@ void HopperBlock::cluster_wait() {
   runner_->wait_until(condition);
   arrival.arrived = false;
   runner_->end_epoch();
-}
-
-std::uint32_t HopperBlock::remote_address(const void* pointer, unsigned rank) const {
-  const HopperBlock& other = block(rank);
-  const std::uint32_t address = host::remote_address(window_, pointer, other.rank_);
-  if (address == 0) throw Refusal("remote_address() of a variable that is not in the block's shared memory");
-  return address;
-}
-
-void* HopperBlock::remote_pointer(std::uint32_t address, std::size_t bytes) const {
-  const RemotePlace place = remote_place(address);
-  const SharedWindow& window = block(place.rank).window_;
-  std::byte* const pointer = (place.is_dynamic ? window.dynamic : window.variables) + place.offset;
-  if (!window.contains(pointer, bytes))
-    throw Refusal(fmt::format("address {:#x} is not in the shared memory of block {} of the cluster", address,
-                              place.rank));
-  return pointer;
 }
 
 MemoryBarrier& HopperBlock::barrier_at(const unsigned long long* barrier) {
@@ -190,10 +142,9 @@ void HopperBlock::arrive(unsigned long long* barrier, std::uint32_t bytes) {
 }
 
 void HopperBlock::arrive_remote(unsigned long long* barrier, unsigned rank) {
-  HopperBlock& other = block(rank);
-  const std::byte* const remote = window_.of(other.window_, barrier);
+  const std::byte* const remote = window_.of(cluster_.window(rank), barrier);
   if (!remote) throw Refusal("arrive_remote() at a barrier that is not in the block's shared memory");
-  other.barriers_.at(reinterpret_cast<const unsigned long long*>(remote)).arrive();
+  blocks_[rank]->barriers_.at(reinterpret_cast<const unsigned long long*>(remote)).arrive();
 }
 
 void HopperBlock::wait(unsigned long long* barrier, std::uint32_t parity) {
@@ -201,18 +152,16 @@ void HopperBlock::wait(unsigned long long* barrier, std::uint32_t parity) {
   runner_->wait_until(condition);
 }
 
-void HopperBlock::start_load(const Load& load) {
-  const ByteRange range{load.shared, load.map.box_bytes()};
+void HopperBlock::start_load(const TileLoad& load) {
+  const ByteRange range = load.range();
   const auto refuse = [](const char* user) {
     throw Refusal(fmt::format("a tile is copied to shared memory that {}: wait before it is used again", user));
   };
-  if (std::ranges::any_of(loads_, [&](const Load& one) { return range.meets({one.shared, one.map.box_bytes()}); }))
-    refuse("another copy, not waited for, writes to");
-  if (std::ranges::any_of(warpgroups_, [&](const auto& group) { return group && group->reads(range); }))
-    refuse("a product, not waited for, reads");
+  if (loads_.writes(range)) refuse("another copy, not waited for, writes to");
+  if (warpgroups_.reads(range)) refuse("a product, not waited for, reads");
   if (std::ranges::any_of(threads_, [&](const Thread& one) { return one.stores.reads(range); }))
     refuse("a copy to a tensor, not waited for, reads");
-  loads_.push_back(load);
+  loads_.start(load);
 }
 
 void HopperBlock::load_tile(const XtuneTile& tile) {
@@ -220,7 +169,7 @@ void HopperBlock::load_tile(const XtuneTile& tile) {
   check_box_address(map, tile.shared);
   require_shared(tile.shared, map.box_bytes(), "a tile");
   require_shared(tile.barrier, sizeof *tile.barrier, "a barrier");
-  Load load{map, static_cast<std::byte*>(tile.shared), {}, nullptr};
+  TileLoad load{map, static_cast<std::byte*>(tile.shared), {}, nullptr};
   std::copy_n(tile.at, tile.coordinates, load.at.begin());
   if (tile.blocks == 0) {
     load.barrier = &barrier_at(tile.barrier);
@@ -229,10 +178,11 @@ void HopperBlock::load_tile(const XtuneTile& tile) {
   }
   for (unsigned rank = 0; tile.blocks >> rank != 0; ++rank) {
     if ((tile.blocks >> rank & 1u) == 0) continue;
-    HopperBlock& other = block(rank);
-    Load part = load;
-    part.shared = window_.of(other.window_, tile.shared);
-    const std::byte* const barrier = window_.of(other.window_, tile.barrier);
+    const SharedWindow& window = cluster_.window(rank);
+    HopperBlock& other = *blocks_[rank];
+    TileLoad part = load;
+    part.shared = window_.of(window, tile.shared);
+    const std::byte* const barrier = window_.of(window, tile.barrier);
     if (!part.shared || !barrier) throw Refusal("a tile for other blocks must be in a variable that they have, too");
     part.barrier = &other.barriers_.at(reinterpret_cast<const unsigned long long*>(barrier));
     other.start_load(part);
@@ -246,8 +196,6 @@ void HopperBlock::store_tile(const XtuneTile& tile) {
   thread().stores.start(map, static_cast<const std::byte*>(tile.shared), {tile.at, tile.coordinates});
 }
 
-TileStores& HopperBlock::stores() { return thread().stores; }
-
 void HopperBlock::named(int barrier, int threads, bool wait) {
   const std::uint64_t phase = named_.arrive(barrier, threads, static_cast<std::uint32_t>(threads_.size()));
   runner_->end_epoch();
@@ -256,26 +204,10 @@ void HopperBlock::named(int barrier, int threads, bool wait) {
   runner_->wait_until(condition);
 }
 
-Warpgroup& HopperBlock::warpgroup() {
-  const std::uint32_t number = runner_->state().running / warpgroup_threads;
-  if (number >= warpgroups_.size())
-    throw Refusal(fmt::format("a product by threads that are not a whole warpgroup: the block has {} threads, and each "
-                              "warpgroup has {}",
-                              threads_.size(), warpgroup_threads));
-  if (!warpgroups_[number]) warpgroups_[number] = std::make_unique<Warpgroup>();
-  return *warpgroups_[number];
-}
-
-unsigned HopperBlock::thread_of_warpgroup() const { return runner_->state().running % warpgroup_threads; }
-
-void HopperBlock::products_begin() { warpgroup().begin(thread_of_warpgroup()); }
-
 void HopperBlock::product(const XtuneProduct& product) {
   check_product(product, window_);
   warpgroup().start(thread_of_warpgroup(), product);
 }
-
-void HopperBlock::products_commit() { warpgroup().commit(thread_of_warpgroup()); }
 
 void HopperBlock::products_wait(std::uint64_t pending) {
   Warpgroup& group = warpgroup();

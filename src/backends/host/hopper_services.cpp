@@ -12,8 +12,8 @@ namespace {
 
 /// The exception must be gone before the block ends: its frames are dropped without being unwound.
 template <class Action>
-auto call(const Action& action) -> decltype(action(HopperBlock::current())) {
-  HopperBlock& block = HopperBlock::current();
+auto call(const Action& action) -> decltype(action(running_block())) {
+  HopperBlock& block = running_block();
   std::string why;
   try {
     return action(block);
@@ -28,15 +28,15 @@ auto call(const Action& action) -> decltype(action(HopperBlock::current())) {
 
 const XtuneHopperServices& hopper_services() {
   static const XtuneHopperServices calls = {
-      [] { return HopperBlock::current().rank(); },
-      [] { return HopperBlock::current().cluster_blocks(); },
-      [] { call([](HopperBlock& block) { block.cluster_arrive(); }); },
+      [] { return running_block().rank(); },
+      [] { return running_block().cluster().blocks(); },
+      [] { call([](HopperBlock& block) { block.cluster().arrive(block.thread().arrival); }); },
       [] { call([](HopperBlock& block) { block.cluster_wait(); }); },
       [](const void* pointer, unsigned rank) -> unsigned {
-        return call([&](const HopperBlock& block) { return block.remote_address(pointer, rank); });
+        return call([&](HopperBlock& block) { return block.cluster().remote_address(block.rank(), pointer, rank); });
       },
       [](unsigned address, unsigned bytes) -> void* {
-        return call([&](const HopperBlock& block) { return block.remote_pointer(address, bytes); });
+        return call([&](HopperBlock& block) { return block.cluster().remote_pointer(address, bytes); });
       },
       [](unsigned long long* barrier, unsigned arrivals) {
         call([&](HopperBlock& block) { block.init(barrier, arrivals); });
@@ -52,14 +52,14 @@ const XtuneHopperServices& hopper_services() {
       },
       [](const XtuneTile* tile) { call([&](HopperBlock& block) { block.load_tile(*tile); }); },
       [](const XtuneTile* tile) { call([&](HopperBlock& block) { block.store_tile(*tile); }); },
-      [] { call([](HopperBlock& block) { block.stores().commit(); }); },
-      [](unsigned pending, bool read) { call([&](HopperBlock& block) { block.stores().wait(pending, read); }); },
+      [] { call([](HopperBlock& block) { block.thread().stores.commit(); }); },
+      [](unsigned pending, bool read) { call([&](HopperBlock& block) { block.thread().stores.wait(pending, read); }); },
       [](int barrier, int threads, bool wait) {
         call([&](HopperBlock& block) { block.named(barrier, threads, wait); });
       },
-      [] { call([](HopperBlock& block) { block.products_begin(); }); },
+      [] { call([](HopperBlock& block) { block.warpgroup().begin(block.thread_of_warpgroup()); }); },
       [](const XtuneProduct* product) { call([&](HopperBlock& block) { block.product(*product); }); },
-      [] { call([](HopperBlock& block) { block.products_commit(); }); },
+      [] { call([](HopperBlock& block) { block.warpgroup().commit(block.thread_of_warpgroup()); }); },
       [](unsigned pending) { call([&](HopperBlock& block) { block.products_wait(pending); }); },
   };
   return calls;

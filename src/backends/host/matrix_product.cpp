@@ -254,8 +254,7 @@ void check_product(const XtuneProduct& product, const SharedWindow& window) {
 }
 
 bool reads(const XtuneProduct& product, const ByteRange& range) {
-  return (!product.registers &&
-          operand_reads(product.type, product.x, product.x_is_k_major, product_rows, range)) ||
+  return (!product.registers && operand_reads(product.type, product.x, product.x_is_k_major, product_rows, range)) ||
          operand_reads(product.type, product.y, product.y_is_k_major, product.columns, range);
 }
 

@@ -27,8 +27,7 @@ void MemoryBarrier::end_phase() {
 }
 
 void MemoryBarrier::arrive() {
-  if (missing == 0)
-    throw Refusal(fmt::format("{}: one more thread arrives than its count of {}", text(), arrivals));
+  if (missing == 0) throw Refusal(fmt::format("{}: one more thread arrives than its count of {}", text(), arrivals));
   --missing;
   end_phase();
 }
@@ -50,9 +49,8 @@ std::string MemoryBarrier::text() const {
 void MemoryBarriers::init(unsigned long long* address, std::uint32_t arrivals, std::uint32_t thread,
                           std::uint64_t epoch) {
   if (arrivals == 0 || arrivals > max_count)
-    throw Refusal(
-        fmt::format("a barrier in shared memory was initialised for {} arrivals, and 1 to {} are allowed", arrivals,
-                    max_count));
+    throw Refusal(fmt::format("a barrier in shared memory was initialised for {} arrivals, and 1 to {} are allowed",
+                              arrivals, max_count));
   MemoryBarrier fresh;
   fresh.address = address;
   fresh.arrivals = fresh.missing = arrivals;

@@ -13,11 +13,11 @@ namespace xtune::host {
 struct MemoryBarrier {
   unsigned long long* address = nullptr;
   std::uint32_t arrivals = 0, missing = 0;  ///< of each phase; of this one
-  std::int64_t bytes = 0;           ///< expected and not come; negative: come and not yet expected
-  std::uint64_t phases = 0;         ///< that have ended
-  std::uint32_t waiting = 0;        ///< threads
-  std::uint32_t warp = 0;           ///< of the thread that initialised it
-  std::uint64_t epoch = 0;          ///< barriers of the block that had been passed then
+  std::int64_t bytes = 0;                   ///< expected and not come; negative: come and not yet expected
+  std::uint64_t phases = 0;                 ///< that have ended
+  std::uint32_t waiting = 0;                ///< threads
+  std::uint32_t warp = 0;                   ///< of the thread that initialised it
+  std::uint64_t epoch = 0;                  ///< barriers of the block that had been passed then
 
   /// Throw Refusal for more arrivals than the phase has, and more bytes than a barrier counts.
   void arrive();

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view waiting_prefixes[] = {"__syncthreads", "__syncwarp",   "__shfl",
                                                  "__ballot",      "__activemask", "__nanosleep"};
 constexpr std::string_view waiting_names[] = {
-    "__any",    "__any_sync",   "__all",      "__all_sync",
+    "__any", "__any_sync", "__all", "__all_sync",
     // Of <xtune/portable.cuh>, which is a system header here: its own text does not count.
     "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "ballot", "sync_lanes"};
 

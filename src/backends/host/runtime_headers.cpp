@@ -27,8 +27,7 @@ void write_runtime_files(const std::filesystem::path& folder) {
 std::string runtime_digest() {
   // Some of them include portable headers.
   std::vector<backend::RuntimeFile> files(runtime_files, runtime_files + runtime_file_count);
-  for (const build::PortableHeader& header : build::portable_headers())
-    files.push_back({header.name, header.text});
+  for (const build::PortableHeader& header : build::portable_headers()) files.push_back({header.name, header.text});
   return backend::digest_of(files);
 }
 

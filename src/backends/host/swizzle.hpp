@@ -10,8 +10,10 @@ namespace xtune::host {
 /// Bytes of a part.
 constexpr unsigned swizzle_unit = 16;
 
-/// `swizzle`: bytes, 0 (none), 32, 64 or 128. Eight rows of so many bytes make a pattern, which repeats.
-constexpr std::size_t swizzle_period(unsigned swizzle) { return swizzle == 0 ? swizzle_unit : std::size_t{8} * swizzle; }
+/// `swizzle`: bytes, 0 (none), 32, 64 or 128. Eight rows of this length make a pattern, which repeats.
+constexpr std::size_t swizzle_period(unsigned swizzle) {
+  return swizzle == 0 ? swizzle_unit : std::size_t{8} * swizzle;
+}
 
 /// The address with bits 4 to 6 (128), 4 and 5 (64) or 4 (32) combined by xor with the bits from 7 on.
 template <class T>

@@ -37,7 +37,8 @@ bool is_inside(const TensorMap& map, std::size_t dimension, std::int64_t coordin
   return coordinate >= 0 && static_cast<std::uint64_t>(coordinate) < map.extent(dimension);
 }
 
-/// The place in the tensor's memory of the first element of a row, which may lie before it; nullopt: the row is outside.
+/// The place in the tensor's memory of the first element of a row, which may lie before it; nullopt: the row is
+/// outside.
 std::optional<std::byte*> row_in_tensor(const TensorMap& map, const std::array<std::int64_t, max_tensor_rank>& place) {
   std::uintptr_t address = reinterpret_cast<std::uintptr_t>(map.address);
   for (std::size_t d = 1; d < map.rank; ++d) {
@@ -142,18 +143,20 @@ const TensorMap& checked_map(const void* map, std::size_t coordinates) {
         "a copy of a tile needs a tensor map, and there is none at this address: pass it as const __grid_constant__ "
         "xtune::hopper::TensorMap");
   if (checked.rank != coordinates)
-    throw Refusal(fmt::format("a copy of a tile with {} coordinates needs a tensor map of as many dimensions, and this "
-                              "one has {}",
-                              coordinates, checked.rank));
+    throw Refusal(
+        fmt::format("a copy of a tile with {} coordinates needs a tensor map of as many dimensions, and this "
+                    "one has {}",
+                    coordinates, checked.rank));
   return checked;
 }
 
 void check_box_address(const TensorMap& map, const void* shared) {
   const std::size_t alignment = map.swizzle ? swizzle_period(map.swizzle) : tile_alignment;
   if (const std::size_t off = reinterpret_cast<std::uintptr_t>(shared) % alignment; off != 0)
-    throw Refusal(fmt::format("a tile in shared memory with swizzle {} begins {} bytes beyond a multiple of {}, and "
-                              "must begin at a multiple",
-                              map.swizzle, off, alignment));
+    throw Refusal(
+        fmt::format("a tile in shared memory with swizzle {} begins {} bytes beyond a multiple of {}, and "
+                    "must begin at a multiple",
+                    map.swizzle, off, alignment));
 }
 
 void load_box(const TensorMap& map, std::span<const int> at, std::byte* shared) {

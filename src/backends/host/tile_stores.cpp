@@ -36,9 +36,10 @@ bool TileStores::reads(const ByteRange& range) const {
 void TileStores::end() {
   const auto unread = std::ranges::count_if(stores_, [](const Store& store) { return store.rows.empty(); });
   if (unread > 0)
-    throw Refusal(fmt::format("it ended while {} of its copies from shared memory to a tensor had not been waited for: "
-                              "call store_commit() and store_wait_read() or store_wait() before",
-                              unread));
+    throw Refusal(
+        fmt::format("it ended while {} of its copies from shared memory to a tensor had not been waited for: "
+                    "call store_commit() and store_wait_read() or store_wait() before",
+                    unread));
   for (const Store& store : stores_) store_box(store.map, store.at, store.rows);
   stores_.clear();
 }

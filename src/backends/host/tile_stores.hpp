@@ -18,7 +18,7 @@ class TileStores {
   void clear() { stores_.clear(), groups_ = 0; }
   void start(const TensorMap& map, const std::byte* shared, std::span<const int> at);
   void commit() { ++groups_; }
-  /// Until at most `pending` groups are unfinished; `read`: until at most so many have not read shared memory.
+  /// Until at most `pending` groups are unfinished; `read`: until at most `pending` have not read shared memory.
   void wait(std::uint64_t pending, bool read);
   /// Whether a copy that has not read shared memory will read some of these bytes.
   bool reads(const ByteRange& range) const;

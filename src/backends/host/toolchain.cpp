@@ -181,8 +181,8 @@ class HostToolchain final : public build::Toolchain {
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
     std::string racing;
     if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel, work.path());
-    const base::CommandResult built = link(
-        build, kernel.text + entry_text(request, kernel, racing) + variables_text(request), work.path());
+    const base::CommandResult built =
+        link(build, kernel.text + entry_text(request, kernel, racing) + variables_text(request), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
 
     build::Artifact artifact;

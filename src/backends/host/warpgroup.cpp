@@ -56,13 +56,33 @@ std::uint64_t Warpgroup::want(unsigned thread, std::uint64_t pending) {
 }
 
 std::string Warpgroup::text(std::uint64_t products) const {
-  const auto waiting =
-      std::ranges::count_if(threads_, [&](const Thread& thread) { return thread.wanted >= products; });
+  const auto waiting = std::ranges::count_if(threads_, [&](const Thread& thread) { return thread.wanted >= products; });
   return fmt::format("at products_wait(), where {} of the {} threads of a warpgroup wait", waiting, warpgroup_threads);
 }
 
 bool Warpgroup::reads(const ByteRange& range) const {
   return std::ranges::any_of(products_, [&](const Started& one) { return host::reads(one.product, range); });
+}
+
+void Warpgroups::begin(std::uint32_t threads) {
+  threads_ = threads;
+  groups_.clear();
+  groups_.resize(threads / warpgroup_threads);
+}
+
+Warpgroup& Warpgroups::of(std::uint32_t thread) {
+  const std::uint32_t number = thread / warpgroup_threads;
+  if (number >= groups_.size())
+    throw Refusal(
+        fmt::format("a product by threads that are not a whole warpgroup: the block has {} threads, and each "
+                    "warpgroup has {}",
+                    threads_, warpgroup_threads));
+  if (!groups_[number]) groups_[number] = std::make_unique<Warpgroup>();
+  return *groups_[number];
+}
+
+bool Warpgroups::reads(const ByteRange& range) const {
+  return std::ranges::any_of(groups_, [&](const auto& group) { return group && group->reads(range); });
 }
 
 }  // namespace xtune::host

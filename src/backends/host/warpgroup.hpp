@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,19 @@ class Warpgroup {
   std::array<Thread, warpgroup_threads> threads_;
   std::deque<Started> products_;  ///< from number done_ on
   std::uint64_t done_ = 0;
+};
+
+/// Those of a block; a thread's number is that in the block.
+class Warpgroups {
+ public:
+  void begin(std::uint32_t threads);
+  /// Throws Refusal for a thread that does not belong to a whole warpgroup.
+  Warpgroup& of(std::uint32_t thread);
+  bool reads(const ByteRange& range) const;
+
+ private:
+  std::uint32_t threads_ = 0;
+  std::vector<std::unique_ptr<Warpgroup>> groups_;  ///< nullptr: it has started no product
 };
 
 }  // namespace xtune::host

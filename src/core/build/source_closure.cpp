@@ -34,6 +34,16 @@ struct SearchFolders {
   std::vector<std::string> possible{};  ///< the search order of these is unknown: all files of a name in them count
 };
 
+/// Kept for as long as the program runs.
+const SourceScan& scanned(const PortableHeader& header) {
+  static std::mutex mutex;
+  static std::map<std::string_view, SourceScan> scans;
+  const std::lock_guard lock(mutex);
+  const auto [scan, is_new] = scans.try_emplace(header.name);
+  if (is_new) scan->second = scan_source(header.text);
+  return scan->second;
+}
+
 class ClosureReader {
  public:
   ClosureReader(const CompileRequest& request, SearchFolders folders, ScannedFiles& known)
@@ -135,18 +145,7 @@ class ClosureReader {
       return;
     }
     lines_.emplace_back("of xtune");
-    if (seen_.emplace(portable->name, seen_.size()).second)
-      add(scanned(*portable), portable->sha256, portable->name);
-  }
-
-  /// Kept for as long as the program runs.
-  static const SourceScan& scanned(const PortableHeader& header) {
-    static std::mutex mutex;
-    static std::map<std::string_view, SourceScan> scans;
-    const std::lock_guard lock(mutex);
-    const auto [scan, is_new] = scans.try_emplace(header.name);
-    if (is_new) scan->second = scan_source(header.text);
-    return scan->second;
+    if (seen_.emplace(portable->name, seen_.size()).second) add(scanned(*portable), portable->sha256, portable->name);
   }
 
   std::vector<fs::path> folders_for(const IncludeDirective& include, const fs::path& folder) const {

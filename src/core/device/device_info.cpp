@@ -12,8 +12,7 @@ int nvidia_arch_number(const DeviceInfo& device) noexcept {
 }
 
 int max_cluster_blocks(const DeviceInfo& device) noexcept {
-  // 8 are portable; 16 need an opt-in (CUDA C++ Programming Guide, Thread Block Clusters). The host backend runs as
-  // many.
+  // 8 are portable; 16 need an opt-in (CUDA C++ Programming Guide, Thread Block Clusters). The host backend runs 16.
   return is_cpu(device) || nvidia_arch_number(device) >= 90 ? 16 : 0;
 }
 

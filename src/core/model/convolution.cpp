@@ -34,6 +34,7 @@ namespace {
   F(padding, optional, 0, "zeros around the image; as many as give a result for each stride of pixels") \
   F(nhwc, optional, 0, "1: the channels of a pixel are adjacent in memory; 0: its neighbours are; 0")   \
   F(blocks_per_unit, optional, 0, "blocks that registers are rationed for; none")                       \
+  F(registers, optional, 1, "registers of a thread; from what it holds")                                \
   F(out_bytes, optional, 1, "bytes of a result; as the inputs")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
@@ -168,6 +169,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   if (type == DType::f64) result.rate = device::Rate::f64;
   count_accesses(shape, unit, result);
   count_traffic(shape, device, result);
+  result.registers = value_or(values, registers, result.registers);
   const double turns = std::ceil(warps / unit.schedulers);
   const double per_warp = results * shape.fw * shape.fh * shape.deep * 2 * unit.warp /
                           (unit.flops_per_cycle(result.rate) / unit.schedulers);

@@ -74,7 +74,7 @@ CarverView carver(FieldValues values, const device::DeviceModel& device, DType t
 std::vector<DefaultParameter> space(const device::DeviceModel& device, DType) {
   std::vector<long long> grids;
   for (const long long each : {1, 2, 4, 8}) grids.push_back(each * std::max(1, device.info.compute_units));
-  return {{"threads", {128, 256, 512, 1024}}, {"unroll", {1, 2, 4, 8}}, {"copies", {1, 2, 4, 8}}, {"blocks", grids}};
+  return {{"threads", {128, 256, 512, 1024}}, {"unroll", {1, 2, 4, 8}}, {"copies", {1, 2, 8, 32}}, {"blocks", grids}};
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
     const auto limit = [&](const Text& what, const std::string& text, const std::string& fact) {
       const auto found = device_facts.find(fact);
       if (found != device_facts.end() && found->second != Value(std::int64_t{0}))
-        constraints.push_back({unless + text + " <= " + fact, what.at, false, what.derived});
+        constraints.push_back({unless + text + " <= " + fact, what.at, false, spec.derived});
     };
     const LaunchSpec& launch = step.launch;
     std::string threads;

@@ -133,7 +133,7 @@ std::vector<std::byte> attention(const BuiltinCall& call) {
         for (std::uint64_t e = 0; e < a.v.width; ++e) sums[e] += scores[j] * v[a.v.at(b, group, j) + e];
       for (std::uint64_t e = 0; e < a.v.width; ++e)
         encode_result(call.output->dtype, total == 0 ? 0.0 : sums[e] / total,
-                     result.data() + (a.out.at(b, h, row) + e) * size);
+                      result.data() + (a.out.at(b, h, row) + e) * size);
     }
   });
   return result;

@@ -112,7 +112,7 @@ std::vector<std::byte> conv2d(const BuiltinCall& call) {
       const std::uint64_t n = i / v.p / v.k, k = i / v.p % v.k, p = i % v.p;
       for (std::uint64_t q = 0; q < v.q; ++q)
         encode_result(call.output->dtype, element(v, x, w, n, k, p, q) + added[k],
-                     result.data() + v.result(n, k, p, q) * size);
+                      result.data() + v.result(n, k, p, q) * size);
     }
   });
   return result;

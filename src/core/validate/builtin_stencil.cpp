@@ -131,9 +131,9 @@ std::vector<std::byte> stencil(const BuiltinCall& call) {
       for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) place[d] = rest % shape[d];
       const bool keeps = weights.boundary == "keep" && near_edge(weights, shape, place);
       encode_result(type,
-                   keeps ? spec::decode(kept->layout->dtype, kept->data.data() + i * size_of(kept->layout->dtype))
-                         : value_at(weights, shape, x, place),
-                   result.data() + i * size);
+                    keeps ? spec::decode(kept->layout->dtype, kept->data.data() + i * size_of(kept->layout->dtype))
+                          : value_at(weights, shape, x, place),
+                    result.data() + i * size);
     }
   });
   return result;

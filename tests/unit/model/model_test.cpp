@@ -164,9 +164,8 @@ TEST_CASE("a bigger tile of a matrix product moves fewer bytes, and wide reads a
 }
 
 TEST_CASE("the shipped specs rank on both vendors") {
-  for (const char* name :
-       {"conv2d", "gemm", "gemm_f16", "gemv", "histogram", "layernorm", "reduce_axis", "reduction", "rmsnorm", "softmax",
-        "spmv", "stencil_2d", "stencil_3d", "transpose"})
+  for (const char* name : {"conv2d", "gemm", "gemm_f16", "gemv", "histogram", "layernorm", "reduce_axis", "reduction",
+                           "rmsnorm", "softmax", "spmv", "stencil_2d", "stencil_3d", "transpose"})
     for (const char* arch : {"sm_75", "sm_90", "gfx90a", "gfx942", "gfx1100"}) {
       CAPTURE(name);
       CAPTURE(arch);

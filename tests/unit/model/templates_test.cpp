@@ -179,3 +179,34 @@ TEST_CASE("spmv: a long row delays the launch unless blocks share its elements")
   CHECK(work_of("spmv", with(matrix, {{"spread", 1 << 20}})).cache_cycles > 2 * even.cache_cycles);
   CHECK(work_of("spmv", matrix, DType::f64).memory_bytes == 12.0 * (1 << 24) + 20.0 * (1 << 20));
 }
+
+TEST_CASE("matmul_tma: tiles, parts of k and few rows") {
+  const Fields square{{"m", 4096},      {"n", 4096},     {"k", 4096},   {"block_m", 128},
+                      {"block_n", 256}, {"block_k", 64}, {"stages", 4}, {"consumers", 2}};
+  const Work work = work_of("matmul_tma", square, DType::bf16);
+  CHECK(work.blocks == 32 * 16);
+  CHECK(work.threads == 3 * 128);
+  CHECK(work.flops * work.blocks == 2.0 * 4096 * 4096 * 4096);
+  CHECK(work_of("matmul_tma", with(square, {{"split_k", 2}}), DType::bf16).blocks == 2 * work.blocks);
+  // A cluster's tiles are whole: 4096 = 32 x 128 rows, and 33 need a row of clusters more.
+  CHECK(work_of("matmul_tma", with(square, {{"m", 4097}, {"cluster_m", 2}}), DType::bf16).blocks == 34 * 16);
+  // Only what others left in L2 is written back if the copies may displace it.
+  const Work once = work_of("matmul_tma", with(square, {{"once", 1}}), DType::bf16);
+  CHECK(once.memory_bytes < work.memory_bytes);
+
+  const auto ms = [&](const Fields& changes) {
+    return estimate(work_of("matmul_tma", with(square, changes), DType::bf16), model_of("sm_90")).time_ms;
+  };
+  // As measured (kernels/gemm_hopper): large tiles, and whole ones, for large products.
+  CHECK(ms({}) < ms({{"block_n", 128}}));
+  CHECK(ms({}) < ms({{"block_m", 64}, {"consumers", 1}, {"block_n", 64}}));
+  CHECK(ms({}) < ms({{"cluster_k", 2}}));
+  CHECK(ms({}) < ms({{"tile_store", 0}}));
+  // Few rows of A take the place of columns of a product, so that less of each is wasted.
+  const Fields row{{"m", 16},       {"n", 8192},      {"k", 8192},  {"block_m", 64},
+                   {"block_n", 64}, {"consumers", 1}, {"stages", 8}};
+  CHECK(ms(with(row, {{"block_m", 16}, {"swap", 1}})) < ms(row));
+  // One tile for each block: nothing for the second of two consumers that take turns.
+  const Fields small{{"m", 1024}, {"n", 1024}, {"k", 1024}, {"block_m", 64}, {"block_n", 128}};
+  CHECK(ms(with(small, {{"consumers", 1}})) < ms(with(small, {{"pingpong", 1}})));
+}

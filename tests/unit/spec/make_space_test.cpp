@@ -52,6 +52,13 @@ TEST_CASE("with candidates the space holds only what the device can launch") {
   const std::string named =
       edited("\"KB * 1024\"", "\"SHARED\"", edited("block = [\"X\", \"Y\"]", "block = [\"THREADS\"]", wanted));
   CHECK(size("[derived]\nTHREADS = \"X * Y\"\nSHARED = \"KB * 1024\"\n" + named, device) == 5);
+  // So may a step that is launched only if a name holds, also beside numbers.
+  const std::string step = "[[steps]]\nentry = \"k\"\nwhen = \"LARGE\"\ngrid = [1]\nblock = [2048]\n";
+  const std::string other = "[[steps]]\nentry = \"k\"\ngrid = [1]\nblock = [64]\n";
+  const std::string stepped = edited(
+      "entry = \"k\"\n[space", "[derived]\nLARGE = \"X > 64\"\n[space",
+      edited("[launch]\ngrid = [\"1\"]\nblock = [\"X\", \"Y\"]\nshared = \"KB * 1024\"\n", step + other, wanted));
+  CHECK(size(stepped, device) == 4);  // X = 64
   device["device.max_threads_per_block"] = std::int64_t{0};
   CHECK(size(wanted, device) == 6);  // unknown: nothing is forbidden
   device["device.shared_per_block_optin"] = std::int64_t{1024};

@@ -56,6 +56,20 @@ TEST_CASE("gemm of small integers is exact in every dtype that holds the result"
   }
 }
 
+TEST_CASE("gemm takes 8-bit floats, whose products are exact") {
+  const Array a = make("A", DType::f8e4m3, {9, 33}), b = make("B", DType::f8e5m2, {33, 5});
+  const Array wide = run("gemm", {{"a", &a}, {"b", &b}}, DType::f32, {9, 5});
+  const Array narrow = run("gemm", {{"a", &a}, {"b", &b}}, DType::bf16, {9, 5});
+  for (std::uint64_t i = 0; i < 9; ++i)
+    for (std::uint64_t j = 0; j < 5; ++j) {
+      double sum = 0;
+      for (std::uint64_t k = 0; k < 33; ++k) sum += a.at(i * 33 + k) * b.at(k * 5 + j);
+      CHECK(sum == std::trunc(sum));  // small integers
+      CHECK(wide.at(i * 5 + j) == sum);
+      CHECK(narrow.at(i * 5 + j) == sum);
+    }
+}
+
 TEST_CASE("results too large for an 8-bit float become its largest number, and NaN stays NaN") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Array a = make("A", DType::f32, {3, 1}), b = make("B", DType::f32, {1, 1});

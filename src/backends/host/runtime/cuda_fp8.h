@@ -130,8 +130,7 @@ struct XtuneFp8x4 {
   __nv_fp8x4_storage_t __x;
 
   XtuneFp8x4() = default;
-  XtuneFp8x4(XtuneFp8x2<KIND> low, XtuneFp8x2<KIND> high)
-      : __x(low.__x | static_cast<unsigned>(high.__x) << 16) {}
+  XtuneFp8x4(XtuneFp8x2<KIND> low, XtuneFp8x2<KIND> high) : __x(low.__x | static_cast<unsigned>(high.__x) << 16) {}
   explicit XtuneFp8x4(float4 x) : XtuneFp8x4(XtuneFp8x2<KIND>(float2{x.x, x.y}), XtuneFp8x2<KIND>(float2{x.z, x.w})) {}
   explicit XtuneFp8x4(double4 x)
       : XtuneFp8x4(XtuneFp8x2<KIND>(double2{x.x, x.y}), XtuneFp8x2<KIND>(double2{x.z, x.w})) {}
@@ -140,7 +139,9 @@ struct XtuneFp8x4 {
       : XtuneFp8x4(XtuneFp8x2<KIND>(low), XtuneFp8x2<KIND>(high)) {}
 
   explicit operator float4() const {
-    const auto value = [this](int i) { return xtune_fp8_to_float(static_cast<__nv_fp8_storage_t>(__x >> 8 * i), KIND); };
+    const auto value = [this](int i) {
+      return xtune_fp8_to_float(static_cast<__nv_fp8_storage_t>(__x >> 8 * i), KIND);
+    };
     return {value(0), value(1), value(2), value(3)};
   }
 };

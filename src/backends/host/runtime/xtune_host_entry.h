@@ -158,9 +158,9 @@ struct XtuneArguments {
     static constexpr XtuneKernel describe(const char* marker, bool uses_hopper,
                                           const unsigned char* racing_begin = nullptr,
                                           const unsigned char* racing_end = nullptr) {
-      XtuneKernel kernel = {marker,       count,      bytes,       is_pointer, parameters,
-                            racing_begin, racing_end, uses_hopper, uses_fibers, xtune_bind,
-                            xtune_begin_launch, nullptr, xtune_begin_block, nullptr};
+      XtuneKernel kernel = {
+          marker,      count,       bytes,      is_pointer,         parameters, racing_begin,      racing_end,
+          uses_hopper, uses_fibers, xtune_bind, xtune_begin_launch, nullptr,    xtune_begin_block, nullptr};
       choose(kernel, XtuneChoice<uses_fibers>());
       return kernel;
     }

@@ -3,6 +3,7 @@
 #pragma once
 #pragma GCC system_header
 
+#include "xtune_host_half.h"
 #include "xtune_host_threads.h"
 
 namespace xtune::hopper {
@@ -53,8 +54,7 @@ XTUNE_DEVICE void xtune_store(const TensorMap& map, const void* from, const int 
   const XtuneTile tile = {&map, const_cast<void*>(from), nullptr, at, RANK, 0};
   XTUNE_WAIT(xtune_hopper().store_tile(&tile));
 }
-XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y,
-                            Cache = Cache::normal) {
+XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, Cache = Cache::normal) {
   xtune_load(to, map, barrier, {x, y}, 0);
 }
 XTUNE_DEVICE void load_tile(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z,
@@ -73,11 +73,14 @@ XTUNE_DEVICE void load_tile_multicast(void* to, const TensorMap& map, Barrier& b
                                       unsigned short blocks, Cache = Cache::normal) {
   xtune_load(to, map, barrier, {x, y}, blocks);
 }
-XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, Cache = Cache::normal) { xtune_store(map, from, {x, y}); }
+XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, Cache = Cache::normal) {
+  xtune_store(map, from, {x, y});
+}
 XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, int z, Cache = Cache::normal) {
   xtune_store(map, from, {x, y, z});
 }
-XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, int z, int w, Cache = Cache::normal) {
+XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, int z, int w,
+                             Cache = Cache::normal) {
   xtune_store(map, from, {x, y, z, w});
 }
 XTUNE_DEVICE void store_commit() { XTUNE_WAIT(xtune_hopper().store_commit()); }
@@ -105,8 +108,7 @@ XTUNE_DEVICE void more_registers() {
 // Lane 8 * m + r has the address of row r of matrix m. Lane l holds elements 2 * (l % 4) and the next one of row l / 4;
 // transposed, rows 2 * (l % 4) and the next one of column l / 4.
 XTUNE_DEVICE char* xtune_row(const void* own, int matrix, int row) {
-  return reinterpret_cast<char*>(
-      __shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(own), 8 * matrix + row));
+  return reinterpret_cast<char*>(__shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(own), 8 * matrix + row));
 }
 template <int COUNT>
 XTUNE_DEVICE void xtune_store_matrices(void* row, const unsigned (&values)[COUNT], bool transposed) {
@@ -172,6 +174,19 @@ template <int COUNT>
 XTUNE_DEVICE void keep(float (&sums)[COUNT]) {
   __asm__ __volatile__("" ::"r"(sums) : "memory");
 }
+template <int STEPS>
+XTUNE_DEVICE void keep(unsigned (&operands)[STEPS][4]) {
+  __asm__ __volatile__("" ::"r"(operands) : "memory");
+}
+XTUNE_DEVICE void wait_after(float) {}
+template <Type TYPE>
+XTUNE_DEVICE unsigned narrow(float low, float high) {
+  static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
+  const auto bits = [](float x) -> unsigned {
+    return TYPE == Type::f16 ? xtune_float_to_half(x) : xtune_float_to_bfloat16(x);
+  };
+  return bits(low) | bits(high) << 16;
+}
 
 XTUNE_DEVICE XtuneMatrix xtune_matrix(const Matrix& matrix) {
   return {matrix.tile, matrix.group_bytes, matrix.block_bytes, matrix.swizzle};
@@ -194,8 +209,7 @@ XTUNE_DEVICE void product(float (&sums)[COUNT], Matrix x, Matrix y, bool accumul
 }
 template <int COUNT>
 XTUNE_DEVICE void product(int (&sums)[COUNT], Matrix x, Matrix y, bool accumulate) {
-  xtune_product(
-      {XtuneProduct::s8, true, true, accumulate, sums, COUNT * 2, nullptr, xtune_matrix(x), xtune_matrix(y)});
+  xtune_product({XtuneProduct::s8, true, true, accumulate, sums, COUNT * 2, nullptr, xtune_matrix(x), xtune_matrix(y)});
 }
 template <Type TYPE, Major Y = Major::k, int COUNT>
 XTUNE_DEVICE void product(float (&sums)[COUNT], const unsigned (&x)[4], Matrix y, bool accumulate) {

@@ -14,6 +14,8 @@ using namespace xtune::test;
 
 namespace {
 
+const device::Launch one_thread{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0};
+
 struct HostDevice {
   std::unique_ptr<backend::Backend> backend = backend::make_backend("host");
   std::unique_ptr<build::Toolchain> toolchain = backend->open_toolchain();
@@ -28,7 +30,7 @@ struct HostDevice {
     return toolchain->compile(request);
   }
   void run(const std::string& source, const std::vector<measure::KernelArgument>& arguments) const {
-    device->load(compile(source), {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0})->run({arguments, true, 0});
+    device->load(compile(source), one_thread)->run({arguments, true, 0});
   }
 };
 
@@ -147,7 +149,7 @@ TEST_CASE("a kernel's fp8 parameter takes only arrays of its format") {
   const build::Artifact artifact = host.compile(
       "#include <cuda_fp8.h>\n#include <xtune/narrow.cuh>\nextern \"C\" __global__ void k(const __nv_fp8_e4m3* a, "
       "xtune::f8e5m2* b, xtune::bf16* c) {}");
-  const auto program = host.device->load(artifact, device::Launch{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0});
+  const auto program = host.device->load(artifact, one_thread);
   using Types = std::vector<measure::ArgumentType>;
   program->check_types(Types{{"a", DType::f8e4m3, true}, {"b", DType::f8e5m2, true}, {"c", DType::bf16, true}});
   CHECK_THROWS_AS(

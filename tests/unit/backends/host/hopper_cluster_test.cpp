@@ -81,9 +81,11 @@ extern "C" __global__ void k(const __grid_constant__ TensorMap map, int* out, in
   __shared__ __align__(1024) int tile[512];
   __shared__ Barrier full, empty;
   const unsigned rank = cluster_rank();
-  if (threadIdx.x == 0) { init(full, 1); init(empty, )" + arrivals + R"(); fence_init(); }
+  if (threadIdx.x == 0) { init(full, 1); init(empty, )" +
+         arrivals + R"(); fence_init(); }
   for (int i = threadIdx.x; i < 512; i += 32) tile[i] = 0;
-  )" + sync + R"(
+  )" + sync +
+         R"(
   long long sum = 0;
   for (int step = 0; step < steps; ++step) {
     if (threadIdx.x == 0) {
@@ -92,7 +94,8 @@ extern "C" __global__ void k(const __grid_constant__ TensorMap map, int* out, in
       load_tile_multicast(tile + 256 * rank, map, full, 0, 16 * step + 8 * rank, 3);
     }
     __syncwarp();
-    )" + wait + R"(
+    )" + wait +
+         R"(
     for (int i = threadIdx.x; i < 512; i += 32) sum += (long long)(step + 1) * tile[i];
     if (threadIdx.x < 2) { arrive_remote(empty, threadIdx.x); }
   }
@@ -126,34 +129,49 @@ TEST_CASE("a multicast tile reaches every block of the cluster, with its bytes a
   }
 
   // What is missing is found.
-  std::string text = HopperKernel(multicast_kernel("__syncthreads();", wait, "2")).failure(launch, map, out.data(), steps);
+  std::string text =
+      HopperKernel(multicast_kernel("__syncthreads();", wait, "2")).failure(launch, map, out.data(), steps);
   CHECK_MESSAGE(has(text, "all must pass cluster_sync() before its shared memory is used"), text);
   out.assign(out.size(), 0);
   text = HopperKernel(multicast_kernel("cluster_sync();", "", "2")).failure(launch, map, out.data(), steps);
   CHECK((!text.empty() || out != expected));
-  text = HopperKernel(multicast_kernel("cluster_sync();", wait, "3")).failure(launch_of(2, 32, 0, 2), map, out.data(), steps);
+  text = HopperKernel(multicast_kernel("cluster_sync();", wait, "3"))
+             .failure(launch_of(2, 32, 0, 2), map, out.data(), steps);
   CHECK_MESSAGE(has(text, "the kernel does not end: block (0, 0, 0): of 32 threads"), text);
   CHECK_MESSAGE(has(text, "; block (1, 0, 0): of 32 threads"), text);
-  CHECK_MESSAGE(has(text, "1 wait for the phase of parity 0 of a barrier in shared memory (phase 0, parity 0: 1 of 3 arrivals are missing"), text);
+  CHECK_MESSAGE(has(text,
+                    "1 wait for the phase of parity 0 of a barrier in shared memory (phase 0, parity 0: 1 of 3 "
+                    "arrivals are missing"),
+                text);
 }
 
 TEST_CASE("a cluster that cannot go on is a deadlock, and the device goes on") {
   std::vector<int> out(64);
-  std::string text = HopperKernel("extern \"C\" __global__ void k(int*) { if (cluster_rank() == 1 || threadIdx.x < 7) cluster_sync(); else __syncthreads(); }")
+  std::string text = HopperKernel(
+                         "extern \"C\" __global__ void k(int*) { if (cluster_rank() == 1 || threadIdx.x < 7) "
+                         "cluster_sync(); else __syncthreads(); }")
                          .failure(launch_of(2, 32, 0, 2), out.data());
   CHECK_MESSAGE(has(text, "at cluster_wait(), where 39 of the cluster's 64 threads have arrived"), text);
-  text = HopperKernel("extern \"C\" __global__ void k(int*) { cluster_wait(); }").failure(launch_of(2, 32, 0, 2), out.data());
+  text = HopperKernel("extern \"C\" __global__ void k(int*) { cluster_wait(); }")
+             .failure(launch_of(2, 32, 0, 2), out.data());
   CHECK_MESSAGE(has(text, "cluster_wait() is called without cluster_arrive()"), text);
-  text = HopperKernel("extern \"C\" __global__ void k(int*) { cluster_arrive(); cluster_arrive(); }").failure(launch_of(2, 32, 0, 2), out.data());
+  text = HopperKernel("extern \"C\" __global__ void k(int*) { cluster_arrive(); cluster_arrive(); }")
+             .failure(launch_of(2, 32, 0, 2), out.data());
   CHECK_MESSAGE(has(text, "cluster_arrive() is called twice"), text);
-  text = HopperKernel("extern \"C\" __global__ void k(int*) { __shared__ float s; s = 1; cluster_sync(); load_remote(remote_address(&s, 1 - cluster_rank())); }")
+  text = HopperKernel(
+             "extern \"C\" __global__ void k(int*) { __shared__ float s; s = 1; cluster_sync(); "
+             "load_remote(remote_address(&s, 1 - cluster_rank())); }")
              .failure(launch_of(2, 32, 0, 2), out.data());
   CHECK_MESSAGE(has(text, "is used after that block has ended"), text);
-  text = HopperKernel("extern \"C\" __global__ void k(int*) { __shared__ float s; s = 1; cluster_sync(); load_remote(remote_address(&s, 2)); }")
+  text = HopperKernel(
+             "extern \"C\" __global__ void k(int*) { __shared__ float s; s = 1; cluster_sync(); "
+             "load_remote(remote_address(&s, 2)); }")
              .failure(launch_of(2, 32, 0, 2), out.data());
   CHECK_MESSAGE(has(text, "block 2 of a cluster of 2"), text);
   // Threads that have ended are not waited for.
-  const HopperKernel fine("extern \"C\" __global__ void k(int* out) { if (threadIdx.x >= 16 + cluster_rank()) return; cluster_sync(); out[blockIdx.x * 32 + threadIdx.x] = 1; }");
+  const HopperKernel fine(
+      "extern \"C\" __global__ void k(int* out) { if (threadIdx.x >= 16 + cluster_rank()) return; cluster_sync(); "
+      "out[blockIdx.x * 32 + threadIdx.x] = 1; }");
   fine.run(launch_of(2, 32, 0, 2), out.data());
   CHECK(std::accumulate(out.begin(), out.end(), 0) == 33);
 }
@@ -163,13 +181,27 @@ TEST_CASE("a block may wait in a loop for what another block of its cluster writ
 extern "C" __global__ void k(int* out, volatile int* flag) {
   __shared__ float s;
   cluster_sync();
-  if (cluster_rank() == 0) { while (*flag == 0) __nanosleep(20); out[threadIdx.x] = s; }
-  else { store_remote(remote_address(&s, 0), 5); __syncthreads(); *flag = 1; }
-  cluster_sync();
+  if (cluster_rank() == 0) {
+    flag[0] = 1;
+    while (flag[1] == 0) __nanosleep(20);
+    out[threadIdx.x] = s;
+  } else {
+    while (flag[0] == 0) __nanosleep(20);
+    store_remote(remote_address(&s, 0), 5);
+    __syncthreads();
+    flag[1] = 1;
+    cluster_arrive();
+    while (flag[2] == 0) __nanosleep(20);
+    cluster_wait();
+    return;
+  }
+  cluster_arrive();
+  flag[2] = 1;
+  cluster_wait();
 })");
   std::vector<int> out(32);
-  int flag = 0;
-  kernel.run(launch_of(2, 32, 0, 2), out.data(), &flag);
+  int flag[3] = {0, 0, 0};
+  kernel.run(launch_of(2, 32, 0, 2), out.data(), flag);
   CHECK(out == std::vector<int>(32, 5));
 }
 
@@ -177,5 +209,6 @@ TEST_CASE("clusters that are not allowed are refused") {
   const HopperKernel kernel("extern \"C\" __global__ void k(int* out) { cluster_sync(); }");
   std::vector<int> out(1);
   CHECK(has(kernel.failure(launch_of(32, 32, 0, 32), out.data()), "a cluster of 32 blocks: at most 16 are allowed"));
-  CHECK(has(kernel.failure(launch_of(5, 32, 0, 2), out.data()), "a grid of 5 blocks is not a multiple of the cluster's 2"));
+  CHECK(has(kernel.failure(launch_of(5, 32, 0, 2), out.data()),
+            "a grid of 5 blocks is not a multiple of the cluster's 2"));
 }

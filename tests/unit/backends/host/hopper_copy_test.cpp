@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <numeric>
+#include <regex>
 
 #include "backends/host/refusal.hpp"
+#include "base/files.hpp"
 #include "hopper_kernels.hpp"
 #include "support/text.hpp"
 
@@ -52,11 +54,26 @@ std::vector<int> expected_tile(int x, int y, unsigned swizzle) {
 
 }  // namespace
 
+TEST_CASE("each function of <xtune/hopper.cuh> has a body on the host") {
+  const std::string header = base::read_file(XTUNE_SOURCE_DIR "/include/xtune/hopper.cuh");
+  const std::string bodies = base::read_file(XTUNE_SOURCE_DIR "/src/backends/host/runtime/xtune_host_hopper.h");
+  const std::regex declaration(R"(\n__device__ inline [\w ]*[ *&](\w+)\()");
+  int functions = 0;
+  for (std::sregex_iterator at(header.begin(), header.end(), declaration), end; at != end; ++at) {
+    const std::string name = (*at)[1];
+    if (name == "shared_address") continue;  // for inline PTX
+    ++functions;
+    CHECK_MESSAGE(bodies.find(" " + name + "(") != std::string::npos, name);
+  }
+  CHECK(functions > 40);
+}
+
 TEST_CASE("a tile arrives swizzled, with zeros for what is outside, when its barrier is waited for") {
   const HopperKernel kernel(load_kernel("2048", plain_wait, plain_load));
   const std::vector<int> from = counted(40 * 52);
   for (const unsigned swizzle : {0u, 128u})
-    for (const auto& [x, y] : {std::pair(0, 0), std::pair(8, 5), std::pair(-4, -3), std::pair(40, 30), std::pair(60, 0)}) {
+    for (const auto& [x, y] :
+         {std::pair(0, 0), std::pair(8, 5), std::pair(-4, -3), std::pair(40, 30), std::pair(60, 0)}) {
       CAPTURE(swizzle);
       CAPTURE(x);
       std::vector<int> out(3 * 512);
@@ -88,7 +105,9 @@ extern "C" __global__ void k(const __grid_constant__ TensorMap three, const __gr
   std::vector<int> out(192), expected;
   kernel.run(launch_of(1, 32), map_of(from, {5, 6, 8}, {4, 4, 4}), map_of(from, {4, 5, 6, 8}, {2, 2, 2, 8}),
              map_of(from, {3, 4, 5, 6, 8}, {1, 2, 2, 2, 8}), out.data());
-  const auto at = [&](int v, int w, int z, int y, int x) { return v < 0 || w < 0 || w > 3 || z > 4 || y > 5 || x > 7 ? 0 : (((v * 4 + w) * 5 + z) * 6 + y) * 8 + x + 1; };
+  const auto at = [&](int v, int w, int z, int y, int x) {
+    return v < 0 || w < 0 || w > 3 || z > 4 || y > 5 || x > 7 ? 0 : (((v * 4 + w) * 5 + z) * 6 + y) * 8 + x + 1;
+  };
   for (int z = 0; z < 4; ++z)
     for (int y = 0; y < 4; ++y)
       for (int x = 0; x < 4; ++x) expected.push_back(at(0, 0, 1 + z, 1 + y, 4 + x));
@@ -105,7 +124,8 @@ extern "C" __global__ void k(const __grid_constant__ TensorMap three, const __gr
 
 TEST_CASE("a missing wait shows in the data") {
   // Here another barrier's wait lets time pass, and the tile is still not there.
-  const HopperKernel kernel(load_kernel("2048", "__syncthreads(); if (threadIdx.x == 1) wait(barrier, 0);", plain_load));
+  const HopperKernel kernel(
+      load_kernel("2048", "__syncthreads(); if (threadIdx.x == 1) wait(barrier, 0);", plain_load));
   const std::vector<int> from = counted(40 * 52);
   std::vector<int> out(512);
   kernel.run(launch_of(1, 64, 2048), map_of(from, {40, 52}, {16, 32}), out.data(), 0, 0);
@@ -122,9 +142,11 @@ TEST_CASE("what a GPU would not survive ends the block with the reason") {
     return HopperKernel(load_kernel(bytes, wait, load)).failure(launch_of(1, 64, 2048), tensor, out.data(), 0, 0);
   };
   std::string text = failure("4096", plain_wait, plain_load, map);
-  CHECK_MESSAGE(has(text, "the kernel does not end: block (0, 0, 0): of 64 threads, 64 wait for the phase of parity 0 of "
-                          "a barrier in shared memory (phase 0, parity 0: 0 of 1 arrivals are missing, 2048 bytes are "
-                          "missing), the first is thread 0"), text);
+  CHECK_MESSAGE(has(text,
+                    "the kernel does not end: block (0, 0, 0): of 64 threads, 64 wait for the phase of parity 0 of "
+                    "a barrier in shared memory (phase 0, parity 0: 0 of 1 arrivals are missing, 2048 bytes are "
+                    "missing), the first is thread 0"),
+                text);
   text = failure("1024", plain_wait, plain_load, map);
   CHECK_MESSAGE(has(text, "expected"), text);
   text = failure("2048", "", plain_load, map);
@@ -140,7 +162,10 @@ TEST_CASE("what a GPU would not survive ends the block with the reason") {
   text = failure("2048", plain_wait, "load_tile(tile, map, *(Barrier*)out, x, y);", map);
   CHECK_MESSAGE(has(text, "a barrier of 8 bytes is not in the block's shared memory"), text);
   text = failure("2048", "wait(barrier, 1); wait(barrier, 0); wait(barrier, 1);", plain_load, map);
-  CHECK_MESSAGE(has(text, "wait for the phase of parity 1 of a barrier in shared memory (phase 1, parity 1: 1 of 1 arrivals are missing"), text);
+  CHECK_MESSAGE(has(text,
+                    "wait for the phase of parity 1 of a barrier in shared memory (phase 1, parity 1: 1 of 1 arrivals "
+                    "are missing"),
+                text);
   text = failure("1 << 20", plain_wait, plain_load, map);
   CHECK_MESSAGE(has(text, "counts at most 1048575 bytes"), text);
   text = failure("2048", "arrive(barrier); " + std::string(plain_wait), plain_load, map);
@@ -153,8 +178,11 @@ TEST_CASE("barriers are used only after they were initialised, and keep their me
     return HopperKernel("extern \"C\" __global__ void k(int* out) { __shared__ Barrier barrier; " + body + " }\n")
         .failure(launch_of(2, 64), out.data());
   };
-  CHECK(failure("if (threadIdx.x == 0) init(barrier, 64); __syncthreads(); arrive(barrier); wait(barrier, 0);").empty());
-  CHECK(failure("if (threadIdx.x == 40) init(barrier, 32); if (threadIdx.x >= 32) { __syncwarp(); arrive(barrier); wait(barrier, 0); }").empty());
+  CHECK(
+      failure("if (threadIdx.x == 0) init(barrier, 64); __syncthreads(); arrive(barrier); wait(barrier, 0);").empty());
+  CHECK(failure("if (threadIdx.x == 40) init(barrier, 32); if (threadIdx.x >= 32) { __syncwarp(); arrive(barrier); "
+                "wait(barrier, 0); }")
+            .empty());
   std::string text = failure("if (threadIdx.x == 0) init(barrier, 64); arrive(barrier); wait(barrier, 0);");
   CHECK_MESSAGE(has(text, "thread 32: a barrier in shared memory is used before other warps see"), text);
   text = failure("arrive(barrier);");
@@ -200,14 +228,16 @@ extern "C" __global__ void k(const __grid_constant__ TensorMap map, int* out, in
   const auto map = map_of(from, {4 * steps, 32}, {4, 32});
   std::vector<int> out(128), expected(128);
   for (std::size_t i = 0; i < 64; ++i) {
-    for (std::size_t step = 0; step < steps; ++step) expected[i] += from[128 * step + i] + 3 * from[128 * step + 127 - i];
+    for (std::size_t step = 0; step < steps; ++step)
+      expected[i] += from[128 * step + i] + 3 * from[128 * step + 127 - i];
     expected[64 + i] = expected[i];
   }
   HopperKernel(with("wait(full[step % 2], step / 2 % 2);")).run(launch_of(2, 96), map, out.data(), steps);
   CHECK(out == expected);
   // A wait too few, or for the wrong phase.
   std::fill(out.begin(), out.end(), 0);
-  std::string text = HopperKernel(with("if (step != 3) wait(full[step % 2], step / 2 % 2);")).failure(launch_of(2, 96), map, out.data(), steps);
+  std::string text = HopperKernel(with("if (step != 3) wait(full[step % 2], step / 2 % 2);"))
+                         .failure(launch_of(2, 96), map, out.data(), steps);
   CHECK((!text.empty() || out != expected));
   text = HopperKernel(with("wait(full[step % 2], step % 2);")).failure(launch_of(2, 96), map, out.data(), steps);
   CHECK((!text.empty() || out != expected));
@@ -221,8 +251,10 @@ extern "C" __global__ void k(const __grid_constant__ TensorMap map, int x, int y
   __shared__ __align__(1024) int tile[512];
   for (int i = threadIdx.x; i < 512; i += blockDim.x) tile[(i * 4 ^ (i * 4 >> 7 & 7) << 4) / 4] = i + 1;
   fence_async();
-  )" + before + R"(
-  if (threadIdx.x == 0) { store_tile(map, tile, x, y); )" + after + R"( }
+  )" + before +
+         R"(
+  if (threadIdx.x == 0) { store_tile(map, tile, x, y); )" +
+         after + R"( }
 })";
 }
 
@@ -251,7 +283,8 @@ TEST_CASE("shared memory that is reused before a store has read it shows in the 
   CHECK(first("store_commit(); store_wait_read<0>(); tile[0] = 77; store_wait<0>();") == 1);
   CHECK(first("store_commit(); store_wait_read<1>(); tile[0] = 77; store_wait<0>();") == 77);
   CHECK(first("store_commit(); store_wait_read<0>();") == 1);  // the end of the kernel writes it
-  std::string text = HopperKernel(store_kernel("__syncthreads();", "store_commit();")).failure(launch_of(1, 64), map, 0, 0);
+  std::string text =
+      HopperKernel(store_kernel("__syncthreads();", "store_commit();")).failure(launch_of(1, 64), map, 0, 0);
   CHECK_MESSAGE(has(text, "thread 0: it ended while 1 of its copies from shared memory"), text);
   text = HopperKernel(store_kernel("__syncthreads();", "store_wait<0>();")).failure(launch_of(1, 64), map, 0, 0);
   CHECK_MESSAGE(has(text, "store_commit()"), text);
@@ -264,13 +297,18 @@ TEST_CASE("shared memory that is reused before a store has read it shows in the 
 TEST_CASE("named barriers wait for as many threads as they say") {
   const auto result = [](const std::string& body, std::string* failure) {
     std::vector<int> out(128, 0);
-    *failure = HopperKernel("extern \"C\" __global__ void k(int* out) { __shared__ int s[128]; const int t = threadIdx.x; " + body + " }\n")
-        .failure(launch_of(1, 128), out.data());
+    *failure =
+        HopperKernel("extern \"C\" __global__ void k(int* out) { __shared__ int s[128]; const int t = threadIdx.x; " +
+                     body + " }\n")
+            .failure(launch_of(1, 128), out.data());
     return out;
   };
   std::string text;
   // Two pairs of warps, each with its own barrier; then one pair signals the other.
-  std::vector<int> out = result("s[t] = t; sync_named(1 + t / 64, 64); out[t] = s[t ^ 63]; sync_named(1 + t / 64, 64); s[t] = 2 * t; if (t < 64) arrive_named(3, 128); else { sync_named(3, 128); out[t] += s[t - 64]; }", &text);
+  std::vector<int> out = result(
+      "s[t] = t; sync_named(1 + t / 64, 64); out[t] = s[t ^ 63]; sync_named(1 + t / 64, 64); s[t] = 2 * t; if (t < 64) "
+      "arrive_named(3, 128); else { sync_named(3, 128); out[t] += s[t - 64]; }",
+      &text);
   CHECK(text == "");
   std::vector<int> expected;
   for (int t = 0; t < 128; ++t) expected.push_back((t ^ 63) + (t < 64 ? 0 : 2 * (t - 64)));
@@ -312,4 +350,20 @@ extern "C" __global__ void k(unsigned short* out, unsigned* back) {
   for (std::size_t i = 0; i < 256; ++i) CHECK(out[i] == i);
   for (std::size_t i = 0; i < 256; ++i) CHECK(out[256 + i] == i);
   for (std::size_t i = 0; i < 128; ++i) CHECK(out[512 + i] == i / 64 * 64 + i % 8 * 8 + i % 64 / 8);
+}
+
+TEST_CASE("two numbers are rounded into one register, the first in its lower half") {
+  const HopperKernel kernel(R"(
+extern "C" __global__ void k(unsigned* out) {
+  out[0] = narrow<Type::f16>(1.5f, -2.0f);
+  out[1] = narrow<Type::bf16>(1.5f, -2.0f);
+  out[2] = narrow<Type::bf16>(1.00390625f, 1.01171875f);  // ties, to even
+  unsigned operands[1][4] = {{out[0], out[1], 2, 3}};
+  keep(operands);
+  wait_after(1.0f);
+  out[3] = operands[0][1];
+})");
+  std::vector<unsigned> out(4);
+  kernel.run(launch_of(1, 1), out.data());
+  CHECK(out == std::vector<unsigned>{0xc0003e00, 0xc0003fc0, 0x3f823f80, 0xc0003fc0});
 }

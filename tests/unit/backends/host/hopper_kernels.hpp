@@ -22,12 +22,13 @@ class HopperKernel {
     build::CompileRequest request;
     request.source_name = "kernel.cu";
     request.entry = "k";
-    request.source = "#include <xtune/hopper.cuh>\n#include <xtune/narrow.cuh>\nusing namespace xtune::hopper;\n" + body;
+    request.source =
+        "#include <xtune/hopper.cuh>\n#include <xtune/narrow.cuh>\nusing namespace xtune::hopper;\n" + body;
     request.arch = toolchain().default_arch();
     request.sanitize = sanitize;
     artifact_ = toolchain().compile(request);
     library_ = std::make_unique<host::KernelLibrary>(artifact_, "");
-    library_->kernel().bind(&host::BlockRunner::services());
+    library_->bind(host::BlockRunner::services());
   }
 
   const build::Artifact& artifact() const { return artifact_; }
@@ -35,7 +36,7 @@ class HopperKernel {
   template <class... A>
   double run(const device::Launch& launch, const A&... values) const {
     const void* const addresses[] = {&values..., nullptr};
-    return engine().launch(*library_, launch, const_cast<void* const*>(addresses));
+    return engine().launch(library_->entry(0), launch, const_cast<void* const*>(addresses));
   }
   /// Why the launch failed; empty: it did not.
   template <class... A>

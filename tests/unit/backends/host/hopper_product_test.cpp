@@ -48,7 +48,8 @@ host::TensorMap map_of(const Matrix& matrix, DType dtype, std::int64_t box_rows,
 
 /// sums[64][n] of x[64][k] and y[n][k]; with transposed operands x[k][64], y[k][n].
 template <class T>
-std::vector<T> expected(const Matrix& x, const Matrix& y, std::size_t n, std::size_t k, bool x_mn = false, bool y_mn = false) {
+std::vector<T> expected(const Matrix& x, const Matrix& y, std::size_t n, std::size_t k, bool x_mn = false,
+                        bool y_mn = false) {
   std::vector<T> sums;
   for (std::size_t row = 0; row < 64; ++row)
     for (std::size_t column = 0; column < n; ++column) {
@@ -128,17 +129,22 @@ TEST_CASE("products of tiles along K, of each type and swizzle") {
     std::size_t n;
     std::int64_t span, bytes;
   };
-  for (const Case& c : {Case{"f16", "bytes128", DType::f16, 256, 128, 128}, Case{"bf16", "bytes64", DType::bf16, 64, 64, 64},
-                        Case{"tf32", "bytes128", DType::f32, 24, 128, 128}, Case{"e4m3", "bytes32", DType::f8e4m3, 8, 32, 32},
-                        Case{"e5m2", "none", DType::f8e5m2, 40, 64, 0}, Case{"s8", "bytes128", DType::i8, 48, 128, 128}}) {
+  for (const Case& c :
+       {Case{"f16", "bytes128", DType::f16, 256, 128, 128}, Case{"bf16", "bytes64", DType::bf16, 64, 64, 64},
+        Case{"tf32", "bytes128", DType::f32, 24, 128, 128}, Case{"e4m3", "bytes32", DType::f8e4m3, 8, 32, 32},
+        Case{"e5m2", "none", DType::f8e5m2, 40, 64, 0}, Case{"s8", "bytes128", DType::i8, 48, 128, 128}}) {
     CAPTURE(std::string(c.type));
     const auto k = static_cast<std::size_t>(c.span) / size_of(c.dtype);
     const Matrix x = matrix_of(c.dtype, 64, k, 1), y = matrix_of(c.dtype, c.n, k, 2);
-    const HopperKernel kernel(with(k_major_kernel, {{"TYPE", c.type}, {"COLUMNS", std::to_string(c.n)}, {"SWIZZLE", c.swizzle},
-                                                    {"SPAN", std::to_string(c.span)}, {"SUM", c.dtype == DType::i8 ? "int" : "float"}}));
+    const HopperKernel kernel(with(k_major_kernel, {{"TYPE", c.type},
+                                                    {"COLUMNS", std::to_string(c.n)},
+                                                    {"SWIZZLE", c.swizzle},
+                                                    {"SPAN", std::to_string(c.span)},
+                                                    {"SUM", c.dtype == DType::i8 ? "int" : "float"}}));
     const std::int64_t row = c.bytes ? c.bytes : 16;
     std::vector<float> out(64 * c.n);
-    kernel.run(launch_of(1, 128, 65536), map_of(x, c.dtype, 64, row, c.bytes), map_of(y, c.dtype, static_cast<std::int64_t>(c.n), row, c.bytes), out.data());
+    kernel.run(launch_of(1, 128, 65536), map_of(x, c.dtype, 64, row, c.bytes),
+               map_of(y, c.dtype, static_cast<std::int64_t>(c.n), row, c.bytes), out.data());
     if (c.dtype == DType::i8) {
       std::vector<std::int32_t> integers(out.size());
       std::memcpy(integers.data(), out.data(), out.size() * 4);
@@ -148,7 +154,8 @@ TEST_CASE("products of tiles along K, of each type and swizzle") {
     }
     // A tile with another pattern than the product expects.
     if (c.bytes != 128) continue;
-    kernel.run(launch_of(1, 128, 65536), map_of(x, c.dtype, 64, row, 0), map_of(y, c.dtype, static_cast<std::int64_t>(c.n), row, c.bytes), out.data());
+    kernel.run(launch_of(1, 128, 65536), map_of(x, c.dtype, 64, row, 0),
+               map_of(y, c.dtype, static_cast<std::int64_t>(c.n), row, c.bytes), out.data());
     CHECK(out != expected<float>(x, y, c.n, k));
   }
 }
@@ -194,7 +201,8 @@ extern "C" __global__ void k(const __grid_constant__ TensorMap x, const __grid_c
       registers.push_back(two[0] | static_cast<std::uint32_t>(two[1]) << 16);
     }
   std::vector<float> out(2 * 64 * 128);
-  kernel.run(launch_of(1, 128, 8192), map_of(x, DType::f16, 16, 128, 128), map_of(y, DType::f16, 16, 128, 128), registers.data(), out.data());
+  kernel.run(launch_of(1, 128, 8192), map_of(x, DType::f16, 16, 128, 128), map_of(y, DType::f16, 16, 128, 128),
+             registers.data(), out.data());
   std::vector<float> sums = expected<float>(x, y, 128, 16, true, true), all = sums;
   for (const float sum : sums) all.push_back(sum + 10);
   CHECK(out == all);
@@ -280,7 +288,11 @@ extern "C" __global__ void k(const __grid_constant__ TensorMap x, const __grid_c
 
 std::string pipeline_with(const std::string& producer, const std::string& consumer, const std::string& begin,
                           const std::string& wait, const std::string& last) {
-  return with(pipeline, {{"PRODUCER_WAIT", producer}, {"CONSUMER_WAIT", consumer}, {"BEGIN", begin}, {"PRODUCTS_WAIT", wait}, {"LAST_WAIT", last}});
+  return with(pipeline, {{"PRODUCER_WAIT", producer},
+                         {"CONSUMER_WAIT", consumer},
+                         {"BEGIN", begin},
+                         {"PRODUCTS_WAIT", wait},
+                         {"LAST_WAIT", last}});
 }
 
 }  // namespace
@@ -301,7 +313,8 @@ TEST_CASE("a pipeline of copies and products is right, and each missing wait sho
   // Sums are read before the last product, or a stage is given back before its product has read it.
   CHECK(result(pipeline_with("wait", "wait", "products_begin();", "", ""), 1) == "");
   CHECK(out != expected<float>(x, y, 128, 64));
-  std::string text = result(pipeline_with("wait", "wait", "products_begin();", "products_wait<1>();", "products_wait<0>();"));
+  std::string text =
+      result(pipeline_with("wait", "wait", "products_begin();", "products_wait<1>();", "products_wait<0>();"));
   CHECK_MESSAGE(has(text, "a tile is copied to shared memory that a product, not waited for, reads"), text);
   text = result(pipeline_with("wait", "// ", "products_begin();", "products_wait<0>();", ""));
   CHECK((!text.empty() || out != right));
@@ -315,15 +328,21 @@ TEST_CASE("a pipeline of copies and products is right, and each missing wait sho
 
 TEST_CASE("operands that are not in shared memory, or not at the start of a pattern, are refused") {
   const auto failure = [](const std::string& operands, std::uint32_t threads = 128) {
-    return HopperKernel("extern \"C\" __global__ void k(float* out) { extern __shared__ __align__(1024) char s[]; float "
-                        "sums[128]; const int t = threadIdx.x; products_begin(); product<Type::f16>(sums, " +
-                        operands + ", false); products_commit(); products_wait<0>(); }")
+    return HopperKernel(
+               "extern \"C\" __global__ void k(float* out) { extern __shared__ __align__(1024) char s[]; float "
+               "sums[128]; const int t = threadIdx.x; products_begin(); product<Type::f16>(sums, " +
+               operands + ", false); products_commit(); products_wait<0>(); }")
         .failure(launch_of(1, threads, 65536), nullptr);
   };
   const std::string good = "matrix<Swizzle::bytes128>(s, 1024)";
   CHECK(failure(good + ", " + good) == "");
-  CHECK(has(failure("matrix<Swizzle::bytes128>(s + 128, 1024), " + good), "matrix x of a product begins in row 1 of a pattern of swizzle 128: its tile must begin at a multiple of 1024 bytes"));
-  CHECK(has(failure(good + ", matrix<Swizzle::bytes128>(s, 8192)"), "matrix y of a product is not in the block's shared memory: check its address, and group_bytes = 8192"));
-  CHECK(has(failure(good + ", matrix<Swizzle::bytes128>(s + (t < 64 ? 0 : 1024), 1024)"), "start products of different operands"));
-  CHECK(has(failure(good + ", " + good, 64), "a product by threads that are not a whole warpgroup: the block has 64 threads"));
+  CHECK(has(failure("matrix<Swizzle::bytes128>(s + 128, 1024), " + good),
+            "matrix x of a product begins in row 1 of a pattern of swizzle 128: its tile must begin at a multiple of "
+            "1024 bytes"));
+  CHECK(has(failure(good + ", matrix<Swizzle::bytes128>(s, 8192)"),
+            "matrix y of a product is not in the block's shared memory: check its address, and group_bytes = 8192"));
+  CHECK(has(failure(good + ", matrix<Swizzle::bytes128>(s + (t < 64 ? 0 : 1024), 1024)"),
+            "start products of different operands"));
+  CHECK(has(failure(good + ", " + good, 64),
+            "a product by threads that are not a whole warpgroup: the block has 64 threads"));
 }

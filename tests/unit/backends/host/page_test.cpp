@@ -129,8 +129,10 @@ struct HostPage {
   /// What each body returned.
   std::vector<int> run(const std::vector<std::string>& bodies) const {
     std::string source =
-        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <cuda_pipeline.h>\n#include <cstdint>\n#include "
-        "<limits>\n#include <cmath>\n#include <xtune/hopper.cuh>\n#include <xtune/narrow.cuh>\n#include <xtune/portable.cuh>\n__constant__ int constants[3] = {1, 2, 3};\n"
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <cuda_pipeline.h>\n#include "
+        "<cstdint>\n#include "
+        "<limits>\n#include <cmath>\n#include <xtune/hopper.cuh>\n#include <xtune/narrow.cuh>\n#include "
+        "<xtune/portable.cuh>\n__constant__ int constants[3] = {1, 2, 3};\n"
         "__device__ __forceinline__ int inlined(int t) { return t == 0; }\ntemplate <int N> __device__ int plus(int t) "
         "{ "
         "return t + N; }\n";

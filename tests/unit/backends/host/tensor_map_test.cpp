@@ -61,7 +61,8 @@ TEST_CASE("what is outside may read as NaN, and tf32 rounds when it is read") {
   measure::TensorMap described = description(DType::f32, {1, 4}, {2, 8});
   described.nan_outside = described.tf32 = true;
   const std::vector<float> values = loaded<float>(encode_tensor_map(described, memory.data()), {0, 0});
-  CHECK(std::vector<float>(values.begin(), values.begin() + 4) == std::vector<float>{1 + 0x1p-10f, 1, 3, -1 - 0x1p-10f});
+  CHECK(std::vector<float>(values.begin(), values.begin() + 4) ==
+        std::vector<float>{1 + 0x1p-10f, 1, 3, -1 - 0x1p-10f});
   for (std::size_t i = 4; i < 16; ++i) CHECK(std::isnan(values[i]));
 }
 

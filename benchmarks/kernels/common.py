@@ -1,0 +1,90 @@
+"""What all comparisons of kernels with a library need: tuning, timing, and a line of the table."""
+import dataclasses
+import json
+import pathlib
+import statistics
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "u8": 1}
+# TFLOP/s by the H200's data sheet, dense; the H100's are the same.
+PEAK_TFLOPS = {"f32": 67, "f16": 989, "bf16": 989, "f8e4m3": 1979}
+
+
+@dataclasses.dataclass
+class Result:
+    kernel: str
+    problem: dict
+    ours_ms: float | None  # of the best configuration; None: there is none
+    others_ms: dict  # by the name of the library
+    bytes: float = 0  # that must be read and written at least
+    flops: float = 0
+    rate: str = ""  # of PEAK_TFLOPS; empty: arithmetic is no limit
+    config: dict = dataclasses.field(default_factory=dict)
+
+    def ratio(self):
+        """Time of the fastest other one / time of this one."""
+        times = [time for time in self.others_ms.values() if time]
+        return min(times) / self.ours_ms if self.ours_ms and times else None
+
+
+def pins(problem):
+    """The -D options of a problem."""
+    return [word for name, value in problem.items()
+            for word in ("-D", f"{name}={str(value).lower() if isinstance(value, bool) else value}")]
+
+
+def tune(options, kernel, problem):
+    """What `xtune run --format json` prints for a spec in configs/."""
+    command = [options.xtune, "run", str(ROOT / "configs" / f"{kernel}.toml"), *pins(problem), "--seconds", str(options.seconds), "--format", "json", "--quiet"]
+    done = subprocess.run(command + (["--store", options.store] if options.store else []), capture_output=True, text=True)
+    if not done.stdout.strip():
+        raise SystemExit(f"error: {' '.join(command)}:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def tuned(options, kernel, problem):
+    """(milliseconds of the best configuration, the configuration); (None, {}) without one."""
+    best = tune(options, kernel, problem).get("best") or {}
+    return best.get("time_ms"), best.get("config") or {}
+
+
+def time_torch(torch, call, launches=20):
+    """Median time of a launch in milliseconds, each after three times the L2 cache was overwritten, as in `xtune run`."""
+    other = torch.empty(3 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.uint8, device="cuda")
+    times = []
+    for launch in range(launches + 2):
+        for _ in range(3):  # long enough for the host to queue the launch meanwhile
+            other.fill_(launch)
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end))
+    return statistics.median(times[2:])
+
+
+def copy_GB_per_s(torch, total=1 << 30):
+    """Bytes read and written by a copy, per nanosecond."""
+    x = torch.empty(total // 2, dtype=torch.uint8, device="cuda").fill_(7)
+    y = torch.empty_like(x)
+    return total / time_torch(torch, lambda: y.copy_(x)) / 1e6
+
+
+def header():
+    return f"{'kernel':<18}{'problem':<52}{'xtune':>9}{'memory':>9}{'compute':>9}  beside it (ratio): configuration"
+
+
+def row(result, copy_speed):
+    """A line of the table, in microseconds. The floors are the bytes at the speed of a copy, and the operations at the
+    peak."""
+    problem = " ".join(f"{name}={value}" for name, value in result.problem.items())
+    ours = f"{1e3 * result.ours_ms:>9.1f}" if result.ours_ms else f"{'none':>9}"
+    memory = f"{result.bytes / copy_speed / 1e3:>9.1f}"
+    peak = PEAK_TFLOPS.get(result.rate)
+    compute = f"{result.flops / peak / 1e6:>9.1f}" if peak else f"{'-':>9}"
+    others = ", ".join(f"{name} {1e3 * time:.1f}" for name, time in result.others_ms.items() if time)
+    ratio = f"{result.ratio():.2f}" if result.ratio() else "-"
+    values = " ".join(f"{name}={value}" for name, value in result.config.items())
+    return f"{result.kernel:<18}{problem:<52}{ours}{memory}{compute}  {others} ({ratio}): {values}"

@@ -1,0 +1,194 @@
+// Template matmul_tma: C = A * B by warpgroups whose tiles arrive through tensor maps, on persistent blocks.
+#include <algorithm>
+
+#include "core/model/template.hpp"
+
+namespace xtune::model {
+namespace matmul_tma {
+namespace {
+
+#define FIELDS(F)                                                                                                \
+  F(m, problem, 1, "rows of A and C")                                                                            \
+  F(n, problem, 1, "columns of B and C")                                                                         \
+  F(k, problem, 1, "columns of A, rows of B")                                                                    \
+  F(block_m, required, 1, "rows of C that a block computes")                                                     \
+  F(block_n, required, 1, "columns of C that a block computes")                                                  \
+  F(block_k, required, 1, "steps of k in a stage")                                                               \
+  F(stages, required, 1, "stages in shared memory")                                                              \
+  F(consumers, optional, 1, "warpgroups that multiply; 2")                                                       \
+  F(swap, optional, 0, "1: the 64 rows of a product lie along n; 0")                                             \
+  F(pingpong, optional, 0, "1: consumers take tiles in turns, so that one writes while another multiplies; 0")   \
+  F(cluster_m, optional, 1, "blocks along m that load what they share once; 1")                                  \
+  F(cluster_n, optional, 1, "the same along n; 1")                                                               \
+  F(cluster_k, optional, 1, "blocks of a cluster that divide k; 1")                                              \
+  F(split_k, optional, 0, "parts of k by different blocks; 0: the tiles of the last wave are divided evenly; 1") \
+  F(tile_store, optional, 0, "1: results are written by tensor maps; 1")                                         \
+  F(parts, optional, 1, "buffers for results, of 64 rows and 128 bytes, of a consumer; 2")                       \
+  F(raster, optional, 0, "tiles that run together along m before moving on along n; 0: row after row")           \
+  F(once, optional, 0, "1: what is read once does not displace other lines of L2; 0")                            \
+  F(out_bytes, optional, 1, "bytes of an element of C; 2")                                                       \
+  F(shared_bytes, optional, 0, "shared memory of a block; from tiles and stages")
+
+enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
+
+// A product of a warpgroup has 64 rows, and takes 32 bytes along k.
+constexpr double product_rows = 64, product_bytes = 32;
+// Bytes per clock that tensor maps bring to a compute unit: 47 to 48 were seen on an H200 (kernels/gemm_hopper), and
+// the port has 64.
+constexpr double port_bytes = 60;
+// Cycles from the order of a stage until it is there, on a busy chip; and that blocks of a cluster wait for each other
+// for every 128 bytes along k.
+constexpr double stage_latency = memory_latency + 2 * l2_latency, meeting_cycles = 20;
+
+struct Problem {
+  double rows, columns, depth, bytes;
+};
+
+/// A configuration, with P the operand of 64 rows and Q the other one.
+struct Tile {
+  Tile(FieldValues values, DType type)
+      : all{values[m], values[n], values[k], static_cast<double>(size_of(type))},
+        bm(values[block_m]),
+        bn(values[block_n]),
+        bk(values[block_k]),
+        depth(values[stages]),
+        groups(value_or(values, consumers, 2)),
+        in_turns(value_or(values, pingpong, 0) != 0),
+        along_m(value_or(values, cluster_m, 1)),
+        along_n(value_or(values, cluster_n, 1)),
+        along_k(value_or(values, cluster_k, 1)),
+        splits(value_or(values, split_k, 1)),
+        c_bytes(value_or(values, out_bytes, 2)) {
+    const bool swapped = value_or(values, swap, 0) != 0;
+    p = swapped ? bn : bm;
+    q = swapped ? bm : bn;
+    whole_tiles = ceil_div(all.rows, bm * along_m) * along_m * ceil_div(all.columns, bn * along_n) * along_n;
+    stage = (bm + bn) * bk * all.bytes;
+  }
+  bool sensible() const {
+    for (const double size : {all.rows, all.columns, all.depth, bm, bn, bk, depth, groups, along_m, along_n, along_k})
+      if (!(size >= 1 && size < 1e9)) return false;
+    return true;
+  }
+  Problem all;
+  double bm, bn, bk, depth, groups;
+  bool in_turns;
+  double along_m, along_n, along_k, splits, c_bytes;
+  double p = 0, q = 0, whole_tiles = 0, stage = 0;
+};
+
+/// Bytes from and to memory: what the blocks of a wave share is read once for all of them.
+double memory_of(const Tile& tile, FieldValues values, const device::DeviceModel& device, double units) {
+  const Problem& all = tile.all;
+  const double across = ceil_div(all.columns, tile.bn), down = ceil_div(all.rows, tile.bm), tiles = across * down;
+  const double wave = std::clamp(units, 1.0, tiles), group = std::max(1.0, value_or(values, raster, 0));
+  const double tall = std::min({group, down, wave}), wide = std::min(across, std::ceil(wave / tall));
+  const double least = (all.rows + all.columns) * all.depth * all.bytes;
+  double read = (tall * tile.bm + wide * tile.bn) * all.depth * all.bytes * tiles / wave;
+  if (least < 0.5 * static_cast<double>(device.info.l2_bytes)) read = least;
+  const double written = all.rows * all.columns * tile.c_bytes;
+  // Lines that others left in L2 are written back when reads displace them.
+  const double displaced =
+      value_or(values, once, 0) != 0 ? 0 : std::min(least, 0.8 * static_cast<double>(device.info.l2_bytes));
+  return std::max(read, least) + written + displaced;
+}
+
+Work work(FieldValues values, const device::DeviceModel& device, DType type) {
+  const Tile tile(values, type);
+  Work result;
+  if (!tile.sensible()) return result;
+  const Throughput unit(device);
+  const double parts_of_k = tile.along_k * std::max(1.0, tile.splits);
+  const double steps = std::max(1.0, ceil_div(ceil_div(tile.all.depth, tile.bk), parts_of_k));
+  result.rate = matrix_rate(type);
+  result.threads = 128 * (1 + tile.groups);
+  result.blocks = tile.whole_tiles * parts_of_k;
+  // Blocks of the last wave share its tiles.
+  if (tile.splits < 1)
+    result.blocks = std::max(result.blocks, std::ceil(result.blocks / unit.units) * unit.units * 0.98);
+  result.blocks_at_most = 1;
+  // One block for each compute unit is launched, whatever fits.
+  result.shared_bytes = std::max(value_or(values, shared_bytes, tile.depth * tile.stage),
+                                 0.51 * static_cast<double>(device.info.shared_per_compute_unit));
+  const double rows_each = tile.p / (tile.in_turns ? 1 : tile.groups);
+  result.registers = 40 + rows_each * tile.q / 128;
+  result.spill_uses = steps;
+
+  const double fraction = tile.splits < 1 ? tile.whole_tiles / result.blocks : 1;
+  result.flops = 2 * tile.p * tile.q * tile.bk * steps * fraction;
+  // Each product reads its rows of P and all of Q from shared memory.
+  const double products = tile.p / product_rows * tile.bk * tile.all.bytes / product_bytes;
+  const double operands = products * (product_rows + tile.q) * product_bytes / unit.shared_bytes;
+  const double loaded = tile.bk * tile.all.bytes * (tile.bm / tile.along_n + tile.bn / tile.along_m);
+  const double step_cycles =
+      std::max({2 * tile.p * tile.q * tile.bk / unit.flops_per_cycle(result.rate), operands, loaded / port_bytes});
+  const double results = tile.bm * tile.bn * tile.c_bytes / tile.along_k;
+  result.shared_cycles = steps * operands * fraction + 2 * results / unit.shared_bytes;
+  result.l2_bytes = results;
+
+  // The block's own chain: a stage is loaded again when its products are done. Writing is hidden by the other
+  // consumer's products, or by the next tile's as far as there are buffers.
+  const double waiting = std::max(0.0, stage_latency - (tile.depth - 1) * step_cycles) / tile.depth;
+  const bool several = result.blocks > unit.units && tile.along_k <= 1;  // tiles of a block
+  const double in_buffers = value_or(values, parts, 2) * tile.groups * product_rows * 128;
+  const double shown = !several ? 1 : tile.in_turns ? 0 : std::max(0.0, 1 - in_buffers / results);
+  const double by_threads = value_or(values, tile_store, 1) != 0 ? 0 : 1;
+  const double writing = results / 64 + 300;
+  const double meeting = tile.along_m * tile.along_n > 1 ? meeting_cycles * tile.bk * tile.all.bytes / 128 : 0;
+  result.serial_cycles =
+      steps * (step_cycles + waiting + meeting) * fraction + writing * (0.4 + 0.6 * shown + by_threads);
+  // A consumer without a turn does nothing.
+  if (tile.in_turns && !several) result.serial_cycles += writing;
+  // Sums of parts of k: through memory, written and then read by the last, or among the blocks of a cluster, each of
+  // which starts anew.
+  const double sum_bytes = tile.bm * tile.bn * 4;
+  if (tile.splits > 1) result.serial_cycles += sum_bytes * (1 + tile.splits) / unit.l2_bytes;
+  if (tile.along_k > 1) result.serial_cycles += sum_bytes / unit.l2_bytes + 2 * stage_latency;
+  if (tile.along_m * tile.along_n > 1) result.extra_us = 0.6;
+  if (tile.splits > 1) result.extra_us = 2;
+  if (tile.splits < 1) result.extra_us = 2 + 3 * sum_bytes / unit.l2_bytes / unit.clock_GHz * 1e-3;
+  result.memory_bytes = memory_of(tile, values, device, unit.units / parts_of_k);
+  result.bytes_in_flight = (tile.depth - 1) * tile.stage;
+  return result;
+}
+
+CarverView carver(FieldValues values, const device::DeviceModel&, DType type) {
+  const Tile tile(values, type);
+  CarverView view;
+  view.tensors = {{tile.bm * tile.all.depth, tile.all.depth, tile.all.bytes, false},
+                  {tile.bn * tile.all.depth, tile.all.depth, tile.all.bytes, false},
+                  {tile.bm * tile.bn, tile.bn, tile.c_bytes, true}};
+  view.tile_elements = tile.bm * tile.bn;
+  view.tile_bits = 8 * tile.all.bytes;
+  view.grid = tile.whole_tiles;
+  view.shared_bytes = value_or(values, shared_bytes, tile.depth * tile.stage);
+  return view;
+}
+
+std::vector<DefaultParameter> space(const device::DeviceModel&, DType) {
+  return {{"block_m", {64, 128, 256}},
+          {"block_n", {64, 128, 192, 256}},
+          {"block_k", {32, 64}},
+          {"stages", {2, 3, 4, 6}},
+          {"split_k", {1, 2, 4}},
+          {"cluster_m", {1, 2}},
+          {"raster", {8}}};
+}
+
+}  // namespace
+}  // namespace matmul_tma
+
+CandidateTemplate matmul_tma_template() {
+  using namespace matmul_tma;
+  return {"matmul_tma",
+          "C = A * B by warpgroups whose tiles arrive through tensor maps",
+          {FIELDS(XTUNE_FIELD_ROW)},
+          {block_m, block_n, swap, consumers},
+          {swap, pingpong, split_k, cluster_k},
+          work,
+          carver,
+          space};
+}
+#undef FIELDS
+
+}  // namespace xtune::model
