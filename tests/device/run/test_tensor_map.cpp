@@ -193,8 +193,6 @@ TEST_CASE("maps at the limits are taken by the driver, and a GPU without maps re
     five.box = {1, 2, 1, 2, 16};
     five.element_strides = {1, 1, 1, 1, 1};
     CHECK(taken(five));
-    five.strides = {16, 64, 4, 128};  // not in order
-    CHECK(taken(five));
     TensorMap interleaved;
     interleaved.dtype = DType::f16;
     interleaved.shape = {2, 8, 8};
