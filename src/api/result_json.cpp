@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -236,7 +237,10 @@ SavedBinary read_best_config(const Json& json, Result& result) {
   const auto found = json.find("binary");
   if (found == json.end()) return {};
   WinningKernel kernel = kernel_form.from_json(*found);
-  if (kernel.grid.size() != 3 || kernel.block.size() != 3 || kernel.cluster.size() != 3)
+  const auto is_launch = [](const auto& of) {
+    return of.grid.size() == 3 && of.block.size() == 3 && of.cluster.size() == 3;
+  };
+  if (kernel.steps.empty() ? !is_launch(kernel) : !std::all_of(kernel.steps.begin(), kernel.steps.end(), is_launch))
     throw Error(ErrorKind::io, "grid, block and cluster need three extents each");
   result.binary = std::move(kernel);
   return {found->at("sha256"), found->at("source_sha256")};

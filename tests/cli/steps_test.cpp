@@ -138,7 +138,7 @@ TEST_CASE("check reports mistakes in steps") {
   CHECK(cli.xtune({"check", spec, "--arch", "sm_90a"}).exit_code == 0);
   const std::string text = read_file(spec);
   const std::string unused =
-      cli.write("unused.toml", text + "[[args]]\nname = \"z\"\ndtype = \"f32\"\nshape = [4]\nrole = \"out\"\n");
+      cli.write("unused.toml", text + "[[args]]\nname = \"z\"\nkind = \"scalar\"\ndtype = \"f32\"\nvalue = 1\n");
   const CommandResult refused = cli.xtune({"check", unused, "--arch", "sm_90a"});
   CHECK(refused.exit_code == 2);
   CHECK(has(refused.stderr_text, "the argument 'z' is in the args of no step"));

@@ -42,6 +42,8 @@ TEST_CASE("A saved result with random values comes back from JSON as it was") {
     if (result.binary) {
       for (auto* extents : {&result.binary->grid, &result.binary->block, &result.binary->cluster})
         extents->resize(3, 7);
+      for (WinningStep& step : result.binary->steps)
+        for (auto* extents : {&step.grid, &step.block, &step.cluster}) extents->resize(3, 7);
       for (WinningArgument& argument : result.binary->arguments)
         argument.kind == WinningArgument::Kind::scalar ? argument.shape.clear() : argument.value.clear();
     }
