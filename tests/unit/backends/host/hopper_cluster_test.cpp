@@ -200,8 +200,8 @@ extern "C" __global__ void k(int* out, volatile int* flag) {
   cluster_wait();
 })");
   std::vector<int> out(32);
-  int flag[3] = {0, 0, 0};
-  kernel.run(launch_of(2, 32, 0, 2), out.data(), flag);
+  std::vector<int> flags(3);
+  kernel.run(launch_of(2, 32, 0, 2), out.data(), flags.data());
   CHECK(out == std::vector<int>(32, 5));
 }
 
