@@ -145,8 +145,8 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   if (tile.splits > 1) result.serial_cycles += sum_bytes * (1 + tile.splits) / unit.l2_bytes;
   if (tile.along_k > 1) result.serial_cycles += sum_bytes / unit.l2_bytes + 2 * stage_latency;
   if (tile.along_m * tile.along_n > 1) result.extra_us = 0.6;
-  if (tile.splits > 1) result.extra_us = 2;
-  if (tile.splits < 1) result.extra_us = 2 + 3 * sum_bytes / unit.l2_bytes / unit.clock_GHz * 1e-3;
+  if (tile.splits > 1) result.extra_us += 2;
+  if (tile.splits < 1) result.extra_us += 2 + 3 * sum_bytes / unit.l2_bytes / unit.clock_GHz * 1e-3;
   result.memory_bytes = memory_of(tile, values, device, unit.units / parts_of_k);
   result.bytes_in_flight = (tile.depth - 1) * tile.stage;
   return result;
