@@ -68,6 +68,9 @@ constexpr int PARTS_AT_ONCE = (EPILOGUE_PARTS + 1) / 2;
 // How results are written: element by element (any row length), by 16 bytes, or as tiles by a tensor map.
 constexpr int STORE_ELEMENTS = 0, STORE_VECTORS = 1, STORE_TILES = 2;
 
+static_assert(CLUSTER_K == 1 || BLOCK_P * BLOCK_Q * 4 <= STAGES * (P_BYTES + Q_BYTES),
+              "the sums of other blocks take the place of the stages");
+
 /// Arrivals that free a stage: of each warp that reads it here, and in the blocks that get the same data.
 constexpr int RELEASES = 4 * (PINGPONG ? 1 : CONSUMERS) * (CLUSTER_P + CLUSTER_Q - 1);
 

@@ -21,6 +21,7 @@ using namespace xtune;
 using fakes::a_of;
 using fakes::Noise;
 using fakes::NoisyBench;
+using fakes::threads_of;
 using fakes::Tuning;
 
 BenchAnswer samples(double time_ms, std::size_t count, Outcome outcome = Outcome::ok) {

@@ -20,6 +20,7 @@ using namespace xtune;
 using fakes::compiled;
 using fakes::measured;
 using fakes::only_a;
+using fakes::threads_of;
 using fakes::Tuning;
 
 BenchAnswer failed(Outcome outcome, const std::string& stage) {
