@@ -54,7 +54,7 @@ class NoDriver final : public Runtime {
     info.backend = "cuda";
     return info;
   }
-  LoadedKernel load(const Artifact&, const Launch&) override { return {this, std::nullopt, {}}; }
+  LoadedKernel load(const Artifact&, const Launch&, std::size_t) override { return {this, std::nullopt, {}}; }
   int launch(void* handle, const Launch& l, void* stream, void** parameters) noexcept override {
     return no_launch(handle, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.shared_bytes,
                      stream, parameters, nullptr);
@@ -127,7 +127,7 @@ struct Bench {
       request.source = source;
       request.entry = "nothing";
       request.arch = device->info().arch;
-      handle = runtime->load(backend->open_toolchain()->compile(request), {}).handle;
+      handle = runtime->load(backend->open_toolchain()->compile(request), {}, 0).handle;
     }
     parts.runtime = runtime;
     LoadSettings settings;
