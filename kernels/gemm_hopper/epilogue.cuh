@@ -64,7 +64,7 @@ class Epilogue {
         if constexpr (STORE != STORE_TILES)
           copy(part, x, y);
         else if (thread_ == 0)
-          xtune::hopper::store_tile(map_, part, x, y, cache_of(ONCE_C));
+          xtune::hopper::store_tile(map_, part, x, y);
       }
       if (STORE == STORE_TILES && thread_ == 0) xtune::hopper::store_commit();
     }

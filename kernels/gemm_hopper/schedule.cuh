@@ -31,9 +31,9 @@ class Schedule {
         clusters_(gridDim.x / CLUSTER) {
     if constexpr (SPLIT == 0) {
       const int tiles = tiles_p_ * tiles_q_;
-      // One to two tiles' worth for each cluster, so that a tile has few contributors.
+      // The last wave and the one before it, so that a tile has few contributors.
       const int rest = tiles % clusters_;
-      streamed_ = rest == 0 ? 0 : tiles < clusters_ ? tiles : rest + (STREAM_WAVES - 1) * clusters_;
+      streamed_ = rest == 0 ? 0 : tiles < clusters_ ? tiles : rest + clusters_;
       if (streamed_ > tiles) streamed_ = tiles;
       workers_ = streamed_ * steps_ < clusters_ ? streamed_ * steps_ : clusters_;
     }
