@@ -1,8 +1,10 @@
 // For kernels: what NVIDIA's Hopper (compute capability 9.0, compiled for sm_90a) has beyond CUDA C++, as functions:
 // barriers in shared memory, copies of tiles by tensor maps, thread block clusters, and products by a warpgroup.
-// Inline PTX, without any other header, so that NVRTC alone compiles it. On the host backend, each function is
+// Inline PTX, without NVIDIA's headers, so that NVRTC alone compiles it. On the host backend, each function is
 // imitated. Source: NVIDIA, PTX ISA 8.7, the sections named below.
 #pragma once
+
+#include <xtune/narrow.cuh>
 
 namespace xtune::hopper {
 
@@ -38,6 +40,13 @@ enum class Cache : unsigned long long {
 /// Elements along K that one product takes: 32 bytes.
 __host__ __device__ constexpr int product_k(Type type) {
   return type == Type::tf32 ? 8 : type == Type::f16 || type == Type::bf16 ? 16 : 32;
+}
+
+/// Two numbers rounded to TYPE (f16 or bf16), the first in the lower half: an operand of the products.
+template <Type TYPE>
+__host__ __device__ inline unsigned narrow(float low, float high) {
+  static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
+  return TYPE == Type::f16 ? detail::f16_pair(low, high) : detail::bf16_pair(low, high);
 }
 
 }  // namespace xtune::hopper
@@ -326,18 +335,6 @@ __device__ inline void wait_after(float x) {
       "@largest nanosleep.u32 0;\n"
       "}" ::"f"(x)
       : "memory");
-}
-
-/// Two numbers rounded to TYPE (f16 or bf16), the first in the lower half: an operand of the products.
-template <Type TYPE>
-__device__ inline unsigned narrow(float low, float high) {
-  static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
-  unsigned packed;
-  if constexpr (TYPE == Type::f16)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-  else
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-  return packed;
 }
 
 // clang-format off

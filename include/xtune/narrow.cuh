@@ -241,6 +241,17 @@ struct alignas(sizeof(T) * COUNT) pack {
   __host__ __device__ const T& operator[](int i) const { return x[i]; }
 };
 
+namespace detail {
+/// The numbers whose bits are the lower and the upper half of `both`.
+template <class T>
+__host__ __device__ inline pack<T, 2> unpaired(unsigned both) {
+  pack<T, 2> result;
+  result.x[0].bits = static_cast<decltype(T::bits)>(both);
+  result.x[1].bits = static_cast<decltype(T::bits)>(both >> 8 * sizeof(T));
+  return result;
+}
+}  // namespace detail
+
 /// The two numbers as T; one instruction for both where the GPU has it.
 template <class T>
 __host__ __device__ inline pack<T, 2> narrow(float first, float second) {
@@ -251,35 +262,19 @@ __host__ __device__ inline pack<T, 2> narrow(float first, float second) {
 }
 template <>
 __host__ __device__ inline pack<f16, 2> narrow<f16>(float first, float second) {
-  const unsigned both = detail::f16_pair(first, second);
-  pack<f16, 2> result;
-  result.x[0].bits = static_cast<unsigned short>(both);
-  result.x[1].bits = static_cast<unsigned short>(both >> 16);
-  return result;
+  return detail::unpaired<f16>(detail::f16_pair(first, second));
 }
 template <>
 __host__ __device__ inline pack<bf16, 2> narrow<bf16>(float first, float second) {
-  const unsigned both = detail::bf16_pair(first, second);
-  pack<bf16, 2> result;
-  result.x[0].bits = static_cast<unsigned short>(both);
-  result.x[1].bits = static_cast<unsigned short>(both >> 16);
-  return result;
+  return detail::unpaired<bf16>(detail::bf16_pair(first, second));
 }
 template <>
 __host__ __device__ inline pack<f8e4m3, 2> narrow<f8e4m3>(float first, float second) {
-  const unsigned short codes = detail::f8e4m3_codes(first, second);
-  pack<f8e4m3, 2> result;
-  result.x[0].bits = static_cast<unsigned char>(codes);
-  result.x[1].bits = static_cast<unsigned char>(codes >> 8);
-  return result;
+  return detail::unpaired<f8e4m3>(detail::f8e4m3_codes(first, second));
 }
 template <>
 __host__ __device__ inline pack<f8e5m2, 2> narrow<f8e5m2>(float first, float second) {
-  const unsigned short codes = detail::f8e5m2_codes(first, second);
-  pack<f8e5m2, 2> result;
-  result.x[0].bits = static_cast<unsigned char>(codes);
-  result.x[1].bits = static_cast<unsigned char>(codes >> 8);
-  return result;
+  return detail::unpaired<f8e5m2>(detail::f8e5m2_codes(first, second));
 }
 template <class T>
 __host__ __device__ inline pack<T, 4> narrow(float first, float second, float third, float fourth) {

@@ -12,9 +12,10 @@ struct Output {
 };
 
 #if OUTPUT_TYPE != 2
+/// Two neighbours of a row of C.
 __device__ inline unsigned pack(float low, float high) {
-  const xtune::pack<Out, 2> both = xtune::narrow<Out>(low, high);
-  return both.x[0].bits | static_cast<unsigned>(both.x[1].bits) << 16;
+  constexpr auto TYPE = OUTPUT_TYPE == 0 ? xtune::hopper::Type::bf16 : xtune::hopper::Type::f16;
+  return xtune::hopper::narrow<TYPE>(low, high);
 }
 #endif
 

@@ -3,7 +3,6 @@
 #pragma once
 #pragma GCC system_header
 
-#include "xtune_host_half.h"
 #include "xtune_host_threads.h"
 
 namespace xtune::hopper {
@@ -179,14 +178,6 @@ XTUNE_DEVICE void keep(unsigned (&operands)[STEPS][4]) {
   __asm__ __volatile__("" ::"r"(operands) : "memory");
 }
 XTUNE_DEVICE void wait_after(float) {}
-template <Type TYPE>
-XTUNE_DEVICE unsigned narrow(float low, float high) {
-  static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
-  const auto bits = [](float x) -> unsigned {
-    return TYPE == Type::f16 ? xtune_float_to_half(x) : xtune_float_to_bfloat16(x);
-  };
-  return bits(low) | bits(high) << 16;
-}
 
 XTUNE_DEVICE XtuneMatrix xtune_matrix(const Matrix& matrix) {
   return {matrix.tile, matrix.group_bytes, matrix.block_bytes, matrix.swizzle};
