@@ -266,8 +266,8 @@ std::shared_ptr<const store::Bundle> open_bundle(const std::filesystem::path& pa
 
 std::vector<std::string> compiled_archs(const device::DeviceInfo& device, const std::string& given) {
   if (!given.empty()) return {given};
-  std::vector<std::string> archs{device.arch};
-  if (device.vendor == "nvidia") archs.push_back(device.arch + "a");
+  std::vector<std::string> archs{device::code_arch(device)};
+  base::add_once(archs, device.arch);
   return archs;
 }
 

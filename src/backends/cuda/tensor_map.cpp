@@ -86,7 +86,8 @@ std::vector<Number> reversed(const std::vector<std::int64_t>& values, std::int64
 CUresult encode_tensor_map(const Driver& driver, measure::EncodedTensorMap* encoded, const measure::TensorMap& map,
                            void* address) {
   const auto extents = reversed<std::uint64_t>(map.shape);
-  const auto stride_bytes = reversed<std::uint64_t>(map.strides, static_cast<std::int64_t>(size_of(map.dtype)));
+  auto stride_bytes = reversed<std::uint64_t>(map.strides, static_cast<std::int64_t>(size_of(map.dtype)));
+  stride_bytes.resize(extents.size());  // one too many: the driver refuses a null pointer, even for one dimension
   const auto box = reversed<unsigned>(map.box), element_strides = reversed<unsigned>(map.element_strides);
   CUtensorMap result;
   const CUresult status = driver.encode_tensor_map(

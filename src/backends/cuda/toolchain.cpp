@@ -55,6 +55,7 @@ class NvrtcToolchain final : public build::Toolchain {
     const auto [major, minor] = release(nvrtc);
     version_ = fmt::format("{}.{}", major, minor);
     has_cache_ = release(nvrtc) >= std::pair(12, 9);
+    own_features_ = release(nvrtc) >= std::pair(12, 0);
     if (nvrtc.nvrtcGetNumSupportedArchs(&count) == NVRTC_SUCCESS && count > 0 && count < 1000) {
       supported_.resize(static_cast<std::size_t>(count));
       if (nvrtc.nvrtcGetSupportedArchs(supported_.data()) != NVRTC_SUCCESS) supported_.clear();
@@ -129,6 +130,11 @@ class NvrtcToolchain final : public build::Toolchain {
                                                       version_, arch, fmt::join(supported_, ", sm_")));
   }
 
+  /// CUDA 11.8 knows sm_90, but not sm_90a.
+  std::string known_arch(const std::string& arch) const {
+    return !own_features_ && arch.ends_with('a') ? arch.substr(0, arch.size() - 1) : arch;
+  }
+
   /// The calls that fetch what is made for this architecture.
   gpu::CompilerApi api_for(const std::string& arch) const {
     gpu::CompilerApi api = dialect_.api;
@@ -166,7 +172,7 @@ class NvrtcToolchain final : public build::Toolchain {
   }
 
   std::vector<std::string> options_for(const build::CompileRequest& request) const {
-    std::vector<std::string> options{"--gpu-architecture=" + request.arch};
+    std::vector<std::string> options{"--gpu-architecture=" + known_arch(request.arch)};
     if (!is_virtual(request.arch)) options.emplace_back("--ptxas-options=-v");
     // Results from NVRTC's own cache have no report of ptxas and no real compile time.
     if (has_cache_) options.emplace_back("--no-cache");
@@ -205,7 +211,8 @@ class NvrtcToolchain final : public build::Toolchain {
   const base::TemporaryDirectory portable_;  // one for all compiles, as precompiled headers go by their options
   std::string version_, build_;
   build::ToolFiles parts_;
-  bool has_cache_ = false;  ///< NVRTC 12.9 and later (NVRTC documentation, "Caching")
+  bool has_cache_ = false;     ///< NVRTC 12.9 and later (NVRTC documentation, "Caching")
+  bool own_features_ = false;  ///< CUDA 12.0 and later: sm_90a
   std::vector<int> supported_;
 };
 

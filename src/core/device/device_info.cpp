@@ -11,6 +11,11 @@ int nvidia_arch_number(const DeviceInfo& device) noexcept {
   return known ? std::atoi(device.arch.c_str() + 3) : 0;
 }
 
+std::string code_arch(const DeviceInfo& device) {
+  const bool own_features = nvidia_arch_number(device) >= 90 && base_arch(device.arch) == device.arch;
+  return own_features ? device.arch + "a" : device.arch;
+}
+
 int max_cluster_blocks(const DeviceInfo& device) noexcept {
   // 8 are portable; 16 need an opt-in (CUDA C++ Programming Guide, Thread Block Clusters). The host backend runs 16.
   return is_cpu(device) || nvidia_arch_number(device) >= 90 ? 16 : 0;

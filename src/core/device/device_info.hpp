@@ -43,6 +43,11 @@ inline bool is_cpu(const DeviceInfo& device) { return device.vendor == "cpu"; }
 /// 90 for "sm_90" and "sm_90a"; 0 if it is not an NVIDIA GPU.
 int nvidia_arch_number(const DeviceInfo& device) noexcept;
 
+/// The architecture that code for a device is compiled for: "sm_90a" for an sm_90. NVIDIA's GPUs of compute capability
+/// 9.0 and newer have instructions that only code for this very chip may use, and code for the GPU at hand may (CUDA
+/// C++ Programming Guide, "Architecture-specific features"). Otherwise the device's own.
+std::string code_arch(const DeviceInfo& device);
+
 /// Blocks of the largest thread block cluster, to which a kernel may have to opt in; 0: the device has none.
 int max_cluster_blocks(const DeviceInfo& device) noexcept;
 

@@ -128,9 +128,9 @@ Target choose_target(const TargetOptions& options) {
     target.assumed_arch = options.arch.empty();
     target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch);
   }
-  target.arch = options.arch.empty() ? target.device.arch : options.arch;
+  target.arch = options.arch.empty() ? device::code_arch(target.device) : options.arch;
   // "sm_90a" on an sm_90 is the same device; any other architecture is another device, known only by its facts.
-  const bool same = target.arch == target.device.arch || target.arch == target.device.arch + "a";
+  const bool same = target.arch == target.device.arch || target.arch == device::code_arch(target.device);
   if (target.present && !same) {
     if (options.need == TargetNeed::device)
       throw Error(ErrorKind::invalid_argument,

@@ -30,6 +30,15 @@ TEST_CASE("a product in the place of an architecture is answered with its archit
   CHECK(device::did_you_mean_arch("zebra") == "");
 }
 
+TEST_CASE("code for a GPU that is here may use all that this chip has") {
+  CHECK(code_arch(known_device("sm_90").value()) == "sm_90a");
+  CHECK(code_arch(known_device("sm_90a").value()) == "sm_90a");
+  CHECK(code_arch(known_device("sm_100").value()) == "sm_100a");
+  CHECK(code_arch(known_device("sm_89").value()) == "sm_89");
+  CHECK(code_arch(known_device("gfx90a").value()) == "gfx90a");
+  CHECK(code_arch(DeviceInfo{}) == DeviceInfo{}.arch);
+}
+
 TEST_CASE("every fact has a name under device., sorted and without twins") {
   const auto& names = device_fact_names();
   CHECK(std::is_sorted(names.begin(), names.end()));
