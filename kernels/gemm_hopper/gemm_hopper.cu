@@ -6,35 +6,57 @@
 
 using namespace xtune::hopper;
 
+// The rows of P that stay in shared memory, and the parity of the phase in which they were loaded.
+struct Kept {
+  int tile_p = -1;
+  unsigned parity = 1;
+  /// Whether this unit needs other rows; if so, they come in the next phase.
+  __device__ bool changes(const Unit& unit) {
+    if (KEEP == 0 || unit.tile_p == tile_p) return false;
+    tile_p = unit.tile_p;
+    parity ^= 1;
+    return true;
+  }
+};
+
 // The producer: fills the stages, for all units of this block in turn.
 __device__ inline void produce(const Storage& storage, const TensorMap& p_map, const TensorMap& q_map,
                                const Schedule& schedule) {
   const int rank_p = block_in_cluster_p(), rank_q = block_in_cluster_q();
   Ring ring;
+  Kept kept;
   for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit)) {
     const int p = (unit.tile_p * CLUSTER_P + rank_p) * BLOCK_P, q = (unit.tile_q * CLUSTER_Q + rank_q) * BLOCK_Q;
+    if (kept.changes(unit)) {
+      wait(*storage.kept_empty, kept.parity ^ 1);
+      arrive_expect(*storage.kept_full, KEPT_BYTES);
+      for (int step = 0; step < KEPT_STEPS; ++step)
+        load_operand<P_MAJOR, BLOCK_P, 1>(storage.p(0, step), p_map, *storage.kept_full, p, step * BLOCK_K, 0, 0,
+                                          P_CACHE);
+    }
     for (int step = unit.begin; step < unit.end; ++step, ring.advance()) {
       wait(storage.empty[ring.stage], ring.parity ^ 1);
       arrive_expect(storage.full[ring.stage], STAGE_BYTES);
-      load_operand<P_MAJOR, BLOCK_P, CLUSTER_Q>(storage.p(ring.stage), p_map, storage.full[ring.stage], p,
-                                                step * BLOCK_K, rank_q, blocks_with_same_p(), P_CACHE);
+      if constexpr (!KEEP)
+        load_operand<P_MAJOR, BLOCK_P, CLUSTER_Q>(storage.p(ring.stage, step), p_map, storage.full[ring.stage], p,
+                                                  step * BLOCK_K, rank_q, blocks_with_same_p(), P_CACHE);
       load_operand<Q_MAJOR, BLOCK_Q, CLUSTER_P>(storage.q(ring.stage), q_map, storage.full[ring.stage], q,
                                                 step * BLOCK_K, rank_p, blocks_with_same_q(), Q_CACHE);
     }
   }
 }
 
-// Products of one stage, all of them started.
-__device__ inline void multiply(float (&sums)[TILES_P][BLOCK_Q / 2], const Storage& storage, int stage, int row,
-                                bool accumulate) {
+// Products of one step along K, all of them started.
+__device__ inline void multiply(float (&sums)[TILES_P][BLOCK_Q / 2], const Storage& storage, int stage, int step,
+                                int row) {
   products_begin();
 #pragma unroll
   for (int k = 0; k < BLOCK_K; k += PRODUCT_K) {
     const Matrix y = operand<Q_MAJOR, BLOCK_Q>(storage.q(stage), 0, k);
 #pragma unroll
     for (int i = 0; i < TILES_P; ++i)
-      product<INPUT, P_MAJOR, Q_MAJOR>(sums[i], operand<P_MAJOR, BLOCK_P>(storage.p(stage), row + 64 * i, k), y,
-                                       accumulate || k > 0);
+      product<INPUT, P_MAJOR, Q_MAJOR>(sums[i], operand<P_MAJOR, BLOCK_P>(storage.p(stage, step), row + 64 * i, k), y,
+                                       step > 0 || k > 0);
   }
   products_commit();
 }
@@ -45,10 +67,16 @@ __device__ inline void consume(const Storage& storage, const TensorMap& c_map, c
   const int row = PINGPONG ? 0 : consumer * (BLOCK_P / CONSUMERS);
   float sums[TILES_P][BLOCK_Q / 2];
   Ring ring;
+  Kept kept;
   Epilogue epilogue(storage, c_map, output, consumer);
   int turn = 0;
   for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit), turn ^= 1) {
     const int steps = unit.end - unit.begin;
+    if (kept.changes(unit)) {
+      // This warp has read the rows before. Nobody waits for the first ones' place.
+      if (unit.number > 0 && threadIdx.x % 32 == 0) arrive(*storage.kept_empty);
+      wait(*storage.kept_full, kept.parity);
+    }
     if (PINGPONG && turn != consumer) {
       ring.skip(steps);
       continue;
@@ -57,7 +85,7 @@ __device__ inline void consume(const Storage& storage, const TensorMap& c_map, c
     int previous = 0;
     for (int step = 0; step < steps; ++step) {
       wait(storage.full[ring.stage], ring.parity);
-      multiply(sums, storage, ring.stage, row, step > 0);
+      multiply(sums, storage, ring.stage, step, row);
       if (step > 0) {
         products_wait<1>();
         release(storage.empty[previous]);
@@ -96,6 +124,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     for (int i = 0; i < STAGES; ++i) {
       init(storage.full[i], 1);
       init(storage.empty[i], RELEASES);
+    }
+    if (KEEP) {
+      init(*storage.kept_full, 1);
+      init(*storage.kept_empty, 4 * CONSUMERS);
     }
     fence_init();
     prefetch(p_map);

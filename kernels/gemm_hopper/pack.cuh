@@ -1,5 +1,5 @@
-// The pass before gemm_hopper that copies operands which tensor maps cannot describe to padded rows: rows whose length
-// in bytes is no multiple of 16, and 8-bit floats that are not contiguous along K, which are transposed.
+// The step before gemm_hopper's product: it copies operands that tensor maps cannot describe. Rows whose length in bytes
+// is no multiple of 16 are padded, and 8-bit floats that are not contiguous along K are transposed.
 #pragma once
 
 #include "problem.cuh"
@@ -14,37 +14,44 @@
 
 constexpr int PACKED_AT_ONCE = 16 / static_cast<int>(sizeof(In));
 
-/// Rows of `columns` elements to rows of `pitch`, a multiple of PACKED_AT_ONCE. Every thread writes 16 bytes at a time.
-__device__ inline void pack_rows(const In* from, In* to, int rows, int columns, int pitch) {
-  const int in_row = pitch / PACKED_AT_ONCE;
-  const size_t all = static_cast<size_t>(rows) * in_row;
-  for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < all;
-       i += static_cast<size_t>(gridDim.x) * blockDim.x) {
-    const int row = static_cast<int>(i / in_row), column = static_cast<int>(i % in_row) * PACKED_AT_ONCE;
-    const size_t at = static_cast<size_t>(row) * columns + column;
-    uint4 packed;
-    if (column + PACKED_AT_ONCE + 4 / static_cast<int>(sizeof(In)) <= columns) {
-      // Words of four bytes around the elements, shifted into place.
-      const size_t byte = at * sizeof(In);
-      const unsigned* words = reinterpret_cast<const unsigned*>(from) + byte / 4;
-      const unsigned shift = byte % 4 * 8;
-      unsigned word[5], shifted[4];
+/// 16 bytes of 32, from byte `skip` (below 16) on.
+__device__ inline uint4 middle(const uint4& low, const uint4& high, unsigned skip) {
+  const unsigned words[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  unsigned result[4];
 #pragma unroll
-      for (int j = 0; j < 5; ++j) word[j] = words[j];
+  for (int first = 0; first < 4; ++first)
+    if (skip / 4 == static_cast<unsigned>(first)) {
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
-        shifted[j] = static_cast<unsigned>((static_cast<unsigned long long>(word[j + 1]) << 32 | word[j]) >> shift);
-      packed = make_uint4(shifted[0], shifted[1], shifted[2], shifted[3]);
-    } else {
+      for (int i = 0; i < 4; ++i) {
+        const unsigned long long both = static_cast<unsigned long long>(words[first + i + 1]) << 32 | words[first + i];
+        result[i] = static_cast<unsigned>(both >> skip % 4 * 8);
+      }
+    }
+  return make_uint4(result[0], result[1], result[2], result[3]);
+}
+
+/// Rows of `columns` elements to rows of `pitch`, a multiple of PACKED_AT_ONCE. Each warp takes whole rows, so that all
+/// its reads are shifted by the same number of bytes. Both matrices begin at a multiple of 16 bytes.
+__device__ inline void pack_rows(const In* from, In* to, int rows, int columns, int pitch, int warp, int warps) {
+  const int lane = threadIdx.x % 32, in_row = pitch / PACKED_AT_ONCE;
+  const int whole = columns / PACKED_AT_ONCE - 1;  // pieces whose 32 bytes lie within the row
+  for (int row = warp; row < rows; row += warps) {
+    const In* const source = from + static_cast<size_t>(row) * columns;
+    uint4* const target = reinterpret_cast<uint4*>(to) + static_cast<size_t>(row) * in_row;
+    const unsigned skip = static_cast<size_t>(row) * columns * sizeof(In) % 16;
+    const uint4* const words = reinterpret_cast<const uint4*>(source - skip / sizeof(In));
+#pragma unroll 4
+    for (int i = lane; i < whole; i += 32) target[i] = middle(__ldcs(words + i), __ldcs(words + i + 1), skip);
+    for (int i = (whole < 0 ? 0 : whole) + lane; i < in_row; i += 32) {
       union {
         In elements[PACKED_AT_ONCE];
         uint4 all;
-      } both;
-      both.all = make_uint4(0, 0, 0, 0);
-      for (int j = 0; j < PACKED_AT_ONCE && column + j < columns; ++j) both.elements[j] = from[at + j];
-      packed = both.all;
+      } piece;
+      piece.all = make_uint4(0, 0, 0, 0);
+      for (int j = 0; j < PACKED_AT_ONCE && i * PACKED_AT_ONCE + j < columns; ++j)
+        piece.elements[j] = source[i * PACKED_AT_ONCE + j];
+      target[i] = piece.all;
     }
-    reinterpret_cast<uint4*>(to)[i] = packed;
   }
 }
 
@@ -67,17 +74,20 @@ __device__ inline void pack_transposed(const In* from, In* to, int rows, int col
   }
 }
 
-/// A matrix of `rows` rows as it lies in memory. 256 threads per block.
+/// A matrix of `rows` rows as it lies in memory. 256 threads per block. `warp` is this warp's number among all.
 template <int HOW>
-__device__ inline void pack_matrix(const In* from, In* to, int rows, int columns) {
+__device__ inline void pack_matrix(const In* from, In* to, int rows, int columns, int warp) {
   if constexpr (HOW == 1)
-    pack_rows(from, to, rows, columns, (columns + PACKED_AT_ONCE - 1) / PACKED_AT_ONCE * PACKED_AT_ONCE);
+    pack_rows(from, to, rows, columns, (columns + PACKED_AT_ONCE - 1) / PACKED_AT_ONCE * PACKED_AT_ONCE, warp,
+              static_cast<int>(gridDim.x) * 8);
   else if constexpr (HOW == 2)
     pack_transposed(from, to, rows, columns, (rows + PACKED_AT_ONCE - 1) / PACKED_AT_ONCE * PACKED_AT_ONCE);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     pack_operands(const In* a, const In* b, In* packed_a, In* packed_b, int m, int n, int k) {
-  pack_matrix<PACK_A>(a, packed_a, TRANSPOSED_A ? k : m, TRANSPOSED_A ? m : k);
-  pack_matrix<PACK_B>(b, packed_b, TRANSPOSED_B ? n : k, TRANSPOSED_B ? k : n);
+  // A by the first warps and B by the last ones: at the same time, if there are more warps than rows.
+  const int warp = static_cast<int>(blockIdx.x * 8 + threadIdx.x / 32), last = static_cast<int>(gridDim.x * 8) - 1;
+  pack_matrix<PACK_A>(a, packed_a, TRANSPOSED_A ? k : m, TRANSPOSED_A ? m : k, warp);
+  pack_matrix<PACK_B>(b, packed_b, TRANSPOSED_B ? n : k, TRANSPOSED_B ? k : n, last - warp);
 }
