@@ -36,7 +36,7 @@ __device__ inline void merge_chunks(const Task& task, typename Task::Summary (&m
     for (int v = 0; v < VECTOR; ++v) {
 #pragma unroll
       for (int r = 0; r < GROUP_ROWS; ++r) {
-        mine[r][v % accumulators].merge({{task.term(to_float(chunk[r].pack[i].x[v]), weight[v])}});
+        mine[r][v % accumulators].merge({{task.term(chunk[r].pack[i].at(v), weight[v])}});
       }
     }
   }
@@ -162,12 +162,14 @@ __device__ inline void merge_rows(const Task& task, typename Task::Summary (&min
     if (!WHOLE && i * ROWS >= rows) continue;
     const Element* const from = x + static_cast<long long>(i * ROWS) * inner;
     if constexpr (WHOLE) {
-      pack[i] = load_pack<VECTOR>(from);
+      pack[i] = ElementPack::load(from);
     } else {
+      Pack<Element, VECTOR> elements = {};
 #pragma unroll
       for (int v = 0; v < VECTOR; ++v) {
-        if (v < count) pack[i].x[v] = from[v];
+        if (v < count) elements.x[v] = from[v];
       }
+      pack[i] = ElementPack::of(elements);
     }
     weight[i] = task.weight_at(first + i * ROWS);
   }
@@ -175,7 +177,7 @@ __device__ inline void merge_rows(const Task& task, typename Task::Summary (&min
   for (int i = 0; i < ITEMS; ++i) {
     if (!WHOLE && i * ROWS >= rows) continue;
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) mine[v].merge({{task.term(to_float(pack[i].x[v]), weight[i])}});
+    for (int v = 0; v < VECTOR; ++v) mine[v].merge({{task.term(pack[i].at(v), weight[i])}});
   }
 }
 

@@ -13,6 +13,7 @@ using xtune::shuffle_down;
 using xtune::shuffle_xor;
 
 __host__ __device__ constexpr int min_of(int a, int b) { return a < b ? a : b; }
+__host__ __device__ constexpr int max_of(int a, int b) { return a > b ? a : b; }
 
 /// NVRTC has no INFINITY.
 __device__ inline float infinity() { return __int_as_float(0x7f800000); }

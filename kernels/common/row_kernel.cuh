@@ -17,34 +17,20 @@ static_assert(PARTS == 1 || ROWS == 1, "blocks that share a row work on no other
 /// as floats, elements of 2 bytes would take twice the registers from one use to the next.
 __device__ inline void forget_values(Chunk& chunk) {
 #if !defined(XTUNE_HOST)
-  if constexpr (sizeof(ElementPack) % 4 == 0 && sizeof(Element) < 4) {
+  if constexpr (sizeof(Element) < 4) {
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
-      unsigned int word[sizeof(ElementPack) / 4];
-      memcpy(word, &chunk.pack[i], sizeof word);
 #pragma unroll
-      for (unsigned int& each : word) {
+      for (unsigned int& word : chunk.pack[i].word) {
 #if ON_NVIDIA
-        asm volatile("" : "+r"(each));
+        asm volatile("" : "+r"(word));
 #else
-        asm volatile("" : "+v"(each));
+        asm volatile("" : "+v"(word));
 #endif
       }
-      memcpy(&chunk.pack[i], word, sizeof word);
     }
   }
 #endif
-}
-
-__device__ inline ElementPack pack_of(const float (&x)[VECTOR]) {
-  ElementPack pack;
-  if constexpr (VECTOR == 1) {
-    set(pack.x[0], x[0]);
-  } else {
-#pragma unroll
-    for (int v = 0; v < VECTOR; v += 2) set_pair(pack.x[v], pack.x[v + 1], x[v], x[v + 1]);
-  }
-  return pack;
 }
 
 /// Writes a chunk's results to a row of y, a few packs at a time, whose weights are on their way together.
@@ -52,7 +38,7 @@ template <typename Task>
 __device__ inline void store_results(const Task& task, const RowShare& share, Element* to, const Chunk& chunk,
                                      int number) {
   constexpr int step = min_of(ITEMS, 2);
-  const bool aligned = reinterpret_cast<size_t>(to + share.column(number, 0)) % alignof(ElementPack) == 0;
+  const bool aligned = reinterpret_cast<size_t>(to + share.column(number, 0)) % alignof(Pack<Element, VECTOR>) == 0;
 #pragma unroll
   for (int first = 0; first < ITEMS; first += step) {
     typename Task::Weights weights[step];
@@ -66,10 +52,11 @@ __device__ inline void store_results(const Task& task, const RowShare& share, El
       const int column = share.column(number, first + i);
       float result[VECTOR];
       task.finish(result, chunk.pack[first + i], weights[i], column);
-      const ElementPack pack = pack_of(result);
+      const ElementPack words = ElementPack::of(result);
       if (aligned) {
-        store_pack<VECTOR>(to + column, pack);
+        words.store(to + column);
       } else {
+        const Pack<Element, VECTOR> pack = words.pack();
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) to[column + v] = pack.x[v];
       }

@@ -4,14 +4,13 @@
 // of VECTOR elements on their way at once.
 #pragma once
 
-#include "element.cuh"
 #include "group.cuh"
-#include "stretch.cuh"
+#include "words.cuh"
 
 static_assert((THREADS & (THREADS - 1)) == 0 && THREADS * ROWS % lane_count == 0,
               "THREADS is a power of two, and a block is made of whole groups of lanes");
 
-using ElementPack = Pack<Element, VECTOR>;
+using ElementPack = Words<VECTOR>;
 
 /// ITEMS packs of a thread, of which only the first `count` lie in the row.
 struct Chunk {
@@ -49,7 +48,7 @@ class RowShare {
     const Element* const start = from_ + offset + row_.pack_index(first);
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
-      if (i < chunk.count) chunk.pack[i] = load_pack<VECTOR>(start + i * THREADS * VECTOR);
+      if (i < chunk.count) chunk.pack[i] = ElementPack::load(start + i * THREADS * VECTOR);
     }
   }
 

@@ -33,51 +33,51 @@ __host__ __device__ constexpr int edges_per_thread(int threads) {
   return COUNT == 1 ? 1 : ceil_div(2 * COUNT - 2, threads);
 }
 
-/// COUNT elements from the shift-th of `low` on, which `next` follows.
-template <int COUNT, typename T>
-__device__ inline Pack<T, COUNT> cut_pack(const Pack<T, COUNT>& low, const Pack<T, COUNT>& next, int shift) {
-  constexpr int size = static_cast<int>(sizeof(T)), per_word = 4 / size, words = ceil_div(size * COUNT, 4);
-  unsigned int word[2 * words] = {};
-  memcpy(word, &low, sizeof low);
-  memcpy(reinterpret_cast<char*>(word) + sizeof low, &next, sizeof next);
+/// The words from the shift-th element of SIZE bytes of `low` on, which `next` follows.
+template <int SIZE, int WORDS>
+__device__ inline void cut_words(unsigned int (&result)[WORDS], const unsigned int (&low)[WORDS],
+                                 const unsigned int (&next)[WORDS], int shift) {
+  constexpr int per_word = 4 / SIZE;
+  unsigned int word[2 * WORDS];
 #pragma unroll
-  for (int step = words / 2; step > 0; step /= 2) {
+  for (int i = 0; i < WORDS; ++i) {
+    word[i] = low[i];
+    word[WORDS + i] = next[i];
+  }
+#pragma unroll
+  for (int step = WORDS / 2; step > 0; step /= 2) {
     const bool moves = shift / per_word & step;
 #pragma unroll
-    for (int i = 0; i < 2 * words - step; ++i) {
+    for (int i = 0; i < 2 * WORDS - step; ++i) {
       const unsigned int here = word[i], there = word[i + step];
       word[i] = moves ? there : here;
     }
   }
-  if constexpr (per_word > 1) {
-    const int bits = shift % per_word * 8 * size;
 #pragma unroll
-    for (int i = 0; i < 2 * words - 1; ++i) {
-      const unsigned int here = word[i], there = word[i + 1];
-      word[i] = funnel_right(here, there, bits);
-    }
+  for (int i = 0; i < WORDS; ++i) {
+    const int bits = shift % per_word * 8 * SIZE;
+    const unsigned int here = word[i], there = word[i + 1];
+    result[i] = per_word > 1 ? funnel_right(here, there, bits) : here;
   }
-  Pack<T, COUNT> pack;
-  memcpy(&pack, word, sizeof pack);
-  return pack;
 }
 
-/// COUNT elements from any index on, cut from two aligned packs. The first is fetched early, so that several are on
-/// their way at once; the second is then most likely in the cache, as a neighbour's first.
+/// COUNT elements from the shift-th of `low` on, which `next` follows.
 template <int COUNT, typename T>
-struct AnyPack {
-  Pack<T, COUNT> low;
-
-  /// from: aligned.
-  __device__ void fetch(const T* from, int index) { low = load_pack<COUNT>(from + (index - index % COUNT)); }
-  /// The arguments as for fetch; from has `length` elements.
-  __device__ Pack<T, COUNT> cut(const T* from, int index, int length) const {
-    const int shift = index % COUNT, next = index - shift + COUNT;
-    if (COUNT == 1 || shift == 0) return low;
-    if (next + COUNT <= length) return cut_pack<COUNT>(low, load_pack<COUNT>(from + next), shift);
-    Pack<T, COUNT> pack = low;
-#pragma unroll
-    for (int v = 0; v < COUNT; ++v) pack.x[v] = from[index + v];
-    return pack;
+__device__ inline Pack<T, COUNT> cut_pack(const Pack<T, COUNT>& low, const Pack<T, COUNT>& next, int shift) {
+  constexpr int size = static_cast<int>(sizeof(T)), words = ceil_div(size * COUNT, 4);
+  Pack<T, COUNT> pack;
+  if constexpr (size * COUNT % 4 == 0) {
+    unsigned int low_words[words], next_words[words], result[words];
+    memcpy(low_words, &low, sizeof low);
+    memcpy(next_words, &next, sizeof next);
+    cut_words<size>(result, low_words, next_words, shift);
+    memcpy(&pack, result, sizeof pack);
+  } else {
+    unsigned int both = 0;
+    memcpy(&both, &low, sizeof low);
+    memcpy(reinterpret_cast<char*>(&both) + sizeof low, &next, sizeof next);
+    both >>= shift * 8 * size;
+    memcpy(&pack, &both, sizeof pack);
   }
-};
+  return pack;
+}

@@ -16,7 +16,7 @@ struct DotSummary {
 /// Multiplies the elements of A with those of x.
 struct Product {
   using Summary = DotSummary;
-  using Weights = AnyPack<VECTOR, Element>;
+  using Weights = AnyWords<VECTOR>;
   const Element* x;
   int length;
 
@@ -24,7 +24,7 @@ struct Product {
   __device__ void weigh(float (&weight)[VECTOR], const Weights& weights, int column) const {
     const ElementPack pack = weights.cut(x, column, length);
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) weight[v] = to_float(pack.x[v]);
+    for (int v = 0; v < VECTOR; ++v) weight[v] = pack.at(v);
   }
   __device__ float weight_at(int index) const { return to_float(x[index]); }
   __device__ float term(float a, float weight) const { return a * weight; }

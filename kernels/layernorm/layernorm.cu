@@ -30,7 +30,7 @@ class Layernorm {
  public:
   using Summary = LayernormSummary;
   struct Weights {
-    AnyPack<VECTOR, Element> gamma, beta;
+    AnyWords<VECTOR> gamma, beta;
   };
 
   __device__ static void add_one(Summary& summary, float x) { summary.merge({{1.0f, x, 0.0f}}); }
@@ -41,7 +41,7 @@ class Layernorm {
     for (int i = 0; i < ITEMS; ++i) {
       if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) sum[v % 2] += to_float(chunk.pack[i].x[v]);
+      for (int v = 0; v < VECTOR; ++v) sum[v % 2] += chunk.pack[i].at(v);
     }
     forget_values(chunk);
     const float mean = count > 0.0f ? __fdividef(sum[0] + sum[1], count) : 0.0f;
@@ -50,7 +50,7 @@ class Layernorm {
       if (i >= chunk.count) continue;
 #pragma unroll
       for (int v = 0; v < VECTOR; ++v) {
-        const float difference = to_float(chunk.pack[i].x[v]) - mean;
+        const float difference = chunk.pack[i].at(v) - mean;
         squares[v % 2] += difference * difference;
       }
     }
@@ -76,7 +76,7 @@ class Layernorm {
     const ElementPack beta = weights.beta.cut(beta_, column, columns_);
 #pragma unroll
     for (int v = 0; v < VECTOR; ++v) {
-      result[v] = (to_float(pack.x[v]) - mean_) * scale_ * to_float(gamma.x[v]) + to_float(beta.x[v]);
+      result[v] = (pack.at(v) - mean_) * scale_ * gamma.at(v) + beta.at(v);
     }
   }
 

@@ -18,7 +18,7 @@ class Rmsnorm {
  public:
   using Summary = RmsnormSummary;
   struct Weights {
-    AnyPack<VECTOR, Element> gamma;
+    AnyWords<VECTOR> gamma;
   };
 
   __device__ static void add_one(Summary& summary, float x) { summary.word[0] += x * x; }
@@ -29,7 +29,7 @@ class Rmsnorm {
       if (i >= chunk.count) continue;
 #pragma unroll
       for (int v = 0; v < VECTOR; ++v) {
-        const float x = to_float(chunk.pack[i].x[v]);
+        const float x = chunk.pack[i].at(v);
         squares[v % 2] += x * x;
       }
     }
@@ -44,7 +44,7 @@ class Rmsnorm {
   __device__ void finish(float (&result)[VECTOR], const ElementPack& pack, const Weights& weights, int column) const {
     const ElementPack gamma = weights.gamma.cut(gamma_, column, columns_);
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) result[v] = to_float(pack.x[v]) * scale_ * to_float(gamma.x[v]);
+    for (int v = 0; v < VECTOR; ++v) result[v] = pack.at(v) * scale_ * gamma.at(v);
   }
 
  private:

@@ -40,13 +40,15 @@ class Softmax {
     summary.word[1] += exponential(x - summary.maximum());
   }
   __device__ static void add(Summary& summary, Chunk& chunk) {
-    float maximum = -infinity();
+    if (chunk.count == 0) return;
+    ElementPack largest = chunk.pack[0];
 #pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-      if (i >= chunk.count) continue;
-#pragma unroll
-      for (int v = 0; v < VECTOR; ++v) maximum = fmaxf(maximum, to_float(chunk.pack[i].x[v]));
+    for (int i = 1; i < ITEMS; ++i) {
+      if (i < chunk.count) largest.raise(chunk.pack[i]);
     }
+    float maximum = largest.at(0);
+#pragma unroll
+    for (int v = 1; v < VECTOR; ++v) maximum = fmaxf(maximum, largest.at(v));
     forget_values(chunk);
     summary.raise(maximum);
     float sum[2] = {};
@@ -54,7 +56,7 @@ class Softmax {
     for (int i = 0; i < ITEMS; ++i) {
       if (i >= chunk.count) continue;
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) sum[v % 2] += exponential(to_float(chunk.pack[i].x[v]) - summary.maximum());
+      for (int v = 0; v < VECTOR; ++v) sum[v % 2] += exponential(chunk.pack[i].at(v) - summary.maximum());
     }
     summary.word[1] += sum[0] + sum[1];
   }
@@ -65,7 +67,7 @@ class Softmax {
   __device__ void fetch(Weights&, int) const {}
   __device__ void finish(float (&result)[VECTOR], const ElementPack& pack, const Weights&, int column) const {
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) result[v] = one(to_float(pack.x[v]), column);
+    for (int v = 0; v < VECTOR; ++v) result[v] = one(pack.at(v), column);
   }
 
  private:

@@ -2,8 +2,6 @@
 // of as many elements as any other block's, whatever rows they are in. The parameters are macros from -D; README.md describes each.
 #include "matrix.cuh"
 
-__device__ inline int max_of(int a, int b) { return a > b ? a : b; }
-
 constexpr int thread_elements = ITEMS * VECTOR;
 constexpr int warp_count = BLOCK / lane_count;
 static_assert(BLOCK % LANES == 0 && BLOCK % lane_count == 0, "a block has whole warps and whole rows");

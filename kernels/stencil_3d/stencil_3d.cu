@@ -1,6 +1,7 @@
 // A star of RADIUS on a grid of planes, rows and columns of any size: every element and its neighbours up to RADIUS
 // away along each axis; what lies outside the grid counts as zero. Threads march along z and keep in registers what
 // they read of their column. The parameters are macros from -D; README.md describes each.
+#include "../common/async_copy.cuh"
 #include "../common/streaming.cuh"
 
 static_assert(1 <= RADIUS && RADIUS <= 4, "RADIUS is 1 to 4");
@@ -19,11 +20,14 @@ struct Grid {
     return (static_cast<long long>(plane) * rows + row) * columns + column;
   }
 
+  __device__ bool contains(int plane, int row, int column) const {
+    return plane >= 0 && plane < planes && row >= 0 && row < rows && column >= 0 && column < columns;
+  }
+
   /// VECTOR elements from `column` on, which is a multiple of VECTOR; zeros outside the grid.
   __device__ Cells load(int plane, int row, int column) const {
     Cells cells = {};
-    const bool inside = plane >= 0 && plane < planes && row >= 0 && row < rows && column >= 0 && column < columns;
-    if (!inside) return cells;
+    if (!contains(plane, row, column)) return cells;
     const ELEMENT* const from = x + index(plane, row, column);
     if (packed) return load_pack<VECTOR>(from);
 #pragma unroll
@@ -32,9 +36,28 @@ struct Grid {
     }
     return cells;
   }
+
+#if AHEAD > 0
+  /// Starts copying what load() returns to shared memory.
+  __device__ void copy(Cells& to, int plane, int row, int column) const {
+    const bool inside = contains(plane, row, column);
+    const ELEMENT* const from = inside ? x + index(plane, row, column) : x;
+    if (packed) {
+      async_copy<static_cast<int>(sizeof(Cells))>(&to, from, inside);
+      return;
+    }
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) {
+      const bool exists = inside && column + v < columns;
+      async_copy<static_cast<int>(sizeof(ELEMENT))>(&to.x[v], exists ? from + v : x, exists);
+    }
+  }
+#endif
 };
 
 #if SHARED
+static_assert(AHEAD == 0 || HAS_ASYNC_COPY, "copies to shared memory that bypass registers");
+
 /// The part of a plane that a block needs, with RADIUS rows and `side` packs around it.
 struct Tile {
   static constexpr int rows = block_rows + 2 * RADIUS, packs = BLOCK_X + 2 * side;
@@ -44,6 +67,19 @@ struct Tile {
 /// What lies around the block's own part of a plane; every thread moves some of it.
 class Border {
  public:
+#if AHEAD > 0
+  /// Starts copying it to shared memory.
+  static __device__ void copy(Tile& tile, const Grid& grid, int plane, int first_row, int first_column) {
+#pragma unroll
+    for (int i = 0; i < slots; ++i) {
+      const Place place = place_of(i);
+      if (exists(i)) {
+        grid.copy(tile.cells[place.row][place.pack], plane, first_row + place.row - RADIUS,
+                  first_column + (place.pack - side) * VECTOR);
+      }
+    }
+  }
+#else
   /// Starts reading it into registers; store() writes it to shared memory.
   __device__ void load(const Grid& grid, int plane, int first_row, int first_column) {
 #pragma unroll
@@ -61,6 +97,7 @@ class Border {
       if (exists(i)) tile.cells[place_of(i).row][place_of(i).pack] = staged_[i];
     }
   }
+#endif
 
  private:
   static constexpr int above_and_below = 2 * RADIUS * BLOCK_X, beside = 2 * side * block_rows;
@@ -83,7 +120,62 @@ class Border {
     return {RADIUS + m / (2 * side), pack < side ? pack : pack + BLOCK_X};
   }
 
+#if AHEAD == 0
   Cells staged_[slots];
+#endif
+};
+#endif
+
+#if AHEAD > 0
+/// A block's tiles of the planes from the current one on, in dynamic shared memory: one for every plane up to RADIUS
+/// away, and AHEAD that are on their way.
+class TilesAhead {
+ public:
+  /// The block computes the planes [first_plane, end).
+  __device__ TilesAhead(const Grid& grid, int first_plane, int end, int first_row, int first_column)
+      : grid_(grid), first_plane_(first_plane), end_(end), first_row_(first_row), first_column_(first_column) {
+#pragma unroll
+    for (int i = 0; i < RADIUS + AHEAD; ++i) copy(first_plane + i);
+    async_copy_wait<AHEAD>();
+  }
+
+  /// This thread's cells of a plane that has arrived. It has copied these itself.
+  __device__ Cells own(int plane, int i) const {
+    return tile(plane).cells[RADIUS + own_row() + i][side + static_cast<int>(threadIdx.x)];
+  }
+
+  /// Waits for the plane RADIUS after this one, and starts copying another. Returns this one's tile.
+  __device__ const Tile& advance(int plane) const {
+    async_copy_wait<AHEAD - 1>();
+    __syncthreads();  // what others have copied is there, and the tile before this one is free
+    copy(plane + RADIUS + AHEAD);
+    return tile(plane);
+  }
+
+ private:
+  static constexpr int count = RADIUS + AHEAD + 1;
+
+  static __device__ int own_row() { return static_cast<int>(threadIdx.y) * ROWS; }
+  __device__ Tile& tile(int plane) const {
+    extern __shared__ float4 shared[];
+    return reinterpret_cast<Tile*>(shared)[(plane - first_plane_) % count];
+  }
+  __device__ void copy(int plane) const {
+    if (plane < end_ + RADIUS) {
+      Tile& to = tile(plane);
+      Border::copy(to, grid_, plane, first_row_, first_column_);
+      const int x = static_cast<int>(threadIdx.x);
+#pragma unroll
+      for (int i = 0; i < ROWS; ++i) {
+        grid_.copy(to.cells[RADIUS + own_row() + i][side + x], plane, first_row_ + own_row() + i,
+                   first_column_ + x * VECTOR);
+      }
+    }
+    async_copy_commit();
+  }
+
+  const Grid& grid_;
+  int first_plane_, end_, first_row_, first_column_;
 };
 #endif
 
@@ -147,7 +239,8 @@ __device__ inline void store_row(ELEMENT* to, const Cells& cells, int columns_le
 }
 
 /// Grid: one dimension, ceil(columns / (BLOCK_X * VECTOR)) * ceil(rows / (BLOCK_Y * ROWS)) * ceil(planes / PLANES).
-/// Block: (BLOCK_X, BLOCK_Y). A thread computes VECTOR columns of ROWS rows in PLANES planes. w0: weight of the element
+/// Block: (BLOCK_X, BLOCK_Y). Dynamic shared memory, with AHEAD > 0: RADIUS + AHEAD + 1 tiles. A thread computes VECTOR
+/// columns of ROWS rows in PLANES planes. w0: weight of the element
 /// itself; w1 to w4: of the neighbours at this distance, up to RADIUS.
 extern "C" __global__ void LAUNCH_BOUNDS(thread_count, 1)
     stencil_3d(const ELEMENT* x, ELEMENT* y, int planes, int rows, int columns, ELEMENT w0, ELEMENT w1, ELEMENT w2,
@@ -163,13 +256,21 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, 1)
   const bool packed_out = rows_take_packs<VECTOR>(y, columns);
   const ELEMENT weight[5] = {w0, w1, w2, w3, w4};
 
+  constexpr int own_planes = AHEAD > 0 ? RADIUS : window;  // that are read without shared memory
   Cells along_z[ROWS][window];  // this thread's elements of the planes around the current one
 #pragma unroll
   for (int i = 0; i < ROWS; ++i) {
 #pragma unroll
-    for (int z = 0; z < window; ++z) along_z[i][z] = grid.load(first_plane + z - RADIUS, row + i, column);
+    for (int z = 0; z < own_planes; ++z) along_z[i][z] = grid.load(first_plane + z - RADIUS, row + i, column);
   }
-#if SHARED
+#if AHEAD > 0
+  const TilesAhead tiles(grid, first_plane, end, first_row, first_column);
+#pragma unroll
+  for (int i = 0; i < ROWS; ++i) {
+#pragma unroll
+    for (int z = RADIUS; z < window - 1; ++z) along_z[i][z] = tiles.own(first_plane + z - RADIUS, i);
+  }
+#elif SHARED
   __shared__ Tile tiles[2];  // in turns, so that one barrier per plane is enough
   const auto fill = [&](Tile& tile, const Border& border) {
     border.store(tile);
@@ -182,14 +283,22 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, 1)
 #endif
 #pragma unroll UNROLL
   for (int plane = first_plane; plane < end; ++plane) {
+#if AHEAD > 0
+    const Tile& tile = tiles.advance(plane);
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i) along_z[i][window - 1] = tiles.own(plane + RADIUS, i);
+#else
     const bool more = plane + 1 < end;
     Cells next[ROWS];  // on its way while the current plane is computed
 #pragma unroll
     for (int i = 0; i < ROWS; ++i) next[i] = more ? grid.load(plane + RADIUS + 1, row + i, column) : Cells{};
-#if SHARED
+#endif
+#if SHARED && AHEAD == 0
     if (more) border.load(grid, plane + 1, first_row, first_column);
     __syncthreads();
     const Tile& tile = tiles[(plane - first_plane) % 2];
+#endif
+#if SHARED
     const auto in_plane = [&](int rows_away, int packs_away) {
       return tile.cells[RADIUS + thread_y * ROWS + rows_away][side + thread_x + packs_away];
     };
@@ -209,9 +318,11 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, 1)
     for (int i = 0; i < ROWS; ++i) {
 #pragma unroll
       for (int z = 0; z < window - 1; ++z) along_z[i][z] = along_z[i][z + 1];
+#if AHEAD == 0
       along_z[i][window - 1] = next[i];
+#endif
     }
-#if SHARED
+#if SHARED && AHEAD == 0
     if (more) fill(tiles[(plane + 1 - first_plane) % 2], border);
 #endif
   }
