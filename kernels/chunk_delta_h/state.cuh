@@ -5,7 +5,6 @@
 #include "layout.cuh"
 
 constexpr int groups = BLOCK_V / 64;  // warpgroups that compute; each has 64 columns of v
-constexpr int t_part = chunk / PARTS;  // rows of a part of the values
 constexpr int gates_ahead = 4;  // chunks whose gates are on their way
 
 struct StateMaps {
@@ -112,24 +111,20 @@ class State {
   __device__ __forceinline__ void end(float* last);
 
  private:
-  __device__ __forceinline__ void multiply_w(int stage, int step, int part);
-  __device__ __forceinline__ void multiply_k(int stage, int step);
-  __device__ __forceinline__ void start_values(int stage, int index);
+  __device__ __forceinline__ void start_values(int stage);
+  __device__ __forceinline__ void load_rows(int stage);
   __device__ __forceinline__ void start_state(int stage);
-  __device__ __forceinline__ void replace_values(int stage, int part);
-  __device__ __forceinline__ void store_state(int index);
-  __device__ __forceinline__ void store_values(int index);
+  __device__ __forceinline__ void store(int index);
   __device__ __forceinline__ long long place(int i) const;
-  __device__ __forceinline__ void sync() const { hopper::sync_named(1 + group_, group); }
 
   StateShared& shared_;
   const StateMaps& maps_;
   const Sequence& sequence_;
   int group_, column_;
-  float h_[DK / 2];
-  float v_[PARTS][t_part / 2];
+  float h_[DK / 2], v_[chunk / 2];
   unsigned h_operand_[DK / 16][4], v_operand_[chunk / 16][4];
-  unsigned v_new_[chunk / 16][4];
+  unsigned u_[chunk / 16][4];
+  float factors_[chunk / 4];  // of the columns of this thread's sums v_
 };
 
 /// The place of a sum in [batches, heads, DK, DV].
@@ -153,115 +148,96 @@ __device__ __forceinline__ void State::end(float* last) {
   if (thread() == 0) hopper::store_wait<0>();
 }
 
-/// Starts values += state * w^T: of 16 columns of the state, for one part of the chunk's rows.
-__device__ __forceinline__ void State::multiply_w(int stage, int step, int part) {
+/// Rounds the state, ROUND steps of 16 columns at a time, and starts its product with w.
+__device__ __forceinline__ void State::start_values(int stage) {
   const hopper::Matrix w = hopper::matrix<swizzle>(shared_.stages[stage].w[0], 1024);
-  const hopper::Matrix w_step = hopper::advance(w, step / 4 * tile_bytes + part * t_part * 128 + step % 4 * 32);
-  hopper::product<type>(v_[part], h_operand_[step], w_step, step != 0);
-}
-
-/// Starts state += values * k: of 16 rows of the chunk.
-__device__ __forceinline__ void State::multiply_k(int stage, int step) {
-  constexpr hopper::Major mn = hopper::Major::mn;
-  const hopper::Matrix k = hopper::matrix<swizzle>(shared_.stages[stage].k[0], 1024, tile_bytes);
-  hopper::product<type, mn>(h_, v_operand_[step], hopper::advance(k, step * 2048), true);
-}
-
-/// Rounds the state and starts its product with w.
-__device__ __forceinline__ void State::start_values(int stage, int index) {
-  hopper::products_wait<0>();
-  hopper::keep(h_);
-  // The chunk before is no longer needed.
-  if (index > 0 && lane() == 0) hopper::arrive(shared_.empty[stage == 0 ? STAGES - 1 : stage - 1]);
 #pragma unroll
   for (int i = 0; i < DK / 16; ++i) {
     pack_step(h_, i, h_operand_[i]);
-    if (i % ROUND != ROUND - 1) continue;
+    if ((i + 1) % ROUND != 0) continue;
     hopper::products_begin();
 #pragma unroll
-    for (int j = i + 1 - ROUND; j <= i; ++j) multiply_w(stage, j, 0);
+    for (int j = i + 1 - ROUND; j <= i; ++j)
+      hopper::product<type>(v_, h_operand_[j], hopper::advance(w, j / 4 * tile_bytes + j % 4 * 32), j != 0);
   }
   hopper::products_commit();
-#pragma unroll
-  for (int part = 1; part < PARTS; ++part) {
-#pragma unroll
-    for (int i = 0; i < DK / 16; ++i) multiply_w(stage, i, part);
-    hopper::products_commit();
-  }
 }
 
-/// v_new = u - values, for one part of the chunk's rows, and what the state gets of it.
-__device__ __forceinline__ void State::replace_values(int stage, int part) {
-#pragma unroll
-  for (int i = 0; i < t_part / 16; ++i) {
-    const int step = part * t_part / 16 + i;
-    unsigned u[4];
-    hopper::load_matrices_transposed(transposed_step(shared_.stages[stage].u[group_], step), u);
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const auto pair = hopper::widen<type>(u[j]);
-      const float* factors = &shared_.factors[stage][step * 16 + j / 2 * 8 + lane() % 4 * 2];
-      const float first = pair[0] - v_[part][8 * i + 2 * j];
-      const float second = pair[1] - v_[part][8 * i + 2 * j + 1];
-      v_new_[step][j] = hopper::narrow<type>(first, second);
-      v_operand_[step][j] = hopper::narrow<type>(first * factors[0], second * factors[1]);
-    }
-  }
-}
-
-/// Starts state += values * k, part of the values after part.
-__device__ __forceinline__ void State::start_state(int stage) {
-#pragma unroll
-  for (int part = 0; part < PARTS; ++part) {
-    // All products with w but those of later parts, and the last part's with k, have ended.
-    hopper::products_wait<PARTS - 1>();
-    hopper::keep(v_[part]);
-    replace_values(stage, part);
-    hopper::products_begin();
-#pragma unroll
-    for (int i = part * t_part / 16; i < (part + 1) * t_part / 16; ++i) multiply_k(stage, i);
-    hopper::products_commit();
-  }
-}
-
-/// Writes the state before the chunk. Its buffer is free: before the last sync, the thread that stores waited until only
-/// the last 2 BUFFERS - 2 stores, alternately of values and states, had not read theirs.
-__device__ __forceinline__ void State::store_state(int index) {
-  Element* const slice = shared_.h[index % BUFFERS][group_];
-#pragma unroll
-  for (int i = 0; i < DK / 16; ++i)
-    hopper::store_matrices_transposed(transposed_step(slice, i), h_operand_[i][0], h_operand_[i][1], h_operand_[i][2],
-                                      h_operand_[i][3]);
-  hopper::fence_async();
-  if (thread() == 0) hopper::store_wait_read<2 * BUFFERS - 2>();
-  sync();
-  if (thread() != 0) return;
-  hopper::store_tile(maps_.h, slice, column_, static_cast<int>(sequence_.at_chunk(index) * DK));
-  hopper::store_commit();
-}
-__device__ __forceinline__ void State::store_values(int index) {
-  Element* const slice = shared_.v[index % BUFFERS][group_];
+/// What the values of the product are combined with.
+__device__ __forceinline__ void State::load_rows(int stage) {
 #pragma unroll
   for (int i = 0; i < chunk / 16; ++i)
-    hopper::store_matrices_transposed(transposed_step(slice, i), v_new_[i][0], v_new_[i][1], v_new_[i][2],
-                                      v_new_[i][3]);
+    hopper::load_matrices_transposed(transposed_step(shared_.stages[stage].u[group_], i), u_[i]);
+#pragma unroll
+  for (int i = 0; i < chunk / 4; ++i)
+    factors_[i] = shared_.factors[stage][i / 2 * 8 + lane() % 4 * 2 + i % 2];
+}
+
+/// v_new = u - values, and starts state += factors v_new * k.
+__device__ __forceinline__ void State::start_state(int stage) {
+  constexpr hopper::Major mn = hopper::Major::mn;
+  constexpr int together = ROUND < chunk / 16 ? ROUND : chunk / 16;
+  const hopper::Matrix k = hopper::matrix<swizzle>(shared_.stages[stage].k[0], 1024, tile_bytes);
+#pragma unroll
+  for (int i = 0; i < chunk / 16; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const auto u = hopper::widen<type>(u_[i][j]);
+      float &first = v_[8 * i + 2 * j], &second = v_[8 * i + 2 * j + 1];
+      const float* factors = &factors_[4 * i + j / 2 * 2];
+      first = u[0] - first;
+      second = u[1] - second;
+      v_operand_[i][j] = hopper::narrow<type>(first * factors[0], second * factors[1]);
+    }
+    if ((i + 1) % together != 0) continue;
+    hopper::products_begin();
+#pragma unroll
+    for (int j = i + 1 - together; j <= i; ++j)
+      hopper::product<type, mn>(h_, v_operand_[j], hopper::advance(k, j * 2048), true);
+  }
+  hopper::products_commit();
+}
+
+__device__ __forceinline__ void store_transposed(Element* slice, int step, const unsigned (&x)[4]) {
+  hopper::store_matrices_transposed(transposed_step(slice, step), x[0], x[1], x[2], x[3]);
+}
+
+/// Stores the state before the chunk, which is in its buffer already, and the new values. Before others write to the
+/// next chunk's buffer, the thread that stores waits until its stores from there have read it.
+__device__ __forceinline__ void State::store(int index) {
+  Element *const h = shared_.h[index % BUFFERS][group_], *const v = shared_.v[index % BUFFERS][group_];
+#pragma unroll
+  for (int i = 0; i < chunk / 16; ++i) {
+    unsigned packed[4];
+    pack_step(v_, i, packed);
+    store_transposed(v, i, packed);
+  }
   hopper::fence_async();
-  if (thread() == 0) hopper::store_wait_read<2 * BUFFERS - 2>();
-  sync();
+  if (thread() == 0) hopper::store_wait_read<BUFFERS - 2>();
+  hopper::sync_named(1 + group_, group);
   if (thread() != 0) return;
-  hopper::store_tile(maps_.v_new, slice, column_, sequence_.head, index * chunk, sequence_.batch);
+  hopper::store_tile(maps_.h, h, column_, static_cast<int>(sequence_.at_chunk(index) * DK));
+  hopper::store_tile(maps_.v_new, v, column_, sequence_.head, index * chunk, sequence_.batch);
   hopper::store_commit();
 }
 
+/// Whatever can wait is done while a product is computed.
 __device__ __forceinline__ void State::step(const Position<STAGES>& at, int index) {
   hopper::wait(shared_.full[at.stage], at.parity);
-  start_values(at.stage, index);
-  store_state(index);
+  hopper::products_wait<0>();
+  hopper::keep(h_);
+  if (index > 0 && lane() == 0) hopper::arrive(shared_.empty[at.stage == 0 ? STAGES - 1 : at.stage - 1]);
+  start_values(at.stage);
   const float decay = shared_.decays[at.stage];
 #pragma unroll
   for (int i = 0; i < DK / 2; ++i) h_[i] *= decay;
+  load_rows(at.stage);
+#pragma unroll
+  for (int i = 0; i < DK / 16; ++i) store_transposed(shared_.h[index % BUFFERS][group_], i, h_operand_[i]);
+  hopper::products_wait<0>();
+  hopper::keep(v_);
   start_state(at.stage);
-  store_values(index);
+  store(index);
 }
 
 /// A block of threads: one head, BLOCK_V columns.
@@ -273,11 +249,11 @@ __device__ __forceinline__ void pass_state(StateShared& shared, const StateMaps&
   const int sequence_index = blockIdx.x / blocks, column = static_cast<int>(blockIdx.x) % blocks * BLOCK_V;
   const Sequence sequence = {sequence_index / heads, sequence_index % heads, length, heads};
   if (threadIdx.x >= group * groups) {
-    if (groups > 1) hopper::fewer_registers<56>();
+    if (groups > 1) hopper::fewer_registers<72>();
     if (warp() == 0 && lane() == 0) load_chunks(shared, maps, sequence, column);
     if (warp() == 1) load_gates(shared, gates, sequence);
   } else {
-    if (groups > 1) hopper::more_registers<224>();
+    if (groups > 1) hopper::more_registers<216>();
     State state(shared, maps, sequence, column);
     state.begin(initial);
     Position<STAGES> at;
