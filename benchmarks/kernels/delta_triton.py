@@ -25,9 +25,9 @@ def state_pass(k, w, u, g, initial, h, v_new, last, T, H: tl.constexpr, DK: tl.c
         at = tl.make_block_ptr(h + ((batch * chunks + c).to(tl.int64) * H + head) * DK * DV, (DK, DV), (DV, 1), (0, column), (DK, BV), (1, 0))
         tl.store(at, state.to(h.dtype.element_ty))
         at = tl.make_block_ptr(w + row0.to(tl.int64) * DK, (T, DK), (H * DK, 1), (c * BT, 0), (BT, DK), (1, 0))
-        values = tl.dot(tl.load(at, boundary_check=(0,)), state.to(w.dtype.element_ty))
+        values = tl.dot(tl.load(at, boundary_check=(0,), padding_option="zero"), state.to(w.dtype.element_ty))
         at = tl.make_block_ptr(u + row0.to(tl.int64) * DV, (T, DV), (H * DV, 1), (c * BT, column), (BT, BV), (1, 0))
-        values = tl.load(at, boundary_check=(0,)).to(tl.float32) - values
+        values = tl.load(at, boundary_check=(0,), padding_option="zero").to(tl.float32) - values
         at = tl.make_block_ptr(v_new + row0.to(tl.int64) * DV, (T, DV), (H * DV, 1), (c * BT, column), (BT, BV), (1, 0))
         tl.store(at, values.to(v_new.dtype.element_ty), boundary_check=(0,))
         rows = c * BT + tl.arange(0, BT)
@@ -36,7 +36,7 @@ def state_pass(k, w, u, g, initial, h, v_new, last, T, H: tl.constexpr, DK: tl.c
         values *= tl.where(rows < T, tl.exp(gate_last - gate), 0)[:, None]
         state *= tl.exp(gate_last)
         at = tl.make_block_ptr(k + row0.to(tl.int64) * DK, (DK, T), (1, H * DK), (0, c * BT), (DK, BT), (0, 1))
-        state += tl.dot(tl.load(at, boundary_check=(1,)), values.to(k.dtype.element_ty))
+        state += tl.dot(tl.load(at, boundary_check=(1,), padding_option="zero"), values.to(k.dtype.element_ty))
     at = tl.make_block_ptr(last + sequence * DK * DV, (DK, DV), (DV, 1), (0, column), (DK, BV), (1, 0))
     tl.store(at, state)
 
@@ -74,7 +74,7 @@ def inner_products(k, gate_logits, beta_logits, g, betas, a, rate, T, H: tl.cons
     tl.store(g + row0 + rows * H, gate, mask=rows < T)
     tl.store(betas + row0 + rows * H, beta, mask=rows < T)
     at = tl.make_block_ptr(k + row0.to(tl.int64) * DK, (T, DK), (H * DK, 1), (c * BT, 0), (BT, DK), (1, 0))
-    keys = tl.load(at, boundary_check=(0,))
+    keys = tl.load(at, boundary_check=(0,), padding_option="zero")
     product = tl.dot(keys, tl.trans(keys)) * tl.exp(gate[:, None] - gate[None, :]) * beta[:, None]
     i = tl.arange(0, BT)
     product = tl.where(i[:, None] > i[None, :], product, 0)
@@ -87,7 +87,7 @@ def inverted_block(a, row, T, H: tl.constexpr, BT: tl.constexpr, column: tl.cons
     """(I + a diagonal block of 16 rows)^-1, by substitution, row after row."""
     i = tl.arange(0, 16)
     at = tl.make_block_ptr(a, (T, BT), (H * BT, 1), (row, column), (16, 16), (1, 0))
-    x = -tl.load(at, boundary_check=(0,))
+    x = -tl.load(at, boundary_check=(0,), padding_option="zero")
     for j in range(2, 16):
         line = -tl.load(a + (row + j) * H * BT + column + i, mask=row + j < T, other=0)
         line = tl.where(i < j, line, 0)
@@ -98,7 +98,7 @@ def inverted_block(a, row, T, H: tl.constexpr, BT: tl.constexpr, column: tl.cons
 
 @triton.jit
 def load_block(a, row, T, H: tl.constexpr, BT: tl.constexpr, column: tl.constexpr):
-    return tl.load(tl.make_block_ptr(a, (T, BT), (H * BT, 1), (row, column), (16, 16), (1, 0)), boundary_check=(0,))
+    return tl.load(tl.make_block_ptr(a, (T, BT), (H * BT, 1), (row, column), (16, 16), (1, 0)), boundary_check=(0,), padding_option="zero")
 
 
 @triton.jit
@@ -155,14 +155,14 @@ def replace_rows(k, v, inverse, g, betas, w, u, T, H: tl.constexpr, DK: tl.const
     beta = tl.load(betas + row0 + rows * H, mask=rows < T, other=0)
     gate = tl.load(g + row0 + rows * H, mask=rows < T, other=0)
     at = tl.make_block_ptr(inverse + row0 * BT, (T, BT), (H * BT, 1), (c * BT, 0), (BT, BT), (1, 0))
-    x = tl.load(at, boundary_check=(0,))
+    x = tl.load(at, boundary_check=(0,), padding_option="zero")
     at = tl.make_block_ptr(v + row0 * DV, (T, DV), (H * DV, 1), (c * BT, 0), (BT, DV), (1, 0))
-    values = tl.load(at, boundary_check=(0,))
+    values = tl.load(at, boundary_check=(0,), padding_option="zero")
     values = tl.dot(x, (values * beta[:, None]).to(values.dtype))
     at = tl.make_block_ptr(u + row0 * DV, (T, DV), (H * DV, 1), (c * BT, 0), (BT, DV), (1, 0))
     tl.store(at, values.to(u.dtype.element_ty), boundary_check=(0,))
     at = tl.make_block_ptr(k + row0 * DK, (T, DK), (H * DK, 1), (c * BT, 0), (BT, DK), (1, 0))
-    keys = tl.load(at, boundary_check=(0,))
+    keys = tl.load(at, boundary_check=(0,), padding_option="zero")
     keys = tl.dot(x, (keys * (beta * tl.exp(gate))[:, None]).to(keys.dtype))
     at = tl.make_block_ptr(w + row0 * DK, (T, DK), (H * DK, 1), (c * BT, 0), (BT, DK), (1, 0))
     tl.store(at, keys.to(w.dtype.element_ty), boundary_check=(0,))
@@ -175,9 +175,9 @@ def chunk_output(q, k, v_new, h, g, o, scale, T, H: tl.constexpr, DK: tl.constex
     batch, head = sequence // H, sequence % H
     row0 = (batch * T * H + head).to(tl.int64)
     at = tl.make_block_ptr(q + row0 * DK, (T, DK), (H * DK, 1), (c * BT, 0), (BT, DK), (1, 0))
-    queries = tl.load(at, boundary_check=(0,))
+    queries = tl.load(at, boundary_check=(0,), padding_option="zero")
     at = tl.make_block_ptr(k + row0 * DK, (DK, T), (1, H * DK), (0, c * BT), (DK, BT), (0, 1))
-    scores = tl.dot(queries, tl.load(at, boundary_check=(1,)))
+    scores = tl.dot(queries, tl.load(at, boundary_check=(1,), padding_option="zero"))
     first = ((batch * tl.cdiv(T, BT) + c).to(tl.int64) * H + head) * DK * DV
     at = tl.make_block_ptr(h + first, (DK, DV), (DV, 1), (0, column), (DK, BV), (1, 0))
     out = tl.dot(queries, tl.load(at))
@@ -186,7 +186,7 @@ def chunk_output(q, k, v_new, h, g, o, scale, T, H: tl.constexpr, DK: tl.constex
     i = tl.arange(0, BT)
     scores = tl.where(i[:, None] >= i[None, :], scores * tl.exp(gate[:, None] - gate[None, :]), 0)
     at = tl.make_block_ptr(v_new + row0 * DV, (T, DV), (H * DV, 1), (c * BT, column), (BT, BV), (1, 0))
-    values = tl.load(at, boundary_check=(0,))
+    values = tl.load(at, boundary_check=(0,), padding_option="zero")
     out = out * tl.exp(gate)[:, None] + tl.dot(scores.to(values.dtype), values)
     at = tl.make_block_ptr(o + row0 * DV, (T, DV), (H * DV, 1), (c * BT, column), (BT, BV), (1, 0))
     tl.store(at, (scale * out).to(o.dtype.element_ty), boundary_check=(0,))

@@ -127,7 +127,7 @@ __device__ inline void grow(const PrepareShared& shared, unsigned (&inverse)[4][
   unsigned product[4][4];
   round_to<exact>(sums, product);
   begin_with(product);
-  multiply<exact>(sums, product, in_memory, false);
+  multiply<exact, 4 - BLOCKS>(sums, product, in_memory, false);
   finish(sums);
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
@@ -165,9 +165,9 @@ __device__ inline void write_w_and_u(PrepareShared& shared, const float (&invers
 #pragma unroll
   for (int i = 0; i < 32; ++i) factors[i] *= shared.norms[column_of(i)] * exp2f(shared.gates[column_of(i)]);
   round_to<type>(factors, w_operand);
-  hopper::keep(u_operand);
   begin_with(w_operand);
   multiply<type>(w, w_operand, shared.k[0], false);
+  begin_with(u_operand);
   multiply<type>(u, u_operand, shared.v[0], false);
   hopper::products_commit();
   hopper::products_wait<0>();

@@ -33,14 +33,15 @@ __device__ __forceinline__ void multiply_rows(float (&sums)[COUNT], const Elemen
   }
 }
 
-/// Starts sums = x * y, or sums += x * y, for x of 64 columns in registers and slices of 64 rows of y.
-template <hopper::Type TYPE, int COUNT>
+/// Starts sums = x * y, or sums += x * y, for x of 64 columns in registers, the first STEPS times 16 of which are not
+/// zero, and slices of 64 rows of y.
+template <hopper::Type TYPE, int STEPS = 4, int COUNT>
 __device__ __forceinline__ void multiply(float (&sums)[COUNT], const unsigned (&x)[4][4], const void* y,
                                          bool accumulate) {
   constexpr hopper::Major mn = hopper::Major::mn;
   const hopper::Matrix matrix = hopper::matrix<swizzle>(y, 1024, tile_bytes);
 #pragma unroll
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < STEPS; ++i)
     hopper::product<TYPE, mn>(sums, x[i], hopper::advance(matrix, i * 2048), accumulate || i != 0);
 }
 
