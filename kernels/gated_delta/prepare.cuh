@@ -114,7 +114,7 @@ __device__ __forceinline__ void round_to(const float (&sums)[32], unsigned (&ope
 }
 
 /// Doubles the size of inverted diagonal blocks: inverse -= inverse * A * inverse, of A only the blocks of 16 x 16 below
-/// the inverted ones. `inverse`, as an operand, is in `tile`, too.
+/// the inverted ones. `inverse`, an operand, is in memory, too.
 template <int BLOCKS>
 __device__ inline void grow(const PrepareShared& shared, unsigned (&inverse)[4][4], const xtune::f16* in_memory,
                             float (&sums)[32]) {

@@ -59,13 +59,13 @@ __device__ __forceinline__ void finish(float (&sums)[COUNT]) {
   hopper::keep(sums);
 }
 
-/// Writes rows of all slices through shared memory that nothing else uses any more; rows behind the end stay away.
+/// Rounds sums into slices in shared memory, for a store.
 template <int COUNT>
-__device__ __forceinline__ void write_rows(const float (&sums)[COUNT], Element* through) {
+__device__ __forceinline__ void write_rows(const float (&sums)[COUNT], Element* slices) {
 #pragma unroll
   for (int i = 0; i < COUNT / 8; ++i) {
     unsigned packed[4];
     pack_step(sums, i, packed);
-    store_step(through, i, packed);
+    store_step(slices, i, packed);
   }
 }
