@@ -18,7 +18,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "kernels"))
 import common
 
-GROUPS = ["gemm", "attention", "rows", "stencils"]
+GROUPS = ["gemm", "attention", "delta", "rows", "stencils"]
 
 
 def name_of(group, case):

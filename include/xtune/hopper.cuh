@@ -48,6 +48,16 @@ __host__ __device__ inline unsigned narrow(float low, float high) {
   static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
   return TYPE == Type::f16 ? detail::f16_pair(low, high) : detail::bf16_pair(low, high);
 }
+/// The two numbers of such a pair, the one in the lower half first.
+template <Type TYPE>
+__host__ __device__ inline pack<float, 2> widen(unsigned both) {
+  static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
+  const auto low = static_cast<unsigned short>(both), high = static_cast<unsigned short>(both >> 16);
+  pack<float, 2> numbers;
+  numbers[0] = TYPE == Type::f16 ? detail::f16_value(low) : detail::bf16_value(low);
+  numbers[1] = TYPE == Type::f16 ? detail::f16_value(high) : detail::bf16_value(high);
+  return numbers;
+}
 
 }  // namespace xtune::hopper
 

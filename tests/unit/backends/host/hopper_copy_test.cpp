@@ -367,3 +367,18 @@ extern "C" __global__ void k(unsigned* out) {
   kernel.run(launch_of(1, 1), out.data());
   CHECK(out == std::vector<unsigned>{0xc0003e00, 0xc0003fc0, 0x3f823f80, 0xc0003fc0});
 }
+
+TEST_CASE("two numbers are read from one register, the first from its lower half") {
+  const HopperKernel kernel(R"(
+extern "C" __global__ void k(float* out) {
+  const auto f16 = widen<Type::f16>(0xc0003e01u);
+  const auto bf16 = widen<Type::bf16>(0xc0003fc1u);
+  out[0] = f16[0];
+  out[1] = f16[1];
+  out[2] = bf16[0];
+  out[3] = bf16[1];
+})");
+  std::vector<float> out(4);
+  kernel.run(launch_of(1, 1), out.data());
+  CHECK(out == std::vector<float>{1.5009765625f, -2.0f, 1.5078125f, -2.0f});
+}
