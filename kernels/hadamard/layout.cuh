@@ -38,10 +38,10 @@ __host__ __device__ constexpr unsigned highest(unsigned mask, int count) {
 // Layouts of packs: a thread has whole packs of VECTOR elements. `near`: as many packs lie between two of a thread's
 // items as RUN neighbouring threads have, so that few bits of a row are left to other lanes; `far`: the items have the
 // highest bits of a row, so that neighbouring threads have neighbouring packs.
-static_assert(PASSES == 1 || row_bits >= register_bits, "items lie in the row");
 constexpr unsigned items_near = ones(item_bits) << (vector_bits + RUN);
 constexpr unsigned items_far = PASSES == 1 ? 0 : ones(item_bits) << (row_bits - item_bits);
 constexpr unsigned near = ones(vector_bits) | items_near, far = ones(vector_bits) | items_far;
+static_assert(PASSES == 1 || row_bits >= register_bits, "items lie in the row");
 
 // With three passes, the second one has bits that the others leave, whatever they are.
 constexpr unsigned left_to_middle = highest(row_mask & ~(near | far), register_bits);
