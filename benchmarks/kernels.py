@@ -18,12 +18,14 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "kernels"))
 import common
 
-GROUPS = ["gemm", "attention", "delta", "rows", "stencils"]
+GROUPS = ["gemm", "attention", "sparse_attention", "delta", "rows", "stencils"]
 
 
 def name_of(group, case):
     if group in ("gemm", "attention"):
         return f"{group}_hopper"
+    if group == "sparse_attention":
+        return group
     return case.kernel if group == "stencils" else case[0]
 
 

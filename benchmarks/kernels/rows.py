@@ -1,4 +1,5 @@
-"""Kernels that memory limits, against PyTorch: softmax, norms, reductions over an axis, transpose, matrix times vector."""
+"""Kernels that memory limits, against PyTorch: softmax, norms, reductions over an axis, transpose, matrix times vector,
+the Hadamard transform."""
 from common import BYTES, Result, time_torch, tuned
 
 # Spec in configs/, and what is set in its problem: large and awkward sizes, all well beyond the L2 cache.
@@ -34,6 +35,9 @@ CASES = [
     ("gemv", {"M": 16383, "N": 16385, "TYPE": "bf16", "LEFT": "false"}),
     ("gemv", {"M": 16384, "N": 16384, "TYPE": "f16", "LEFT": "false"}),
     ("gemv", {"M": 16384, "N": 16384, "TYPE": "f16", "LEFT": "true"}),
+] + [
+    ("hadamard", {"M": (1 << 28) // BYTES[dtype] // n, "N": n, "TYPE": dtype})
+    for dtype in ("f32", "f16", "bf16") for n in (64, 256, 1024, 2048, 4096, 8192, 16384, 32768)
 ]
 
 
@@ -45,6 +49,23 @@ def bytes_moved(kernel, problem):
         return size * rest * problem["N"], size * rest
     elements = problem["M"] * problem["N"]
     return size * elements, 0 if kernel == "gemv" else size * elements
+
+
+def hadamard_call(torch, x):
+    """Products with one Hadamard matrix, or with two for long rows: H of a * b rows is the Kronecker product of both."""
+    rows, n = x.shape
+
+    def matrix(size):
+        h = torch.ones(1, 1, device="cuda", dtype=x.dtype)
+        while len(h) < size:
+            h = torch.cat((torch.cat((h, h), 1), torch.cat((h, -h), 1)))
+        return h / size ** 0.5
+
+    if n <= 1024:
+        h = matrix(n)
+        return lambda: torch.matmul(x, h)
+    left, right = matrix(n // 128), matrix(128)
+    return lambda: torch.matmul(left, torch.matmul(x.view(rows, n // 128, 128), right)).view(rows, n)
 
 
 def torch_call(torch, kernel, problem):
@@ -62,6 +83,8 @@ def torch_call(torch, kernel, problem):
         reduce = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}[problem["OP"]]
         return lambda: reduce(x, dim=1)
     x = random(problem["M"], problem["N"])
+    if kernel == "hadamard":
+        return hadamard_call(torch, x)
     if kernel == "gemv":
         matrix = x.t() if problem["LEFT"] == "true" else x
         vector = random(matrix.shape[1])

@@ -1,7 +1,7 @@
 // For kernels: what NVIDIA's Hopper (compute capability 9.0, compiled for sm_90a) has beyond CUDA C++, as functions:
-// barriers in shared memory, copies of tiles by tensor maps, thread block clusters, and products by a warpgroup.
-// Inline PTX, without NVIDIA's headers, so that NVRTC alone compiles it. On the host backend, each function is
-// imitated. Source: NVIDIA, PTX ISA 8.7, the sections named below.
+// barriers in shared memory, copies of tiles by tensor maps, thread block clusters, and products by a warp or a
+// warpgroup. Inline PTX, without NVIDIA's headers, so that NVRTC alone compiles it. On the host backend, each function
+// is imitated. Source: NVIDIA, PTX ISA 8.7, the sections named below.
 #pragma once
 
 #include <xtune/narrow.cuh>
@@ -293,6 +293,27 @@ __device__ inline void load_matrices_transposed(const void* row, unsigned (&to)[
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(shared_address(row))
                : "memory");
+}
+
+// --- Products by a warp (section "mma") ------------------------------------------------------------------------------
+
+/// Adds x * y to the sums, 16 x 8, for 16 elements along K, of TYPE f16 or bf16. The operands are as load_matrices
+/// gives them: x the four matrices of 16 rows, first those of the lower half along K; y0 and y1 the two of 8 columns,
+/// along K. sums: four, laid out as two matrices of pairs: of row lane / 4, and of the row 8 below.
+template <Type TYPE>
+__device__ inline void warp_product(float* sums, const unsigned (&x)[4], unsigned y0, unsigned y1) {
+  static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
+  if constexpr (TYPE == Type::f16) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));
+  } else {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
+        "%2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));
+  }
 }
 
 // --- Products by the 128 threads of a warpgroup (section "wgmma") ----------------------------------------------------

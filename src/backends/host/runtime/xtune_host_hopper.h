@@ -110,7 +110,8 @@ XTUNE_DEVICE char* xtune_row(const void* own, int matrix, int row) {
   return reinterpret_cast<char*>(__shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(own), 8 * matrix + row));
 }
 template <int COUNT>
-XTUNE_DEVICE void xtune_store_matrices(void* row, const unsigned (&values)[COUNT], bool transposed) {
+XTUNE_DEVICE __attribute__((noinline)) void xtune_store_matrices(void* row, const unsigned (&values)[COUNT],
+                                                                 bool transposed) {
   const int lane = xtune_lane(), in_row = lane % 4 * 2;
   for (int m = 0; m < COUNT; ++m) {
     const unsigned short halves[2] = {static_cast<unsigned short>(values[m]),
@@ -123,7 +124,8 @@ XTUNE_DEVICE void xtune_store_matrices(void* row, const unsigned (&values)[COUNT
   __syncwarp();
 }
 template <int COUNT>
-XTUNE_DEVICE void xtune_load_matrices(const void* row, unsigned (&values)[COUNT], bool transposed) {
+XTUNE_DEVICE __attribute__((noinline)) void xtune_load_matrices(const void* row, unsigned (&values)[COUNT],
+                                                                bool transposed) {
   const int lane = xtune_lane(), in_row = lane % 4 * 2;
   for (int m = 0; m < COUNT; ++m) {
     unsigned short halves[2];
@@ -147,6 +149,38 @@ XTUNE_DEVICE void store_matrices_transposed(void* row, unsigned a, unsigned b, u
 }
 XTUNE_DEVICE void load_matrices(const void* row, unsigned (&to)[4]) { xtune_load_matrices(row, to, false); }
 XTUNE_DEVICE void load_matrices_transposed(const void* row, unsigned (&to)[4]) { xtune_load_matrices(row, to, true); }
+
+template <Type TYPE>
+XTUNE_DEVICE float xtune_half(unsigned word, int which) {
+  const unsigned short bits = static_cast<unsigned short>(word >> 16 * which);
+  return TYPE == Type::f16 ? detail::f16_value(bits) : detail::bf16_value(bits);
+}
+// Lanes read each other's operands where they lie: the four lanes of its own row of x, and of its two columns of y. A
+// kernel has hundreds of calls, which would take long to compile if they were inlined.
+template <Type TYPE>
+XTUNE_DEVICE __attribute__((noinline)) void warp_product(float* sums, const unsigned (&x)[4], unsigned y0,
+                                                         unsigned y1) {
+  static_assert(TYPE == Type::f16 || TYPE == Type::bf16, "only types of 16 bits");
+  const unsigned words[6] = {x[0], x[1], x[2], x[3], y0, y1};
+  const int lane = xtune_lane();
+  const auto words_of = [&](int other) {
+    return reinterpret_cast<const unsigned*>(
+        __shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(&words[0]), other));
+  };
+  const unsigned *of_row[4], *of_column[2][4];
+  for (int i = 0; i < 4; ++i) {
+    of_row[i] = words_of(lane / 4 * 4 + i);
+    for (int column = 0; column < 2; ++column) of_column[column][i] = words_of((lane % 4 * 2 + column) * 4 + i);
+  }
+  for (int i = 0; i < 4; ++i) {
+    const int row = i / 2, column = i % 2;
+    for (int k = 0; k < 16; ++k) {
+      const unsigned left = of_row[k % 8 / 2][k / 8 * 2 + row], right = of_column[column][k % 8 / 2][4 + k / 8];
+      sums[i] += xtune_half<TYPE>(left, k % 2) * xtune_half<TYPE>(right, k % 2);
+    }
+  }
+  __syncwarp();
+}
 
 /// A descriptor's fields, and the whole address.
 struct Matrix {

@@ -246,6 +246,35 @@ extern "C" __global__ void k(const __grid_constant__ TensorMap y, const unsigned
   }
 }
 
+TEST_CASE("products of a warp of operands that load_matrices reads, added to the sums") {
+  for (const auto& [type, dtype] : {std::pair("f16", DType::f16), std::pair("bf16", DType::bf16)}) {
+    CAPTURE(std::string(type));
+    const HopperKernel kernel(with(R"(
+extern "C" __global__ void k(const unsigned short* x, const unsigned short* y, float* out) {
+  __shared__ __align__(16) unsigned short tiles[2][16 * 16];
+  const int lane = threadIdx.x;
+  for (int i = lane; i < 256; i += 32) { tiles[0][i] = x[i]; tiles[1][i] = y[i]; }
+  __syncwarp();
+  unsigned a[4], b[4];
+  load_matrices(&tiles[0][lane % 16 * 16 + lane / 16 * 8], a);
+  load_matrices(&tiles[1][(lane / 16 * 8 + lane % 8) * 16 + lane / 8 % 2 * 8], b);
+  float sums[8];
+  for (float& sum : sums) sum = 10;
+  warp_product<Type::$TYPE>(sums, a, b[0], b[1]);
+  warp_product<Type::$TYPE>(sums + 4, a, b[2], b[3]);
+  for (int i = 0; i < 8; ++i)
+    out[(lane / 4 + i / 2 % 2 * 8) * 16 + i / 4 * 8 + lane % 4 * 2 + i % 2] = sums[i];
+})",
+                                   {{"TYPE", type}}));
+    const Matrix x = matrix_of(dtype, 64, 16, 9), y = matrix_of(dtype, 16, 16, 10);
+    std::vector<float> out(16 * 16), sums = expected<float>(x, y, 16, 16);
+    sums.resize(out.size());
+    for (float& sum : sums) sum += 10;
+    kernel.run(launch_of(1, 32), x.bytes.data(), y.bytes.data(), out.data());
+    CHECK(out == sums);
+  }
+}
+
 namespace {
 
 /// A pipeline: one warpgroup multiplies tiles of 64 x 64 and 128 x 64 that a producer's warp loads into two stages.

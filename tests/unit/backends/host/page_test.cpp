@@ -67,9 +67,12 @@ const std::map<std::string, std::string>& running() {
       {"`<xtune/narrow.cuh>`",
        "xtune::f8e4m3 a = 500.0f; xtune::bf16 b = 1.5f; return a == 448.0f && b == 1.5f && xtune::dot4(0x01020304, "
        "0x01010101, 1) == 11;"},
-      {"`<xtune/hopper.cuh>`: mbarriers, TMA, `wgmma`, clusters, named barriers",
+      {"`<xtune/hopper.cuh>`: mbarriers, TMA, `wgmma`, `mma`, clusters, named barriers",
        "using namespace xtune::hopper; __shared__ Barrier b; if (t == 0) init(b, 64); __syncthreads(); arrive(b); "
-       "wait(b, 0); sync_named(1, 64); cluster_sync(); return cluster_size() == 1 && cluster_rank() == 0;"},
+       "wait(b, 0); sync_named(1, 64); cluster_sync(); const unsigned one = 0x3c003c00u, x[4] = {one, one, one, one}; "
+       "float sums[4] = {}; warp_product<Type::f16>(sums, x, one, one); return cluster_size() == 1 && cluster_rank() "
+       "== 0 "
+       "&& sums[3] == 16;"},
       {"`__popc`, `__clz`, `__ffs`, `__brev`",
        "return __popc(7) == 3 && __clz(1) == 31 && __ffs(4) == 3 && __brev(1u) == 1u << 31;"},
       {"`__expf`, `__fdividef`, `rsqrtf`, `__sinf`",
