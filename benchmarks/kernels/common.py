@@ -15,11 +15,11 @@ PEAK_TFLOPS = {"f32": 67, "f16": 989, "bf16": 989, "f8e4m3": 1979}
 class Result:
     kernel: str
     problem: dict
-    ours_ms: float | None  # of the best configuration; None: there is none
+    ours_ms: float | None  # of the best configuration; None: none was valid
     others_ms: dict  # by the name of the library
-    bytes: float = 0  # that must be read and written at least
+    bytes: float = 0  # minimum to be read and written
     flops: float = 0
-    rate: str = ""  # of PEAK_TFLOPS; empty: arithmetic is no limit
+    rate: str = ""  # the key in PEAK_TFLOPS for the compute floor; empty: no floor is shown
     config: dict = dataclasses.field(default_factory=dict)
 
     def ratio(self):
@@ -66,7 +66,7 @@ def time_torch(torch, call, launches=20):
 
 
 def copy_GB_per_s(torch, total=1 << 30):
-    """Bytes read and written by a copy, per nanosecond."""
+    """Speed of a copy: bytes read and written, per nanosecond."""
     x = torch.empty(total // 2, dtype=torch.uint8, device="cuda").fill_(7)
     y = torch.empty_like(x)
     return total / time_torch(torch, lambda: y.copy_(x)) / 1e6

@@ -34,7 +34,7 @@ CASES = [
 
 
 def bytes_moved(kernel, problem):
-    """(read, written) at least, without what is small."""
+    """(minimum of bytes read, of bytes written), without small arguments."""
     size = BYTES[problem["TYPE"]]
     if kernel == "reduce_axis":
         rest = problem["OUTER"] * problem["INNER"]

@@ -130,7 +130,7 @@ CASES = [
 
 
 def least_work(kernel, sizes):
-    """(bytes that must move, operations, the rate that limits them)."""
+    """(minimum of bytes read and written, operations, their key in PEAK_TFLOPS or "")."""
     size = BYTES.get(sizes.get("TYPE"), 4)
     if kernel == "conv2d":
         height, width = ((sizes[extent] + 2 * sizes["PADDING"] - sizes["DILATION"] * (sizes[filters] - 1) - 1) // sizes["STRIDE"] + 1
