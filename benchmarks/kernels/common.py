@@ -21,6 +21,7 @@ class Result:
     flops: float = 0
     rate: str = ""  # the key in PEAK_TFLOPS for the compute floor; empty: no floor is shown
     config: dict = dataclasses.field(default_factory=dict)
+    label: str = ""  # the problem in a few words, for pictures; empty: its sizes and types
 
     def ratio(self):
         """Time of the fastest other one / time of this one."""
@@ -73,7 +74,7 @@ def copy_GB_per_s(torch, total=1 << 30):
 
 
 def header():
-    return f"{'kernel':<18}{'problem':<52}{'xtune':>9}{'memory':>9}{'compute':>9}  beside it (ratio): configuration"
+    return f"{'kernel':<18}{'problem':<52}{'xtune':>9}{'memory':>9}{'compute':>9}  library (ratio): configuration"
 
 
 def row(result, copy_speed):

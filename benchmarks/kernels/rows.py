@@ -33,6 +33,10 @@ CASES = [
 ]
 
 
+def kernel_of(case):
+    return case[0]
+
+
 def bytes_moved(kernel, problem):
     """(minimum of bytes read, of bytes written), without small arguments."""
     size = BYTES[problem["TYPE"]]
@@ -41,6 +45,14 @@ def bytes_moved(kernel, problem):
         return size * rest * problem["N"], size * rest
     elements = problem["M"] * problem["N"]
     return size * elements, 0 if kernel == "gemv" else size * elements
+
+
+def label(kernel, problem):
+    if kernel == "reduce_axis":
+        return f"[{problem['OUTER']}, {problem['N']}, {problem['INNER']}] {problem['TYPE']} {problem['OP']}"
+    if kernel == "gemv":
+        return f"{problem['M']} x {problem['N']} {problem['TYPE']}, {'x A' if problem['LEFT'] == 'true' else 'A x'}"
+    return ""
 
 
 def torch_call(torch, kernel, problem):
@@ -75,4 +87,4 @@ def torch_call(torch, kernel, problem):
 def measure(torch, options, case):
     kernel, problem = case
     time, config = tuned(options, kernel, problem)
-    return Result(kernel, problem, time, {"PyTorch": time_torch(torch, torch_call(torch, kernel, problem))}, sum(bytes_moved(kernel, problem)), config=config)
+    return Result(kernel, problem, time, {"PyTorch": time_torch(torch, torch_call(torch, kernel, problem))}, sum(bytes_moved(kernel, problem)), config=config, label=label(kernel, problem))
