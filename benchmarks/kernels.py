@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Tunes the kernels of kernels/ and shows them beside PyTorch and the vendor's libraries, on an NVIDIA GPU.
+"""Tunes the kernels of kernels/ and compares them with PyTorch and the vendor's libraries, on an NVIDIA GPU.
 
-  benchmarks/kernels.py --xtune build/dev/src/cli/xtune [--only softmax] [--seconds 10] [--json results.json]
+  benchmarks/kernels.py --xtune build/dev/src/cli/xtune [--only softmax] [--seconds 10] [--save results.json]
+  benchmarks/kernels.py --from results.json [--from more.json] --plot ratios.svg
 
 Each line has the time of the best configuration and of the others in microseconds, the ratio to the fastest of the
 others (above 1: xtune's kernel is faster), and two floors: the bytes that must move at the speed of a copy, and the
-operations at the data sheet's peak. Needs PyTorch with CUDA; the products also need bench_gemm_cublas, which is built
-where the CUDA toolkit is installed."""
+operations at the data sheet's peak. Needs PyTorch with CUDA; the products of gemm_hopper also need bench_gemm_cublas,
+which is built where the CUDA toolkit is installed. With --from nothing is measured, and neither is needed."""
 import argparse
 import dataclasses
 import importlib
@@ -17,46 +18,128 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "kernels"))
 import common
+import picture
 
-GROUPS = ["gemm", "attention", "sparse_attention", "delta", "rows", "stencils"]
+# The modules of kernels/, and the kernels that each measures.
+GROUPS = {
+    "gemm": ["gemm_hopper", "gemm", "gemm_f16"],
+    "attention": ["attention_hopper"],
+    "sparse_attention": ["sparse_attention"],
+    "delta": ["chunk_delta_h", "gated_delta"],
+    "rows": ["softmax", "layernorm", "rmsnorm", "reduce_axis", "transpose", "gemv", "hadamard"],
+    "stencils": ["conv2d", "stencil_2d", "stencil_3d", "spmv", "histogram", "nbody"],
+}
 
 
-def name_of(group, case):
-    if group in ("gemm", "attention"):
-        return f"{group}_hopper"
-    if group == "sparse_attention":
-        return group
-    return case.kernel if group == "stencils" else case[0]
+@dataclasses.dataclass
+class Session:
+    """Results of one device."""
+    device: str
+    copy_GB_per_s: float
+    results: list
+
+    def save(self, path):
+        pathlib.Path(path).write_text(json.dumps(dataclasses.asdict(self), indent=1) + "\n")
+
+    def add(self, result):
+        """In the place of an earlier result for the same kernel and problem, if there is one."""
+        for i, known in enumerate(self.results):
+            if (known.kernel, known.problem) == (result.kernel, result.problem):
+                self.results[i] = result
+                return
+        self.results.append(result)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--xtune", default=str(common.ROOT / "build/dev/src/cli/xtune"))
-    parser.add_argument("--gemm", default=str(common.ROOT / "build/dev/benchmarks/bench_gemm_cublas"), help="the program beside cuBLASLt")
-    parser.add_argument("--seconds", type=float, default=10, help="of tuning for each case")
-    parser.add_argument("--only", action="append", help="a kernel, or a group: " + ", ".join(GROUPS))
-    parser.add_argument("--store", help="as in xtune run")
-    parser.add_argument("--json", help="write all results to this file")
-    options = parser.parse_args()
+def read(path):
+    """What Session.save has written."""
+    try:
+        saved = json.loads(pathlib.Path(path).read_text())
+        return Session(saved["device"], saved["copy_GB_per_s"], [common.Result(**result) for result in saved["results"]])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SystemExit(f"error: {path}: {error!r}. Name a file that --save has written") from None
+
+
+def merged(paths):
+    """The results of several files of one device; of two for the same kernel and problem the later one."""
+    session = read(paths[0])
+    for path in paths[1:]:
+        more = read(path)
+        if more.device != session.device:
+            raise SystemExit(f"error: {path}: results of {more.device}, and {paths[0]} has those of {session.device}. Draw one picture for each")
+        for result in more.results:
+            session.add(result)
+    return session
+
+
+def wanted(options, kernel):
+    names = set(options.only or ())
+    return not names or kernel in names or any(kernel in GROUPS[group] for group in names & set(GROUPS))
+
+
+def measure(options):
+    """Measures, prints each result, and saves after each."""
     import torch
-    speed = common.copy_GB_per_s(torch)
-    print(f"{torch.cuda.get_device_name()}; a copy reads and writes {speed:.0f} GB/s\n{common.header()}", flush=True)
-    results = []
-    for group in GROUPS:
+    session = Session(torch.cuda.get_device_name(), common.copy_GB_per_s(torch), [])
+    print_head(session)
+    for group, kernels in GROUPS.items():
+        if not any(wanted(options, kernel) for kernel in kernels):
+            continue
         module = importlib.import_module(group)
         for case in module.CASES:
-            if options.only and group not in options.only and name_of(group, case) not in options.only:
+            if not wanted(options, module.kernel_of(case)):
                 continue
-            results.append(module.measure(torch, options, case))
-            print(common.row(results[-1], speed), flush=True)
+            session.add(module.measure(torch, options, case))
+            print(common.row(session.results[-1], session.copy_GB_per_s), flush=True)
             torch.cuda.empty_cache()
-            if options.json:
-                pathlib.Path(options.json).write_text(json.dumps([dataclasses.asdict(result) for result in results]))
+            if options.save:
+                session.save(options.save)
+    return session
+
+
+def print_head(session):
+    print(f"{session.device}; a copy reads and writes {session.copy_GB_per_s:.0f} GB/s\n{common.header()}", flush=True)
+
+
+def print_means(results):
     for kernel in dict.fromkeys(result.kernel for result in results):
         ratios = [result.ratio() for result in results if result.kernel == kernel and result.ratio()]
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            print(f"{kernel}: geometric mean {mean:.3f}, least {min(ratios):.3f} of {len(ratios)}")
+            print(f"{kernel}: geometric mean {mean:.3f}, minimum {min(ratios):.3f} of {len(ratios)}")
+
+
+def plot(session, path):
+    compared = [result for result in session.results if result.ratio()]
+    if not compared:
+        raise SystemExit("error: --plot: no result has both a valid configuration and the time of a library, so there is no ratio to draw")
+    pathlib.Path(path).write_text(picture.drawing(compared, f"xtune's kernels beside libraries, {session.device}"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--xtune", default=str(common.ROOT / "build/dev/src/cli/xtune"), help="the program")
+    parser.add_argument("--gemm", default=str(common.ROOT / "build/dev/benchmarks/bench_gemm_cublas"), help="the program that measures gemm_hopper beside cuBLASLt")
+    parser.add_argument("--seconds", type=float, default=10, help="limit the tuning of each case")
+    parser.add_argument("--only", action="append", choices=[*GROUPS, *(kernel for kernels in GROUPS.values() for kernel in kernels)], metavar="NAME",
+                        help="measure only a kernel, or a group: " + ", ".join(GROUPS))
+    parser.add_argument("--store", help="use this store, as in xtune run")
+    parser.add_argument("--save", metavar="FILE.json", help="write the results to this file")
+    parser.add_argument("--from", dest="saved", action="append", metavar="FILE.json", help="measure nothing, and take the results of this file (may be repeated)")
+    parser.add_argument("--plot", metavar="FILE.svg", help="draw the ratios into this file")
+    options = parser.parse_args()
+    if options.saved:
+        session = merged(options.saved)
+        session.results = [result for result in session.results if wanted(options, result.kernel)]
+        print_head(session)
+        for result in session.results:
+            print(common.row(result, session.copy_GB_per_s))
+        if options.save:
+            session.save(options.save)
+    else:
+        session = measure(options)
+    print_means(session.results)
+    if options.plot:
+        plot(session, options.plot)
 
 
 if __name__ == "__main__":

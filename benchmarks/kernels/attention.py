@@ -13,6 +13,10 @@ CASES = [
 BACKENDS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
 
 
+def kernel_of(_):
+    return "attention_hopper"
+
+
 def operations(problem):
     """Of the two products; with a causal mask, of half of them."""
     products = 4 * problem["BATCH"] * problem["HEADS"] * problem["SEQ"] ** 2 * problem["HEAD_DIM"]
@@ -49,4 +53,5 @@ def measure(torch, options, problem):
     time, config = tuned(options, "attention_hopper", problem)
     others = {name: time_torch(torch, launch) for name, launch in launches(problem).items()}
     rows = problem["BATCH"] * problem["SEQ"] * problem["HEAD_DIM"] * BYTES[problem["TYPE"]]
-    return Result("attention_hopper", problem, time, others, 2 * rows * (problem["HEADS"] + problem["KV_HEADS"]), operations(problem), problem["TYPE"], config)
+    return Result(kernel_of(problem), problem, time, others, 2 * rows * (problem["HEADS"] + problem["KV_HEADS"]), operations(problem), problem["TYPE"], config,
+                  f"head dimension {problem['HEAD_DIM']}, {problem['SEQ']} rows{', causal' if problem['CAUSAL'] else ''}")

@@ -15,12 +15,13 @@ PEAK_TFLOPS = {"f32": 67, "f16": 989, "bf16": 989, "f8e4m3": 1979}
 class Result:
     kernel: str
     problem: dict
-    ours_ms: float | None  # of the best configuration; None: there is none
+    ours_ms: float | None  # of the best configuration; None: none was valid
     others_ms: dict  # by the name of the library
-    bytes: float = 0  # that must be read and written at least
+    bytes: float = 0  # minimum to be read and written
     flops: float = 0
-    rate: str = ""  # of PEAK_TFLOPS; empty: arithmetic is no limit
+    rate: str = ""  # the key in PEAK_TFLOPS for the compute floor; empty: no floor is shown
     config: dict = dataclasses.field(default_factory=dict)
+    label: str = ""  # the problem in a few words, for pictures; empty: its sizes and types
 
     def ratio(self):
         """Time of the fastest other one / time of this one."""
@@ -66,14 +67,14 @@ def time_torch(torch, call, launches=20):
 
 
 def copy_GB_per_s(torch, total=1 << 30):
-    """Bytes read and written by a copy, per nanosecond."""
+    """Speed of a copy: bytes read and written, per nanosecond."""
     x = torch.empty(total // 2, dtype=torch.uint8, device="cuda").fill_(7)
     y = torch.empty_like(x)
     return total / time_torch(torch, lambda: y.copy_(x)) / 1e6
 
 
 def header():
-    return f"{'kernel':<18}{'problem':<52}{'xtune':>9}{'memory':>9}{'compute':>9}  beside it (ratio): configuration"
+    return f"{'kernel':<18}{'problem':<52}{'xtune':>9}{'memory':>9}{'compute':>9}  library (ratio): configuration"
 
 
 def row(result, copy_speed):

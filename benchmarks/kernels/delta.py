@@ -12,6 +12,14 @@ CASES = [(kernel, size) for kernel in ("chunk_delta_h", "gated_delta") for size 
 WIDTH = 128
 
 
+def kernel_of(case):
+    return case[0]
+
+
+def label(problem):
+    return f"{problem['B']} x {problem['T']} rows, {problem['H']} heads"
+
+
 def random(problem, *columns, dtype=torch.bfloat16):
     return torch.randn(problem["B"], problem["T"], problem["H"], *columns, device="cuda", dtype=dtype)
 
@@ -54,6 +62,6 @@ def measure(torch, options, case):
     rows = problem["B"] * problem["T"] * problem["H"]
     others = {"Triton": time_torch(torch, launch)}
     if kernel == "gated_delta":
-        return Result(kernel, problem, time, others, 2 * rows * 4 * WIDTH, config=config)
+        return Result(kernel, problem, time, others, 2 * rows * 4 * WIDTH, config=config, label=label(problem))
     states = 2 * rows * WIDTH ** 2 // 64
-    return Result(kernel, problem, time, others, 2 * rows * 4 * WIDTH + states, 4 * rows * WIDTH ** 2, "bf16", config)
+    return Result(kernel, problem, time, others, 2 * rows * 4 * WIDTH + states, 4 * rows * WIDTH ** 2, "bf16", config, label(problem))

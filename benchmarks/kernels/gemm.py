@@ -1,17 +1,40 @@
-"""Matrix products on Hopper (configs/gemm_hopper.toml), beside cuBLASLt in one process (bench_gemm_cublas)."""
+"""Matrix products: configs/gemm_hopper.toml beside cuBLASLt in one process (bench_gemm_cublas), the others beside PyTorch."""
 import json
 import os
 import subprocess
 
-from common import BYTES, ROOT, Result, tune
+from common import BYTES, ROOT, Result, time_torch, tune, tuned
 
 # M, N, K: squares, few rows, a short sum, rows of odd lengths.
 SIZES = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (8192, 8192, 128), (128, 8192, 8192),
          (16, 8192, 8192), (1, 8192, 8192), (4096, 11008, 4096), (4097, 4095, 4093), (16384, 1024, 4096)]
-CASES = [{"M": m, "N": n, "K": k, "TYPE": "bf16", "OUT": "bf16"} for m, n, k in SIZES]
+PORTABLE = [("gemm", {"M": 4096, "N": 4096, "K": 4096}), ("gemm", {"M": 1024, "N": 1024, "K": 1024}), ("gemm", {"M": 4097, "N": 4095, "K": 4093}),
+            ("gemm_f16", {"M": 4096, "N": 4096, "K": 4096, "TYPE": "f16"})]
+CASES = [("gemm_hopper", {"M": m, "N": n, "K": k, "TYPE": "bf16", "OUT": "bf16"}) for m, n, k in SIZES] + PORTABLE
 
 
-def measure(torch, options, problem):
+def kernel_of(case):
+    return case[0]
+
+
+def measure(torch, options, case):
+    kernel, problem = case
+    return measure_hopper(options, problem) if kernel == "gemm_hopper" else measure_portable(torch, options, kernel, problem)
+
+
+def measure_portable(torch, options, kernel, problem):
+    """Beside cuBLAS, as PyTorch calls it. Results are f32 here, and of the inputs' type there."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    m, n, k = (problem[name] for name in "MNK")
+    type_name = problem.get("TYPE", "f32")
+    dtype = {"f32": torch.float32, "f16": torch.float16}[type_name]
+    a, b = torch.rand(m, k, device="cuda", dtype=dtype), torch.rand(k, n, device="cuda", dtype=dtype)
+    time, config = tuned(options, kernel, problem)
+    return Result(kernel, problem, time, {"cuBLAS": time_torch(torch, lambda: torch.matmul(a, b))}, BYTES[type_name] * (m * k + k * n) + 4 * m * n,
+                  2 * m * n * k, type_name, config)
+
+
+def measure_hopper(options, problem):
     """Tunes the product, then measures it and cuBLASLt's in turns."""
     answer = tune(options, "gemm_hopper", problem)
     m, n, k = (problem[name] for name in "MNK")
@@ -26,5 +49,5 @@ def measure(torch, options, problem):
         raise SystemExit(f"error: {' '.join(command)}:\n{done.stderr}")
     times = json.loads(done.stdout)
     result.ours_ms = times["xtune_us"] / 1e3
-    result.others_ms = {name: times[key] / 1e3 for name, key in (("cuBLASLt", "cublaslt_first_us"), ("best of 8", "cublaslt_best_us")) if key in times}
+    result.others_ms = {name: times[key] / 1e3 for name, key in (("cuBLASLt", "cublaslt_first_us"), ("cuBLASLt's best of 8", "cublaslt_best_us")) if key in times}
     return result

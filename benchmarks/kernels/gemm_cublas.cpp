@@ -12,8 +12,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -21,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "core/spec/dtype.hpp"
 #include "xtune/kernel.hpp"
 
 namespace {
@@ -55,69 +58,41 @@ struct Size {
   int m, n, k;
 };
 struct Request {
-  std::string spec, type = "bf16", layout = "nn";
+  std::string spec, layout = "nn";
+  xtune::DType type = xtune::DType::bf16;
   int launches = 15;
 };
 
-struct Number {
-  cudaDataType_t vendor;
-  std::size_t bytes;
-};
-Number number(const std::string& type) {
-  if (type == "bf16") return {CUDA_R_16BF, 2};
-  if (type == "f16") return {CUDA_R_16F, 2};
-  if (type == "f32") return {CUDA_R_32F, 4};
-  throw std::runtime_error("type '" + type + "': bf16, f16 or f32");
-}
+/// The element types, and the vendor's names for them.
+const std::map<xtune::DType, cudaDataType_t> vendor_types = {
+    {xtune::DType::bf16, CUDA_R_16BF}, {xtune::DType::f16, CUDA_R_16F}, {xtune::DType::f32, CUDA_R_32F}};
 
-std::uint32_t bits_of(float value) {
-  std::uint32_t bits;
-  static_assert(sizeof bits == sizeof value);
-  std::copy_n(reinterpret_cast<const char*>(&value), sizeof bits, reinterpret_cast<char*>(&bits));
-  return bits;
-}
-float value_of(std::uint32_t bits) {
-  float value;
-  std::copy_n(reinterpret_cast<const char*>(&bits), sizeof value, reinterpret_cast<char*>(&value));
-  return value;
-}
-
-/// Uniform in (-1, 1), with the 8 upper bits of the mantissa, which all types have.
-std::vector<char> random_matrix(std::size_t elements, const std::string& type, std::uint32_t seed) {
-  const std::size_t bytes = number(type).bytes;
-  std::vector<char> result(elements * bytes);
+/// Uniform in (-1, 1), in steps of 1/128, which all types store exactly.
+std::vector<std::byte> random_matrix(std::size_t elements, xtune::DType type, std::uint32_t seed) {
+  const std::size_t bytes = size_of(type);
+  std::vector<std::byte> result(elements * bytes);
   std::minstd_rand random(seed);
   std::uniform_int_distribution<int> step(-127, 127);
-  for (std::size_t i = 0; i < elements; ++i) {
-    const float value = static_cast<float>(step(random)) / 128;
-    std::uint32_t bits = bits_of(value);
-    if (type == "bf16") {
-      bits >>= 16;
-    } else if (type == "f16") {
-      // Every value is a normal f16, or zero.
-      const std::uint32_t magnitude = bits & 0x7fffffffu;
-      bits = bits >> 16 & 0x8000u;
-      if (magnitude != 0) bits |= (magnitude - 0x38000000u) >> 13;
-    }
-    std::copy_n(reinterpret_cast<const char*>(&bits), bytes, result.data() + i * bytes);
-  }
+  for (std::size_t i = 0; i < elements; ++i) xtune::spec::encode(type, step(random) / 128.0, result.data() + i * bytes);
   return result;
 }
 
-float element(const std::vector<char>& matrix, std::size_t i, const std::string& type) {
-  if (type == "f32") return reinterpret_cast<const float*>(matrix.data())[i];
-  const std::uint32_t bits = reinterpret_cast<const std::uint16_t*>(matrix.data())[i];
-  if (type == "bf16") return value_of(bits << 16);
-  const std::uint32_t exponent = bits >> 10 & 31u;
-  if (exponent == 0) return std::ldexp(static_cast<float>(bits & 0x3ffu), -24) * (bits & 0x8000u ? -1.0f : 1.0f);
-  return value_of((bits & 0x8000u) << 16 | (exponent + 112) << 23 | (bits & 0x3ffu) << 13);
+/// ||x - y|| / ||y|| of two matrices of one type.
+double relative_difference(const std::vector<std::byte>& x, const std::vector<std::byte>& y, xtune::DType type) {
+  double difference = 0, square = 0;
+  for (std::size_t at = 0; at < y.size(); at += size_of(type)) {
+    const double own = xtune::spec::decode(type, x.data() + at), other = xtune::spec::decode(type, y.data() + at);
+    difference += (own - other) * (own - other);
+    square += other * other;
+  }
+  return std::sqrt(difference / square);
 }
 
 /// The vendor's product. Its matrices are column-major, so that it computes the transposed C from B and A.
 class Vendor {
  public:
   Vendor(cublasLtHandle_t handle, const Size& size, const Request& request) : handle_(handle) {
-    const cudaDataType_t type = number(request.type).vendor;
+    const cudaDataType_t type = vendor_types.at(request.type);
     const bool transposed_a = request.layout[0] == 't', transposed_b = request.layout[1] == 't';
     CHECKED(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     const cublasOperation_t first = transposed_b ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -205,17 +180,17 @@ nlohmann::ordered_json compare(const Request& request, const Size& size, cublasL
   const auto elements = [](int rows, int columns) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
   };
-  const std::size_t bytes = number(request.type).bytes;
-  const std::vector<char> a_host = random_matrix(elements(size.m, size.k), request.type, 1);
-  const std::vector<char> b_host = random_matrix(elements(size.k, size.n), request.type, 2);
+  const std::size_t bytes = size_of(request.type);
+  const std::vector<std::byte> a_host = random_matrix(elements(size.m, size.k), request.type, 1);
+  const std::vector<std::byte> b_host = random_matrix(elements(size.k, size.n), request.type, 2);
   const Memory a(a_host.size()), b(b_host.size()), c(elements(size.m, size.n) * bytes), d(16), bias(16);
   CHECKED(cudaMemcpy(a.get(), a_host.data(), a_host.size(), cudaMemcpyHostToDevice));
   CHECKED(cudaMemcpy(b.get(), b_host.data(), b_host.size(), cudaMemcpyHostToDevice));
 
   xtune::LoadSettings settings;
   settings.checked = false;
-  settings.defines = {{"TYPE", request.type},
-                      {"OUT", request.type},
+  settings.defines = {{"TYPE", to_string(request.type)},
+                      {"OUT", to_string(request.type)},
                       {"TRANSPOSED_A", request.layout[0] == 't'},
                       {"TRANSPOSED_B", request.layout[1] == 't'}};
   const xtune::Kernel gemm = xtune::load(request.spec, settings);
@@ -251,7 +226,7 @@ nlohmann::ordered_json compare(const Request& request, const Size& size, cublasL
       keep(theirs[i], timer.microseconds([&] { vendor.run(i, a, b, c, stream); }));
   }
   // The results, each into memory with NaN.
-  std::vector<char> ours(c.bytes()), reference(c.bytes());
+  std::vector<std::byte> ours(c.bytes()), reference(c.bytes());
   CHECKED(cudaMemset(c.get(), 0xff, c.bytes()));
   run();
   CHECKED(cudaStreamSynchronize(stream));
@@ -259,7 +234,7 @@ nlohmann::ordered_json compare(const Request& request, const Size& size, cublasL
   nlohmann::ordered_json json{{"m", size.m},
                               {"n", size.n},
                               {"k", size.k},
-                              {"type", request.type},
+                              {"type", to_string(request.type)},
                               {"layout", request.layout},
                               {"xtune_us", median(own)}};
   if (!theirs.empty()) {
@@ -267,17 +242,11 @@ nlohmann::ordered_json compare(const Request& request, const Size& size, cublasL
     vendor.run(0, a, b, c, stream);
     CHECKED(cudaStreamSynchronize(stream));
     CHECKED(cudaMemcpy(reference.data(), c.get(), c.bytes(), cudaMemcpyDeviceToHost));
-    double difference = 0, square = 0;
-    for (std::size_t i = 0; i < elements(size.m, size.n); ++i) {
-      const double x = element(ours, i, request.type), y = element(reference, i, request.type);
-      difference += (x - y) * (x - y);
-      square += y * y;
-    }
     double best = median(theirs[0]);
     for (const std::vector<double>& times : theirs) best = std::min(best, median(times));
     json["cublaslt_first_us"] = median(theirs[0]);
     json["cublaslt_best_us"] = best;
-    json["difference"] = std::sqrt(difference / square);
+    json["difference"] = relative_difference(ours, reference, request.type);
   }
   json["config"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : choice.config) json["config"][name] = xtune::to_text(value);
@@ -293,7 +262,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> sizes;
   app.add_option("--spec", request.spec)->required();
   app.add_option("--size", sizes, "MxNxK")->required();
-  app.add_option("--type", request.type);
+  std::map<std::string, xtune::DType> types;
+  for (const auto& [type, vendor] : vendor_types) types[to_string(type)] = type;
+  app.add_option("--type", request.type)->transform(CLI::CheckedTransformer(types));
   app.add_option("--layout", request.layout)->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
   app.add_option("--launches", request.launches);
   CLI11_PARSE(app, argc, argv);

@@ -41,8 +41,12 @@ CASES = [
 ]
 
 
+def kernel_of(case):
+    return case[0]
+
+
 def bytes_moved(kernel, problem):
-    """(read, written) at least, without what is small."""
+    """(minimum of bytes read, of bytes written), without small arguments."""
     size = BYTES[problem["TYPE"]]
     if kernel == "reduce_axis":
         rest = problem["OUTER"] * problem["INNER"]
@@ -66,6 +70,14 @@ def hadamard_call(torch, x):
         return lambda: torch.matmul(x, h)
     left, right = matrix(n // 128), matrix(128)
     return lambda: torch.matmul(left, torch.matmul(x.view(rows, n // 128, 128), right)).view(rows, n)
+
+
+def label(kernel, problem):
+    if kernel == "reduce_axis":
+        return f"[{problem['OUTER']}, {problem['N']}, {problem['INNER']}] {problem['TYPE']} {problem['OP']}"
+    if kernel == "gemv":
+        return f"{problem['M']} x {problem['N']} {problem['TYPE']}, {'x A' if problem['LEFT'] == 'true' else 'A x'}"
+    return ""
 
 
 def torch_call(torch, kernel, problem):
@@ -102,4 +114,4 @@ def torch_call(torch, kernel, problem):
 def measure(torch, options, case):
     kernel, problem = case
     time, config = tuned(options, kernel, problem)
-    return Result(kernel, problem, time, {"PyTorch": time_torch(torch, torch_call(torch, kernel, problem))}, sum(bytes_moved(kernel, problem)), config=config)
+    return Result(kernel, problem, time, {"PyTorch": time_torch(torch, torch_call(torch, kernel, problem))}, sum(bytes_moved(kernel, problem)), config=config, label=label(kernel, problem))

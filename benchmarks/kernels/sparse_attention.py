@@ -15,6 +15,10 @@ CASES = [
 ]
 
 
+def kernel_of(problem):
+    return "sparse_attention"
+
+
 @triton.autotune([triton.Config({}, num_warps=warps, num_stages=stages) for warps in (1, 2, 4) for stages in (1, 2, 3, 4)],
                  key=["seq", "HEAD_DIM", "BLOCK_SIZE"])
 @triton.jit
@@ -78,4 +82,4 @@ def measure(torch, options, problem):
     launch()  # compiles and tunes
     visible = (choices >= 0).sum().item() * problem["BLOCK_SIZE"]
     moved = 2 * batch * seq * dim * BYTES[problem["TYPE"]] * kv_heads * (group + 1)
-    return Result("sparse_attention", problem, time, {"Triton": time_torch(torch, launch)}, moved, 4 * visible * group * dim, problem["TYPE"], config)
+    return Result(kernel_of(problem), problem, time, {"Triton": time_torch(torch, launch)}, moved, 4 * visible * group * dim, problem["TYPE"], config, f"{seq} rows, {problem['INDICES']}")

@@ -12,6 +12,7 @@ class Case:
     problem: dict
     library: str  # the computation in PyTorch
     prepare: Callable
+    label: str
 
     def sizes(self):
         """The problem, with the spec's own values where this case has none."""
@@ -110,27 +111,31 @@ def nbody(torch, sizes):
 
 
 CASES = [
-    Case("conv2d", {}, "conv2d (cuDNN)", conv2d),
-    Case("conv2d", {"LAYOUT": "nhwc"}, "conv2d (cuDNN)", conv2d),
-    Case("conv2d", {"TYPE": "f16"}, "conv2d (cuDNN)", conv2d),
-    Case("conv2d", {"C": 256, "F": 256, "R": 1, "S": 1, "PADDING": 0}, "conv2d (cuDNN)", conv2d),
-    Case("stencil_2d", {}, "conv2d (cuDNN)", stencil_2d),
-    Case("stencil_2d", {"POINTS": 9}, "conv2d (cuDNN)", stencil_2d),
-    Case("stencil_3d", {}, "torch.compile", stencil_3d),
-    Case("stencil_3d", {"RADIUS": 4}, "torch.compile", stencil_3d),
-    Case("spmv", {}, "CSR @ x", spmv),
-    Case("spmv", {"WIDTH": 4, "TAIL": 4}, "CSR @ x", spmv),
-    Case("spmv", {"TYPE": "f64"}, "CSR @ x", spmv),
-    Case("histogram", {}, "histc of f32", histogram),
-    Case("histogram", {"SKEW": 5}, "histc of f32", histogram),
-    Case("histogram", {"TYPE": "u8", "N": 1073741824}, "bincount", histogram),
-    Case("histogram", {"BINS": 65536}, "histc of f32", histogram),
-    Case("nbody", {}, "torch.compile", nbody),
+    Case("conv2d", {}, "conv2d (cuDNN)", conv2d, "3 x 3, 128 channels, nchw"),
+    Case("conv2d", {"LAYOUT": "nhwc"}, "conv2d (cuDNN)", conv2d, "3 x 3, 128 channels, nhwc"),
+    Case("conv2d", {"TYPE": "f16"}, "conv2d (cuDNN)", conv2d, "3 x 3, 128 channels, nchw f16"),
+    Case("conv2d", {"C": 256, "F": 256, "R": 1, "S": 1, "PADDING": 0}, "conv2d (cuDNN)", conv2d, "1 x 1, 256 channels, nchw"),
+    Case("stencil_2d", {}, "conv2d (cuDNN)", stencil_2d, "5 points"),
+    Case("stencil_2d", {"POINTS": 9}, "conv2d (cuDNN)", stencil_2d, "9 points"),
+    Case("stencil_3d", {}, "torch.compile", stencil_3d, "7 points"),
+    Case("stencil_3d", {"RADIUS": 4}, "torch.compile", stencil_3d, "25 points"),
+    Case("spmv", {}, "CSR @ x", spmv, "32 elements a row"),
+    Case("spmv", {"WIDTH": 4, "TAIL": 4}, "CSR @ x", spmv, "4 elements a row, and long rows"),
+    Case("spmv", {"TYPE": "f64"}, "CSR @ x", spmv, "32 elements a row, f64"),
+    Case("histogram", {}, "histc of f32", histogram, "u32, 256 bins"),
+    Case("histogram", {"SKEW": 5}, "histc of f32", histogram, "u32, 256 bins, skewed"),
+    Case("histogram", {"TYPE": "u8", "N": 1073741824}, "bincount", histogram, "u8, 256 bins"),
+    Case("histogram", {"BINS": 65536}, "histc of f32", histogram, "u32, 65536 bins"),
+    Case("nbody", {}, "torch.compile", nbody, "131072 bodies"),
 ]
 
 
+def kernel_of(case):
+    return case.kernel
+
+
 def least_work(kernel, sizes):
-    """(bytes that must move, operations, the rate that limits them)."""
+    """(minimum of bytes read and written, operations, their key in PEAK_TFLOPS or "")."""
     size = BYTES.get(sizes.get("TYPE"), 4)
     if kernel == "conv2d":
         height, width = ((sizes[extent] + 2 * sizes["PADDING"] - sizes["DILATION"] * (sizes[filters] - 1) - 1) // sizes["STRIDE"] + 1
@@ -155,4 +160,4 @@ def least_work(kernel, sizes):
 def measure(torch, options, case):
     time, config = tuned(options, case.kernel, case.problem)
     least, operations, rate = least_work(case.kernel, case.sizes())
-    return Result(case.kernel, case.problem, time, {case.library: time_torch(torch, case.prepare(torch, case.sizes()))}, least, operations, rate, config)
+    return Result(case.kernel, case.problem, time, {case.library: time_torch(torch, case.prepare(torch, case.sizes()))}, least, operations, rate, config, case.label)

@@ -1,10 +1,13 @@
-// Tunes one matrix product for several shapes and shows that each has a different configuration.
+// Tunes one matrix product for several shapes, whose sizes are arguments of the kernel, and then asks for a shape that
+// was not tuned. On the host backend it also computes that product and checks it.
 //   gemm_by_shape [backend [size]]
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "xtune/kernel.hpp"
 #include "xtune/tune.hpp"
 
 namespace {
@@ -62,6 +65,38 @@ std::string text_of(const xtune::Bindings& bindings) {
   return text;
 }
 
+/// The sizes do not change what is compiled, so each configuration is compiled once for all shapes.
+bool compiled_once(const std::vector<xtune::Result>& results) {
+  std::set<std::string> configs, kernels;
+  for (const xtune::Result& result : results)
+    for (const xtune::Measurement& measurement : result.measurements) {
+      configs.insert(text_of(measurement.config));
+      kernels.insert(measurement.artifact_key);
+    }
+  std::printf("%zu shapes, %zu configurations, %zu compiled kernels\n", results.size(), configs.size(), kernels.size());
+  return kernels.size() <= configs.size();
+}
+
+/// Prints the configuration for a shape that was not tuned: that of the nearest shape.
+bool answers(const xtune::Kernel& product, const xtune::Bindings& problem) {
+  const xtune::Choice choice = product.choice(problem);
+  std::printf("%-24s %-28s %s: as for %s\n", text_of(problem).c_str(), text_of(choice.config).c_str(),
+              to_string(choice.kind), text_of(choice.measured_for).c_str());
+  return choice.kind == xtune::Choice::Kind::nearest;
+}
+
+/// Computes a product in host memory. Whether it is right.
+bool multiplies(const xtune::Kernel& product, std::int32_t m, std::int32_t n, std::int32_t k) {
+  const auto elements = [](std::int32_t rows, std::int32_t columns) {
+    return std::size_t(rows) * std::size_t(columns);
+  };
+  std::vector<float> a(elements(m, k), 2.0F), b(elements(k, n), 3.0F), c(elements(m, n));
+  product(nullptr, a.data(), b.data(), c.data(), m, n, k);
+  for (const float value : c)
+    if (value != 6.0F * static_cast<float>(k)) return false;
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -69,12 +104,24 @@ int main(int argc, char** argv) try {
   if (argc > 1) settings.backend = argv[1];
   const std::int64_t size = argc > 2 ? std::atoll(argv[2]) : 1024;
   if (size < 64 || size % 64 != 0) throw xtune::Error(xtune::ErrorKind::invalid_argument, "size: a multiple of 64");
-  for (const xtune::Result& result : xtune::tune_cases(gemm(size), settings)) {
+  const std::vector<xtune::Result> results = xtune::tune_cases(gemm(size), settings);
+  for (const xtune::Result& result : results) {
     const xtune::Measurement& best = result.best();
     std::printf("%-24s %-28s %9.4f ms %8.1f GFLOPS\n", text_of(result.problem).c_str(), text_of(best.config).c_str(),
                 best.time_ms, best.metrics.at(0).second);
   }
-  return EXIT_SUCCESS;
+  bool right = compiled_once(results);
+  xtune::LoadSettings loading;
+  loading.backend = settings.backend;
+  const xtune::Kernel product = xtune::load(gemm(size), loading);
+  const std::int64_t few = size / 8 + 1, many = 2 * size + 3;
+  right = answers(product, {{"M", few}, {"N", many}, {"K", size}}) && right;
+  if (settings.backend == "host")
+    right = multiplies(product, static_cast<std::int32_t>(few), static_cast<std::int32_t>(many),
+                       static_cast<std::int32_t>(size)) &&
+            right;
+  std::printf(right ? "right\n" : "WRONG\n");
+  return right ? EXIT_SUCCESS : EXIT_FAILURE;
 } catch (const xtune::Error& error) {
   std::fprintf(stderr, "gemm_by_shape: %s\n", error.what());
   return EXIT_FAILURE;

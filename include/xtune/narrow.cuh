@@ -40,8 +40,8 @@ __host__ __device__ inline float float_of(unsigned bits) {
   return both.value;
 }
 
-/// A float's bits without its sign, rounded to nearest even to a format of so many bits of exponent and mantissa. The
-/// result may exceed the format's largest number. Not for infinity and NaN.
+/// Rounds to nearest even to a format with these numbers of bits. magnitude: the bits of a float without the sign,
+/// neither infinity nor NaN. Returns the code without the sign, which may exceed that of the format's largest number.
 template <int EXPONENT, int MANTISSA>
 __host__ __device__ inline unsigned rounded(unsigned magnitude) {
   constexpr unsigned lost = 23 - MANTISSA;
@@ -57,7 +57,7 @@ __host__ __device__ inline unsigned rounded(unsigned magnitude) {
   return (significand + ((1u << (shift - 1)) - 1) + (kept & 1u)) >> shift;
 }
 
-/// The float with this code, which is neither infinity nor NaN.
+/// The float with this code. Not for the codes of infinity and NaN.
 template <int EXPONENT, int MANTISSA>
 __host__ __device__ inline float widened(unsigned code) {
   constexpr unsigned offset = 127 - ((1 << (EXPONENT - 1)) - 1);

@@ -69,13 +69,13 @@ __device__ inline int order_of_start(unsigned int* ticket) {
 
 /// The merged summaries of the BLOCKS blocks that share a row, in all of their threads; WIDTH is the size of a block.
 /// mine: the same in all threads of the block. slots: word_count zeros for each block.
-/// The block waits for the others. If rows are handed out by order_of_start, and BLOCKS blocks fit on the device at the
-/// same time, then those it waits for always run or end.
+/// The block waits for the others. They always run or have ended if order_of_start assigns the rows and BLOCKS blocks fit
+/// on the device at the same time.
 template <int WIDTH, int BLOCKS, typename Summary>
 __device__ inline Summary reduce_blocks(const Summary& mine, int block, unsigned long long* slots) {
   static_assert(BLOCKS <= WIDTH, "a thread reads at most one block's summary");
   constexpr int words = word_count<Summary>;
-  // Word and mark are one access, so that whoever sees the mark has the word: nothing else has to be ordered.
+  // A word and its mark are one access: a thread that sees the mark has the word, so no fence is needed.
   constexpr unsigned long long mark = 1ull << 32;
   const int thread = static_cast<int>(threadIdx.x);
   volatile unsigned long long* const shared = slots;

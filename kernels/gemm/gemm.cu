@@ -116,7 +116,8 @@ class Ring {
   }
 
   /// Starts bringing another tile, of which K has `depth`, to where the tile before the current one was. After the last
-  /// one it brings zeros, which nobody uses: a branch would part the multiplications from the copies that they hide.
+  /// one it brings zeros, which are never used: a branch would separate the multiplications from the copies that they
+  /// hide.
   template <bool WHOLE>
   __device__ void refill(int depth) {
     const int a_rows = left_ > 0 ? rows_ : 0, b_rows = left_ > 0 ? depth : 0;

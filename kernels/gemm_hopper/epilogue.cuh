@@ -212,8 +212,9 @@ class Epilogue {
   int barrier_, thread_, next_ = 0;
 };
 
-/// Writes this unit's sums to its slot. The last contributor of a tile to do so gets the sums of all, added up in the
-/// order of K, whoever that is; the others get false.
+/// Writes this unit's sums to its slot. Returns true for the contributor that is the last to write for its tile, with the
+/// sums of all contributors in `sums`, and false for the others. The order of the additions is that of K, so the result
+/// does not depend on which contributor is last.
 __device__ inline bool add_partial_sums(float (&sums)[TILES_P][BLOCK_Q / 2], const Storage& storage, const Unit& unit,
                                         const Output& output, int consumer) {
   constexpr int threads = PINGPONG ? 128 : 128 * CONSUMERS;

@@ -1,10 +1,10 @@
-// The step before gemm_hopper's product: it copies operands that tensor maps cannot describe. Rows whose length in bytes
-// is no multiple of 16 are padded, and 8-bit floats that are not contiguous along K are transposed.
+// The kernel that runs before gemm_hopper and copies operands that tensor maps cannot describe: rows whose length in
+// bytes is not a multiple of 16 to padded rows, and 8-bit floats that are not contiguous along K to a transposed matrix.
 #pragma once
 
 #include "problem.cuh"
 
-// How A and B are packed: 0 not, 1 row by row, 2 transposed.
+// How A and B are packed. 0: not at all; 1: row by row; 2: transposed.
 #ifndef PACK_A
 #define PACK_A 0
 #endif

@@ -119,7 +119,8 @@ void add_steps(const WinningKernel& kernel, dispatch::Build& build) {
   build::set_entries(build.artifact, std::move(entries));
 }
 
-dispatch::Build build_of(const Result& result) {
+/// spec: of the same result.
+dispatch::Build build_of(const Result& result, const spec::Spec& spec) {
   const WinningKernel& kernel = *result.binary;
   dispatch::Build build;
   build.artifact.backend = result.device.backend;
@@ -131,6 +132,7 @@ dispatch::Build build_of(const Result& result) {
     if (const auto shared = result.best().resources.shared_bytes)
       build.artifact.usage.static_shared_bytes = *shared - kernel.shared_bytes;
     build.launch = device::Launch{three(kernel.grid), three(kernel.block), three(kernel.cluster), kernel.shared_bytes};
+    build.launch.steps.front().arguments = spec::passed_numbers(spec, spec.kernel.args);
   } else {
     add_steps(kernel, build);
   }
@@ -167,7 +169,7 @@ Kernel Result::kernel(bool checked) const {
   choice.measured_for = problem;
   choice.time_ms = best().time_ms;
   choice.reasons = {"exact: the winner of the run that this kernel comes from"};
-  parts.fixed = dispatch::Fixed{problem, std::move(choice), build_of(*this)};
+  parts.fixed = dispatch::Fixed{problem, std::move(choice), build_of(*this, parts.spec)};
   LoadSettings settings;
   settings.backend = device.backend;
   settings.checked = checked;

@@ -102,21 +102,25 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   require_kernel(spec);
   if (spec.args.size() > max_arguments)
     refuse_calls(spec, fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), max_arguments));
-  for (const spec::StepSpec& step : spec.steps)
+  for (const spec::StepSpec& step : steps_of(spec))
     if (step.args && step.args->size() > max_arguments)
-      refuse_calls(spec, fmt::format("its step '{}' takes {} arguments, and a call at most {}", step.entry.text,
-                                     step.args->size(), max_arguments));
+      refuse_calls(
+          spec, fmt::format("its {} '{}' takes {} arguments, and a call at most {}",
+                            spec.steps.empty() ? "kernel" : "step", step.entry.text, step.args->size(), max_arguments));
   if (spec.cases.front().size() > max_sizes)
     refuse_calls(spec,
                  fmt::format("its problem has {} sizes, and a call at most {}", spec.cases.front().size(), max_sizes));
-  add_passed();
-  for (const spec::ArgSpec* argument : kernel_arguments(spec)) routes_.push_back(route_of(*argument));
+  // A call of several steps takes all arguments.
+  const std::vector<const spec::ArgSpec*> taken = arguments_of(spec, spec.kernel.args);
+  add_passed(taken);
+  for (const spec::ArgSpec* argument : arguments_of(spec, std::nullopt))
+    routes_.push_back(std::find(taken.begin(), taken.end(), argument) != taken.end() ? route_of(*argument)
+                                                                                     : Route{Route::Kind::none, 0});
   if (maps_.size() > max_tensor_maps)
     refuse_calls(spec, fmt::format("it takes {} tensor maps, and a call at most {}", maps_.size(), max_tensor_maps));
 }
 
-void ArgumentPlan::add_passed() {
-  const std::vector<const spec::ArgSpec*> taken = kernel_arguments(spec_);
+void ArgumentPlan::add_passed(const std::vector<const spec::ArgSpec*>& taken) {
   std::size_t scalars = 0;
   for (const spec::ArgSpec& argument : spec_.args) {
     if (argument.map || argument.kind == spec::ArgKind::constant) continue;
@@ -163,10 +167,11 @@ std::size_t ArgumentPlan::passed_number_of(const std::string& argument) const {
                                            "', which is not a buffer that a call passes");
 }
 
-bool ArgumentPlan::takes_as_passed() const noexcept {
-  if (routes_.size() != passed_.size()) return false;
-  for (std::size_t i = 0; i < routes_.size(); ++i)
-    if (routes_[i].kind != Route::Kind::passed || routes_[i].number != i) return false;
+bool ArgumentPlan::takes_as_passed(const device::Step& kernel) const {
+  const std::vector<Route> taken = kernel.chosen<Route>(routes_);
+  if (taken.size() != passed_.size()) return false;
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    if (taken[i].kind != Route::Kind::passed || taken[i].number != i) return false;
   return true;
 }
 
@@ -185,7 +190,7 @@ Error ArgumentPlan::mapping_error(std::size_t map, const std::string& why) const
 
 std::vector<std::size_t> ArgumentPlan::sizes() const {
   std::vector<std::size_t> sizes;
-  for (const spec::ArgSpec* argument : kernel_arguments(spec_))
+  for (const spec::ArgSpec* argument : arguments_of(spec_, std::nullopt))
     sizes.push_back(argument->map                             ? sizeof(measure::EncodedTensorMap)
                     : argument->kind == spec::ArgKind::scalar ? size_of(argument->dtype)
                                                               : sizeof(void*));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/device/device_info.hpp"
+#include "core/device/launch.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/kernel.hpp"
 
@@ -39,12 +40,13 @@ inline constexpr std::size_t max_arguments = 64;
 inline constexpr std::size_t max_sizes = 16;
 inline constexpr std::size_t max_tensor_maps = 16;
 
-/// What becomes of a kernel's argument in a launch.
+/// Where an argument of a launch comes from.
 struct Route {
   enum class Kind : std::uint8_t {
     passed,  ///< the caller's
     filled,  ///< a scalar that xtune adds
-    map      ///< a tensor map of a buffer that the caller passes
+    map,     ///< a tensor map of a buffer that the caller passes
+    none     ///< no kernel takes it
   };
   Kind kind = Kind::passed;
   std::uint16_t number = 0;  ///< among the arguments of this kind
@@ -68,18 +70,18 @@ class ArgumentPlan {
   explicit ArgumentPlan(const spec::Spec& spec);
 
   std::size_t passed_count() const noexcept { return passed_.size(); }
-  /// For each kernel argument.
+  /// For each argument of the spec that is not a constant.
   const std::vector<Route>& routes() const noexcept { return routes_; }
-  /// For each tensor map that the kernel takes, in its order: the number of its buffer among the passed arguments.
+  /// For each tensor map that a kernel takes, in the spec's order: the number of its buffer among the passed arguments.
   const std::vector<std::size_t>& mapped() const noexcept { return mapped_; }
   /// Whether the kernel takes exactly the caller's arguments.
-  bool takes_as_passed() const noexcept;
+  bool takes_as_passed(const device::Step& kernel) const;
   /// For each of mapped(): its number among the tensor maps of the spec.
   std::vector<std::size_t> map_numbers() const;
   /// The scalars whose values depend on the configuration, in the order of the spec, by their number among all scalars.
   const std::vector<std::size_t>& filled_scalars() const noexcept { return filled_; }
   const spec::ArgSpec& passed(std::size_t index) const { return *passed_[index]; }
-  std::vector<std::size_t> sizes() const;  ///< bytes of each argument, in kernel order
+  std::vector<std::size_t> sizes() const;  ///< bytes of each argument of routes()
 
   /// Throws Error(invalid_argument) for a name that is not a problem size and for a value of another type than the
   /// spec's.
@@ -107,7 +109,7 @@ class ArgumentPlan {
   /// Names that decide on types have the spec's values. Throws Error(invalid_argument) where `fixed` has others that
   /// make another type.
   void fix_types(const Bindings& fixed, detail::Binding& binding) const;
-  void add_passed();
+  void add_passed(const std::vector<const spec::ArgSpec*>& taken);
   Route route_of(const spec::ArgSpec& argument);
   std::size_t passed_number_of(const std::string& argument) const;
   std::string place(std::size_t index) const;  ///< "gemm: argument 2, 'B'"

@@ -91,7 +91,7 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const device
                       fmt::join(*takes, ", "), step.name.empty() ? "the spec's" : "its", fmt::join(given, ", ")));
     prepared.steps.push_back({kernels[i].handle, step.launch, step.arguments, step.name});
   }
-  prepared.as_passed = plan_.takes_as_passed() && prepared.steps.size() == 1 && !prepared.steps.front().arguments;
+  prepared.as_passed = build.launch.steps.size() == 1 && plan_.takes_as_passed(build.launch.steps.front());
   std::vector<measure::TensorMap> maps;
   for (const std::size_t map : plan_.map_numbers()) maps.push_back(build.maps.at(map));
   if (!maps.empty()) prepared.maps = std::make_shared<dispatch::EncodedMaps>(std::move(maps));

@@ -151,6 +151,9 @@ int KernelState::launch(const Prepared& entry, void* stream, const void* const* 
         break;
       case dispatch::Route::Kind::map:
         parameters[i] = const_cast<std::byte*>((*maps)[number].bytes.data());
+        break;
+      case dispatch::Route::Kind::none:
+        break;
     }
   }
   for (const dispatch::PreparedStep& step : entry.steps) {

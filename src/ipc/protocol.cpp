@@ -135,7 +135,7 @@ constexpr auto reference_form = fields::object<ReferencePlan>(
     required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form),
     required("constants", &ReferencePlan::constants),
     required("scratch", &ReferencePlan::scratch, fields::List{layout_form}),
-    required("maps", &ReferencePlan::maps, fields::List{map_form}), optional("arguments", &ReferencePlan::arguments));
+    required("maps", &ReferencePlan::maps, fields::List{map_form}));
 
 constexpr auto rule_form = fields::object<ToleranceRule>(
     required("ratio", &ToleranceRule::max_mismatched_ratio), required("outlier_factor", &ToleranceRule::outlier_factor),
@@ -190,7 +190,6 @@ constexpr auto open_job_form = fields::object<OpenJob>(
     required("seed", &OpenJob::seed), required("sanitize", &OpenJob::sanitize),
     required("arguments", &OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
     required("constants", &OpenJob::constants, fields::List{layout_form}),
-    optional("kernel_arguments", &OpenJob::kernel_arguments),
     required("types", &OpenJob::types, fields::List{type_form}),
     required("reference", &OpenJob::reference, reference_form),
     required("tolerances", &OpenJob::tolerances, fields::List{named_rule_form}),

@@ -50,8 +50,8 @@ struct CompileAnswer {
   std::uint64_t peak_bytes = 0;  ///< maximum memory of the worker and its largest child so far; 0: unknown
 };
 
-/// One argument that a kernel may take, in the spec's order: a buffer's layout, or a scalar, a scratch buffer or a
-/// tensor map, whose value, layout or description comes with each job.
+/// One argument that a step of a launch may take, in the spec's order: a buffer's layout, or a scalar, a scratch buffer
+/// or a tensor map, whose value, layout or description comes with each job.
 struct ArgumentPlan {
   std::optional<validate::ArgumentLayout> buffer{};  ///< unset: another argument
   bool scratch = false;
@@ -77,8 +77,6 @@ struct ReferencePlan {
   std::vector<std::size_t> constants{};
   std::vector<validate::ArgumentLayout> scratch{};  ///< kernel: its scratch buffers
   std::vector<measure::TensorMap> maps{};           ///< kernel
-  /// Kernel: which of the job's arguments it takes, in its order; unset: those of the tuned kernel.
-  std::optional<std::vector<std::size_t>> arguments{};
 };
 
 /// Driver to bench worker, once per problem and per worker process: prepare inputs and buffers.
@@ -91,8 +89,6 @@ struct OpenJob {
   bool sanitize = false;  ///< buffers end with the argument, because a guard zone would hide invalid accesses
   std::vector<ArgumentPlan> arguments;
   std::vector<validate::ArgumentLayout> constants{};  ///< what the variables of each artifact hold, in their order
-  /// Which of `arguments` the tuned kernel takes, in its order; unset: all.
-  std::optional<std::vector<std::size_t>> kernel_arguments{};
   std::vector<measure::ArgumentType> types;  ///< of `arguments`, for the kernel's signature; empty: not compared
   ReferencePlan reference;
   /// Where each validating launch writes its outputs (expected_files.hpp); empty: not written.

@@ -122,12 +122,11 @@ void BenchSession::make_kernel_reference() {
   const ipc::ReferencePlan& plan = job_.reference;
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
-    const Chosen& chosen = plan.arguments ? plan.arguments : job_.kernel_arguments;
-    program->check_types(types_of(job_, chosen));
+    program->check_types(job_.types);
     constants_.fill(*program, plan.constants);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(plan.scratch);
     reset(arguments_, sets_[0]);
-    const auto arguments = arguments_for(sets_[0], *scratch, {plan.scalar_arguments, plan.maps}, chosen);
+    const auto arguments = arguments_for(sets_[0], *scratch, {plan.launch, plan.scalar_arguments, plan.maps});
     const auto launch = [&] {
       scratch->renew();
       program->run({arguments, false, 0});

@@ -41,7 +41,7 @@ BenchSession::Contender* BenchSession::contender(const ipc::BenchJob& job, Conte
   constants_.fill(*program);
   std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
   scratch->renew();
-  Sampler sampler = this->sampler(*program, *scratch, {job.scalars, job.maps});
+  Sampler sampler = this->sampler(*program, *scratch, {job.launch, job.scalars, job.maps});
   sampler.warm_up(1);
   return &contenders_.emplace(name, Contender{std::move(program), std::move(scratch), std::move(sampler)})->second;
 }

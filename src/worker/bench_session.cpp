@@ -100,39 +100,27 @@ std::unique_ptr<ScratchBuffers> BenchSession::make_scratch(const std::vector<val
 }
 
 std::vector<measure::KernelArgument> BenchSession::arguments_for(BufferSet& set, const ScratchBuffers& scratch,
-                                                                 const Passed& passed, const Chosen& chosen) const {
-  std::vector<measure::KernelArgument> all(job_.arguments.size());
-  std::vector<std::size_t> taken, map_numbers(all.size());
+                                                                 const Passed& passed) const {
+  std::vector<measure::KernelArgument> arguments(job_.arguments.size());
   std::size_t buffer = 0, scalar = 0, scratch_buffer = 0, map = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ipc::ArgumentPlan& plan = job_.arguments[i];
-    taken.push_back(i);
     if (plan.buffer)
-      all[i] = set[buffer++].get();
+      arguments[i] = set[buffer++].get();
     else if (plan.scratch)
-      all[i] = scratch.buffer(scratch_buffer++);
-    else if (plan.map_of)
-      map_numbers[i] = map++;
-    else
-      all[i] = passed.scalars.at(scalar++);
+      arguments[i] = scratch.buffer(scratch_buffer++);
+    else if (!plan.map_of)
+      arguments[i] = passed.scalars.at(scalar++);
   }
-  if (chosen) taken = *chosen;
-  std::vector<measure::KernelArgument> arguments;
-  for (const std::size_t i : taken) {
-    if (const auto& of = job_.arguments.at(i).map_of)
-      arguments.emplace_back(
-          device_.encode(passed.maps.at(map_numbers[i]), std::get<measure::Buffer*>(all.at(*of))->address()));
-    else
-      arguments.push_back(all[i]);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::optional<std::size_t>& of = job_.arguments[i].map_of;
+    if (!of) continue;
+    const std::size_t number = map++;
+    if (!passed.launch.takes(i)) continue;
+    void* const address = std::get<measure::Buffer*>(arguments.at(*of))->address();
+    arguments[i] = device_.encode(passed.maps.at(number), address);
   }
   return arguments;
-}
-
-std::vector<measure::ArgumentType> types_of(const ipc::OpenJob& job, const Chosen& chosen) {
-  if (!chosen || job.types.empty()) return job.types;
-  std::vector<measure::ArgumentType> types;
-  for (const std::size_t number : *chosen) types.push_back(job.types.at(number));
-  return types;
 }
 
 build::Artifact BenchSession::with_image(const build::Artifact& artifact) const {
@@ -153,7 +141,7 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   answer.stage = "load";
   try {
     const std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
-    program->check_types(types_of(job_, job_.kernel_arguments));
+    program->check_types(job_.types);
     constants_.fill(*program);
     const std::unique_ptr<ScratchBuffers> scratch = make_scratch(job.scratch);
     answer.stage = "run";
@@ -202,7 +190,7 @@ bool BenchSession::judge_inputs(ipc::BenchAnswer& answer) {
 Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch, const Passed& passed) {
   Sampler::Plan plan;
   plan.flush_bytes = flush_bytes_;
-  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, passed, job_.kernel_arguments));
+  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, passed));
   const bool in_place = std::any_of(arguments_.begin(), arguments_.end(), [](const TestArgument& argument) {
     return argument.layout.role == spec::ArgRole::inout;
   });
@@ -219,7 +207,7 @@ void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scrat
                                 ipc::BenchAnswer& answer) {
   reset_sets();
   const std::vector<measure::KernelArgument> arguments =
-      arguments_for(sets_[0], scratch, {job.scalars, job.maps}, job_.kernel_arguments);
+      arguments_for(sets_[0], scratch, {job.launch, job.scalars, job.maps});
   const auto run_once = [&](bool timed) {
     scratch.renew();
     return program.run({arguments, timed, 0}).time_ms;
@@ -235,7 +223,7 @@ void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scrat
 
   answer.stage = "measure";
   const spec::MeasureSpec& measure = job_.measure;
-  Sampler sampler = this->sampler(program, scratch, {job.scalars, job.maps});
+  Sampler sampler = this->sampler(program, scratch, {job.launch, job.scalars, job.maps});
   const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
                                    measure.noise};
   settle();

@@ -27,10 +27,6 @@
 
 namespace xtune::worker {
 
-/// The numbers of a job's arguments that a kernel takes, in its order; unset: all.
-using Chosen = std::optional<std::vector<std::size_t>>;
-std::vector<measure::ArgumentType> types_of(const ipc::OpenJob& job, const Chosen& chosen);
-
 /// Single-threaded. Every buffer is between guard zones, except under a sanitizer; inputs and reference are kept
 /// read-only on the host. Inputs on the device are compared with them after every configuration, and rewritten if they
 /// changed or were not compared, so that a kernel that overwrites them harms only itself.
@@ -86,13 +82,15 @@ class BenchSession {
   validate::BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);
 
-  /// Arguments of a job that are not buffers of the session; owned by it.
+  /// What a job launches, and its arguments that are not buffers of the session; owned by it.
   struct Passed {
+    const device::LaunchPlan& launch;
     const std::vector<measure::ScalarArgument>& scalars;
     const std::vector<measure::TensorMap>& maps;
   };
+  /// All arguments, in the spec's order; a tensor map that no step takes is a null buffer.
   std::vector<measure::KernelArgument> arguments_for(BufferSet& set, const ScratchBuffers& scratch,
-                                                     const Passed& passed, const Chosen& chosen) const;
+                                                     const Passed& passed) const;
   std::unique_ptr<ScratchBuffers> make_scratch(const std::vector<validate::ArgumentLayout>& layouts);
   void prepare_device_check();
   void reset_sets();  ///< before programs run; skips inputs that are known to be intact

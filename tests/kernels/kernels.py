@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """The kernels of kernels/ compute what their specs promise, and validation refuses single mistakes in them.
 
-kernels.py --xtune PROGRAM [--part right|mutants|compile] TABLE...
+kernels.py --xtune PROGRAM [--part right|mutants|compile] [--all] [--backend host] TABLE...
 
 A table, NAME.toml beside this file, describes the test of one spec; README.md lists its keys. Each test
 
 - validates chosen configurations on the host backend, on small and odd problems;
-- builds the kernel's mutants, each with one mistake, and expects that validation refuses each of them. All mutants of a
-  kernel are in one source, with a parameter MUTANT that selects one, so that one run tries them all;
+- builds the kernel's mutants, each with one mistake, and expects that validation refuses each of them. A parameter
+  MUTANT selects one, so that one run tries them all. Of a table with quick mutants, only these are tried without --all;
 - compiles a few configurations of the spec itself for sm_90a and gfx90a, if the compilers are there.
 """
 import argparse
@@ -24,7 +24,7 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 KEYS = {"spec", "problems", "mutant_problems", "configs", "mutants", "compile_problems", "compile_archs"}
-MUTANT_KEYS = {"what", "file", "text", "with", "configs"}
+MUTANT_KEYS = {"what", "file", "text", "with", "configs", "quick", "sanitize"}
 UNAVAILABLE = 4
 # One launch before and one after the measurement are judged; more would only take time.
 MEASURE = {"warmup": 0, "rep": 1, "min_rep": 1, "flush": "none", "race": False, "finals": 0, "wait_s": 0}
@@ -65,32 +65,26 @@ def read_table(name):
     return table
 
 
-def mutated_source(source, mutants, where):
-    """The source with all (number, mutant) of it, between #if MUTANT == number and #endif."""
-    spans = {}
+def write_mutants(path, mutants):
+    """Replaces the file by one that includes, for MUTANT == number, the copy with that mutant."""
+    source = path.read_text()
+    choices = []
     for number, mutant in mutants:
         text = mutant["text"]
         if source.count(text) != 1:
-            raise Failure(f"{where}: the text of the mutant '{mutant['what']}' occurs {source.count(text)} times, not once:\n{text}")
-        begin = source.index(text)
-        spans.setdefault((begin, begin + len(text)), []).append((number, mutant))
-    pieces, end = [], 0
-    for (begin, until), choices in sorted(spans.items()):
-        if begin < end:
-            raise Failure(f"{where}: the text of the mutant '{choices[0][1]['what']}' overlaps another mutant's text; make them equal")
-        pieces.append(source[end:begin])
-        for place, (number, mutant) in enumerate(choices):
-            pieces.append(f"\n#{'elif' if place else 'if'} MUTANT == {number}\n{mutant['with']}")
-        pieces.append(f"\n#else\n{source[begin:until]}\n#endif\n")
-        end = until
-    return "".join(pieces) + source[end:]
+            raise Failure(f"{path.name}: the text of the mutant '{mutant['what']}' occurs {source.count(text)} times, not once. Write the "
+                          f"mutant for the current source:\n{text}")
+        copy = path.with_name(f"{path.stem}_mutant_{number}{path.suffix}")
+        copy.write_text(source.replace(text, mutant["with"]))
+        choices.append(f'#{"elif" if choices else "if"} MUTANT == {number}\n#include "{copy.name}"\n')
+    path.write_text("".join(choices) + f"#else\n{source}\n#endif\n")
 
 
 class Trial:
     """A copy of a spec and of kernels/ in a temporary directory, with problems and configurations of the table."""
 
-    def __init__(self, xtune, table, folder):
-        self.xtune, self.table, self.folder = xtune, table, pathlib.Path(folder)
+    def __init__(self, options, table, folder):
+        self.options, self.table, self.folder = options, table, pathlib.Path(folder)
         with open(ROOT / "configs" / table["spec"], "rb") as file:
             self.spec = tomllib.load(file)
         shutil.copytree(ROOT / "kernels", self.folder / "kernels")
@@ -123,12 +117,12 @@ class Trial:
         path.write_text(toml_text(spec))
         return path
 
-    def records(self, problems, configs):
+    def records(self, problems, configs, sanitize=False):
         """The last record of each configuration and problem."""
         store = self.folder / "store"
         shutil.rmtree(store, ignore_errors=True)
-        command = [self.xtune, "run", str(self.write_spec(problems, configs)), "--backend", "host", "--store", str(store),
-                   "--format", "json", "--quiet"]
+        command = [self.options.xtune, "run", str(self.write_spec(problems, configs)), "--backend", self.options.backend, "--store",
+                   str(store), "--format", "json", "--quiet", *(["--sanitize"] if sanitize else [])]
         done = subprocess.run(command, capture_output=True, text=True)
         found = {}
         for file in store.glob("records/*/*/*.jsonl"):
@@ -155,34 +149,47 @@ def test_right(trial):
     return f"{len(records)} results are right"
 
 
-def test_mutants(trial):
-    """Each mutant is refused in at least one of its configurations."""
+def tried_mutants(trial):
+    """(number, mutant) of the table: all, or those that are quick if there are any."""
     mutants = list(enumerate(trial.table.get("mutants", []), 1))
     if not mutants:
         raise Failure("the table has no [[mutants]]")
-    standard = "kernels/" + trial.spec["kernel"]["source"].split("kernels/")[1]
-    for name in sorted({mutant.get("file", standard) for _, mutant in mutants}):
-        path = trial.folder / name
-        chosen = [(number, mutant) for number, mutant in mutants if mutant.get("file", standard) == name]
-        path.write_text(mutated_source(path.read_text(), chosen, name))
+    quick = [(number, mutant) for number, mutant in mutants if mutant.get("quick")]
+    return mutants if trial.options.all or not quick else quick
+
+
+def mutant_problems(trial, mutants, sanitize):
+    """What validation does not notice, and what else is wrong, in one run of these mutants."""
     configs = trial.table["configs"]
     runs = [(number, index) for number, mutant in mutants for index in mutant.get("configs", [0])]
     runs += [(0, index) for index in sorted({index for _, index in runs})]
     records = trial.records(trial.table.get("mutant_problems", trial.table["problems"][:1]),
-                            [{"MUTANT": number} | configs[index] for number, index in runs])
-    problems = []
-    for number, mutant in [(0, {"what": "the kernel itself"})] + mutants:
-        own = [record for record in records if record["config"]["MUTANT"] == number]
-        bad = [record for record in own if record["outcome"] != "ok"]
-        if number == 0:
-            problems += [f"the kernel without a mistake: {described(record)}" for record in bad]
-        elif any(record["outcome"] == "compile_failed" for record in bad):
+                            [{"MUTANT": number} | configs[index] for number, index in runs], sanitize)
+    problems = [f"the kernel without a mistake: {described(record)}"
+                for record in records if record["config"]["MUTANT"] == 0 and record["outcome"] != "ok"]
+    for number, mutant in mutants:
+        bad = [record for record in records if record["config"]["MUTANT"] == number and record["outcome"] != "ok"]
+        if any(record["outcome"] == "compile_failed" for record in bad):
             problems.append(f"the mutant '{mutant['what']}' does not compile: {described(bad[0])}")
         elif not bad:
             problems.append(f"validation does not notice the mutant '{mutant['what']}'")
+    return problems
+
+
+def test_mutants(trial):
+    """Each mutant is refused in at least one of its configurations."""
+    mutants = tried_mutants(trial)
+    standard = "kernels/" + trial.spec["kernel"]["source"].split("kernels/")[1]
+    for name in sorted({mutant.get("file", standard) for _, mutant in mutants}):
+        write_mutants(trial.folder / name, [(number, mutant) for number, mutant in mutants if mutant.get("file", standard) == name])
+    problems = []
+    for sanitize in (False, True):
+        chosen = [(number, mutant) for number, mutant in mutants if mutant.get("sanitize", False) == sanitize]
+        if chosen:
+            problems += mutant_problems(trial, chosen, sanitize and trial.options.backend == "host")
     if problems:
         raise Failure("\n".join(problems))
-    return f"{len(mutants)} mutants are refused"
+    return f"{len(mutants)} of {len(trial.table['mutants'])} mutants are tried and refused"
 
 
 def test_compile(trial):
@@ -193,7 +200,7 @@ def test_compile(trial):
     for arch in trial.table.get("compile_archs", ["sm_90a", "gfx90a"]):
         for problem in problems:
             pins = [word for name, value in problem.items() for word in ("-D", f"{name}={value}")]
-            done = subprocess.run([trial.xtune, "compile", str(ROOT / "configs" / trial.table["spec"]), "--arch", arch, "--limit", str(limit),
+            done = subprocess.run([trial.options.xtune, "compile", str(ROOT / "configs" / trial.table["spec"]), "--arch", arch, "--limit", str(limit),
                                    "--quiet", "--store", str(trial.folder / "store"), *pins], capture_output=True, text=True)
             if done.returncode == UNAVAILABLE:
                 compiled.append(f"no compiler for {arch}")
@@ -212,6 +219,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--xtune", required=True, type=os.path.abspath)
     parser.add_argument("--part", choices=PARTS, action="append")
+    parser.add_argument("--all", action="store_true", help="try all mutants, not only the quick ones")
+    parser.add_argument("--backend", default="host", help="run the parts right and mutants on this backend")
     parser.add_argument("tables", nargs="+", metavar="TABLE")
     options = parser.parse_args()
     failed = False
@@ -219,7 +228,7 @@ def main():
         for part in options.part or PARTS:
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    print(f"{name}: {PARTS[part](Trial(options.xtune, read_table(name), folder))}", flush=True)
+                    print(f"{name}: {PARTS[part](Trial(options, read_table(name), folder))}", flush=True)
                 except Failure as failure:
                     failed = True
                     print(f"{name}, {part}:\n{failure}", flush=True)

@@ -67,15 +67,14 @@ XTUNE_MEMBERS(CompileAnswer, outcome, lack, message, log, warning, artifact, cac
 XTUNE_MEMBERS(ArgumentPlan, buffer, scratch, map_of)
 XTUNE_PART_OF_MEMBERS(ReferencePlan,
                       (kind, at, name, output, arrays, scalars, file, command, folder, artifact, job, launch,
-                       scalar_arguments, constants, scratch, maps, arguments),
+                       scalar_arguments, constants, scratch, maps),
                       (kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
-                       scalar_arguments, constants, scratch, maps, arguments))
+                       scalar_arguments, constants, scratch, maps))
 XTUNE_PART_OF_MEMBERS(OpenJob,
-                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, kernel_arguments, types,
-                       reference, outputs, check_kernel, job, tolerances, check, check_at, folder, repeats, measure,
-                       warn),
-                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, kernel_arguments, types,
-                       reference, outputs, check_kernel, tolerances, check, check_at, folder, repeats, measure))
+                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
+                       check_kernel, job, tolerances, check, check_at, folder, repeats, measure, warn),
+                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
+                       check_kernel, tolerances, check, check_at, folder, repeats, measure))
 XTUNE_PART_OF_MEMBERS(BenchJob, (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed, maps),
                       (artifact, launch, scalars, incumbent, scratch, inputs_seed, maps))
 XTUNE_PART_OF_MEMBERS(BenchAnswer,

@@ -19,12 +19,13 @@ void keep_first(const std::shared_ptr<Unit>& unit) {
 
 class KokkosProgram final : public measure::Program {
  public:
-  KokkosProgram(KokkosDevice& device, const build::Artifact& artifact);
+  KokkosProgram(KokkosDevice& device, const build::Artifact& artifact, device::Step step);
   measure::Sample run(const measure::RunOptions& options) override;
 
  private:
   KokkosDevice& device_;
   const std::shared_ptr<Unit> unit_;
+  const device::Step step_;
 };
 
 class KokkosDevice final : public measure::Device {
@@ -40,9 +41,9 @@ class KokkosDevice final : public measure::Device {
   const device::DeviceInfo& info() const noexcept override { return info_; }
   std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return memory_->allocate(bytes); }
   measure::DeviceState state() override { return memory_->state(); }
-  /// A launch has no grid or block here: units choose their own.
-  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan&) override {
-    return std::make_unique<KokkosProgram>(*this, artifact);
+  /// A launch has no grid or block here: units choose their own. It is one step, as units launch their own kernels.
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override {
+    return std::make_unique<KokkosProgram>(*this, artifact, launch.steps.at(0));
   }
 
   std::shared_ptr<Unit> load_unit(const build::Artifact& artifact) {
@@ -69,12 +70,13 @@ class KokkosDevice final : public measure::Device {
   unsigned long long flushes_ = 0;
 };
 
-KokkosProgram::KokkosProgram(KokkosDevice& device, const build::Artifact& artifact)
-    : device_(device), unit_(device.load_unit(artifact)) {}
+KokkosProgram::KokkosProgram(KokkosDevice& device, const build::Artifact& artifact, device::Step step)
+    : device_(device), unit_(device.load_unit(artifact)), step_(std::move(step)) {}
 
 measure::Sample KokkosProgram::run(const measure::RunOptions& options) {
-  std::vector<std::span<const measure::KernelArgument>> launches{options.arguments};
-  launches.insert(launches.end(), options.more.begin(), options.more.end());
+  std::vector<std::vector<measure::KernelArgument>> own{step_.chosen(options.arguments)};
+  for (const auto& arguments : options.more) own.push_back(step_.chosen(arguments));
+  const std::vector<std::span<const measure::KernelArgument>> launches(own.begin(), own.end());
   for (const auto& arguments : launches) unit_->check(arguments);
   if (options.flush_bytes > 0) device_.flush(*unit_, options.flush_bytes);
   const double time_ms = unit_->run(launches);

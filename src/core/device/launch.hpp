@@ -53,6 +53,13 @@ struct LaunchPlan {
   std::vector<Step> steps;          ///< launched one after the other; empty for a program
   std::optional<ProgramCall> call;  ///< of a program, which has no launches
 
+  /// Whether a step takes the configuration's argument at this position.
+  bool takes(std::size_t position) const {
+    return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+      return !step.arguments ||
+             std::find(step.arguments->begin(), step.arguments->end(), position) != step.arguments->end();
+    });
+  }
   /// The maximum of the steps' dynamic shared memory, in bytes.
   std::uint32_t max_shared_bytes() const {
     std::uint32_t bytes = 0;

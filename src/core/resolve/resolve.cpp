@@ -219,7 +219,12 @@ build::CompileRequest CandidateResolver::reference_request(const space::Config& 
 device::LaunchPlan CandidateResolver::reference_launch(const space::Config& config) const {
   try {
     if (state_->spec.validate.reference.config) return launch(reference_config(config));
-    return state_->resolve(state_->reference_launch, config);
+    device::Step step;
+    step.launch = state_->resolve(state_->reference_launch, config);
+    step.arguments = spec::passed_numbers(state_->spec, spec::reference_args(state_->spec));
+    device::LaunchPlan plan;
+    plan.steps.push_back(std::move(step));
+    return plan;
   } catch (const NoValue& failure) {
     throw Error(ErrorKind::invalid_spec, std::string(failure.what()) + ", in the reference's launch");
   } catch (const build::CandidateFailure& failure) {

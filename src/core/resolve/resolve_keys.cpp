@@ -379,7 +379,8 @@ std::string CandidateResolver::launch_part(const space::Config& config) const {
       build::KeyedFiles none;
       text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);
     }
-    if (state_->spec.kernel.args) text += " args " + names_text(state_->spec, *state_->spec.kernel.args);
+    if (state_->spec.steps.empty() && own.front()->arguments)
+      text += " args " + build::canonical_list(own.front()->argument_names);
     if (!state_->buffers.maps.empty()) text += " maps " + maps_text(config);
     return text;
   } catch (const NoValue& failure) {

@@ -68,16 +68,6 @@ void check_builtin(const spec::Spec& spec) {
                       role, fmt::join(buffers, ", ")));
 }
 
-std::vector<spec::ArgSpec> arguments_of_reference(const spec::Spec& spec) {
-  const spec::ReferenceSpec& reference = spec.validate.reference;
-  std::vector<spec::ArgSpec> arguments;
-  if (reference.args)
-    for (const std::size_t number : *reference.args) arguments.push_back(spec.args.at(number));
-  else
-    for (const spec::ArgSpec* argument : kernel_arguments(spec)) arguments.push_back(*argument);
-  return arguments;
-}
-
 /// Macros of a reference's options have the options' values; launch and scalars would have those of whichever
 /// configuration is tried first.
 void check_reference_options(const spec::Spec& spec) {
@@ -90,9 +80,9 @@ void check_reference_options(const spec::Spec& spec) {
   for (const std::string& name : build::defined_macros(options)) {
     if (!base::find_named(spec.parameters, name)) continue;
     std::string user = in_launch.contains(name) ? "the launch" : "";
-    for (const spec::ArgSpec& argument : arguments_of_reference(spec))
-      if (argument.kind != spec::ArgKind::buffer && spec::names_in(argument).contains(name))
-        user = fmt::format("the argument '{}'", argument.name);
+    for (const spec::ArgSpec* argument : spec::arguments_of(spec, spec::reference_args(spec)))
+      if (argument->kind != spec::ArgKind::buffer && spec::names_in(*argument).contains(name))
+        user = fmt::format("the argument '{}'", argument->name);
     if (user.empty()) continue;
     const auto at = std::find_if(reference.options.begin(), reference.options.end(),
                                  [&](const spec::Text& option) { return option.text.find(name) != std::string::npos; });

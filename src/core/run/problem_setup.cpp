@@ -78,7 +78,6 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
       plan.buffer = layouts.at(next++);
     job.types.push_back({argument.name, dtype_of(argument, run_.problem), is_buffer, argument.map.has_value()});
   }
-  job.kernel_arguments = spec::passed_numbers(run_.spec, run_.spec.kernel.args);
   job.constants = run_.resolver.constants();
   job.reference = std::move(reference);
   std::tie(job.check_kernel, job.check_kernel_job) = std::move(check_kernel);

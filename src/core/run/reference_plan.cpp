@@ -72,10 +72,10 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
   plan.scalar_arguments = resolver_.scalars(resolver_.reference_config(config));
   plan.constants = resolver_.reference_constants(config);
   plan.scratch = resolver_.scratch(resolver_.reference_config(config));
-  plan.arguments = spec::passed_numbers(spec_, reference.args);
   // A plain kernel that takes none must not fail for the maps of one configuration.
-  const auto is_map = [&](std::size_t number) { return spec_.args.at(number).map.has_value(); };
-  if (!reference.args || std::any_of(reference.args->begin(), reference.args->end(), is_map))
+  if (std::any_of(spec_.args.begin(), spec_.args.end(), [&](const spec::ArgSpec& argument) {
+        return argument.map && plan.launch.takes(spec::passed_number(spec_, argument));
+      }))
     plan.maps = resolver_.tensor_maps(resolver_.reference_config(config));
   const build::CompileRequest request = resolver_.reference_request(config);
   const ipc::CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};

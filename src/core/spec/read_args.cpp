@@ -216,11 +216,11 @@ std::vector<std::size_t> read_argument_names(const Reader& reader, const TomlNod
 
 void check_arguments_used(const Reader& reader) {
   const Spec& spec = reader.spec;
-  std::vector<std::size_t> used = spec.kernel.args.value_or(std::vector<std::size_t>());
-  for (const StepSpec& step : spec.steps)
-    if (step.args) used.insert(used.end(), step.args->begin(), step.args->end());
-  const auto takes_all = [](const StepSpec& step) { return !step.args; };
-  if (used.empty() || std::any_of(spec.steps.begin(), spec.steps.end(), takes_all)) return;
+  std::vector<std::size_t> used;
+  for (const StepSpec& step : steps_of(spec)) {
+    if (!step.args) return;  // takes all
+    used.insert(used.end(), step.args->begin(), step.args->end());
+  }
   const ReferenceSpec& reference = spec.validate.reference;
   if (reference.args) used.insert(used.end(), reference.args->begin(), reference.args->end());
   const auto is_used = [&](const ArgSpec& arg) {

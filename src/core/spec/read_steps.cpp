@@ -37,8 +37,7 @@ void refuse_beside_steps(const Reader& reader, const TomlNode& steps) {
   const ReferenceSpec& reference = reader.spec.validate.reference;
   if (reference.kind == ReferenceSpec::Kind::kernel && !reference.config && !reference.launch)
     reader.document.fail(reference.at,
-                         "the reference kernel needs its own grid and block: with [[steps]] there is no launch that "
-                         "it could share");
+                         "the reference kernel has no launch: with [[steps]], give it its own grid and block");
 }
 
 }  // namespace
@@ -57,6 +56,7 @@ std::vector<StepSpec> steps_of(const Spec& spec) {
   StepSpec only;
   only.entry = spec.kernel.entry;
   only.launch = spec.launch;
+  only.args = spec.kernel.args;
   return {only};
 }
 

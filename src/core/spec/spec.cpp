@@ -95,14 +95,18 @@ std::optional<std::vector<std::size_t>> passed_numbers(const Spec& spec,
   return numbers;
 }
 
-std::vector<const ArgSpec*> kernel_arguments(const Spec& spec) {
+std::vector<const ArgSpec*> arguments_of(const Spec& spec, const std::optional<std::vector<std::size_t>>& args) {
   std::vector<const ArgSpec*> arguments;
-  if (spec.kernel.args)
-    for (const std::size_t number : *spec.kernel.args) arguments.push_back(&spec.args.at(number));
+  if (args)
+    for (const std::size_t number : *args) arguments.push_back(&spec.args.at(number));
   else
     for (const ArgSpec& argument : spec.args)
       if (argument.kind != ArgKind::constant) arguments.push_back(&argument);
   return arguments;
+}
+
+const std::optional<std::vector<std::size_t>>& reference_args(const Spec& spec) {
+  return spec.validate.reference.args ? spec.validate.reference.args : spec.kernel.args;
 }
 
 bool is_word_role(std::string_view role) noexcept { return role == "op" || role == "layout" || role == "boundary"; }

@@ -299,9 +299,11 @@ std::size_t passed_number(const Spec& spec, const ArgSpec& argument);
 /// The same of numbers in spec.args.
 std::optional<std::vector<std::size_t>> passed_numbers(const Spec& spec,
                                                        const std::optional<std::vector<std::size_t>>& args);
-/// The arguments that the kernel takes, in its order.
-std::vector<const ArgSpec*> kernel_arguments(const Spec& spec);
-/// The kernels that are launched, in order: the spec's steps, or its only kernel, with kernel_arguments.
+/// Those of spec.args that a kernel takes which names these numbers, in its order; unset: all that are not constants.
+std::vector<const ArgSpec*> arguments_of(const Spec& spec, const std::optional<std::vector<std::size_t>>& args);
+/// The numbers that the reference kernel names; those of the only kernel if it names none.
+const std::optional<std::vector<std::size_t>>& reference_args(const Spec& spec);
+/// The kernels that are launched, in order: the spec's steps, or its only kernel.
 std::vector<StepSpec> steps_of(const Spec& spec);
 
 /// The names of the metrics that the program itself reports, in the spec's order; empty for a kernel.

@@ -68,6 +68,20 @@ TEST_CASE("arguments of the reference only are not passed, and a plain order of 
   CHECK(address_in(launch.parameters[1]) == shop.x.data());
 }
 
+TEST_CASE("a kernel that takes an argument more often than a call has room for is refused") {
+  Shop shop;
+  std::string names;
+  for (int i = 0; i < 65; ++i)
+    names += (i ? ", " : "") + std::string(i == 0   ? "\"y\""
+                                           : i == 1 ? "\"factor\""
+                                           : i == 2 ? "\"items\""
+                                           : i == 3 ? "\"n\""
+                                                    : "\"x\"");
+  shop.kernel_keys = "args = [" + names + "]\n";
+  CHECK(holds(error_of(ErrorKind::unsupported, [&] { shop.kernel(); }),
+              "its kernel 'scale' takes 65 arguments, and a call at most 64"));
+}
+
 TEST_CASE("maps are encoded once for each problem and address") {
   MapShop shop;
   const Kernel kernel = shop.kernel();

@@ -291,7 +291,8 @@ TEST_CASE("tensor maps: the buffers behind them follow, and the kernel does not 
       "return;\n}\n");
   REQUIRE(gemm.spec.kernel.args);
   std::vector<std::string> taken;
-  for (const spec::ArgSpec* argument : spec::kernel_arguments(gemm.spec)) taken.push_back(argument->name);
+  for (const spec::ArgSpec* argument : spec::arguments_of(gemm.spec, gemm.spec.kernel.args))
+    taken.push_back(argument->name);
   CHECK(taken == std::vector<std::string>{"tensorMapA", "map_b", "c_map", "M", "N", "K"});
   REQUIRE(gemm.spec.args.size() == 9);
   CHECK(gemm.spec.args[0].map->of == "A");

@@ -165,6 +165,31 @@ TEST_CASE("a step may take a tensor map, and the buffer that it describes needs 
   CHECK(wider.key(pack_config(1)) != steps.key(pack_config(1)));
 }
 
+TEST_CASE("the only kernel, and the reference's, are steps with the arguments that they name") {
+  const std::string begin = changed(pack_and_multiply.substr(0, pack_and_multiply.find("[[steps]]")), "\"steps.cu\"",
+                                    "\"steps.cu\"\nargs = [\"C\", \"A\"]");
+  const std::string plain = begin +
+                            "[launch]\ngrid = [1]\nblock = [32]\n[validate]\nreference = { kernel = \"naive\", args = "
+                            "[\"packed\", \"C\", \"m\"] }\n" +
+                            pack_and_multiply.substr(pack_and_multiply.find("[[args]]"));
+  using Positions = std::optional<std::vector<std::size_t>>;
+  const Steps some(plain);
+  const LaunchPlan launch = some.resolver->launch(pack_config(1));
+  CHECK(launch.steps.at(0).arguments == Positions({2, 0}));  // a constant is not an argument
+  CHECK(launch.takes(0));
+  CHECK_FALSE(launch.takes(1));
+  CHECK(some.resolver->reference_launch(pack_config(1)).steps.at(0).arguments == Positions({1, 2, 3}));
+  // A reference that names none takes those of the kernel.
+  const Steps same(changed(changed(plain, ", args = [\"packed\", \"C\", \"m\"]", ""), "[\"C\", \"A\"]",
+                           "[\"C\", \"A\", \"packed\", \"m\"]"));
+  CHECK(same.resolver->reference_launch(pack_config(1)).steps.at(0).arguments == Positions({2, 0, 1, 3}));
+  const Steps all(changed(changed(plain, ", args = [\"packed\", \"C\", \"m\"]", ""), "args = [\"C\", \"A\"]", ""));
+  CHECK_FALSE(all.resolver->launch(pack_config(1)).steps.at(0).arguments);
+  CHECK(all.resolver->launch(pack_config(1)).takes(3));
+  CHECK_FALSE(all.resolver->reference_launch(pack_config(1)).steps.at(0).arguments);
+  CHECK(all.key(pack_config(1)) != same.key(pack_config(1)));
+}
+
 TEST_CASE("a compile request names each kernel of the configuration once") {
   const Steps steps;
   const CompileRequest both = steps.resolver->compile_request(pack_config(1, 32));

@@ -93,7 +93,7 @@ TEST_CASE("a mistake in a step is reported with its place") {
   CHECK(has(mistake("\"alpha\"]", "\"alfa\"]"), "args: 'alfa' is not an argument in [[args]] (did you mean 'alpha'?)"));
   CHECK(has(mistake("kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256]",
                     "kernel = \"naive\", source = \"naive.cu\""),
-            "the reference kernel needs its own grid and block"));
+            "the reference kernel has no launch: with [[steps]], give it its own grid and block"));
   CHECK(has(failure(with_steps("steps = []\n")), "steps"));
 }
 

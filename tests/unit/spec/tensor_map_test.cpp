@@ -125,12 +125,13 @@ TEST_CASE("a kernel may take some of the arguments, in its own order") {
   const std::string naive = "[validate]\nreference = { kernel = \"naive\", args = [\"n\", \"C\", \"A\"] }\n";
   const Spec spec = parse(with_args("[\"n\", \"map\", \"C\"]", ""));
   CHECK(spec.kernel.args == std::vector<std::size_t>{3, 0, 2});
-  CHECK(kernel_arguments(spec).at(1)->name == "map");
+  CHECK(arguments_of(spec, steps_of(spec).at(0).args).at(1)->name == "map");
   CHECK(passed_numbers(spec, spec.kernel.args) == std::vector<std::size_t>{3, 0, 2});
   CHECK(parse(with_args("[\"map\", \"C\"]", naive)).kernel.args->size() == 2);
   CHECK(has(failure(with_args("[\"map\", \"C\"]", "")),
             "gemm.toml:27:1: the argument 'n' is not in kernel.args, and no tensor map or reference uses it"));
   CHECK(has(failure(with_args("[\"map\", \"D\"]", "")), "kernel.args: 'D' is not an argument in [[args]]"));
   CHECK(has(failure(with_args("[]", "")), "kernel.args is empty"));
-  CHECK(kernel_arguments(parse(with_map("of = \"A\"\nbox = [8, 8]"))).size() == 4);
+  CHECK(arguments_of(spec, std::nullopt).size() == 4);
+  CHECK_FALSE(steps_of(parse(with_map("of = \"A\"\nbox = [8, 8]"))).at(0).args);
 }

@@ -52,6 +52,7 @@ struct Bench {
     open.reference.kind = spec::ReferenceSpec::Kind::kernel;
     open.reference.name = "reference";
     open.reference.artifact = artifact("reference");
+    open.reference.launch = device::Launch{};
     open.reference.scalar_arguments = {number(count)};
     open.measure.warmup = 2;
     open.measure.rep = 5;
@@ -82,7 +83,7 @@ struct Bench {
     return made;
   }
   ipc::BenchJob job(const std::string& name, fakes::FakeKernel kernel) {
-    ipc::BenchJob made{artifact(name), {}, {number(count)}};
+    ipc::BenchJob made{artifact(name), device::Launch{}, {number(count)}};
     device.kernels[made.artifact.key] = std::move(kernel);
     return made;
   }

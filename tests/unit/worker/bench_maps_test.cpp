@@ -35,7 +35,7 @@ struct MapBench : Bench {
   MapBench() {
     open.arguments = {{}, buffer("y", ArgRole::out), {}, buffer("x", ArgRole::in)};
     open.arguments[0].map_of = 3;
-    open.reference.arguments = {3, 1, 2};
+    open.reference.launch.steps.at(0).arguments = {3, 1, 2};
   }
   BenchJob mapped_job(const std::string& name, std::int64_t box) {
     BenchJob made = this->job(name, through_map);
@@ -73,20 +73,30 @@ TEST_CASE("Each set of buffers has its own map") {
 
 TEST_CASE("A kernel that reads a buffer only through its map is not passed the buffer") {
   MapBench bench;
-  bench.open.kernel_arguments = {1, 0};
-  bench.open.types = {{"m", DType::f32, false, true}, {"y"}, {"n", DType::i32, false}, {"x"}};
+  BenchJob job = bench.mapped_job("mapped", 8);
+  job.launch.steps.at(0).arguments = {1, 0};
   BenchSession session(bench.device, bench.open, bench.clock);
-  CHECK(session.bench(bench.mapped_job("mapped", 8)).outcome == Outcome::ok);
+  CHECK(session.bench(job).outcome == Outcome::ok);
   for (const FakeLaunch& launch : bench.device.launches) {
     CHECK(launch.buffers.size() == (launch.mapped.empty() ? 2 : 1));
     CHECK(launch.scalars.size() == (launch.mapped.empty() ? 1 : 0));
   }
-  // A reference that names none takes what the kernel takes.
-  bench.open.reference.arguments.reset();
+}
+
+TEST_CASE("A map that only the reference takes is encoded for the reference only") {
+  MapBench bench;
+  BenchJob job = bench.job("plain", [](const FakeLaunch& call) {
+    const auto* x = call.buffer<float>(1);
+    for (std::size_t i = 0; i < count; ++i) call.buffer<float>(0)[i] = 2 * x[i];
+    return 1.5;
+  });
+  job.launch.steps.at(0).arguments = {1, 3};
+  bench.open.reference.launch.steps.at(0).arguments = {0, 1};
   bench.open.reference.maps = {map_of(4)};
   bench.device.kernels[bench.open.reference.artifact.key] = through_map;
-  BenchSession other(bench.device, bench.open, bench.clock);
-  CHECK(other.bench(bench.mapped_job("mapped", 8)).outcome == Outcome::ok);
+  BenchSession session(bench.device, bench.open, bench.clock);
+  CHECK(session.bench(job).outcome == Outcome::ok);
+  CHECK(bench.device.encoded == std::vector{map_of(4)});
 }
 
 TEST_CASE("Rounds use the maps of each configuration") {
@@ -107,7 +117,7 @@ TEST_CASE("A map of a scratch buffer describes that of the configuration") {
   MapBench bench;
   bench.open.arguments = {buffer("x", ArgRole::in), buffer("y", ArgRole::out), {{}, true}, {}, {}};
   bench.open.arguments[4].map_of = 2;
-  bench.open.reference.arguments = {0, 1, 3};
+  bench.open.reference.launch.steps.at(0).arguments = {0, 1, 3};
   bool same = false;
   BenchJob job = bench.job("right", [&](const FakeLaunch& call) {
     same = call.mapped.at(0) == call.buffers.at(2)->address();

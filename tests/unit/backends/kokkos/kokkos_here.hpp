@@ -43,7 +43,7 @@ struct Here {
   }
   std::unique_ptr<measure::Program> load(const build::CompileRequest& request) const {
     build::Artifact artifact = toolchain->compile(request);
-    return device->load(artifact, {});
+    return device->load(artifact, device::Launch{});
   }
 };
 

@@ -163,13 +163,13 @@ TEST_CASE("A unit that cannot be loaded is reported") {
   CHECK(artifact.format == "so");
   Artifact damaged = artifact;
   damaged.image = "no library";
-  CHECK(failure_of([&] { here.device->load(damaged, {}); }).outcome() == Outcome::launch_failed);
+  CHECK(failure_of([&] { here.device->load(damaged, device::Launch{}); }).outcome() == Outcome::launch_failed);
   Artifact other = artifact;
   const auto marker = other.image.find("xtune kokkos unit");
   REQUIRE(marker != std::string::npos);
   other.image[marker] = 'X';
-  CHECK(std::string(failure_of([&] { here.device->load(other, {}); }).what()).find("another version of xtune") !=
-        std::string::npos);
+  CHECK(std::string(failure_of([&] { here.device->load(other, device::Launch{}); }).what())
+            .find("another version of xtune") != std::string::npos);
   CompileRequest request = scale_request(here, "0");
   request.arch = "sm_90x";
   CHECK_THROWS_AS(here.toolchain->compile(request), Error);
