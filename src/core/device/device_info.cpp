@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/device/backend_facts.hpp"
+
 namespace xtune::device {
 
 int nvidia_arch_number(const DeviceInfo& device) noexcept {
@@ -12,8 +14,8 @@ int nvidia_arch_number(const DeviceInfo& device) noexcept {
 }
 
 std::string code_arch(const DeviceInfo& device) {
-  const bool own_features = nvidia_arch_number(device) >= 90 && base_arch(device.arch) == device.arch;
-  return own_features ? device.arch + "a" : device.arch;
+  const BackendFacts* const facts = find_backend_facts(device.backend);
+  return facts && facts->source == SourceKind::kokkos ? device.arch : full_arch(device.arch);
 }
 
 int max_cluster_blocks(const DeviceInfo& device) noexcept {

@@ -43,9 +43,8 @@ inline bool is_cpu(const DeviceInfo& device) { return device.vendor == "cpu"; }
 /// 90 for "sm_90" and "sm_90a"; 0 if it is not an NVIDIA GPU.
 int nvidia_arch_number(const DeviceInfo& device) noexcept;
 
-/// The architecture that code for a device is compiled for: "sm_90a" for an sm_90. NVIDIA's GPUs of compute capability
-/// 9.0 and newer have instructions that only code for this very chip may use, and code for the GPU at hand may (CUDA
-/// C++ Programming Guide, "Architecture-specific features"). Otherwise the device's own.
+/// The architecture that code for a device is compiled for: with all features of its chip (full_arch). Units of Kokkos
+/// are compiled for the architecture that Kokkos was built for, which is the device's own.
 std::string code_arch(const DeviceInfo& device);
 
 /// Blocks of the largest thread block cluster, to which a kernel may have to opt in; 0: the device has none.
@@ -63,6 +62,10 @@ bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b);
 /// The name under which an architecture's facts are listed: "sm_90" for "sm_90a" (code for this chip only) and
 /// "sm_100f" (its family), "gfx90a" for "gfx90a:sramecc+:xnack-" (features of the target).
 std::string_view base_arch(std::string_view arch);
+/// An architecture with all features of its chip: "sm_90a" for "sm_90". NVIDIA's GPUs of compute capability 9.0 and
+/// newer have instructions that only code for this very chip may use, such as wgmma and tcgen05 (CUDA C++ Programming
+/// Guide, "Architecture-specific features"). Other architectures are returned as they are.
+std::string full_arch(std::string_view arch);
 
 /// A device that is not present, by architecture (known_devices.def, from the vendors' guides). "sm_90a" returns the
 /// facts of sm_90 with arch "sm_90a". nullopt: not known.

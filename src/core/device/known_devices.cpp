@@ -84,6 +84,11 @@ std::string_view base_arch(std::string_view arch) {
   return arch;
 }
 
+std::string full_arch(std::string_view arch) {
+  const bool has_own_features = arch == "sm_90" || (arch.starts_with("sm_1") && arch.size() > 5);
+  return std::string(arch) + (has_own_features && base_arch(arch) == arch ? "a" : "");
+}
+
 std::optional<DeviceInfo> known_device(std::string_view arch) {
   const std::string_view base = base_arch(arch);
   for (const KnownDevice& known : known_devices) {
@@ -165,13 +170,6 @@ static std::vector<const Product*> products_like(std::string_view word) {
   for (const Product& product : products)
     if (base::lower_case(product.name).find(base::lower_case(word)) != std::string::npos) found.push_back(&product);
   return found;
-}
-
-/// The architecture for compilers, with all features of the product: from compute capability 9.0 on, the features of
-/// only this chip (wgmma, tcgen05).
-static std::string full_arch(std::string_view arch) {
-  const bool has_own_features = arch == "sm_90" || (arch.starts_with("sm_1") && arch.size() > 5);
-  return std::string(arch) + (has_own_features ? "a" : "");
 }
 
 std::string did_you_mean_arch(std::string_view word) {

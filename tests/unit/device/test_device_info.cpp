@@ -37,6 +37,9 @@ TEST_CASE("code for a GPU that is here may use all that this chip has") {
   CHECK(code_arch(known_device("sm_89").value()) == "sm_89");
   CHECK(code_arch(known_device("gfx90a").value()) == "gfx90a");
   CHECK(code_arch(DeviceInfo{}) == DeviceInfo{}.arch);
+  DeviceInfo of_kokkos = known_device("sm_90").value();
+  of_kokkos.backend = "kokkos";
+  CHECK(code_arch(of_kokkos) == "sm_90");
 }
 
 TEST_CASE("every fact has a name under device., sorted and without twins") {
