@@ -193,11 +193,12 @@ CONFORMANCE_TEST("further launches of one sample take their own arguments, and e
   const auto values = arguments(x, 2000000);
   const std::vector<std::span<const KernelArgument>> again(3, std::span<const KernelArgument>(values));
   working->run({values, false});
-  double alone = 1e30;
-  for (int i = 0; i < 5; ++i) alone = std::min(alone, working->run({values}).time_ms);
-  // The mean, not the sum of the four.
-  double shared = 1e30;
-  for (int i = 0; i < 5; ++i) shared = std::min(shared, working->run({values, true, 0, again}).time_ms);
+  // The mean, not the sum of the four. Other programs may delay launches, so it is tried again.
+  double alone = 1e30, shared = 1e30;
+  for (int i = 0; i < 40 && (i < 3 || shared >= 2 * alone); ++i) {
+    alone = std::min(alone, working->run({values}).time_ms);
+    shared = std::min(shared, working->run({values, true, 0, again}).time_ms);
+  }
   CHECK(shared < 2 * alone);
 }
 
