@@ -1,7 +1,5 @@
 // The same source for CUDA, HIP and the CPU: docs/portable-kernels.md explains it.
-#if !defined(XTUNE_HIP)  // hipRTC has __half without a header
 #include <cuda_fp16.h>
-#endif
 #include <xtune/portable.cuh>
 
 // For each row, which has 32 lanes of a block: the sum of the squares, and the number of negative elements.

@@ -1,10 +1,11 @@
 // Writes scratch files, and computes a digest that identifies a version of the texts.
 #include "backends/runtime_files.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <vector>
 
 #include "base/hash.hpp"
-#include "core/build/portable_headers.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::backend {
@@ -18,13 +19,24 @@ void write_scratch_file(const std::filesystem::path& path, std::string_view text
                 "cannot write " + path.string() + ": is the disk full? XTUNE_TMP_DIR names another directory");
 }
 
-void write_portable_headers(const std::filesystem::path& directory) {
-  for (const build::PortableHeader& header : build::portable_headers()) {
+void write_portable_headers(const std::filesystem::path& directory, std::initializer_list<build::HeaderSet> standins) {
+  const auto write = [&](const build::PortableHeader& header) {
     const std::filesystem::path path = directory / header.name;
     std::error_code failed;
     std::filesystem::create_directories(path.parent_path(), failed);
     write_scratch_file(path, header.text);
-  }
+  };
+  for (const build::PortableHeader& header : build::portable_headers()) write(header);
+  for (const build::PortableHeader& header : build::standin_headers())
+    if (std::find(standins.begin(), standins.end(), header.set) != standins.end()) write(header);
+}
+
+std::string digest_of(std::initializer_list<build::HeaderSet> standins) {
+  std::vector<RuntimeFile> files;
+  for (const build::PortableHeader& header : build::standin_headers())
+    if (std::find(standins.begin(), standins.end(), header.set) != standins.end())
+      files.push_back({header.name, header.text});
+  return digest_of(files);
 }
 
 std::string digest_of(std::span<const RuntimeFile> files) {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "core/build/portable_headers.hpp"
 
 namespace xtune::backend {
 
@@ -15,9 +18,12 @@ struct RuntimeFile {
 
 /// Does not sync the file to disk: the directory exists only for one compile. Throws Error(io).
 void write_scratch_file(const std::filesystem::path& path, std::string_view text);
-/// Writes <xtune/portable.cuh> and its siblings below the directory, which a compiler is to search after all others.
-/// Throws Error(io).
-void write_portable_headers(const std::filesystem::path& directory);
+/// Writes <xtune/portable.cuh> and its siblings below the directory, which a compiler is to search after all others,
+/// and the stand-ins of these sets. Throws Error(io).
+void write_portable_headers(const std::filesystem::path& directory,
+                            std::initializer_list<build::HeaderSet> standins = {});
+/// 12 hex digits that change with the stand-ins of these sets.
+std::string digest_of(std::initializer_list<build::HeaderSet> standins);
 /// 12 hex digits that change with the contents of a file.
 std::string digest_of(std::span<const RuntimeFile> files);
 

@@ -63,7 +63,7 @@ class NvrtcToolchain final : public build::Toolchain {
     const auto* symbol = reinterpret_cast<const void*>(nvrtc.nvrtcVersion);
     build_ = gpu::library_build_id(symbol);
     find_parts(symbol);
-    backend::write_portable_headers(portable_.path());
+    backend::write_portable_headers(portable_.path(), {build::HeaderSet::library});
   }
 
   std::string fingerprint() override {

@@ -41,6 +41,9 @@
 namespace xtune::hip {
 namespace {
 
+constexpr std::initializer_list<build::HeaderSet> standins{build::HeaderSet::library, build::HeaderSet::groups,
+                                                           build::HeaderSet::hip};
+
 struct Hiprtc {
   base::DynamicLibrary library;
 #define XTUNE_DECLARE(name) decltype(&::name) name = nullptr;
@@ -153,7 +156,7 @@ class HiprtcToolchain final : public build::Toolchain {
     fingerprint_ = fmt::format("hiprtc {} {} {}", version, gpu::library_build_id(symbol), manager_.build);
     while (fingerprint_.back() == ' ') fingerprint_.pop_back();
     find_parts(symbol);
-    fingerprint_ += ", parts " + build::digest_of(parts_);
+    fingerprint_ += fmt::format(", parts {}, headers {}", build::digest_of(parts_), backend::digest_of(standins));
   }
 
   std::string fingerprint() override { return fingerprint_; }
@@ -171,8 +174,10 @@ class HiprtcToolchain final : public build::Toolchain {
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
     options.insert(options.end(), request.options.begin(), request.options.end());
     const base::TemporaryDirectory work;
-    backend::write_portable_headers(work.path() / "portable");
-    options.push_back("-I" + (work.path() / "portable").string());
+    const std::filesystem::path portable = work.path() / "portable";
+    backend::write_portable_headers(portable, standins);
+    options.push_back("-I" + portable.string());
+    options.insert(options.end(), {"-include", (portable / "xtune_hip.h").string()});
     const std::string list = (work.path() / "read").string();
     for (const std::string& word : {std::string("-dependency-file"), list, std::string("-MT"), std::string("code"),
                                     std::string("-sys-header-deps")}) {

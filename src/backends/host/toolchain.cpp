@@ -157,7 +157,7 @@ class HostToolchain final : public build::Toolchain {
     check_names(request);
     base::TemporaryDirectory work;
     write_runtime_files(work.path());
-    backend::write_portable_headers(work.path() / "portable");
+    backend::write_portable_headers(work.path() / "portable", {build::HeaderSet::groups});
 
     Arguments preprocess = {c.path, "-E", "-x", "c++", "-include", "xtune_host.h"};
     preprocess.push_back("-I" + work.path().string());

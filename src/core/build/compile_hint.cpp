@@ -32,7 +32,7 @@ bool states_an_error(std::string_view line) {
 
 const std::vector<Known>& missing_on_host() {
   static const std::vector<Known> known{
-      {{"cooperative_groups"}, "cooperative_groups"},
+      {{"cooperative_groups"}, "cooperative groups beyond blocks and parts of a warp"},
       {{"cub/", "'cub'"}, "CUB"},
       {{"thrust/"}, "Thrust"},
       {{"mma.h", "nvcuda"}, "warp matrix functions (mma.h)"},
@@ -67,16 +67,13 @@ std::string nvrtc_hint(std::string_view line) {
   if (line.find("cannot open source file") == std::string_view::npos) return {};
   const std::string_view name = quoted_name(line);
   // What libcu++ has under the same name.
-  constexpr std::string_view standard[] = {
-      "algorithm", "array",   "atomic",  "cassert",     "cfloat",  "chrono",          "climits", "cmath",
-      "complex",   "cstddef", "cstdint", "cstdlib",     "cstring", "functional",      "limits",  "numeric",
-      "optional",  "tuple",   "utility", "type_traits", "variant", "initializer_list"};
+  constexpr std::string_view standard[] = {"array",   "atomic",  "cassert",     "chrono",  "complex",
+                                           "cstdlib", "cstring", "functional",  "numeric", "optional",
+                                           "tuple",   "utility", "type_traits", "variant", "initializer_list"};
   for (const std::string_view header : standard)
     if (name == header)
-      return fmt::format("NVRTC has no standard headers; include <cuda/std/{}> and write cuda::std:: (see {})", header,
+      return fmt::format("NVRTC has no such header; include <cuda/std/{}> and write cuda::std:: (see {})", header,
                          page);
-  if (name == "stdint.h" || name == "stddef.h" || name == "limits.h" || name == "float.h" || name == "math.h")
-    return fmt::format("NVRTC has no standard headers; guard it with #ifndef __CUDACC_RTC__ (see {})", page);
   for (const std::string_view header : {"cstdio", "stdio.h", "assert.h", "cstdlib", "stdlib.h", "string.h"})
     if (name == header)
       return fmt::format("NVRTC has printf, assert and memcpy without a header; guard {} with #ifndef __CUDACC_RTC__",
@@ -93,26 +90,18 @@ std::string nvrtc_hint(std::string_view line) {
 std::string hiprtc_hint(std::string_view line) {
   if (has_any_word(line, {"_sync'", "'__syncwarp'", "'__activemask'"}))
     return fmt::format(
-        "HIP before 6.2 has no __*_sync functions; <xtune/portable.cuh> has shuffles and ballots for "
-        "CUDA, HIP and the CPU (see {})",
+        "of CUDA's functions for warps, AMD GPUs have __shfl_*_sync, __ballot_sync, __any_sync, __all_sync, "
+        "__activemask and __syncwarp here (see {})",
         page);
   if (line.find("file not found") != std::string_view::npos) {
-    if (has_any_word(line, {"'cuda_runtime", "'device_launch_parameters.h'", "'vector_types.h'"}))
-      return fmt::format(
-          "HIP kernels need no such header; include it under #ifdef XTUNE_CUDA, or use "
-          "<xtune/portable.cuh> (see {})",
-          page);
-    if (has_any_word(line, {"'cuda_fp16.h'"}))
-      return fmt::format("hipRTC has __half without a header; include it under #ifndef XTUNE_HIP (see {})", page);
     if (has_any_word(line, {"'cooperative_groups"}))
       return fmt::format(
-          "hipRTC has no cooperative_groups; <xtune/portable.cuh> has shuffles and ballots for CUDA, HIP "
-          "and the CPU (see {})",
+          "of cooperative groups, AMD GPUs have cooperative_groups.h and cooperative_groups/reduce.h here (see {})",
           page);
     if (has_any_word(line, {"'cub/", "'thrust/", "'mma.h'", "'cuda/", "'cuda_"}))
       return fmt::format("'{}' is NVIDIA's; include it under #ifdef XTUNE_CUDA (see {})", quoted_name(line), page);
     if (line.find("/include/") != std::string_view::npos)
-      return fmt::format("hipRTC has no standard headers; guard them with #ifndef XTUNE_HIP (see {})", page);
+      return fmt::format("hipRTC has no such header; guard it with #ifndef XTUNE_HIP (see {})", page);
   }
   if (has_any_word(line, {"typedef redefinition"}))
     return fmt::format("hipRTC defines the integer types itself; guard <cstdint> with #ifndef XTUNE_HIP (see {})",

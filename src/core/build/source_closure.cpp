@@ -138,9 +138,12 @@ class ClosureReader {
         keyed_.absent.push_back(path.string());
     }
     if (found) return;
-    const PortableHeader* const portable = portable_header(include.name);
+    const PortableHeader* const portable = find_header(portable_headers(), include.name);
     if (!portable) {
       lines_.emplace_back("of the toolchain");
+      // What a compiler without headers of the system finds in their place.
+      const PortableHeader* const standin = find_header(standin_headers(), include.name);
+      if (standin && search_.system.empty()) lines_.back() += std::string(", or xtune's ") + standin->sha256;
       of_toolchain_ = true;
       return;
     }

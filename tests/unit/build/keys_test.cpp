@@ -209,7 +209,7 @@ TEST_CASE("a portable header counts by its contents where nothing else has its n
   CHECK_FALSE(closure.of_toolchain);
   REQUIRE(closure.files.size() == 2);
   CHECK(closure.files[1].words.contains("shuffle_down"));
-  const PortableHeader* const portable = portable_header("xtune/portable.cuh");
+  const PortableHeader* const portable = find_header(portable_headers(), "xtune/portable.cuh");
   REQUIRE(portable);
   CHECK(closure.canonical_text.find(sha256(portable->text)) != std::string::npos);
   CHECK(portable->sha256 == sha256(portable->text));
@@ -217,12 +217,28 @@ TEST_CASE("a portable header counts by its contents where nothing else has its n
   CHECK(sources.digest(source) != provided);
 }
 
+TEST_CASE("a stand-in counts by its contents where the compiler searches no headers of the system") {
+  CompileRequest request;
+  request.source = "#include <cstdint>\n";
+  const PortableHeader* const standin = find_header(standin_headers(), "cstdint");
+  REQUIRE(standin);
+  CHECK(standin->set == HeaderSet::library);
+  CHECK(standin->sha256 == sha256(standin->text));
+  const SourceClosure alone = source_closure(request);
+  CHECK(alone.of_toolchain);
+  CHECK(alone.canonical_text.find(standin->sha256) != std::string::npos);
+  SystemSearch system;
+  system.header_dirs = {"/usr/include"};
+  ScannedFiles read;
+  CHECK(compile_closure(request, system, read).canonical_text.find(standin->sha256) == std::string::npos);
+}
+
 TEST_CASE("each header of include/xtune that kernels may include is a portable header") {
   for (const char* name : {"xtune/portable.cuh", "xtune/narrow.cuh", "xtune/hopper.cuh"}) {
-    const PortableHeader* const header = portable_header(name);
+    const PortableHeader* const header = find_header(portable_headers(), name);
     REQUIRE(header);
     CHECK(std::string(header->text).find("#pragma once") != std::string::npos);
     CHECK(header->sha256 == sha256(header->text));
   }
-  CHECK(portable_header("xtune/other.cuh") == nullptr);
+  CHECK(find_header(portable_headers(), "xtune/other.cuh") == nullptr);
 }

@@ -86,6 +86,9 @@ const std::map<std::string, std::string>& running() {
       {"`printf` and `assert`", "assert(t < 64); if (t > 64) printf(\"never\"); return 1;"},
       {"`<cstdint>`, `<limits>`, `<cmath>` and other headers of C++",
        "std::uint16_t u = 65535; return std::numeric_limits<std::uint16_t>::max() == u && std::fabs(-1.0f) == 1;"},
+      {"`cooperative_groups.h`: blocks, and parts of a warp",
+       "auto four = cooperative_groups::tiled_partition<4>(cooperative_groups::this_thread_block()); return "
+       "four.shfl(t, 1) == 1 && cooperative_groups::reduce(four, t, cooperative_groups::plus<int>()) == 6;"},
       {"lambdas and templates",
        "auto twice = [](auto v) { return v + v; }; return twice(1) == 2 && plus<3>(t) == t + 3;"},
       {"`<xtune/portable.cuh>`",
@@ -102,7 +105,8 @@ const std::map<std::string, std::string>& refused() {
     return before + "\nextern \"C\" __global__ void k(int* out) { " + body + " }\n" + behind;
   };
   static const std::map<std::string, std::string> sources{
-      {"`cooperative_groups.h`", kernel("#include <cooperative_groups.h>")},
+      {"other cooperative groups",
+       kernel("#include <cooperative_groups.h>", "cooperative_groups::this_grid().sync();")},
       {"`cub/...`", kernel("#include <cub/block/block_reduce.cuh>")},
       {"`thrust/...`", kernel("#include <thrust/device_vector.h>")},
       {"`mma.h`", kernel("#include <mma.h>")},
@@ -133,7 +137,7 @@ struct HostPage {
   std::vector<int> run(const std::vector<std::string>& bodies) const {
     std::string source =
         "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <cuda_pipeline.h>\n#include "
-        "<cstdint>\n#include "
+        "<cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#include <cstdint>\n#include "
         "<limits>\n#include <cmath>\n#include <xtune/hopper.cuh>\n#include <xtune/narrow.cuh>\n#include "
         "<xtune/portable.cuh>\n__constant__ int constants[3] = {1, 2, 3};\n"
         "__device__ __forceinline__ int inlined(int t) { return t == 0; }\ntemplate <int N> __device__ int plus(int t) "

@@ -1,0 +1,70 @@
+// For AMD GPUs and the CPU: what CUDA's cooperative groups have for blocks and for parts of a warp.
+#pragma once
+
+namespace cooperative_groups {
+
+/// All threads of a block.
+class thread_block {
+ public:
+  __device__ static void sync() { __syncthreads(); }
+  __device__ static unsigned thread_rank() {
+    return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  }
+  __device__ static unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
+  __device__ static unsigned num_threads() { return size(); }
+  __device__ static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  __device__ static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
+  __device__ static dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
+  __device__ static dim3 dim_threads() { return group_dim(); }
+};
+__device__ inline thread_block this_thread_block() { return {}; }
+
+/// SIZE neighbouring threads of a block, a power of two up to 32.
+template <unsigned SIZE, class Parent = void>
+class thread_block_tile {
+  static_assert(SIZE >= 1 && SIZE <= 32 && (SIZE & (SIZE - 1)) == 0, "tiles have 1, 2, 4, 8, 16 or 32 threads here");
+  __device__ static unsigned first() { return thread_block::thread_rank() % 32 / SIZE * SIZE; }
+  __device__ static unsigned mask() { return (SIZE == 32 ? 0xffffffffu : (1u << SIZE % 32) - 1) << first(); }
+
+ public:
+  thread_block_tile() = default;
+  /// Of the same size: a name of a tile's type may omit the group that it is a part of.
+  template <class Other>
+  __device__ thread_block_tile(const thread_block_tile<SIZE, Other>&) {}
+  __device__ static void sync() { __syncwarp(mask()); }
+  __device__ static unsigned thread_rank() { return thread_block::thread_rank() % SIZE; }
+  __device__ static constexpr unsigned size() { return SIZE; }
+  __device__ static constexpr unsigned num_threads() { return SIZE; }
+  __device__ static unsigned meta_group_rank() { return thread_block::thread_rank() / SIZE; }
+  __device__ static unsigned meta_group_size() { return (thread_block::size() + SIZE - 1) / SIZE; }
+  template <class T>
+  __device__ T shfl(T value, int lane) const {
+    return __shfl_sync(mask(), value, lane, static_cast<int>(SIZE));
+  }
+  template <class T>
+  __device__ T shfl_up(T value, unsigned lanes) const {
+    return __shfl_up_sync(mask(), value, lanes, static_cast<int>(SIZE));
+  }
+  template <class T>
+  __device__ T shfl_down(T value, unsigned lanes) const {
+    return __shfl_down_sync(mask(), value, lanes, static_cast<int>(SIZE));
+  }
+  template <class T>
+  __device__ T shfl_xor(T value, int bits) const {
+    return __shfl_xor_sync(mask(), value, bits, static_cast<int>(SIZE));
+  }
+  __device__ int any(int predicate) const { return __any_sync(mask(), predicate); }
+  __device__ int all(int predicate) const { return __all_sync(mask(), predicate); }
+  __device__ unsigned ballot(int predicate) const { return __ballot_sync(mask(), predicate) >> first(); }
+};
+
+template <unsigned SIZE, class Parent>
+__device__ inline thread_block_tile<SIZE, Parent> tiled_partition(const Parent&) {
+  return {};
+}
+template <class Group>
+__device__ inline void sync(const Group& group) {
+  group.sync();
+}
+
+}  // namespace cooperative_groups

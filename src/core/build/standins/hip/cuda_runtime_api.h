@@ -1,0 +1,2 @@
+// For hipRTC, which has what is in this header without it.
+#pragma once

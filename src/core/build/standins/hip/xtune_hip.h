@@ -1,0 +1,81 @@
+// For AMD GPUs, before each kernel: CUDA's functions of a warp, which HIP has from 6.2 on, with masks of 64 bits only. A
+// mask of 32 bits means a warp of 32 lanes, on wavefronts of 64 each half of them; a mask of 64 bits the wavefront.
+#pragma once
+
+namespace xtune_hip {
+
+/// A warp by the type of its mask.
+template <class Mask>
+struct Warp {
+  static_assert(sizeof(Mask) == 4 || sizeof(Mask) == 8, "a mask of lanes has 32 or 64 bits");
+  static constexpr bool narrow = sizeof(Mask) == 4;
+
+  __device__ static int width(int given) { return given != 0 ? given : narrow ? 32 : warpSize; }
+  /// A bit for each of its lanes that gives a predicate other than 0.
+  __device__ static auto ballot(int predicate) {
+    const unsigned long long all = __ballot(predicate);
+    if constexpr (narrow)
+      return static_cast<unsigned>(all >> (__lane_id() & 32u));
+    else
+      return all;
+  }
+};
+
+/// `exchange` of each word of a value.
+template <class T, class Exchange>
+__device__ inline T by_words(T value, Exchange exchange) {
+  constexpr int words = (sizeof(T) + 3) / 4;
+  unsigned word[words] = {};
+  __builtin_memcpy(word, &value, sizeof value);
+  for (int i = 0; i < words; ++i) word[i] = exchange(word[i]);
+  __builtin_memcpy(&value, word, sizeof value);
+  return value;
+}
+
+template <class Mask, class T>
+__device__ inline T shfl(Mask, T value, int lane, int width = 0) {
+  return by_words(value, [&](unsigned word) { return __shfl(word, lane, Warp<Mask>::width(width)); });
+}
+template <class Mask, class T>
+__device__ inline T shfl_up(Mask, T value, unsigned lanes, int width = 0) {
+  return by_words(value, [&](unsigned word) { return __shfl_up(word, lanes, Warp<Mask>::width(width)); });
+}
+template <class Mask, class T>
+__device__ inline T shfl_down(Mask, T value, unsigned lanes, int width = 0) {
+  return by_words(value, [&](unsigned word) { return __shfl_down(word, lanes, Warp<Mask>::width(width)); });
+}
+template <class Mask, class T>
+__device__ inline T shfl_xor(Mask, T value, int bits, int width = 0) {
+  return by_words(value, [&](unsigned word) { return __shfl_xor(word, bits, Warp<Mask>::width(width)); });
+}
+template <class Mask>
+__device__ inline auto ballot(Mask mask, int predicate) {
+  return Warp<Mask>::ballot(predicate) & static_cast<decltype(Warp<Mask>::ballot(0))>(mask);
+}
+template <class Mask>
+__device__ inline int any(Mask mask, int predicate) {
+  return ballot(mask, predicate) != 0;
+}
+template <class Mask>
+__device__ inline int all(Mask mask, int predicate) {
+  return ballot(mask, !predicate) == 0;
+}
+__device__ inline unsigned activemask() { return Warp<unsigned>::ballot(1); }
+/// Lanes of a wavefront run together: the compiler must not move memory accesses across.
+__device__ inline void syncwarp(unsigned long long = ~0ull) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
+
+}  // namespace xtune_hip
+
+#define __shfl_sync(...) xtune_hip::shfl(__VA_ARGS__)
+#define __shfl_up_sync(...) xtune_hip::shfl_up(__VA_ARGS__)
+#define __shfl_down_sync(...) xtune_hip::shfl_down(__VA_ARGS__)
+#define __shfl_xor_sync(...) xtune_hip::shfl_xor(__VA_ARGS__)
+#define __ballot_sync(...) xtune_hip::ballot(__VA_ARGS__)
+#define __any_sync(...) xtune_hip::any(__VA_ARGS__)
+#define __all_sync(...) xtune_hip::all(__VA_ARGS__)
+#define __activemask() xtune_hip::activemask()
+#define __syncwarp(...) xtune_hip::syncwarp(__VA_ARGS__)

@@ -1,0 +1,111 @@
+// Headers and functions of CUDA and C++ that a backend's compiler may lack, and that xtune provides there.
+#include <numeric>
+
+#include "suite.hpp"
+
+using namespace xtune;
+using namespace xtune::conformance;
+
+namespace {
+
+/// What a kernel with 64 threads in a block wrote, one int each; empty without a device.
+std::vector<int> results_of(const Target& t, const std::string& source) {
+  const auto artifact = compile(t, source, "k");
+  if (!t.device) return {};
+  const auto out = upload(t, std::vector<int>(64, -1));
+  run(t, artifact, {{1, 1, 1}, {64, 1, 1}}, arguments(out));
+  return download<int>(*out);
+}
+
+void check_all_one(const std::vector<int>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) CHECK_MESSAGE(results[i] == 1, "thread " << i);
+}
+
+}  // namespace
+
+CONFORMANCE_TEST("headers of the C and C++ libraries") {
+  check_all_one(results_of(t, R"(
+#include <algorithm>
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <limits.h>
+#include <stdint.h>
+extern "C" __global__ void k(int* out) {
+  const std::uint32_t a = 0xffffffffu;
+  const int64_t b = INT64_MAX;
+  const std::uintptr_t c = reinterpret_cast<std::uintptr_t>(out);
+  const std::ptrdiff_t d = -1;
+  static_assert(sizeof(std::int64_t) == 8 && sizeof(int16_t) == 2 && sizeof(std::size_t) == 8, "sizes");
+  static_assert(std::numeric_limits<int>::max() == INT_MAX && std::numeric_limits<uint64_t>::min() == 0, "integers");
+  static_assert(std::numeric_limits<float>::lowest() == -FLT_MAX && !std::numeric_limits<float>::is_integer, "floats");
+  bool right = a == UINT32_MAX && b > INT_MAX && c % 4 == 0 && d < 0;
+  right = right && std::numeric_limits<double>::infinity() > DBL_MAX && std::isnan(std::numeric_limits<float>::quiet_NaN());
+  right = right && std::sqrt(4.0f) == 2 && std::fmax(1.0, 2.0) == 2 && std::abs(-1.5f) == 1.5f && INFINITY > FLT_MAX;
+  right = right && std::max(1, 2) == 2 && std::min(1.0f, 2.0f) == 1 && M_PI > 3.14;
+  out[threadIdx.x] = right;
+})"));
+}
+
+CONFORMANCE_TEST("CUDA's functions of a warp, with masks of 32 bits") {
+  check_all_one(results_of(t, R"(
+struct Pair {
+  float first;
+  double second;
+};
+extern "C" __global__ void k(int* out) {
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const unsigned all = 0xffffffffu;
+  bool right = __shfl_sync(all, thread, 5) == warp * 32 + 5;
+  right = right && __shfl_up_sync(all, lane, 1) == (lane == 0 ? 0 : lane - 1);
+  right = right && __shfl_down_sync(all, lane, 2, 8) == (lane % 8 < 6 ? lane + 2 : lane);
+  right = right && __shfl_xor_sync(all, 1.5 * thread, 3) == 1.5 * (thread ^ 3);
+  right = right && __ballot_sync(all, lane < 3 + warp) == (warp == 0 ? 7u : 15u);
+  const int any = __any_sync(all, thread == 40), every = __all_sync(all, thread < 40);
+  right = right && !any == !warp && !every == (warp == 1);
+  __syncwarp();
+  out[thread] = right;
+})"));
+}
+
+CONFORMANCE_TEST("cooperative groups of a block and of parts of a warp") {
+  check_all_one(results_of(t, R"(
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void k(int* out) {
+  __shared__ int last[64];
+  const cg::thread_block block = cg::this_thread_block();
+  const cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+  const auto four = cg::tiled_partition<4>(block);
+  const int thread = block.thread_rank();
+  last[63 - thread] = thread;
+  block.sync();
+  bool right = last[thread] == 63 - thread && block.size() == 64 && block.group_index().x == 0;
+  right = right && warp.size() == 32 && warp.thread_rank() == thread % 32 && warp.meta_group_rank() == thread / 32;
+  right = right && cg::reduce(warp, thread, cg::plus<int>()) == (thread < 32 ? 496 : 1520);
+  right = right && cg::reduce(four, thread, cg::greater<int>()) == thread / 4 * 4 + 3;
+  right = right && four.shfl(thread, 1) == thread / 4 * 4 + 1 && four.ballot(thread % 4 == 2) == 4;
+  right = right && warp.any(thread == 40) == (thread >= 32) && four.all(1);
+  cg::sync(warp);
+  out[thread] = right;
+})"));
+}
+
+CONFORMANCE_TEST("half precision by CUDA's headers") {
+  check_all_one(results_of(t, R"(
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+extern "C" __global__ void k(int* out) {
+  const __nv_bfloat16 a = __float2bfloat16(1.5f);
+  __nv_bfloat162 pair = __floats2bfloat162_rn(1.0f, 2.0f);
+  pair = __hfma2(pair, pair, pair);
+  bool right = __bfloat162float(__hmul(a, a)) == 2.25f && __bfloat162float(__float2bfloat16(1.001953125f)) == 1.0f;
+  right = right && __low2float(pair) == 2.0f && __high2float(pair) == 6.0f && __hlt(a, __float2bfloat16(2.0f));
+  right = right && __half2float(__hadd(__float2half(1.0f), __float2half(0.5f))) == 1.5f;
+  out[threadIdx.x] = right;
+})"));
+}
