@@ -74,6 +74,13 @@ Complaint forbidden_type(const TensorMap& map) {
   return std::nullopt;
 }
 
+/// Without interleaving, the hardware ignores it.
+Complaint forbidden_element_stride(const TensorMap& map) {
+  if (map.interleave != 0 || map.element_strides.back() == 1) return std::nullopt;
+  return fmt::format("element_strides {} has {} for the last dimension, whose elements cannot be skipped: 1 is needed",
+                     list(map.element_strides), map.element_strides.back());
+}
+
 Complaint forbidden_strides(const TensorMap& map) {
   const std::int64_t alignment = map.interleave == 32 ? 32 : row_alignment;
   for (const std::int64_t stride : map.strides) {
@@ -130,6 +137,7 @@ std::optional<std::string> forbidden(const TensorMap& map) {
   if (auto complaint = forbidden_extent("shape", map.shape, max_extent)) return complaint;
   if (auto complaint = forbidden_extent("box", map.box, max_box)) return complaint;
   if (auto complaint = forbidden_extent("element_strides", map.element_strides, max_element_stride)) return complaint;
+  if (auto complaint = forbidden_element_stride(map)) return complaint;
   if (auto complaint = forbidden_row(map)) return complaint;
   return forbidden_strides(map);
 }
