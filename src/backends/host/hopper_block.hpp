@@ -54,7 +54,7 @@ class HopperBlock final : public Background {
   void load_tile(const XtuneTile& tile);
   void store_tile(const XtuneTile& tile);
 
-  /// Refuses an address that is no row of store_matrices() or load_matrices().
+  /// Refuses an address that cannot be a row of store_matrices() or load_matrices().
   void check_matrix_row(const void* row) const;
 
   void named(int barrier, int threads, bool wait);
