@@ -36,6 +36,11 @@ TEST_CASE("check finds limits of tensor maps that no configuration keeps") {
   CHECK(has(wrong.stderr_text,
             "tensor map 'a_map': the last extent of box [64, 60] is 120 bytes of f16, and a multiple of 16 bytes is "
             "needed"));
+  // Boxes of other sizes would not help.
+  const CommandResult word = cli.xtune({"check", copy_spec(cli, "box = [\"BOX\", 64]\nswizzle = 33\n")});
+  CHECK(word.exit_code == 2);
+  CHECK(has(word.stderr_text, "tensor map 'a_map': swizzle = 33, and 0, 32, 64 and 128 bytes are allowed"));
+  CHECK(cli.xtune({"check", copy_spec(cli, "box = [\"BOX\", 64]\nswizzle = \"BOX // 2\"\n")}).exit_code == 0);
   // A parameter does not reach the kernel, but the map.
   CHECK_FALSE(has(cli.xtune({"check", copy_spec(cli)}).stderr_text, "BOX"));
 }
