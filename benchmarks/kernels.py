@@ -39,7 +39,7 @@ class Session:
     results: list
 
     def save(self, path):
-        pathlib.Path(path).write_text(json.dumps(dataclasses.asdict(self), indent=1) + "\n")
+        write(path, json.dumps(dataclasses.asdict(self), indent=1) + "\n")
 
     def add(self, result):
         """In the place of an earlier result for the same kernel and problem, if there is one."""
@@ -50,13 +50,27 @@ class Session:
         self.results.append(result)
 
 
+def write(path, text):
+    try:
+        pathlib.Path(path).write_text(text)
+    except OSError as error:
+        raise SystemExit(f"error: {path}: {error.strerror}") from None
+
+
 def read(path):
     """What Session.save has written."""
     try:
-        saved = json.loads(pathlib.Path(path).read_text())
-        return Session(saved["device"], saved["copy_GB_per_s"], [common.Result(**result) for result in saved["results"]])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SystemExit(f"error: {path}: {error!r}. Name a file that --save has written") from None
+        saved = common.checked(json.loads(pathlib.Path(path).read_text()), "the file", dict)
+        results = [common.Result.of(result, f"results[{i}]") for i, result in enumerate(common.member(saved, "the file", "results", list))]
+        speed = common.member(saved, "the file", "copy_GB_per_s", common.Positive)
+        return Session(common.member(saved, "the file", "device", str), speed, results)
+    except OSError as error:
+        problem = error.strerror
+    except RecursionError:
+        problem = "values are nested too deep"
+    except ValueError as error:
+        problem = str(error)
+    raise SystemExit(f"error: {path}: {problem}. Name a file that --save has written")
 
 
 def merged(paths):
@@ -78,7 +92,12 @@ def wanted(options, kernel):
 
 def measure(options):
     """Measures, prints each result, and saves after each."""
-    import torch
+    try:
+        import torch
+    except ImportError as error:
+        raise SystemExit(f"error: measuring needs PyTorch with CUDA ({error}). --from FILE.json shows saved results without it") from None
+    if not torch.cuda.is_available():
+        raise SystemExit("error: measuring needs an NVIDIA GPU, and PyTorch finds none. --from FILE.json shows saved results without one")
     session = Session(torch.cuda.get_device_name(), common.copy_GB_per_s(torch), [])
     print_head(session)
     for group, kernels in GROUPS.items():
@@ -112,24 +131,36 @@ def plot(session, path):
     compared = [result for result in session.results if result.ratio()]
     if not compared:
         raise SystemExit("error: --plot: no result has both a valid configuration and the time of a library, so there is no ratio to draw")
-    pathlib.Path(path).write_text(picture.drawing(compared, f"xtune's kernels beside libraries, {session.device}"))
+    write(path, picture.drawing(compared, f"xtune's kernels beside libraries, {session.device}"))
+
+
+def seconds(text):
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
+    return value
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--xtune", default=str(common.ROOT / "build/dev/src/cli/xtune"), help="the program")
     parser.add_argument("--gemm", default=str(common.ROOT / "build/dev/benchmarks/bench_gemm_cublas"), help="the program that measures gemm_hopper beside cuBLASLt")
-    parser.add_argument("--seconds", type=float, default=10, help="limit the tuning of each case")
-    parser.add_argument("--only", action="append", choices=[*GROUPS, *(kernel for kernels in GROUPS.values() for kernel in kernels)], metavar="NAME",
+    parser.add_argument("--seconds", type=seconds, default=10, help="limit the tuning of each case")
+    parser.add_argument("--only", action="append", choices=list(dict.fromkeys([*GROUPS, *(kernel for kernels in GROUPS.values() for kernel in kernels)])), metavar="NAME",
                         help="measure only a kernel, or a group: " + ", ".join(GROUPS))
     parser.add_argument("--store", help="use this store, as in xtune run")
     parser.add_argument("--save", metavar="FILE.json", help="write the results to this file")
     parser.add_argument("--from", dest="saved", action="append", metavar="FILE.json", help="measure nothing, and take the results of this file (may be repeated)")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw the ratios into this file")
     options = parser.parse_args()
+    for path in filter(None, (options.save, options.plot)):  # before measuring, which takes long
+        if not pathlib.Path(path).absolute().parent.is_dir():
+            raise SystemExit(f"error: {path}: its directory does not exist")
     if options.saved:
         session = merged(options.saved)
         session.results = [result for result in session.results if wanted(options, result.kernel)]
+        if not session.results:
+            raise SystemExit(f"error: no results{' of ' + ', '.join(options.only) if options.only else ''} in {', '.join(options.saved)}")
         print_head(session)
         for result in session.results:
             print(common.row(result, session.copy_GB_per_s))

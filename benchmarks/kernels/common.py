@@ -1,6 +1,7 @@
 """What all comparisons of kernels with a library need: tuning, timing, and a line of the table."""
 import dataclasses
 import json
+import math
 import pathlib
 import statistics
 import subprocess
@@ -9,6 +10,28 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "u8": 1}
 # TFLOP/s by the H200's data sheet, dense; the H100's are the same.
 PEAK_TFLOPS = {"f32": 67, "f16": 989, "bf16": 989, "f8e4m3": 1979}
+
+
+class Positive:
+    """In place of a type: numbers above 0, within what any time or speed can be."""
+
+
+def checked(value, what, kind):
+    """The value, if it is of this kind, a type or Positive; otherwise ValueError."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is Positive and not (number and 1e-12 < value < 1e12):
+        raise ValueError(f"{what} is {str(value)[:40]!r}, and a positive number is needed")
+    names = {dict: "an object", list: "an array", str: "a text", float: "a number"}
+    if kind in names and not (number and math.isfinite(value) if kind is float else isinstance(value, kind)):
+        raise ValueError(f"{what} is {str(value)[:40]!r}, and {names[kind]} is needed")
+    return value
+
+
+def member(values, what, name, kind):
+    """A member of an object, checked."""
+    if name not in values:
+        raise ValueError(f"{what} has no {name}")
+    return checked(values[name], f"{what}.{name}" if what != "the file" else name, kind)
 
 
 @dataclasses.dataclass
@@ -22,6 +45,23 @@ class Result:
     rate: str = ""  # the key in PEAK_TFLOPS for the compute floor; empty: no floor is shown
     config: dict = dataclasses.field(default_factory=dict)
     label: str = ""  # the problem in a few words, for pictures; empty: its sizes and types
+
+    @classmethod
+    def of(cls, values, what):
+        """From what dataclasses.asdict has made of it, as `what` names it; ValueError says what is wrong."""
+        kinds = {"kernel": str, "problem": dict, "others_ms": dict, "bytes": float, "flops": float, "rate": str, "config": dict, "label": str}
+        checked(values, what, dict)
+        for name in ("kernel", "problem", "ours_ms", "others_ms"):
+            member(values, what, name, object)
+        for name, value in values.items():
+            if name != "ours_ms" and name not in kinds:
+                raise ValueError(f"{what} has an unknown member {name!r}")
+            if name != "ours_ms" or value is not None:
+                member(values, what, name, kinds.get(name, Positive))
+        for name, value in values["others_ms"].items():
+            if value is not None:
+                member(values["others_ms"], f"{what}.others_ms", name, Positive)
+        return cls(**values)
 
     def ratio(self):
         """Time of the fastest other one / time of this one."""
@@ -38,7 +78,10 @@ def pins(problem):
 def tune(options, kernel, problem):
     """What `xtune run --format json` prints for a spec in configs/."""
     command = [options.xtune, "run", str(ROOT / "configs" / f"{kernel}.toml"), *pins(problem), "--seconds", str(options.seconds), "--format", "json", "--quiet"]
-    done = subprocess.run(command + (["--store", options.store] if options.store else []), capture_output=True, text=True)
+    try:
+        done = subprocess.run(command + (["--store", options.store] if options.store else []), capture_output=True, text=True)
+    except OSError as error:
+        raise SystemExit(f"error: {options.xtune}: {error.strerror}. Build it, or name the program with --xtune") from None
     if not done.stdout.strip():
         raise SystemExit(f"error: {' '.join(command)}:\n{done.stderr}")
     return json.loads(done.stdout)

@@ -530,6 +530,8 @@ XTUNE_PRODUCT(256, 128, 129, 130, 131, 132, 133, 134, 135)
 /// columns 8 * i + t % 4 * 2 and the next one: four for each i, row by row.
 template <Type TYPE, Major X = Major::k, Major Y = Major::k, int COUNT>
 __device__ inline void product(float (&sums)[COUNT], Matrix x, Matrix y, bool accumulate) {
+  static_assert(TYPE != Type::s8, "products of integers have sums of int");
+  static_assert(COUNT % 4 == 0 && COUNT <= 128, "N, twice the number of sums, must be a multiple of 8 up to 256");
   static_assert((X == Major::k && Y == Major::k) || TYPE == Type::f16 || TYPE == Type::bf16,
                 "only f16 and bf16 may be contiguous along M or N");
   Product<COUNT * 2>::template shared<TYPE, X, Y>(sums, x, y, accumulate);
@@ -537,11 +539,15 @@ __device__ inline void product(float (&sums)[COUNT], Matrix x, Matrix y, bool ac
 /// The same for integers of 8 bits; N is 8, 24, or a multiple of 16.
 template <int COUNT>
 __device__ inline void product(int (&sums)[COUNT], Matrix x, Matrix y, bool accumulate) {
+  static_assert(COUNT == 4 || COUNT == 12 || (COUNT % 8 == 0 && COUNT <= 128),
+                "N, twice the number of sums, must be 8, 24, or a multiple of 16 up to 256");
   Product<COUNT * 2>::shared(sums, x, y, accumulate);
 }
 /// The same with x in registers, laid out as sums are: 32 bits, so two elements of 16 bits, for each pair of columns.
 template <Type TYPE, Major Y = Major::k, int COUNT>
 __device__ inline void product(float (&sums)[COUNT], const unsigned (&x)[4], Matrix y, bool accumulate) {
+  static_assert(TYPE != Type::s8, "products of integers have sums of int");
+  static_assert(COUNT % 4 == 0 && COUNT <= 128, "N, twice the number of sums, must be a multiple of 8 up to 256");
   static_assert(Y == Major::k || TYPE == Type::f16 || TYPE == Type::bf16,
                 "only f16 and bf16 may be contiguous along N");
   Product<COUNT * 2>::template registers<TYPE, Y>(sums, x, y, accumulate);

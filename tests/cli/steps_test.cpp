@@ -64,6 +64,24 @@ TEST_CASE("scratch memory is zeroed before the first step, and not between steps
   CHECK(parsed(cli.run(spec, {"-D", "TIMES=5"}))["counts"] == json{{"ok", 1}});
 }
 
+TEST_CASE("a step may take no arguments") {
+  const Cli cli;
+  cli.write("reset.cu",
+            "__device__ int seen;\n"
+            "extern \"C\" __global__ void reset() { seen = VALUE; }\n"
+            "extern \"C\" __global__ void report(int* y) { *y = seen++; }\n"
+            "extern \"C\" __global__ void expected(int* y) { *y = VALUE; }\n");
+  const std::string spec = cli.write(
+      "reset.toml",
+      "[kernel]\nname = \"reset\"\nsource = \"reset.cu\"\n[space.params]\nVALUE = [3, 5]\n"
+      "[[steps]]\nentry = \"reset\"\ngrid = [1]\nblock = [1]\nargs = []\n"
+      "[[steps]]\nentry = \"report\"\ngrid = [1]\nblock = [1]\n"
+      "[[args]]\nname = \"y\"\ndtype = \"i32\"\nshape = [1]\nrole = \"out\"\n"
+      "[validate]\nreference = { kernel = \"expected\", grid = [1], block = [1], options = [\"-DVALUE=3\"] }\n"
+      "[measure]\nrep = 3\nmin_rep = 3\nflush = \"none\"\nrace = false\nfinals = 0\n");
+  CHECK(parsed(cli.run(spec))["counts"] == json{{"ok", 1}, {"wrong_result", 1}});
+}
+
 TEST_CASE("show and compile list what each step takes") {
   const Cli cli;
   const std::string spec = split_sum_spec(cli);

@@ -36,6 +36,11 @@ TEST_CASE("check finds limits of tensor maps that no configuration keeps") {
   CHECK(has(wrong.stderr_text,
             "tensor map 'a_map': the last extent of box [64, 60] is 120 bytes of f16, and a multiple of 16 bytes is "
             "needed"));
+  // Boxes of other sizes would not help.
+  const CommandResult word = cli.xtune({"check", copy_spec(cli, "box = [\"BOX\", 64]\nswizzle = 33\n")});
+  CHECK(word.exit_code == 2);
+  CHECK(has(word.stderr_text, "tensor map 'a_map': swizzle = 33, and 0, 32, 64 and 128 bytes are allowed"));
+  CHECK(cli.xtune({"check", copy_spec(cli, "box = [\"BOX\", 64]\nswizzle = \"BOX // 2\"\n")}).exit_code == 0);
   // A parameter does not reach the kernel, but the map.
   CHECK_FALSE(has(cli.xtune({"check", copy_spec(cli)}).stderr_text, "BOX"));
 }
@@ -59,6 +64,39 @@ TEST_CASE("compiling rejects what a device or a box does not allow, and show pri
   const json answer = parsed(cli.xtune({"show", spec, "--arch", "sm_90a", "--config", "BOX=64", "--format", "json"}));
   CHECK(answer["tensor_maps"][0]["name"] == "a_map");
   CHECK(answer["tensor_maps"][0]["of"] == "a");
+}
+
+TEST_CASE("products that the hardware does not have are refused when they are compiled" *
+          doctest::description("needs NVRTC")) {
+  const Cli cli;
+  const auto compiled = [&](const std::string& body) {
+    cli.write("product.cu",
+              "#include <xtune/hopper.cuh>\nusing namespace xtune::hopper;\n"
+              "extern \"C\" __global__ void product_kernel(float* c) {\n"
+              "  extern __shared__ char tile[];\n  const auto x = matrix<Swizzle::none>(tile, 256);\n  " +
+                  body + "\n  c[threadIdx.x] = sums[0];\n}\n");
+    return cli
+        .xtune({"compile",
+                cli.write("product.toml",
+                          "[kernel]\nname = \"product\"\nsource = \"product.cu\"\nentry = \"product_kernel\"\n"
+                          "[space.params]\nP = [1]\n[launch]\ngrid = [1]\nblock = [128]\n"
+                          "[[args]]\nname = \"c\"\ndtype = \"f32\"\nshape = [128]\nrole = \"out\"\n"),
+                "--arch", "sm_90a", "--format", "json"})
+        .stdout_text;
+  };
+  const std::string right = compiled("float sums[4]; product<Type::f16>(sums, x, x, false);");
+  if (right.empty()) {
+    MESSAGE("no NVRTC here");
+    return;
+  }
+  CHECK(has(right, "\"ok\""));
+  CHECK(has(compiled("float sums[4]; product<Type::s8>(sums, x, x, false);"), "products of integers have sums of int"));
+  CHECK(has(compiled("float sums[6]; product<Type::f16>(sums, x, x, false);"), "must be a multiple of 8 up to 256"));
+  const std::string odd = compiled("int sums[20]; product(sums, x, x, false);");
+  CHECK(has(odd, "must be 8, 24, or a multiple of 16 up to 256"));
+  // The header's name without its temporary directory, and the line of the kernel.
+  CHECK(has(odd, "\"xtune/hopper.cuh("));
+  CHECK(has(odd, "product.cu:6)"));
 }
 
 TEST_CASE("init drafts tensor maps") {

@@ -9,6 +9,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks" / "kernels"))
+import common
+
 SAVED = ROOT / "benchmarks" / "kernels" / "h200.json"
 
 
@@ -53,6 +56,40 @@ class Picture(unittest.TestCase):
         picture = self.drawn(self.saved("a.json", [result]), self.saved("b.json", [result | {"ours_ms": 0.5}]))
         self.assertIn(">4.00<", picture)
         self.assertNotIn(">2.00<", picture)
+
+    def assert_refused(self, words, *arguments):
+        done = kernels(*arguments)
+        self.assertIn(done.returncode, (1, 2), arguments)
+        self.assertIn(words, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+    def test_wrong_values_are_reported_with_their_place(self):
+        right = {"kernel": "k", "problem": {"N": 3}, "ours_ms": 1, "others_ms": {"other": 2}}
+        for change, words in [({"ours_ms": "fast"}, "results[1].ours_ms is 'fast', and a positive number is needed"),
+                              ({"ours_ms": -1}, "results[1].ours_ms is '-1'"), ({"ours_ms": float("nan")}, "results[1].ours_ms is 'nan'"),
+                              ({"others_ms": {"other": float("inf")}}, "results[1].others_ms.other is 'inf'"),
+                              ({"others_ms": [1]}, "results[1].others_ms is '[1]', and an object is needed"),
+                              ({"problem": "N"}, "results[1].problem is 'N'"), ({"kernel": 7}, "results[1].kernel is '7', and a text is needed"),
+                              ({"config": 5}, "results[1].config is '5'"), ({"label": 5}, "results[1].label is '5'"),
+                              ({"bytes": "x"}, "results[1].bytes is 'x', and a number is needed"), ({"rate": []}, "results[1].rate"),
+                              ({"speed": 1}, "results[1] has an unknown member 'speed'")]:
+            with self.assertRaises(ValueError) as raised:
+                common.Result.of(right | change, "results[1]")
+            self.assertIn(words, str(raised.exception))
+        self.assert_refused("results[1].ours_ms is '-1'", "--from", self.saved("a.json", [right, right | {"ours_ms": -1}]))
+        for text, words in [('{"device": "GPU", "copy_GB_per_s": 0, "results": []}', "copy_GB_per_s is '0'"), ("[]", "the file is '[]'"),
+                            ('{"results": [{}]}', "results[0] has no kernel"), ("[" * 100000, "too deep")]:
+            (self.folder / "b.json").write_text(text)
+            self.assert_refused(words, "--from", self.folder / "b.json")
+
+    def test_options_are_checked_before_anything_is_measured(self):
+        saved = self.saved("a.json", [{"kernel": "gemm", "problem": {}, "ours_ms": 1, "others_ms": {"other": 2}}])
+        self.assert_refused("its directory does not exist", "--from", saved, "--plot", self.folder / "none" / "a.svg")
+        self.assert_refused("its directory does not exist", "--save", self.folder / "none" / "a.json")
+        self.assert_refused("Is a directory", "--from", saved, "--save", self.folder)
+        self.assert_refused("'nan' is not a positive number", "--seconds", "nan", "--from", saved)
+        self.assert_refused("no results of softmax in", "--from", saved, "--only", "softmax", "--save", saved)
+        self.assertIn('"gemm"', saved.read_text())
 
     def test_what_cannot_be_drawn_is_refused(self):
         alone = self.saved("a.json", [{"kernel": "k", "problem": {}, "ours_ms": 1, "others_ms": {}}])

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The kernels of kernels/ compute what their specs promise, and validation refuses single mistakes in them.
 
-kernels.py --xtune PROGRAM [--part right|mutants|compile] [--all] [--backend host] TABLE...
+kernels.py --xtune PROGRAM [--part space|right|mutants|compile] [--all] [--backend host] TABLE...
 
 A table, NAME.toml beside this file, describes the test of one spec; README.md lists its keys. Each test
 
+- finds configurations in the spec's space for small problems, and none for problems that the kernel does not compute;
 - validates chosen configurations on the host backend, on small and odd problems;
 - builds the kernel's mutants, each with one mistake, and expects that validation refuses each of them. A parameter
   MUTANT selects one, so that one run tries them all. Of a table with quick mutants, only these are tried without --all;
@@ -23,9 +24,10 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-KEYS = {"spec", "problems", "mutant_problems", "configs", "mutants", "compile_problems", "compile_archs"}
+KEYS = {"spec", "problems", "mutant_problems", "configs", "mutants", "compile_problems", "compile_archs", "space_problems", "refused_problems"}
 MUTANT_KEYS = {"what", "file", "text", "with", "configs", "quick", "sanitize"}
-UNAVAILABLE = 4
+NOTHING_VALID, UNAVAILABLE = 3, 4
+ARCHS = ["sm_90a", "gfx90a"]
 # One launch before and one after the measurement are judged; more would only take time.
 MEASURE = {"warmup": 0, "rep": 1, "min_rep": 1, "flush": "none", "race": False, "finals": 0, "wait_s": 0}
 
@@ -140,6 +142,25 @@ def described(record):
     return f"{record['outcome']}: {values}: {(record.get('message') or '').strip()}"
 
 
+def pins(problem):
+    """The options -D of a problem."""
+    return [word for name, value in problem.items() for word in ("-D", f"{name}={str(value).lower() if isinstance(value, bool) else value}")]
+
+
+def test_space(trial):
+    """The spec itself has configurations for each of space_problems, and none for any of refused_problems."""
+    expected = [(problem, 0) for problem in trial.table.get("space_problems", [{}])]
+    expected += [(problem, NOTHING_VALID) for problem in trial.table.get("refused_problems", [])]
+    targets = [["--backend", "host"], *(["--arch", arch] for arch in trial.table.get("compile_archs", ARCHS))]
+    for problem, code in expected:
+        for target in targets:
+            done = subprocess.run([trial.options.xtune, "check", str(ROOT / "configs" / trial.table["spec"]), *target, *pins(problem)],
+                                  capture_output=True, text=True)
+            if done.returncode not in (code, UNAVAILABLE):
+                raise Failure(f"{' '.join(pins(problem))} for {target[1]}: exit code {done.returncode}, not {code}\n{done.stdout}\n{done.stderr}")
+    return f"{len(expected)} problems have configurations, or none, as expected"
+
+
 def test_right(trial):
     """All problems in all configurations are computed correctly."""
     records = trial.records(trial.table["problems"], trial.table["configs"])
@@ -197,22 +218,21 @@ def test_compile(trial):
     compiled = []
     problems = trial.table.get("compile_problems", [{}])
     limit = 2 if len(problems) == 1 else 1
-    for arch in trial.table.get("compile_archs", ["sm_90a", "gfx90a"]):
+    for arch in trial.table.get("compile_archs", ARCHS):
         for problem in problems:
-            pins = [word for name, value in problem.items() for word in ("-D", f"{name}={value}")]
             done = subprocess.run([trial.options.xtune, "compile", str(ROOT / "configs" / trial.table["spec"]), "--arch", arch, "--limit", str(limit),
-                                   "--quiet", "--store", str(trial.folder / "store"), *pins], capture_output=True, text=True)
+                                   "--quiet", "--store", str(trial.folder / "store"), *pins(problem)], capture_output=True, text=True)
             if done.returncode == UNAVAILABLE:
                 compiled.append(f"no compiler for {arch}")
                 break
             if done.returncode != 0 or f"{arch}: {limit} of {limit} compiled" not in done.stdout:
-                raise Failure(f"{' '.join(pins)} for {arch}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+                raise Failure(f"{' '.join(pins(problem))} for {arch}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         else:
             compiled.append(f"compiles for {arch}")
     return ", ".join(compiled)
 
 
-PARTS = {"right": test_right, "mutants": test_mutants, "compile": test_compile}
+PARTS = {"space": test_space, "right": test_right, "mutants": test_mutants, "compile": test_compile}
 
 
 def main():

@@ -61,7 +61,9 @@ bool Cluster::end(unsigned rank) {
 }
 
 const SharedWindow& Cluster::window(unsigned rank) const {
-  if (rank >= blocks_) throw Refusal(fmt::format("block {} of a cluster of {}: the first is 0", rank, blocks_));
+  if (rank >= blocks_)
+    throw Refusal(
+        fmt::format("rank {} in a cluster of {} blocks, whose ranks are 0 to {}", rank, blocks_, blocks_ - 1));
   if (!has_started(rank))
     throw Refusal(
         fmt::format("block {} of the cluster may not have started yet: all must pass cluster_sync() before its "

@@ -12,6 +12,13 @@ namespace {
 
 thread_local HopperBlock* block_of_thread = nullptr;
 
+void require_aligned(const void* address, std::size_t alignment, const char* what) {
+  if (const std::size_t off = reinterpret_cast<std::uintptr_t>(address) % alignment; off != 0)
+    throw Refusal(
+        fmt::format("{} in shared memory begins {} bytes beyond a multiple of {}, and must begin at a multiple", what,
+                    off, alignment));
+}
+
 class BarrierWait final : public Condition {
  public:
   BarrierWait(MemoryBarrier& barrier, std::uint32_t parity) : barrier_(barrier), parity_(parity) { ++barrier_.waiting; }
@@ -20,7 +27,7 @@ class BarrierWait final : public Condition {
   BarrierWait& operator=(const BarrierWait&) = delete;
   bool met() override { return barrier_.has_ended(parity_); }
   std::string text() const override {
-    return fmt::format("for the phase of parity {} of {}", parity_ % 2, barrier_.text());
+    return fmt::format("for the phase of parity {} of {}", parity_, barrier_.text());
   }
 
  private:
@@ -95,6 +102,12 @@ void HopperBlock::require_shared(const void* address, std::size_t bytes, const c
     throw Refusal(fmt::format("{} of {} bytes is not in the block's shared memory", what, bytes));
 }
 
+void HopperBlock::check_matrix_row(const void* row) const {
+  constexpr std::size_t bytes = 16;
+  require_shared(row, bytes, "a row of a matrix");
+  require_aligned(row, bytes, "a row of a matrix");
+}
+
 bool HopperBlock::advance() {
   if (cluster_.is_stopped()) return false;
   if (loads_.advance(false)) return true;
@@ -132,6 +145,7 @@ MemoryBarrier& HopperBlock::barrier_at(const unsigned long long* barrier) {
 
 void HopperBlock::init(unsigned long long* barrier, std::uint32_t arrivals) {
   require_shared(barrier, sizeof *barrier, "a barrier");
+  require_aligned(barrier, sizeof *barrier, "a barrier");
   barriers_.init(barrier, arrivals, runner_->state().running, runner_->state().epoch);
 }
 
@@ -148,6 +162,11 @@ void HopperBlock::arrive_remote(unsigned long long* barrier, unsigned rank) {
 }
 
 void HopperBlock::wait(unsigned long long* barrier, std::uint32_t parity) {
+  if (parity > 1)
+    throw Refusal(
+        fmt::format("wait() for a phase of parity {}: 0 and 1 are allowed; of a phase's number, take the "
+                    "last bit",
+                    parity));
   BarrierWait condition(barrier_at(barrier), parity);
   runner_->wait_until(condition);
 }

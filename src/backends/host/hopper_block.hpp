@@ -54,6 +54,9 @@ class HopperBlock final : public Background {
   void load_tile(const XtuneTile& tile);
   void store_tile(const XtuneTile& tile);
 
+  /// Refuses an address that cannot be a row of store_matrices() or load_matrices().
+  void check_matrix_row(const void* row) const;
+
   void named(int barrier, int threads, bool wait);
   void product(const XtuneProduct& product);
   void products_wait(std::uint64_t pending);

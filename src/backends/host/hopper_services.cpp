@@ -61,6 +61,7 @@ const XtuneHopperServices& hopper_services() {
       [](const XtuneProduct* product) { call([&](HopperBlock& block) { block.product(*product); }); },
       [] { call([](HopperBlock& block) { block.warpgroup().commit(block.thread_of_warpgroup()); }); },
       [](unsigned pending) { call([&](HopperBlock& block) { block.products_wait(pending); }); },
+      [](const void* row) { call([&](HopperBlock& block) { block.check_matrix_row(row); }); },
   };
   return calls;
 }

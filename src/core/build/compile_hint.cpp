@@ -7,6 +7,8 @@
 #include <iterator>
 #include <vector>
 
+#include "base/files.hpp"
+#include "core/build/compiler_log.hpp"
 #include "core/build/shortage.hpp"
 
 namespace xtune::build {
@@ -159,8 +161,9 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
   } catch (const CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed) throw;
     const std::string hint = compile_hint(compiler, request.source, failure.log());
-    if (hint.empty()) throw;
-    const std::string message = fmt::format("{} (hint: {})", failure.what(), hint);
+    std::string message = error_in_header(failure.what(), failure.log(), base::temporary_folder().string());
+    if (message == failure.what() && hint.empty()) throw;
+    if (!hint.empty()) message += fmt::format(" (hint: {})", hint);
     if (const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure))
       throw ShortageFailure(shortage->lack(), failure.outcome(), message, failure.log());
     throw CandidateFailure(failure.outcome(), message, failure.log());

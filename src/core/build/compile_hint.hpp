@@ -16,7 +16,7 @@ enum class KernelCompiler { host, nvrtc, hiprtc };
 std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log);
 
 /// compile(); a CandidateFailure(compile_failed) gets the hint behind its message, and stays a ShortageFailure if it is
-/// one.
+/// one. An error in a header of xtune is reported as error_in_header() has it.
 Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request,
                            const std::function<Artifact()>& compile);
 

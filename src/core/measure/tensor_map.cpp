@@ -46,21 +46,6 @@ Complaint forbidden_lengths(const TensorMap& map) {
   return wrong("strides", map.strides, rank - 1);
 }
 
-Complaint forbidden_words(const TensorMap& map) {
-  if (!is_one_of(map.swizzle, {0, 32, 64, 128}))
-    return fmt::format("swizzle = {}, and 0, 32, 64 and 128 bytes are allowed", map.swizzle);
-  if (!is_one_of(map.l2_promotion, {0, 64, 128, 256}))
-    return fmt::format("l2_promotion = {}, and 0, 64, 128 and 256 bytes are allowed", map.l2_promotion);
-  if (!is_one_of(map.interleave, {0, 16, 32}))
-    return fmt::format("interleave = {}, and 0, 16 and 32 bytes are allowed", map.interleave);
-  if (map.interleave == 32 && map.swizzle != 32)
-    return fmt::format("interleave = 32 needs swizzle = 32, and it is {}", map.swizzle);
-  if (map.interleave != 0 && map.shape.size() < 3)
-    return fmt::format("interleave = {} needs at least 3 dimensions, and shape {} has {}", map.interleave,
-                       list(map.shape), map.shape.size());
-  return std::nullopt;
-}
-
 Complaint forbidden_type(const TensorMap& map) {
   if (map.dtype == DType::c128)
     return "elements of c128 have 16 bytes, and at most 8 are allowed: describe pairs of f64";
@@ -72,6 +57,13 @@ Complaint forbidden_type(const TensorMap& map) {
     return fmt::format("outside = \"nan\" needs elements of f16, bf16, f32 or f64, and these are {}",
                        xtune::to_string(map.dtype));
   return std::nullopt;
+}
+
+/// Without interleaving, the hardware ignores it.
+Complaint forbidden_element_stride(const TensorMap& map) {
+  if (map.interleave != 0 || map.element_strides.back() == 1) return std::nullopt;
+  return fmt::format("element_strides {} has {} for the last dimension, whose elements cannot be skipped: 1 is needed",
+                     list(map.element_strides), map.element_strides.back());
 }
 
 Complaint forbidden_strides(const TensorMap& map) {
@@ -123,6 +115,21 @@ std::uint64_t span_bytes(const TensorMap& map) {
   return __builtin_mul_overflow(last + 1, size_of(map.dtype), &bytes) ? beyond : bytes;
 }
 
+std::optional<std::string> forbidden_words(const TensorMap& map) {
+  if (!is_one_of(map.swizzle, {0, 32, 64, 128}))
+    return fmt::format("swizzle = {}, and 0, 32, 64 and 128 bytes are allowed", map.swizzle);
+  if (!is_one_of(map.l2_promotion, {0, 64, 128, 256}))
+    return fmt::format("l2_promotion = {}, and 0, 64, 128 and 256 bytes are allowed", map.l2_promotion);
+  if (!is_one_of(map.interleave, {0, 16, 32}))
+    return fmt::format("interleave = {}, and 0, 16 and 32 bytes are allowed", map.interleave);
+  if (map.interleave == 32 && map.swizzle != 32)
+    return fmt::format("interleave = 32 needs swizzle = 32, and it is {}", map.swizzle);
+  if (map.interleave != 0 && map.shape.size() < 3)
+    return fmt::format("interleave = {} needs at least 3 dimensions, and shape {} has {}", map.interleave,
+                       list(map.shape), map.shape.size());
+  return std::nullopt;
+}
+
 std::optional<std::string> forbidden(const TensorMap& map) {
   if (auto complaint = forbidden_lengths(map)) return complaint;
   if (auto complaint = forbidden_type(map)) return complaint;
@@ -130,6 +137,7 @@ std::optional<std::string> forbidden(const TensorMap& map) {
   if (auto complaint = forbidden_extent("shape", map.shape, max_extent)) return complaint;
   if (auto complaint = forbidden_extent("box", map.box, max_box)) return complaint;
   if (auto complaint = forbidden_extent("element_strides", map.element_strides, max_element_stride)) return complaint;
+  if (auto complaint = forbidden_element_stride(map)) return complaint;
   if (auto complaint = forbidden_row(map)) return complaint;
   return forbidden_strides(map);
 }

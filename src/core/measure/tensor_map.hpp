@@ -44,6 +44,9 @@ std::uint64_t span_bytes(const TensorMap& map);
 /// has an extent of 512, and 1 to 256 are allowed".
 std::optional<std::string> forbidden(const TensorMap& map);
 
+/// The same for swizzle, l2_promotion and interleave only, which do not depend on other values than the rank.
+std::optional<std::string> forbidden_words(const TensorMap& map);
+
 /// The same for the buffer's address, which must be aligned.
 std::optional<std::string> forbidden_address(const TensorMap& map, const void* address);
 

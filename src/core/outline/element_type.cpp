@@ -1,4 +1,4 @@
-// CUDA's and HIP's names beside those of C++.
+// CUDA's, HIP's and <xtune/narrow.cuh>'s names beside those of C++.
 #include "core/outline/element_type.hpp"
 
 #include <array>
@@ -8,7 +8,7 @@ namespace xtune::outline {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, DType>, 63> known_types{{
+constexpr std::array<std::pair<std::string_view, DType>, 68> known_types{{
     {"float", DType::f32},
     {"double", DType::f64},
     {"bool", DType::boolean},
@@ -62,6 +62,11 @@ constexpr std::array<std::pair<std::string_view, DType>, 63> known_types{{
     {"__nv_fp8_e5m2", DType::f8e5m2},
     {"__hip_fp8_e4m3", DType::f8e4m3},
     {"__hip_fp8_e5m2", DType::f8e5m2},
+    {"f16", DType::f16},
+    {"bf16", DType::bf16},
+    {"tf32", DType::f32},
+    {"f8e4m3", DType::f8e4m3},
+    {"f8e5m2", DType::f8e5m2},
     {"cuComplex", DType::c64},
     {"cuFloatComplex", DType::c64},
     {"cuDoubleComplex", DType::c128},

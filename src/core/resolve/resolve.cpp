@@ -244,8 +244,9 @@ std::vector<std::byte> encoded_value(const spec::ArgSpec& argument, const space:
   const Value value = spec::evaluate(*argument.value, names);
   const auto encoded = encode_scalar(argument.dtype, value);
   if (!encoded)
-    fail_at(argument.value->at, fmt::format("constant '{}': {} = {} does not fit {}", argument.name,
-                                            argument.value->text, space::shown_text(value), to_string(argument.dtype)));
+    fail_at(argument.value->at,
+            fmt::format("constant '{}': {} does not fit {}", argument.name,
+                        text_and_value(argument.value->text, space::shown_text(value)), to_string(argument.dtype)));
   return {encoded->bytes.begin(), encoded->bytes.begin() + static_cast<std::ptrdiff_t>(encoded->size)};
 }
 

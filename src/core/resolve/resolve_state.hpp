@@ -53,6 +53,8 @@ struct TensorMapTexts {
   std::optional<spec::CompiledText> swizzle, l2_promotion, interleave;
 
   std::vector<const spec::CompiledText*> all() const;
+  /// Swizzle, l2_promotion and interleave.
+  std::vector<const spec::CompiledText*> words() const;
 };
 
 /// Arguments that are buffers of one configuration, or describe a buffer for it.
@@ -88,6 +90,9 @@ struct CompiledStep {
   std::vector<std::string> argument_names;            ///< of `arguments`
 };
 CompiledLaunch compile_launch(const spec::LaunchSpec& spec);
+
+/// "N // 128 = 0"; only the value where the text is the value itself.
+std::string text_and_value(const std::string& text, const std::string& value);
 
 // resolve_steps.cpp
 std::vector<CompiledStep> compile_steps(const spec::Spec& spec);

@@ -57,6 +57,13 @@ std::vector<const spec::CompiledText*> TensorMapTexts::all() const {
   std::vector<const spec::CompiledText*> texts;
   for (const auto* list : {&box, &shape, &strides, &element_strides, &buffer_shape})
     for (const spec::CompiledText& text : *list) texts.push_back(&text);
+  const std::vector<const spec::CompiledText*> others = words();
+  texts.insert(texts.end(), others.begin(), others.end());
+  return texts;
+}
+
+std::vector<const spec::CompiledText*> TensorMapTexts::words() const {
+  std::vector<const spec::CompiledText*> texts;
   for (const auto* one : {&swizzle, &l2_promotion, &interleave})
     if (*one) texts.push_back(&**one);
   return texts;
@@ -72,13 +79,14 @@ std::vector<measure::TensorMap> CandidateResolver::tensor_maps(const space::Conf
     const spec::ArgSpec& argument = *texts.argument;
     const std::vector<std::int64_t> buffer = numbers(texts.buffer_shape, number);
     measure::TensorMap map = map_of(texts, buffer, number);
-    auto reason = measure::forbidden(map);
-    if (!reason) reason = beyond_buffer(texts, map, buffer);
-    if (reason) {
-      const std::string complaint = fmt::format("tensor map '{}': {}", argument.name, *reason);
-      state_->reject(texts.all(), config, argument.at, complaint);
+    const auto refuse = [&](const std::vector<const spec::CompiledText*>& causes, const std::string& reason) {
+      const std::string complaint = fmt::format("tensor map '{}': {}", argument.name, reason);
+      state_->reject(causes, config, argument.at, complaint);
       throw Error(ErrorKind::invalid_spec, spec::to_string(argument.at) + ": " + complaint);
-    }
+    };
+    if (const auto reason = measure::forbidden_words(map)) refuse(texts.words(), *reason);
+    if (const auto reason = measure::forbidden(map)) refuse(texts.all(), *reason);
+    if (const auto reason = beyond_buffer(texts, map, buffer)) refuse(texts.all(), *reason);
     if (const auto lack = measure::lack_of_tensor_maps(state_->device))
       throw build::CandidateFailure(Outcome::rejected, fmt::format("tensor map '{}': {}", argument.name, *lack));
     result.push_back(std::move(map));

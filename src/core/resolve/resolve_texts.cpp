@@ -19,12 +19,17 @@ std::uint32_t launch_number(const spec::CompiledText& text, const std::string& w
                             std::int64_t value) {
   constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
   if (value < least || value > most)
-    throw build::CandidateFailure(Outcome::rejected, fmt::format("{}: {} = {}, but a launch takes {} to {}", what,
-                                                                 text.source().text, value, least, most));
+    throw build::CandidateFailure(Outcome::rejected,
+                                  fmt::format("{}: {}, but a launch takes {} to {}", what,
+                                              text_and_value(text.source().text, std::to_string(value)), least, most));
   return static_cast<std::uint32_t>(value);
 }
 
 }  // namespace
+
+std::string text_and_value(const std::string& text, const std::string& value) {
+  return text == value ? value : text + " = " + value;
+}
 
 std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& value) {
   measure::ScalarArgument scalar;
@@ -93,8 +98,9 @@ measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, con
   const spec::CompiledText& text = scalar_values[number].text;
   const Value value = valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate(lookup(config)); });
   if (const auto encoded = encode_scalar(argument.dtype, value)) return *encoded;
-  const std::string complaint = fmt::format("argument '{}': {} = {} does not fit {}", argument.name,
-                                            argument.value->text, space::shown_text(value), to_string(argument.dtype));
+  const std::string complaint =
+      fmt::format("argument '{}': {} does not fit {}", argument.name,
+                  text_and_value(argument.value->text, space::shown_text(value)), to_string(argument.dtype));
   reject({&text}, config, argument.value->at, complaint);
   throw Error(ErrorKind::invalid_spec, spec::to_string(argument.value->at) + ": " + complaint);
 }

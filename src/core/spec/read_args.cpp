@@ -163,6 +163,11 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   const TomlNode* const kind = item.find("kind");
   const bool is_map = kind != nullptr && kind->value == Value(std::string("tensor_map"));
   if (is_map) keys.insert(keys.end(), tensor_map_keys().begin(), tensor_map_keys().end());
+  if (kind != nullptr) reader.word(*kind, "kind", kind_words);
+  if (!is_map)
+    for (const std::string& key : tensor_map_keys())
+      if (const TomlNode* node = item.find(key))
+        reader.fail(node->key_at, "only a tensor map has '" + key + "': add kind = \"tensor_map\", or remove it");
   reader.check_keys(reader.table(item, "[[args]]"), "[[args]]", keys);
   ArgSpec arg;
   arg.at = reader.document.at(item.at);
@@ -210,7 +215,6 @@ std::vector<std::size_t> read_argument_names(const Reader& reader, const TomlNod
       reader.fail(item.at, what + ": '" + name + "' is not an argument in [[args]]" + base::did_you_mean(name, known));
     numbers.push_back(static_cast<std::size_t>(base::find_named(args, name) - args.data()));
   }
-  if (numbers.empty()) reader.fail(node.at, what + " is empty: name the arguments that the kernel takes, in its order");
   return numbers;
 }
 

@@ -259,3 +259,34 @@ TEST_CASE("A header that is missing may be installed later") {
     check_missing(log);
   CHECK_NOTHROW(throw_if_not_the_source({"g++", "k.cu:7:2: error: 'x' was not declared in this scope\n", 1, 0}));
 }
+
+TEST_CASE("an error in a header of xtune names that header and the line of the kernel") {
+  const std::string header = "/tmp/xtune-1/xtune-2/portable/xtune/hopper.cuh";
+  const std::string gcc = header +
+                          ": In instantiation of 'int f() [with int N = 25]':\nk.cu:9:30:   required from here\n" +
+                          header + ":48:35: error: static assertion failed: bad\n   48 | x\n";
+  CHECK(error_in_header(header + ":48:35: error: static assertion failed: bad", gcc, "/tmp") ==
+        "xtune/hopper.cuh:48:35: error: static assertion failed: bad (from k.cu:9:30)");
+  const std::string nvrtc = header +
+                            "(48): error: static assertion failed with \"bad\"\n  x\n  ^\n"
+                            "          detected during:\n"
+                            "            instantiation of \"int f<N>() [with N=26]\" at line 70 of " +
+                            header +
+                            "\n"
+                            "            instantiation of \"int g<N>() [with N=26]\" at line 5 of k.cu\n\n" +
+                            header +
+                            "(99): error: other\n   detected during instantiation of \"h\" at line 7 of k.cu\n";
+  CHECK(error_in_header(header + "(48): error: static assertion failed with \"bad\"", nvrtc, "/tmp") ==
+        "xtune/hopper.cuh(48): error: static assertion failed with \"bad\" (from k.cu:5)");
+  const std::string clang =
+      header +
+      ":48:35: error: static assertion failed: bad\n"
+      "k.cu:9:17: note: in instantiation of function template specialization 'f<25>' requested here\n";
+  CHECK(error_in_header(header + ":48:35: error: static assertion failed: bad", clang, "/tmp") ==
+        "xtune/hopper.cuh:48:35: error: static assertion failed: bad (from k.cu:9:17)");
+  CHECK(error_in_header("/tmp/xtune-1/xtune-2/xtune_host_hopper.h:1:2: error: bad", "", "/tmp") ==
+        "xtune_host_hopper.h:1:2: error: bad");
+  for (const char* other :
+       {"k.cu:1:2: error: bad", "/tmp/k.cuh:1:2: error: bad", "/home/xtune-1/xtune/k.cuh:1: error: bad", ""})
+    CHECK(error_in_header(other, gcc, "/tmp") == other);
+}

@@ -66,6 +66,10 @@ TEST_CASE("each limit is named, with the values") {
   CHECK(test::has(complaint([](TensorMap& m) { m.interleave = 64; }), "interleave = 64, and 0, 16"));
   CHECK(test::has(complaint([](TensorMap& m) { m.element_strides = {9, 1}; }), "has the value 9, and 1 to 8"));
   CHECK(test::has(complaint([](TensorMap& m) { m.element_strides = {1}; }), "needs 2"));
+  CHECK(test::has(complaint([](TensorMap& m) {
+                    m.element_strides = {1, 2};
+                  }),
+                  "element_strides [1, 2] has 2 for the last dimension, whose elements cannot be skipped"));
   CHECK(test::has(complaint([](TensorMap& m) { m.shape = {0, 512}; }), "shape [0, 512] has the value 0"));
   CHECK(test::has(complaint([](TensorMap& m) { m.shape = {(std::int64_t{1} << 32) + 1, 512}; }), "1 to 4294967296"));
   CHECK(complaint([](TensorMap& m) { m.shape = {1, 1, 1, 1, 1, 8}; }) ==

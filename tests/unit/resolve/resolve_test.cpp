@@ -187,6 +187,8 @@ TEST_CASE("the launch, and what no device takes") {
   CHECK(launch().shared_bytes == 0);
   job.spec.launch.grid[1] = text("N // 128");
   CHECK(rejected(launch) == "grid[1]: N // 128 = 0, but a launch takes 1 to 4294967295");
+  job.spec.launch.grid[1] = text("0");
+  CHECK(rejected(launch) == "grid[1]: 0, but a launch takes 1 to 4294967295");
   job.spec.launch.grid[1] = text("M * 5000000");
   CHECK(has(rejected(launch), "grid[1]: M * 5000000 = 5000000000"));
   job.spec.launch.grid.pop_back();

@@ -100,7 +100,11 @@ TEST_CASE("mistakes in a tensor map are refused at their place") {
   refused("of = \"A\"\nbox = [\"N - 128\", 8]", "an extent of a tensor map must be at least 1, and this is 0");
   refused("of = \"A\"\nbox = [8, 8]\nshape = [1, 1, 1, 1, 1, 8]", "has 6 dimensions, and at most 5 are allowed");
   CHECK(has(failure(edited("name = \"A\"\n", "name = \"A\"\nof = \"C\"\n", with_map("of = \"A\"\nbox = [8, 8]"))),
-            "unknown key 'of' in [[args]]"));
+            "only a tensor map has 'of': add kind = \"tensor_map\", or remove it"));
+  CHECK(has(failure(edited("kind = \"tensor_map\"\n", "", with_map("of = \"A\"\nbox = [8, 8]"))),
+            "only a tensor map has 'of': add kind = \"tensor_map\""));
+  CHECK(has(failure(edited("\"tensor_map\"", "\"tensormap\"", with_map("of = \"A\"\nbox = [8, 8]"))),
+            "kind: unknown word 'tensormap' (did you mean 'tensor_map'?)"));
 }
 
 TEST_CASE("a reference kernel may take other arguments, in its own order") {
@@ -131,7 +135,7 @@ TEST_CASE("a kernel may take some of the arguments, in its own order") {
   CHECK(has(failure(with_args("[\"map\", \"C\"]", "")),
             "gemm.toml:27:1: the argument 'n' is not in kernel.args, and no tensor map or reference uses it"));
   CHECK(has(failure(with_args("[\"map\", \"D\"]", "")), "kernel.args: 'D' is not an argument in [[args]]"));
-  CHECK(has(failure(with_args("[]", "")), "kernel.args is empty"));
+  CHECK(has(failure(with_args("[]", "")), "the argument 'map' is not in kernel.args"));
   CHECK(arguments_of(spec, std::nullopt).size() == 4);
   CHECK_FALSE(steps_of(parse(with_map("of = \"A\"\nbox = [8, 8]"))).at(0).args);
 }

@@ -106,6 +106,9 @@ XTUNE_DEVICE void more_registers() {
 
 // Lane 8 * m + r has the address of row r of matrix m. Lane l holds elements 2 * (l % 4) and the next one of row l / 4;
 // transposed, rows 2 * (l % 4) and the next one of column l / 4.
+XTUNE_DEVICE void xtune_check_row(const void* own, int matrices) {
+  if (xtune_lane() < 8 * matrices) XTUNE_WAIT(xtune_hopper().check_matrix_row(own));
+}
 XTUNE_DEVICE char* xtune_row(const void* own, int matrix, int row) {
   return reinterpret_cast<char*>(__shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(own), 8 * matrix + row));
 }
@@ -113,6 +116,7 @@ template <int COUNT>
 XTUNE_DEVICE __attribute__((noinline)) void xtune_store_matrices(void* row, const unsigned (&values)[COUNT],
                                                                  bool transposed) {
   const int lane = xtune_lane(), in_row = lane % 4 * 2;
+  xtune_check_row(row, COUNT);
   for (int m = 0; m < COUNT; ++m) {
     const unsigned short halves[2] = {static_cast<unsigned short>(values[m]),
                                       static_cast<unsigned short>(values[m] >> 16)};
@@ -127,6 +131,7 @@ template <int COUNT>
 XTUNE_DEVICE __attribute__((noinline)) void xtune_load_matrices(const void* row, unsigned (&values)[COUNT],
                                                                 bool transposed) {
   const int lane = xtune_lane(), in_row = lane % 4 * 2;
+  xtune_check_row(row, COUNT);
   for (int m = 0; m < COUNT; ++m) {
     unsigned short halves[2];
     for (int i = 0; i < 2; ++i) {

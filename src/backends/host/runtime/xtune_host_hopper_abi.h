@@ -55,4 +55,7 @@ struct XtuneHopperServices {
   void (*product)(const struct XtuneProduct* product);
   void (*products_commit)(void);
   void (*products_wait)(unsigned pending);
+
+  /// Of a matrix of 8 x 8 elements, whose address a lane gives.
+  void (*check_matrix_row)(const void* row);
 };

@@ -167,7 +167,7 @@ TEST_CASE("a cluster that cannot go on is a deadlock, and the device goes on") {
              "extern \"C\" __global__ void k(int*) { __shared__ float s; s = 1; cluster_sync(); "
              "load_remote(remote_address(&s, 2)); }")
              .failure(launch_of(2, 32, 0, 2), out.data());
-  CHECK_MESSAGE(has(text, "block 2 of a cluster of 2"), text);
+  CHECK_MESSAGE(has(text, "rank 2 in a cluster of 2 blocks, whose ranks are 0 to 1"), text);
   // Threads that have ended are not waited for.
   const HopperKernel fine(
       "extern \"C\" __global__ void k(int* out) { if (threadIdx.x >= 16 + cluster_rank()) return; cluster_sync(); "

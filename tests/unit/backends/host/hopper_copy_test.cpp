@@ -189,6 +189,12 @@ TEST_CASE("barriers are used only after they were initialised, and keep their me
   CHECK_MESSAGE(has(text, "thread 0: a barrier in shared memory is used before it was initialised"), text);
   text = failure("if (threadIdx.x == 0) { init(barrier, 64); barrier.state = 0; } __syncthreads(); wait(barrier, 0);");
   CHECK_MESSAGE(has(text, "was overwritten"), text);
+  text = failure(
+      "__shared__ __align__(8) char bytes[16]; Barrier& odd = *(Barrier*)(bytes + 4); if (threadIdx.x == 0) init(odd, "
+      "64); __syncthreads(); arrive(odd);");
+  CHECK_MESSAGE(has(text, "thread 0: a barrier in shared memory begins 4 bytes beyond a multiple of 8"), text);
+  text = failure("if (threadIdx.x == 0) init(barrier, 64); __syncthreads(); arrive(barrier); wait(barrier, 2);");
+  CHECK_MESSAGE(has(text, "thread 0: wait() for a phase of parity 2: 0 and 1 are allowed"), text);
   text = failure("if (threadIdx.x == 0) init(barrier, 0);");
   CHECK_MESSAGE(has(text, "initialised for 0 arrivals"), text);
 }
@@ -350,6 +356,28 @@ extern "C" __global__ void k(unsigned short* out, unsigned* back) {
   for (std::size_t i = 0; i < 256; ++i) CHECK(out[i] == i);
   for (std::size_t i = 0; i < 256; ++i) CHECK(out[256 + i] == i);
   for (std::size_t i = 0; i < 128; ++i) CHECK(out[512 + i] == i / 64 * 64 + i % 8 * 8 + i % 64 / 8);
+}
+
+TEST_CASE("rows of matrices of 8 x 8 lie in shared memory, at multiples of 16 bytes") {
+  const auto failure = [](const std::string& call) {
+    std::vector<int> out(64);
+    return HopperKernel(
+               "extern \"C\" __global__ void k(int* out) {\n"
+               "  __shared__ __align__(16) unsigned short s[264];\n  unsigned own[4] = {};\n  " +
+               call + "\n  out[threadIdx.x] = s[threadIdx.x] + own[0];\n}\n")
+        .failure(launch_of(1, 32), out.data());
+  };
+  CHECK(failure("load_matrices(s + 8 * threadIdx.x, own);").empty());
+  // Two matrices take the addresses of the first 16 lanes only.
+  CHECK(failure("store_matrices(threadIdx.x < 16 ? s + 8 * threadIdx.x : nullptr, 1, 2);").empty());
+  std::string text = failure("load_matrices(s + 8 * threadIdx.x + 1, own);");
+  CHECK_MESSAGE(has(text, "thread 0: a row of a matrix in shared memory begins 2 bytes beyond a multiple of 16"), text);
+  text = failure("load_matrices_transposed(out, own);");
+  CHECK_MESSAGE(has(text, "a row of a matrix of 16 bytes is not in the block's shared memory"), text);
+  text = failure("store_matrices(out, 1, 2);");
+  CHECK_MESSAGE(has(text, "a row of a matrix of 16 bytes is not in the block's shared memory"), text);
+  text = failure("store_matrices_transposed(out, 1, 2, 3, 4);");
+  CHECK_MESSAGE(has(text, "a row of a matrix of 16 bytes is not in the block's shared memory"), text);
 }
 
 TEST_CASE("two numbers are rounded into one register, the first in its lower half") {
