@@ -1,7 +1,7 @@
 // The process that creates the directory does the work; the header is valid from the moment it has its name.
 #include "backends/kokkos/precompiled_header.hpp"
 
-#include "backends/host/compile_step.hpp"
+#include "backends/compiler/compile_step.hpp"
 #include "backends/kokkos/runtime_texts.hpp"
 #include "base/hash.hpp"
 #include "xtune/error.hpp"
@@ -19,7 +19,7 @@ bool make(const std::string& compiler, const std::vector<std::string>& flags, co
   std::vector<std::string> command{compiler, "-x", "c++-header", "-I" + folder.string()};
   command.insert(command.end(), flags.begin(), flags.end());
   command.insert(command.end(), {(folder / "unit.hpp").string(), "-o", part});
-  if (!host::run_compiler(command, "", folder).ok()) return false;
+  if (!compiler::run_compiler(command, "", folder).ok()) return false;
   fs::rename(part, precompiled);
   return true;
 } catch (const std::exception&) {  // a full disk, a missing compiler: the unit's own compile will report it
