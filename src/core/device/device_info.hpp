@@ -63,6 +63,8 @@ bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b);
 /// The name under which an architecture's facts are listed: "sm_90" for "sm_90a" (code for this chip only) and
 /// "sm_100f" (its family), "gfx90a" for "gfx90a:sramecc+:xnack-" (features of the target).
 std::string_view base_arch(std::string_view arch);
+/// Whether a compiler with these architectures (empty: unknown) compiles for this one (empty: for any).
+bool knows_arch(const std::vector<std::string>& known, std::string_view arch);
 
 /// A device that is not present, by architecture (known_devices.def, from the vendors' guides). "sm_90a" returns the
 /// facts of sm_90 with arch "sm_90a". nullopt: not known.
