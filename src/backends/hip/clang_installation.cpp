@@ -91,10 +91,10 @@ fs::path own_device_libraries(const std::string& compiler) {
   return {};
 }
 
-void find_device_libraries(ClangInstallation& clang) {
+void find_device_libraries(ClangInstallation& clang, const fs::path& system) {
   std::vector<fs::path> folders{own_device_libraries(clang.path)};
   const fs::path resources = first_line_of(ask(clang.path, {"-print-resource-dir"}).stdout_text);
-  const std::vector<fs::path> others = build::device_library_folders(clang.path, resources);
+  const std::vector<fs::path> others = build::device_library_folders(clang.path, resources, system);
   folders.insert(folders.end(), others.begin(), others.end());
   for (const fs::path& folder : folders)
     if (!folder.empty() && is_file(folder / "ocml.bc") && is_file(folder / "ockl.bc")) {
@@ -107,11 +107,14 @@ void find_device_libraries(ClangInstallation& clang) {
                   clang.path));
 }
 
-void find_headers(ClangInstallation& clang) {
-  for (const fs::path& root : build::hip_roots(clang.path))
+void find_headers(ClangInstallation& clang, const fs::path& system) {
+  for (const fs::path& root : build::hip_roots(clang.path, system))
     if (is_file(root / "include/hip/hip_runtime.h")) {
       clang.hip_root = root;
       clang.hip_version = version_of_headers(clang.headers());
+      // HIP 5.2; LLVM 17 has no such intrinsics.
+      clang.needs_wrapping_atomics = base::read_if_there(clang.headers() / "amd_detail/amd_hip_atomic.h", 1 << 20)
+                                         .find("llvm.amdgcn.atomic.inc") != std::string::npos;
       return;
     }
   throw base::NotInstalled(
@@ -154,14 +157,14 @@ std::vector<std::string> amd_archs_of(const std::string& compiler) {
   return archs;
 }
 
-ClangInstallation find_clang() {
+ClangInstallation find_clang(const fs::path& system) {
   std::string reasons;
   for (const std::string& compiler : build::hip_compilers()) {
     ClangInstallation clang;
     const std::string reason = examine(compiler, clang);
     if (reason.empty()) {
-      find_headers(clang);
-      find_device_libraries(clang);
+      find_headers(clang, system);
+      find_device_libraries(clang, system);
       return clang;
     }
     reasons += (reasons.empty() ? "" : "; ") + reason;

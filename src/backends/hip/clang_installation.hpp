@@ -17,6 +17,7 @@ struct ClangInstallation {
   std::filesystem::path hip_root;          ///< has include/hip/hip_runtime.h
   std::string hip_version;                 ///< of the headers, "5.2.21153"; "unknown"
   std::filesystem::path device_libraries;  ///< the directory with ocml.bc and ockl.bc
+  bool needs_wrapping_atomics = false;     ///< the headers' atomicInc and atomicDec call intrinsics that LLVM removed
 
   /// The directory of HIP's headers.
   std::filesystem::path headers() const { return hip_root / "include" / "hip"; }
@@ -24,8 +25,8 @@ struct ClangInstallation {
 
 /// The first suitable compiler of build::hip_compilers(): clang 17 or newer with the AMDGPU target and lld. Throws
 /// NotInstalled with the reason for each that is not suitable, and with what is missing besides it: HIP's headers,
-/// AMD's device libraries.
-ClangInstallation find_clang();
+/// AMD's device libraries. system: the directory below which the system's own are searched.
+ClangInstallation find_clang(const std::filesystem::path& system = "/");
 
 /// HIP's headers and the device libraries. Throws Error(io).
 build::ToolFiles files_of(const ClangInstallation& clang);

@@ -97,6 +97,18 @@ int isa_version(const std::string& arch) {
   return read ? major * 1000 + minor * 100 + step : 0;
 }
 
+/// Read after HIP's headers, which it corrects.
+constexpr const char* wrapping_atomics = R"(
+static inline __attribute__((device)) unsigned int xtune_atomic_inc(unsigned int* address, unsigned int limit) {
+  return __builtin_amdgcn_atomic_inc32(address, limit, __ATOMIC_RELAXED, "agent");
+}
+static inline __attribute__((device)) unsigned int xtune_atomic_dec(unsigned int* address, unsigned int limit) {
+  return __builtin_amdgcn_atomic_dec32(address, limit, __ATOMIC_RELAXED, "agent");
+}
+#define atomicInc xtune_atomic_inc
+#define atomicDec xtune_atomic_dec
+)";
+
 class ClangToolchain final : public build::Toolchain {
  public:
   ClangToolchain()
@@ -128,7 +140,7 @@ class ClangToolchain final : public build::Toolchain {
 
  private:
   build::Artifact compile_kernel(const build::CompileRequest& request) {
-    require_arch(request.arch, clang_.archs, device::compiler_name(fingerprint()), "");
+    require_arch(request.arch, clang_.archs, device::compiler_name(fingerprint()));
     compiler::check_names(request);
     const base::TemporaryDirectory work;
     backend::write_portable_headers(work.path() / "portable");
@@ -151,6 +163,10 @@ class ClangToolchain final : public build::Toolchain {
                       "-include",
                       "hip/hip_fp16.h",
                       "-Wno-unused-command-line-argument"};
+    if (clang_.needs_wrapping_atomics) {
+      backend::write_scratch_file(work.path() / "atomics.h", wrapping_atomics);
+      append(command, {"-include", (work.path() / "atomics.h").string()});
+    }
     append(command, compiler::include_flags(request));
     append(command, request.options);
     append(command, {"-I" + (work.path() / "portable").string(), "-MD", "-MF", "read", "-o", "kernel.hsaco", "-"});

@@ -23,15 +23,16 @@ std::string source_text(const build::CompileRequest& request) {
   return gpu::with_defines(with_name);
 }
 
-void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler,
-                  const std::string& advice) {
+void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler) {
   const std::string base = arch.substr(0, arch.find(':'));
   if (!base.starts_with("gfx"))
     throw Error(ErrorKind::unsupported,
                 fmt::format("'{}' is not an AMD architecture, such as gfx90a or gfx1030", arch));
   if (!known.empty() && std::find(known.begin(), known.end(), base) == known.end())
-    throw Error(ErrorKind::unsupported, fmt::format("{} cannot compile for {}; it knows {}{}{}", compiler, arch,
-                                                    fmt::join(known, ", "), advice.empty() ? "" : ". ", advice));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} cannot compile for {}; it knows {}. A newer clang may know it; `xtune devices` lists "
+                            "the compilers",
+                            compiler, arch, fmt::join(known, ", ")));
 }
 
 void set_kernels(build::Artifact& artifact, const build::CompileRequest& request,

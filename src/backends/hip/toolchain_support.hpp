@@ -13,9 +13,8 @@ namespace xtune::hip {
 std::string source_text(const build::CompileRequest& request);
 
 /// Throws Error(unsupported) for an architecture that is not AMD's or that the compiler does not know. known: empty if
-/// its list is unknown. advice: what to do about an unknown one; may be empty.
-void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler,
-                  const std::string& advice);
+/// its list is unknown.
+void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler);
 
 /// Sets format, entries and usage of an artifact with its image, from the metadata in it. Throws
 /// CandidateFailure(compile_failed) for an entry that is not a kernel.

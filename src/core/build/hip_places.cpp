@@ -60,16 +60,17 @@ std::vector<std::string> hip_compilers() {
   return found;
 }
 
-std::vector<fs::path> hip_roots(const std::string& compiler) {
+std::vector<fs::path> hip_roots(const std::string& compiler, const fs::path& system) {
   std::vector<fs::path> roots;
   for (const char* name : {"HIP_PATH", "ROCM_PATH"}) add_once(roots, fs::path(variable(name)));
   add_once(roots, rocm_of(compiler));
-  add_once(roots, fs::path("/usr"));
-  add_once(roots, fs::path("/opt/rocm"));
+  add_once(roots, system / "usr");
+  add_once(roots, system / "opt/rocm");
   return roots;
 }
 
-std::vector<fs::path> device_library_folders(const std::string& compiler, const fs::path& resources) {
+std::vector<fs::path> device_library_folders(const std::string& compiler, const fs::path& resources,
+                                             const fs::path& system) {
   std::vector<fs::path> folders;
   add_once(folders, fs::path(variable("HIP_DEVICE_LIB_PATH")));
   std::vector<fs::path> roots;
@@ -79,9 +80,9 @@ std::vector<fs::path> device_library_folders(const std::string& compiler, const 
   if (!resources.empty())
     for (const char* place : {"lib/amdgcn/bitcode", "amdgcn/bitcode"}) add_once(folders, resources / place);
   for (const char* place :
-       {"/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode",
-        "/usr/lib/amdgcn/bitcode", "/usr/lib64/amdgcn/bitcode", "/usr/amdgcn/bitcode", "/opt/rocm/amdgcn/bitcode"})
-    add_once(folders, fs::path(place));
+       {"usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "usr/lib/aarch64-linux-gnu/amdgcn/bitcode", "usr/lib/amdgcn/bitcode",
+        "usr/lib64/amdgcn/bitcode", "usr/amdgcn/bitcode", "opt/rocm/amdgcn/bitcode"})
+    add_once(folders, system / place);
   return folders;
 }
 
