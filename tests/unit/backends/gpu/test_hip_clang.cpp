@@ -39,7 +39,7 @@ struct Answers {
   std::string version = "Some clang version 18.1.3 (build 7)";
   std::string archs = "gfx90a gfx942 gfx11-generic";
   std::string linker = "/somewhere/lld";
-  std::string own_libraries = "";  ///< the directory of its own device libraries
+  std::string own_libraries = "";  ///< the device libraries that it finds
   std::string compile = "exit 1";  ///< what compiling does
 };
 
