@@ -8,6 +8,7 @@
 #include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/compiler_parts.hpp"
 #include "backends/compiler/identity.hpp"
+#include "backends/compiler/precompiled_header.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/elf_symbols.hpp"
 #include "backends/hip/clang_installation.hpp"
@@ -97,6 +98,9 @@ int isa_version(const std::string& arch) {
   return read ? major * 1000 + minor * 100 + step : 0;
 }
 
+/// What every kernel has without #include.
+constexpr const char* standard_headers = "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n";
+
 /// Read after HIP's headers, which it corrects.
 constexpr const char* wrapping_atomics = R"(
 static inline __attribute__((device)) unsigned int xtune_atomic_inc(unsigned int* address, unsigned int limit) {
@@ -140,43 +144,75 @@ class ClangToolchain final : public build::Toolchain {
 
  private:
   build::Artifact compile_kernel(const build::CompileRequest& request) {
-    require_arch(request.arch, clang_.archs, device::compiler_name(fingerprint()));
+    const std::string identity = fingerprint();
+    require_arch(request.arch, clang_.archs, device::compiler_name(identity));
     compiler::check_names(request);
     const base::TemporaryDirectory work;
     backend::write_portable_headers(work.path() / "portable");
     const fs::path libraries = libraries_for(request.arch, work.path() / "libraries");
-    // The user's options come last: they may ask for another -O or -std.
-    Arguments command{clang_.path,
-                      "-x",
-                      "hip",
-                      "--cuda-device-only",
-                      "--no-gpu-bundle-output",
-                      "--offload-arch=" + request.arch,
-                      "-O3",
-                      "-mcode-object-version=5",
-                      "-fuse-cuid=none",
-                      "--hip-path=" + clang_.hip_root.string(),
-                      "--rocm-device-lib-path=" + libraries.string(),
-                      "-ffile-prefix-map=" + work.path().string() + "=.",
-                      "-include",
-                      "hip/hip_runtime.h",
-                      "-include",
-                      "hip/hip_fp16.h",
-                      "-Wno-unused-command-line-argument"};
-    if (clang_.needs_wrapping_atomics) {
-      backend::write_scratch_file(work.path() / "atomics.h", wrapping_atomics);
-      append(command, {"-include", (work.path() / "atomics.h").string()});
-    }
-    append(command, compiler::include_flags(request));
-    append(command, request.options);
-    append(command, {"-I" + (work.path() / "portable").string(), "-MD", "-MF", "read", "-o", "kernel.hsaco", "-"});
+    const Arguments flags = flags_for(request, libraries);
+    if (const auto header = precompiled(flags, request, identity)) try {
+        return compile_with({"-Xclang", "-include-pch", "-Xclang", header->string()}, flags, request, work.path());
+      } catch (const build::CandidateFailure&) {  // the plain headers decide
+      }
+    backend::write_scratch_file(work.path() / "hip.h", headers_text());
+    return compile_with({"-include", (work.path() / "hip.h").string()}, flags, request, work.path());
+  }
+
+  // The user's options come last: they may ask for another -O or -std.
+  Arguments flags_for(const build::CompileRequest& request, const fs::path& libraries) const {
+    Arguments flags{"-x",
+                    "hip",
+                    "--cuda-device-only",
+                    "--offload-arch=" + request.arch,
+                    "-O3",
+                    "-mcode-object-version=5",
+                    "-fuse-cuid=none",
+                    "--hip-path=" + clang_.hip_root.string(),
+                    "--rocm-device-lib-path=" + libraries.string(),
+                    "-Wno-unused-command-line-argument"};
+    append(flags, compiler::include_flags(request));
+    append(flags, request.options);
+    return flags;
+  }
+
+  std::string headers_text() const {
+    return std::string(standard_headers) + (clang_.needs_wrapping_atomics ? wrapping_atomics : "");
+  }
+
+  /// HIP's headers for these flags. nullopt: compile without it.
+  std::optional<fs::path> precompiled(const Arguments& flags, const build::CompileRequest& request,
+                                      const std::string& identity) {
+    std::string text = identity + '\n' + request.arch;
+    for (const Arguments& words : {compiler::include_flags(request), request.options})
+      for (const std::string& word : words) text += '\n' + word;
+    return precompiled_.find(text, "hip.pch", [&](const fs::path& file) {
+      const fs::path folder = file.parent_path();
+      backend::write_scratch_file(folder / "hip.h", headers_text());
+      Arguments command{clang_.path};
+      append(command, flags);
+      append(command, {"-fsyntax-only", "-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang", file.string(),
+                       (folder / "hip.h").string()});
+      std::error_code failed;
+      return compiler::run_compiler(command, "", folder).ok() && fs::exists(file, failed);
+    });
+  }
+
+  /// headers: the options that include HIP's headers.
+  build::Artifact compile_with(const Arguments& headers, const Arguments& flags, const build::CompileRequest& request,
+                               const fs::path& work) {
+    Arguments command{clang_.path};
+    append(command, flags);
+    append(command, headers);
+    append(command, {"--no-gpu-bundle-output", "-ffile-prefix-map=" + work.string() + "=.",
+                     "-I" + (work / "portable").string(), "-MD", "-MF", "read", "-o", "kernel.hsaco", "-"});
     const base::CommandResult compiled =
-        compiler::run_compiler(command, source_text(request) + pointers_text(request), work.path());
-    require(compiled, request, libraries);
+        compiler::run_compiler(command, source_text(request) + pointers_text(request), work);
+    require(compiled, request, work);
 
     build::Artifact artifact;
     artifact.arch = request.arch;
-    const std::string image = base::read_file(work.path() / "kernel.hsaco");
+    const std::string image = base::read_file(work / "kernel.hsaco");
     artifact.image = std::string(gpu::unbundle(image, request.arch));
     artifact.log = compiled.stderr_text;
     artifact.compile_s = compiled.wall_s;
@@ -185,18 +221,19 @@ class ClangToolchain final : public build::Toolchain {
     artifact.variables.assign(variables, symbols.end());
     symbols.erase(variables, symbols.end());
     set_kernels(artifact, request, symbols);
-    if (!assembly_reads_files(request)) artifact.files_read = users_files(work.path());
+    if (!assembly_reads_files(request)) artifact.files_read = users_files(work, headers.back());
     return artifact;
   }
 
-  void require(const base::CommandResult& result, const build::CompileRequest& request,
-               const fs::path& libraries) const {
+  void require(const base::CommandResult& result, const build::CompileRequest& request, const fs::path& work) const {
     try {
       compiler::require_compiled(result, "", request, clang_.path);
     } catch (const build::CandidateFailure& failure) {
       const std::string_view error = failure.what();
       // A bitcode file of a newer LLVM, or no device library for the architecture.
-      if (error.find(libraries.string()) != error.npos || error.find("cannot find ROCm device library") != error.npos)
+      if (error.find((work / "libraries").string()) != error.npos ||
+          error.find(clang_.device_libraries.string()) != error.npos ||
+          error.find("cannot find ROCm device library") != error.npos)
         throw Error(ErrorKind::unavailable,
                     fmt::format("clang {} cannot use the device libraries in {} for {}: {}. Name others in "
                                 "HIP_DEVICE_LIB_PATH, or another clang in XTUNE_HIP_CXX",
@@ -241,8 +278,8 @@ class ClangToolchain final : public build::Toolchain {
     return bitcode = base::read_file(work.path() / "isa.bc");
   }
 
-  /// The user's files among those that the compiler lists.
-  std::optional<std::vector<std::string>> users_files(const fs::path& work) {
+  /// The user's files among those that the compiler lists. header: the file with HIP's headers.
+  std::optional<std::vector<std::string>> users_files(const fs::path& work, const fs::path& header) {
     auto files = build::files_of_rule(work / "read", work);
     if (!files) return files;
     std::erase_if(*files, build::is_system_header_path);
@@ -251,7 +288,9 @@ class ClangToolchain final : public build::Toolchain {
       append(own_folders_, rocm_folders(clang_.hip_root));
       own_folders_.push_back(clang_.headers().string());
     });
-    return build::files_outside(std::move(*files), own_folders_);
+    std::vector<std::string> folders = own_folders_;
+    folders.push_back(header.parent_path().string());
+    return build::files_outside(std::move(*files), folders);
   }
 
   /// Needs the mutex, except in the constructor.
@@ -265,6 +304,7 @@ class ClangToolchain final : public build::Toolchain {
   compiler::CompilerParts parts_;
   build::ToolFiles files_;
   std::map<std::string, std::string> isa_bitcode_;
+  compiler::PrecompiledHeader precompiled_;
   std::once_flag once_;
   std::vector<std::string> own_folders_;
 };

@@ -241,7 +241,7 @@ TEST_CASE("hip clang: options, and the outcome of a failing compiler") {
   CHECK(refusal.message == "folder/kernels.cu:3:1: error: no such thing");
   const std::string used = read_file(words);
   for (const char* option : {"-x hip", "--cuda-device-only", "--offload-arch=gfx90a", "-mcode-object-version=5",
-                             "-I/some where", "/rocm/amdgcn/bitcode", "-include hip/hip_runtime.h", "-MD -MF read"})
+                             "-I/some where", "/rocm/amdgcn/bitcode", "-include ", "-MD -MF read"})
     CHECK(has(used, option));
   CHECK(used.find("-O3") < used.find("-ffast-math"));  // the user's options win
 
@@ -300,7 +300,13 @@ extern "C" __global__ void k(double* x, float* y) {
 TEST_CASE("hip clang: the same request gives the same image") {
   if (!installed_clang()) return;
   const CompileRequest request = request_for("gfx942", "plain");
-  CHECK(installed_clang()->compile(request).image == installed_clang()->compile(request).image);
+  const Artifact plain = installed_clang()->compile(request), precompiled = installed_clang()->compile(request);
+  CHECK(plain.image == precompiled.image);
+  CHECK(precompiled.files_read == std::vector<std::string>{});
+  // An error of a source with precompiled headers is that of the plain source.
+  CompileRequest broken = request;
+  broken.source += "nonsense;\n";
+  CHECK(has(refusal_of(*installed_clang(), broken).message, "folder/kernels.cu:16:"));
 }
 
 TEST_CASE("hip clang: what is wrong with a configuration, in the compiler's words") {
