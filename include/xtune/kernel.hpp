@@ -33,7 +33,8 @@ enum class Policy {
 struct LoadSettings {
   /// cuda, hip, host, or auto: the first of these that has a device.
   std::string backend = "auto";
-  std::filesystem::path store;  ///< records and artifacts; empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
+  std::string compiler = "auto";  ///< as TuneSettings::compiler, for what must be compiled or tuned
+  std::filesystem::path store;    ///< records and artifacts; empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
   /// A file written by `xtune store bundle`: its records and compiled kernels are used in addition to the store's. If
   /// it holds several kernels, the spec's name selects one; if none has that name, the error lists the kernels. The
   /// file is never written. Empty: no bundle.

@@ -36,6 +36,7 @@ target::Target target_of(const CompileSettings& settings) {
   find_worker_program();
   target::TargetOptions options;
   options.backend = settings.backend.empty() ? "auto" : settings.backend;
+  options.compiler = settings.compiler;
   options.arch = settings.arch;
   options.need = target::TargetNeed::compiler;
   return target::choose_target(options);

@@ -43,17 +43,23 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
   parts.spec = spec_of(*kept, name);
   run::check_spec(parts.spec);
   parts.runtime = backend->open_runtime();
-  parts.open_toolchain = [name, timeout_s = parts.spec.kernel.compile_timeout_s] {
+  device::require_compiler(name, settings.compiler);
+  parts.open_toolchain = [name, compiler = settings.compiler,
+                          timeout_s = parts.spec.kernel.compile_timeout_s](const std::string& arch) {
     find_worker_program();
-    return make_worker_toolchain(name, timeout_s);
+    target::BackendState state = target::find_backend(name, false);
+    target::select_compiler(state, compiler, arch);
+    return make_worker_toolchain(std::move(state), timeout_s);
   };
   parts.narrow = [kept](spec::Spec& spec, const Bindings& problem, const Bindings& facts) {
     apply_predicates(*kept, spec, problem, facts);
   };
-  parts.tune = [kept, tuning = settings.tuning, store = base::chosen_store(settings.store)](
-                   const Bindings& problem, const device::DeviceInfo& device, const std::stop_token& stop) {
+  parts.tune = [kept, tuning = settings.tuning, compiler = settings.compiler,
+                store = base::chosen_store(settings.store)](const Bindings& problem, const device::DeviceInfo& device,
+                                                            const std::stop_token& stop) {
     TuneSettings own = tuning;
     own.backend = device.backend;
+    own.compiler = compiler;
     own.devices = {device.index};
     own.problem = problem;
     own.store = store;

@@ -147,7 +147,7 @@ namespace {
 std::optional<build::Artifact> compiled_again(const spec::Spec& spec, const resolve::CandidateResolver& resolver,
                                               const space::Config& config, const target::Target& target) {
   try {
-    return make_worker_toolchain(target.backend.name, spec.kernel.compile_timeout_s)
+    return make_worker_toolchain(target.backend, spec.kernel.compile_timeout_s)
         ->compile(resolver.compile_request(config));
   } catch (const Error&) {  // the measurements are more important
   } catch (const build::CandidateFailure&) {

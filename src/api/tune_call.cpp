@@ -58,6 +58,7 @@ target::Target target_of(const TuneSettings& settings) {
   base::remove_abandoned_temporaries();
   target::TargetOptions options;
   options.backend = settings.backend.empty() ? "auto" : settings.backend;
+  options.compiler = settings.compiler;
   options.devices = settings.devices;
   target::Target target = target::choose_target(options);
   if (settings.isolation == Isolation::in_process) {

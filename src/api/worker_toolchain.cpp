@@ -45,11 +45,11 @@ class WorkerToolchain final : public build::Toolchain {
 
 }  // namespace
 
-std::unique_ptr<build::Toolchain> make_worker_toolchain(const std::string& backend, double timeout_s) {
-  target::BackendState state = target::find_backend(backend, false);
-  if (state.toolchain.empty())
-    throw Error(ErrorKind::unavailable, "backend " + backend + " has no compiler here: " + state.toolchain_reason);
-  return std::make_unique<WorkerToolchain>(std::move(state), timeout_s);
+std::unique_ptr<build::Toolchain> make_worker_toolchain(target::BackendState backend, double timeout_s) {
+  if (backend.toolchain.empty())
+    throw Error(ErrorKind::unavailable,
+                "backend " + backend.name + " has no compiler here: " + backend.toolchain_reason);
+  return std::make_unique<WorkerToolchain>(std::move(backend), timeout_s);
 }
 
 }  // namespace xtune

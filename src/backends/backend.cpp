@@ -1,7 +1,11 @@
 // Making backends, by backends.def.
 #include "backends/backend.hpp"
 
+#include <algorithm>
+
+#include "base/not_installed.hpp"
 #include "core/device/backend_facts.hpp"
+#include "core/device/device_info.hpp"
 
 #define BACKEND(name, ...)                          \
   namespace xtune::name {                           \
@@ -32,6 +36,27 @@ const Entry entries[] = {
 };
 
 }  // namespace
+
+std::unique_ptr<build::Toolchain> open_toolchain(Backend& backend, const std::string& compiler,
+                                                 const std::string& arch) {
+  if (!compiler.empty()) return backend.open_compiler(compiler);
+  const std::vector<std::string> names = device::compilers_of(backend.name());
+  if (names.empty()) return backend.open_toolchain();
+  std::unique_ptr<build::Toolchain> first;
+  std::string reasons;
+  bool installed = false;
+  for (const std::string& name : names) try {
+      std::unique_ptr<build::Toolchain> toolchain = backend.open_compiler(name);
+      if (device::knows_arch(toolchain->archs(), arch)) return toolchain;
+      if (!first) first = std::move(toolchain);
+    } catch (const Error& error) {
+      reasons += (reasons.empty() ? "" : "; ") + name + ": " + error.what();
+      installed = installed || dynamic_cast<const base::NotInstalled*>(&error) == nullptr;
+    }
+  if (first) return first;
+  if (installed) throw Error(ErrorKind::unavailable, reasons);
+  throw base::NotInstalled(reasons);
+}
 
 std::unique_ptr<Backend> make_backend(std::string_view name) {
   const device::BackendFacts& facts = device::require_backend(name);

@@ -28,11 +28,18 @@ class Backend {
   virtual DeviceList list_devices() = 0;
   /// Throws Error(unavailable) if the compiler is not on this machine.
   virtual std::unique_ptr<build::Toolchain> open_toolchain() = 0;
+  /// The same for one of device::compilers_of(name()); of a backend with one compiler, that one.
+  virtual std::unique_ptr<build::Toolchain> open_compiler(const std::string&) { return open_toolchain(); }
   /// Throws Error(unavailable).
   virtual std::unique_ptr<measure::Device> open_device(int index) = 0;
   /// For launches in this process's own contexts; always returns the same one. Throws Error(unavailable).
   virtual std::shared_ptr<Runtime> open_runtime() = 0;
 };
+
+/// The compiler of this name, or for an empty name the first one that is present and knows the architecture (the first
+/// one that is present, if none does). Throws Error(unavailable) with the reason for each.
+std::unique_ptr<build::Toolchain> open_toolchain(Backend& backend, const std::string& compiler,
+                                                 const std::string& arch);
 
 /// Throws Error(invalid_argument) for an unknown name, Error(unsupported) for a backend that is not part of this build.
 std::unique_ptr<Backend> make_backend(std::string_view name);

@@ -88,6 +88,7 @@ std::vector<int> CommonOptions::devices() const {
 target::TargetOptions CommonOptions::target_options(target::TargetNeed need) const {
   target::TargetOptions options;
   options.backend = backend;
+  options.compiler = compiler;
   options.devices = devices();
   options.arch = arch;
   options.need = need;
@@ -137,6 +138,19 @@ void add_backend_option(CLI::App& command, CommonOptions& options, const std::st
       ->group(option_group::device);
 }
 
+void add_compiler_option(CLI::App& command, CommonOptions& options) {
+  std::vector<std::string> words{"auto"};
+  for (const device::BackendFacts& facts : device::all_backends())
+    for (std::string& name : device::compilers_of(facts.name)) words.push_back(std::move(name));
+  restrict_to(
+      command.add_option("--compiler", options.compiler,
+                         "Choose a compiler of backend hip; auto takes hiprtc, unless it is missing or does not "
+                         "know the architecture"),
+      std::move(words))
+      ->capture_default_str()
+      ->group(option_group::device);
+}
+
 void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary) {
   command.add_option("--arch", options.arch, summary)->type_name("ARCH")->group(option_group::device);
 }
@@ -168,6 +182,7 @@ void add_common_options(CLI::App& command, CommonOptions& options, bool csv) {
   add_backend_option(command, options,
                      "Choose the backend; auto takes the first with a device and a compiler, or the one that the spec "
                      "is for");
+  add_compiler_option(command, options);
   add_arch_option(command, options,
                   "Compile for an architecture such as sm_90a, gfx90a or x86_64_v3; default: the device's");
   add_device_option(command, options);

@@ -48,6 +48,7 @@ struct Context {
 struct CommonOptions {
   std::string format = "text";  ///< text | json | csv
   std::string backend = "auto";
+  std::string compiler = "auto";
   std::string arch;
   std::string device = "all";
   std::vector<std::string> defines;         ///< -D NAME=value
@@ -65,12 +66,13 @@ struct CommonOptions {
   /// The indices in --device; empty: "all". Throws Error(invalid_argument).
   std::vector<int> devices() const;
 };
-/// -D, --filter, --backend, --arch, --device and --format, for commands that read a spec for a device. csv: whether the
-/// command also writes tables as CSV.
+/// -D, --filter, --backend, --compiler, --arch, --device and --format, for commands that read a spec for a device. csv:
+/// whether the command also writes tables as CSV.
 void add_common_options(CLI::App& command, CommonOptions& options, bool csv = false);
 /// The same options in groups, for commands that need only some of them.
 void add_problem_options(CLI::App& command, CommonOptions& options);
 void add_backend_option(CLI::App& command, CommonOptions& options, const std::string& summary);
+void add_compiler_option(CLI::App& command, CommonOptions& options);
 void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary);
 void add_device_option(CLI::App& command, CommonOptions& options);
 void add_format_option(CLI::App& command, std::string& format,

@@ -288,6 +288,7 @@ void add_compile_command(CLI::App& app, Context& context) {
   add_backend_option(*command, options.common,
                      "Choose the backend; auto takes that of --arch, else that of a GPU that is here, else the first "
                      "with a compiler");
+  add_compiler_option(*command, options.common);
   add_arch_option(*command, options.common,
                   "Compile for these architectures, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
   command

@@ -45,6 +45,10 @@ void print_text(const std::vector<target::BackendState>& states) {
       continue;
     }
     if (state.devices.empty()) print_out("{}: no device: {}\n", state.name, state.device_reason);
+    for (const target::CompilerState& compiler : state.compilers)
+      print_out("{}: compiler {}: {}\n", state.name, compiler.name,
+                compiler.toolchain.empty() ? "none: " + compiler.reason : device::compiler_name(compiler.toolchain));
+    if (!state.compilers.empty()) continue;
     print_out("{}: compiler: {}\n", state.name,
               state.toolchain.empty() ? "none: " + state.toolchain_reason : device::compiler_name(state.toolchain));
   }

@@ -122,6 +122,7 @@ std::vector<std::string> run_words(const ReportOptions& options) {
   for (const std::string& define : options.common.defines) add("-D", define);
   for (const std::string& filter : options.common.filters) add("--filter", filter);
   if (options.common.backend != "auto") add("--backend", options.common.backend);
+  if (options.common.compiler != "auto") add("--compiler", options.common.compiler);
   if (options.common.device != "all") add("--device", options.common.device);
   return words;
 }

@@ -181,6 +181,7 @@ class ShowRun {
     else
       return {};
     add({"xtune", "run", options_.path, "--backend", target_.backend.name, "--quiet"});
+    if (options_.common.compiler != "auto") add({"--compiler", options_.common.compiler});
     if (!options_.common.arch.empty()) add({"--arch", options_.common.arch});
     if (options_.common.device != "all") add({"--device", options_.common.device});
     for (const Bindings* const bindings : {&shown.problem, &shown.config})

@@ -65,6 +65,7 @@ cluster::Submission submission_of(const SubmitOptions& options) {
     submission.components.push_back({options.common.arch, options.nodes, options.gpus_per_node, "", "", ""});
   Words& run = submission.run_arguments;
   if (options.common.backend != "auto") run.insert(run.end(), {"--backend", options.common.backend});
+  if (options.common.compiler != "auto") run.insert(run.end(), {"--compiler", options.common.compiler});
   for (const std::string& define : options.common.defines) run.insert(run.end(), {"-D", define});
   for (const std::string& filter : options.common.filters) run.insert(run.end(), {"--filter", filter});
   return submission;

@@ -25,7 +25,7 @@ std::map<std::string, std::uint64_t> scratch_of(const spec::Spec& spec, const Bi
 }
 
 Builder::Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle, Usable usable,
-                 std::function<std::unique_ptr<build::Toolchain>()> open, std::function<void(const std::string&)> say)
+                 OpenToolchain open, std::function<void(const std::string&)> say)
     : cache_(std::move(store)),
       bundle_(std::move(bundle)),
       usable_(std::move(usable)),
@@ -59,21 +59,22 @@ void Builder::remember(build::Artifact artifact) {
   remembered_.insert_or_assign(std::move(key), std::move(artifact));
 }
 
-build::Toolchain* Builder::toolchain() {
+Builder::Opened& Builder::toolchain(const std::string& arch) {
   const std::lock_guard lock(mutex_);
-  if (toolchain_ || !lack_.empty()) return toolchain_.get();
+  Opened& opened = toolchains_[arch];
+  if (opened.toolchain || !opened.lack.empty()) return opened;
   if (!open_) {
-    lack_ = "compiling was not allowed";
-    return nullptr;
+    opened.lack = "compiling was not allowed";
+    return opened;
   }
   try {
-    toolchain_ = open_();
-    toolchain_->fingerprint();
+    opened.toolchain = open_(arch);
+    opened.toolchain->fingerprint();
   } catch (const Error& error) {
-    toolchain_.reset();
-    lack_ = error.what();
+    opened.toolchain.reset();
+    opened.lack = error.what();
   }
-  return toolchain_.get();
+  return opened;
 }
 
 Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
@@ -107,10 +108,11 @@ Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bi
     for (const std::string& arch : archs)
       if (stored(arch, maker)) return build;
 
-  build::Toolchain* const compiler = toolchain();
+  const Opened& opened = toolchain(archs.front());
+  build::Toolchain* const compiler = opened.toolchain.get();
   if (!compiler)
     throw NotStored(ErrorKind::unavailable,
-                    "the store has no compiled kernel of this configuration for " + archs.front() + ": " + lack_);
+                    "the store has no compiled kernel of this configuration for " + archs.front() + ": " + opened.lack);
   const std::string own = compiler->fingerprint();
   if (std::find(makers.begin(), makers.end(), own) == makers.end())
     for (const std::string& arch : archs)

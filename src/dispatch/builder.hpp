@@ -36,14 +36,17 @@ struct NotStored : Error {
   using Error::Error;
 };
 
+/// Returns the compiler for an architecture. Throws Error(unavailable).
+using OpenToolchain = std::function<std::unique_ptr<build::Toolchain>(const std::string& arch)>;
+
 /// Thread-safe.
 class Builder {
  public:
   using Usable = std::function<bool(const build::Artifact&)>;
   /// bundle: artifacts in addition to the store's; may be null. usable: other stored artifacts count as missing. open:
-  /// returns the compiler, called at first use; empty: never compile.
-  Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle, Usable usable,
-          std::function<std::unique_ptr<build::Toolchain>()> open, std::function<void(const std::string&)> say);
+  /// called at the first use for an architecture; empty: never compile.
+  Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle, Usable usable, OpenToolchain open,
+          std::function<void(const std::string&)> say);
 
   /// Builds one configuration of the space for this problem and device. record: the measurement that is used, or
   /// nullptr. The artifact that it names is loaded only if it is the measured one; any other artifact only if it is of
@@ -58,7 +61,12 @@ class Builder {
   void remember(build::Artifact artifact);
 
  private:
-  build::Toolchain* toolchain();
+  /// The compiler for an architecture, or why there is none.
+  struct Opened {
+    std::unique_ptr<build::Toolchain> toolchain;
+    std::string lack;
+  };
+  Opened& toolchain(const std::string& arch);
 
   /// record: as for build. An artifact with another image than that record measured counts as missing, as does a
   /// damaged one of the bundle; both are reported.
@@ -67,14 +75,13 @@ class Builder {
   build::ArtifactCache cache_;
   const std::shared_ptr<const store::Bundle> bundle_;
   const Usable usable_;
-  const std::function<std::unique_ptr<build::Toolchain>()> open_;
+  const OpenToolchain open_;
   const std::function<void(const std::string&)> say_;
   mutable std::mutex remembered_mutex_;
   std::map<std::string, build::Artifact> remembered_;  ///< by key
   std::atomic<bool> told_not_kept_{false};
   std::mutex mutex_;
-  std::unique_ptr<build::Toolchain> toolchain_;
-  std::string lack_;  ///< why there is no compiler
+  std::map<std::string, Opened> toolchains_;  ///< by architecture
 };
 
 }  // namespace xtune::dispatch

@@ -39,7 +39,7 @@ struct Fixed {
 struct Parts {
   spec::Spec spec;
   std::shared_ptr<backend::Runtime> runtime;
-  std::function<std::unique_ptr<build::Toolchain>()> open_toolchain;
+  OpenToolchain open_toolchain;
   Tuner tune;  ///< empty: never tune
   /// Restricts the spec's space for a problem; may be empty.
   Narrow narrow = {};

@@ -4,11 +4,34 @@
 
 #include "backends/backend.hpp"
 #include "base/not_installed.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/target/inventory.hpp"
 #include "worker/worker.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {
+
+namespace {
+
+target::CompilerState probe_compiler(backend::Backend& backend, const std::string& name) {
+  target::CompilerState state;
+  state.name = name;
+  try {
+    const std::unique_ptr<build::Toolchain> toolchain = backend::open_toolchain(backend, name, "");
+    state.toolchain = toolchain->fingerprint();
+    state.default_arch = toolchain->default_arch();
+    state.archs = toolchain->archs();
+    state.parts = toolchain->parts();
+  } catch (const base::NotInstalled& error) {
+    state.reason = error.what();
+  } catch (const Error& error) {
+    state.reason = error.what();
+    state.failed = true;
+  }
+  return state;
+}
+
+}  // namespace
 
 target::BackendState probe_backend(const std::string& name) {
   target::BackendState state;
@@ -19,17 +42,10 @@ target::BackendState probe_backend(const std::string& name) {
     state.devices = std::move(list.devices);
     state.device_reason = std::move(list.reason);
     state.device_failed = list.failed;
-    try {
-      const std::unique_ptr<build::Toolchain> toolchain = backend->open_toolchain();
-      state.toolchain = toolchain->fingerprint();
-      state.default_arch = toolchain->default_arch();
-      state.toolchain_parts = toolchain->parts();
-    } catch (const base::NotInstalled& error) {
-      state.toolchain_reason = error.what();
-    } catch (const Error& error) {
-      state.toolchain_reason = error.what();
-      state.toolchain_failed = true;
-    }
+    const std::vector<std::string> compilers = device::compilers_of(name);
+    if (compilers.empty()) set_compiler(state, probe_compiler(*backend, ""));
+    for (const std::string& compiler : compilers) state.compilers.push_back(probe_compiler(*backend, compiler));
+    target::select_compiler(state, "", "");
   } catch (const Error& error) {
     state.device_reason = state.toolchain_reason = error.what();
     // A backend that is not part of this build does not appear later; the cached state depends on the program.

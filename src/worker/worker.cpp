@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -189,11 +190,14 @@ class CompileHandler {
   }
 
   build::Artifact compile(const ipc::CompileJob& job) {
-    auto& slot = toolchains_[job.backend];
-    if (!slot) slot = backend::make_backend(job.backend)->open_toolchain();
+    // Of several compilers, the one of the key; without one, the architecture decides.
+    const std::string compiler = device::compiler_of(job.backend, job.request.toolchain);
+    const bool decided = !compiler.empty() || device::compilers_of(job.backend).empty();
+    auto& slot = toolchains_[{job.backend, compiler, decided ? "" : job.request.arch}];
+    if (!slot) slot = backend::open_toolchain(*backend::make_backend(job.backend), compiler, job.request.arch);
     return build::compile_checked(*slot, job.request);
   }
-  std::map<std::string, std::unique_ptr<build::Toolchain>> toolchains_;
+  std::map<std::array<std::string, 3>, std::unique_ptr<build::Toolchain>> toolchains_;  ///< backend, compiler, arch
 };
 
 class BenchHandler {

@@ -459,6 +459,34 @@ TEST_CASE("A backend without a device says why and exits with 4, unless there is
   }
 }
 
+TEST_CASE("--compiler chooses among a backend's compilers, and --arch does without it") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  CommandResult result = cli.xtune({"compile", spec, "--compiler", "nvcc"});
+  CHECK(result.exit_code == 2);
+  CHECK(has(result.stderr_text, "'nvcc' is not one of auto, hiprtc, clang"));
+  result = cli.xtune({"run", spec, "--backend", "host", "--compiler", "clang"});
+  CHECK(result.exit_code == 2);
+  CHECK(has(result.stderr_text, "compiler 'clang' is not one of backend host"));
+
+  const json devices = parsed(cli.xtune({"devices", "--backend", "hip", "--format", "json"}));
+  if (devices.contains("error")) return;  // not part of this build
+  std::set<std::string> here;
+  for (const json& compiler : devices["backends"][0]["compilers"])
+    if (compiler["toolchain"] != "") here.insert(compiler["name"]);
+  for (const char* name : {"hiprtc", "clang"}) {
+    CAPTURE(name);
+    result =
+        cli.xtune({"compile", spec, "--backend", "hip", "--arch", "gfx90a", "--compiler", name, "--format", "json"});
+    CHECK(result.exit_code == (here.contains(name) ? 0 : 4));
+    if (!here.contains(name)) MESSAGE("skipped: compiling with " << name << ", which is not installed");
+  }
+  if (!here.contains("clang")) return;
+  result = cli.xtune({"compile", spec, "--arch", "gfx942", "--format", "json"});
+  CAPTURE(result.stderr_text);
+  CHECK(result.exit_code == 0);
+}
+
 TEST_CASE("compile works without running anything, and a second time from the cache") {
   const Cli cli;
   const std::string spec = cli.copy_spec();

@@ -30,10 +30,11 @@ const Exclusion exclusions[] = {
 #undef EXCLUDE
 };
 
-/// The architectures for which each backend must compile without a device.
+/// The architectures for which each backend, or one of its compilers, must compile without a device.
 const std::map<std::string, std::vector<std::string>> offline_archs = {
     {"cuda", {"sm_80", "sm_90a"}},
-    {"hip", {"gfx90a", "gfx1030"}},
+    {"hip hiprtc", {"gfx90a", "gfx1030"}},
+    {"hip clang", {"gfx942", "gfx1100"}},
 };
 
 struct Opened {
@@ -52,6 +53,40 @@ bool known_to(Toolchain& toolchain, const std::string& arch) {
   }
 }
 
+std::string described(const Target& target) {
+  return target.backend + " " + target.arch + (target.compiler.empty() ? "" : " by " + target.compiler) +
+         (target.device ? "" : " (compile only)");
+}
+
+/// Adds the targets of a backend with one of its compilers; "": its only one.
+void add_targets(const std::string& name, const std::string& compiler, std::vector<Opened>& opened,
+                 std::vector<Target>& found) {
+  const std::string label = compiler.empty() ? name : name + " " + compiler;
+  Opened one;
+  try {
+    one.backend = make_backend(name);
+    one.toolchain = open_toolchain(*one.backend, compiler, "");
+    (void)one.toolchain->fingerprint();
+  } catch (const Error& error) {
+    MESSAGE("skipped: " << label << ": " << std::string(error.what()));
+    return;
+  }
+  const DeviceList devices = one.backend->list_devices();
+  if (devices.devices.empty()) {
+    MESSAGE(label << ": compile only: " << devices.reason);
+  } else {
+    one.device = one.backend->open_device(0);
+    found.push_back({name, one.device->info().arch, one.toolchain.get(), one.device.get(), compiler});
+  }
+  if (const auto archs = offline_archs.find(label); archs != offline_archs.end())
+    for (const std::string& arch : archs->second)
+      if (!one.device || one.device->info().arch != arch)
+        // HIP's NVIDIA side takes NVIDIA's names only.
+        if (one.toolchain->default_arch().substr(0, 2) == arch.substr(0, 2) && known_to(*one.toolchain, arch))
+          found.push_back({name, arch, one.toolchain.get(), nullptr, compiler});
+  opened.push_back(std::move(one));
+}
+
 }  // namespace
 
 const std::vector<Target>& targets() {
@@ -59,34 +94,12 @@ const std::vector<Target>& targets() {
   static const std::vector<Target> all = [] {
     std::vector<Target> found;
     for (const std::string& name : backend_names()) {
-      Opened one;
-      try {
-        one.backend = make_backend(name);
-        one.toolchain = one.backend->open_toolchain();
-        (void)one.toolchain->fingerprint();
-      } catch (const Error& error) {
-        MESSAGE("skipped: " << name << ": " << std::string(error.what()));
-        continue;
-      }
-      const DeviceList devices = one.backend->list_devices();
-      if (devices.devices.empty()) {
-        MESSAGE(name << ": compile only: " << devices.reason);
-      } else {
-        one.device = one.backend->open_device(0);
-        found.push_back({name, one.device->info().arch, one.toolchain.get(), one.device.get()});
-      }
-      if (const auto archs = offline_archs.find(name); archs != offline_archs.end())
-        for (const std::string& arch : archs->second)
-          if (!one.device || one.device->info().arch != arch)
-            // HIP's NVIDIA side takes NVIDIA's names only.
-            if (one.toolchain->default_arch().substr(0, 2) == arch.substr(0, 2) && known_to(*one.toolchain, arch))
-              found.push_back({name, arch, one.toolchain.get(), nullptr});
-      opened.push_back(std::move(one));
+      std::vector<std::string> compilers = compilers_of(name);
+      if (compilers.empty()) compilers.emplace_back();
+      for (const std::string& compiler : compilers) add_targets(name, compiler, opened, found);
     }
     std::string names;
-    for (const Target& target : found)
-      names +=
-          (names.empty() ? "" : ", ") + target.backend + " " + target.arch + (target.device ? "" : " (compile only)");
+    for (const Target& target : found) names += (names.empty() ? "" : ", ") + described(target);
     MESSAGE("targets: " << names);
     return found;
   }();
@@ -96,7 +109,7 @@ const std::vector<Target>& targets() {
 void on_each_target(const char* title, void (*test)(const Target&)) {
   REQUIRE_FALSE(targets().empty());
   for (const Target& target : targets()) {
-    const std::string where = target.backend + " " + target.arch + (target.device ? "" : " (compile only)");
+    const std::string where = described(target);
     INFO(where);
     bool excluded = false;
     for (const Exclusion& exclusion : exclusions)

@@ -16,7 +16,8 @@ namespace xtune::conformance {
 struct Target {
   std::string backend, arch;
   build::Toolchain* toolchain;
-  measure::Device* device;  ///< nullptr: the test's compile-only half runs
+  measure::Device* device;    ///< nullptr: the test's compile-only half runs
+  std::string compiler = {};  ///< of several compilers of the backend, which one
 };
 
 /// Every registered backend: its device if there is one, and the architectures for which it must compile anywhere. A

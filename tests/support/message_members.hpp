@@ -56,8 +56,9 @@ XTUNE_PART_OF_MEMBERS(CompileRequest,
 }  // namespace xtune::build
 
 namespace xtune::target {
+XTUNE_MEMBERS(CompilerState, name, toolchain, reason, failed, default_arch, archs, parts)
 XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, toolchain, toolchain_reason, toolchain_failed,
-              default_arch, toolchain_parts)
+              default_arch, toolchain_parts, compilers)
 }  // namespace xtune::target
 
 namespace xtune::ipc {

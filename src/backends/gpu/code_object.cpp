@@ -6,6 +6,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "backends/gpu/image_bytes.hpp"
+
 namespace xtune::gpu {
 namespace {
 
@@ -16,30 +18,15 @@ using nlohmann::json;
 constexpr std::uint32_t note_type_metadata = 32;  // NT_AMDGPU_METADATA
 constexpr std::uint64_t max_bundle_entries = 1024;
 
-/// The bytes [offset, offset + size), or empty if the image does not have all of them.
-std::string_view slice(std::string_view image, std::uint64_t offset, std::uint64_t size) {
-  if (offset > image.size() || size > image.size() - offset) return {};
-  return image.substr(offset, size);
-}
-
-/// Copies a structure, since data in a file need not be aligned.
-template <class T>
-bool copy_at(std::string_view image, std::uint64_t offset, T& out) {
-  const std::string_view bytes = slice(image, offset, sizeof(T));
-  if (bytes.size() != sizeof(T)) return false;
-  std::memcpy(&out, bytes.data(), sizeof(T));
-  return true;
-}
-
 /// The metadata's MessagePack in a sequence of notes; empty if there is none.
 std::string_view metadata_in_notes(std::string_view notes) {
   const auto padded = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
   std::uint64_t at = 0;
   Elf64_Nhdr header;
-  while (copy_at(notes, at, header)) {
+  while (image_copy(notes, at, header)) {
     const std::uint64_t name_at = at + sizeof(header), text_at = name_at + padded(header.n_namesz);
-    const std::string_view name = slice(notes, name_at, header.n_namesz);
-    const std::string_view text = slice(notes, text_at, header.n_descsz);
+    const std::string_view name = image_slice(notes, name_at, header.n_namesz);
+    const std::string_view text = image_slice(notes, text_at, header.n_descsz);
     if (header.n_type == note_type_metadata && name == std::string_view("AMDGPU\0", 7)) return text;
     at = text_at + padded(header.n_descsz);
   }
@@ -48,21 +35,23 @@ std::string_view metadata_in_notes(std::string_view notes) {
 
 std::string_view find_metadata(std::string_view image) {
   Elf64_Ehdr elf;
-  if (!copy_at(image, 0, elf) || std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
+  if (!image_copy(image, 0, elf) || std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
       elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB)
     return {};
   // Program headers first: they survive stripping.
   for (std::uint32_t i = 0; i < elf.e_phnum; ++i) {
     Elf64_Phdr segment;
-    if (!copy_at(image, elf.e_phoff + std::uint64_t{i} * sizeof(segment), segment)) break;
+    if (!image_copy(image, elf.e_phoff + std::uint64_t{i} * sizeof(segment), segment)) break;
     if (segment.p_type != PT_NOTE) continue;
-    if (auto text = metadata_in_notes(slice(image, segment.p_offset, segment.p_filesz)); !text.empty()) return text;
+    if (auto text = metadata_in_notes(image_slice(image, segment.p_offset, segment.p_filesz)); !text.empty())
+      return text;
   }
   for (std::uint32_t i = 0; i < elf.e_shnum; ++i) {
     Elf64_Shdr section;
-    if (!copy_at(image, elf.e_shoff + std::uint64_t{i} * sizeof(section), section)) break;
+    if (!image_copy(image, elf.e_shoff + std::uint64_t{i} * sizeof(section), section)) break;
     if (section.sh_type != SHT_NOTE) continue;
-    if (auto text = metadata_in_notes(slice(image, section.sh_offset, section.sh_size)); !text.empty()) return text;
+    if (auto text = metadata_in_notes(image_slice(image, section.sh_offset, section.sh_size)); !text.empty())
+      return text;
   }
   return {};
 }
@@ -154,19 +143,19 @@ std::optional<KernelMetadata> kernel_metadata(std::string_view image, std::strin
 std::string_view unbundle(std::string_view image, std::string_view arch) {
   if (!image.starts_with(bundle_magic)) return image;
   std::uint64_t entries = 0;
-  if (!copy_at(image, bundle_magic.size(), entries) || entries > max_bundle_entries) return {};
+  if (!image_copy(image, bundle_magic.size(), entries) || entries > max_bundle_entries) return {};
   std::uint64_t at = bundle_magic.size() + sizeof(entries);
   for (std::uint64_t i = 0; i < entries; ++i) {
     std::uint64_t header[3];  // offset and size of the code, size of the target's name
-    if (!copy_at(image, at, header)) return {};
-    const std::string_view target = slice(image, at + sizeof(header), header[2]);
+    if (!image_copy(image, at, header)) return {};
+    const std::string_view target = image_slice(image, at + sizeof(header), header[2]);
     if (target.size() != header[2]) return {};
     at += sizeof(header) + header[2];
     // "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", "host-x86_64-unknown-linux--"
     const auto dashes = target.rfind("--");
     const std::string_view id = dashes == std::string_view::npos ? std::string_view() : target.substr(dashes + 2);
     if (target.find("amdgcn") != std::string_view::npos && id.substr(0, id.find(':')) == arch.substr(0, arch.find(':')))
-      return slice(image, header[0], header[1]);
+      return image_slice(image, header[0], header[1]);
   }
   return {};
 }

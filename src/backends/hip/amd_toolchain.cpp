@@ -13,15 +13,16 @@
 #include "backends/hip/device_query.hpp"
 #include "backends/hip/hip_calls.hpp"
 #include "backends/hip/toolchain.hpp"
+#include "backends/hip/toolchain_support.hpp"
 #include "backends/runtime_files.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/files.hpp"
 #include "base/not_installed.hpp"
 #include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"
-#include "core/build/keyed_files.hpp"
 #include "core/build/system_headers.hpp"
 #include "core/build/tool_files.hpp"
+#include "core/device/backend_facts.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -161,7 +162,8 @@ class HiprtcToolchain final : public build::Toolchain {
 
   std::string fingerprint() override { return fingerprint_; }
   build::ToolFiles parts() override { return parts_; }
-  std::string default_arch() override { return "gfx90a"; }
+  std::string default_arch() override { return default_amd_arch; }
+  std::vector<std::string> archs() override { return manager_.archs; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
     return build::with_compile_hint(build::KernelCompiler::hiprtc, request, [&] { return compile_kernel(request); });
@@ -169,7 +171,7 @@ class HiprtcToolchain final : public build::Toolchain {
 
  private:
   build::Artifact compile_kernel(const build::CompileRequest& request) {
-    check_arch(request.arch);
+    require_arch(request.arch, manager_.archs, device::compiler_name(fingerprint_));
     std::vector<std::string> options{"--offload-arch=" + request.arch};
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
     options.insert(options.end(), request.options.begin(), request.options.end());
@@ -184,43 +186,22 @@ class HiprtcToolchain final : public build::Toolchain {
       options.emplace_back("-Xclang");
       options.push_back(word);
     }
-    // A -D would affect hipRTC's own headers, where names such as T, V or N are template parameters; a #define before
-    // the source comes after them.
-    build::CompileRequest with_name = request;
-    with_name.defines.insert(with_name.defines.begin(), {"XTUNE_HIP", "1"});
-
     build::Artifact artifact;
     artifact.arch = request.arch;
-    artifact.format = "hsaco";
-    gpu::CompiledProgram program = gpu::compile_program(api_, request, gpu::with_defines(with_name), options);
+    gpu::CompiledProgram program = gpu::compile_program(api_, request, source_text(request), options);
     artifact.image = std::string(gpu::unbundle(program.image, request.arch));
     artifact.variables = std::move(program.variables);
     artifact.log = std::move(program.log);
     artifact.compile_s = program.seconds;
-    const std::vector<std::string> names = build::entries_of(request);
-    std::vector<build::KernelEntry> entries;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const auto metadata = gpu::kernel_metadata(artifact.image, program.entry_symbols[i]);
-      if (!metadata)
-        throw build::CandidateFailure(
-            Outcome::compile_failed, fmt::format("the code object for {} holds no kernel '{}'", request.arch, names[i]),
-            artifact.log);
-      entries.push_back({program.entry_symbols[i], metadata->usage});
-    }
-    build::set_entries(artifact, std::move(entries));
-    // Files that assembly reads are not listed.
-    const auto in_assembly = [](const std::string& text) {
-      return text.find(".incbin") != text.npos || text.find(".include") != text.npos;
-    };
-    if (!request.files || std::none_of(request.files->unknown.begin(), request.files->unknown.end(), in_assembly))
-      artifact.files_read = users_files(list);
+    set_kernels(artifact, request, program.entry_symbols);
+    if (!assembly_reads_files(request)) artifact.files_read = users_files(list);
     return artifact;
   }
 
   /// Finds hipRTC itself and, behind it, Clang and LLVM with their libraries.
   void find_parts(const void* symbol) {
     if (const std::string library = gpu::library_path(symbol); !library.empty()) {
-      own_folders_ = own_folders(std::filesystem::path(library).parent_path());
+      own_folders_ = rocm_folders(std::filesystem::path(library).parent_path());
       build::add_tool_file(library, parts_);
       std::error_code ignored;
       for (const auto& entry :
@@ -229,14 +210,6 @@ class HiprtcToolchain final : public build::Toolchain {
           build::add_tool_file(entry.path(), parts_);
     }
     if (!manager_.path.empty()) build::add_tool(manager_.path, parts_);
-  }
-
-  /// Headers there belong to ROCm or Clang, and count by name.
-  static std::vector<std::string> own_folders(const std::filesystem::path& libraries) {
-    std::vector<std::string> folders{"/usr/lib"};
-    for (std::filesystem::path root = libraries; root.has_relative_path(); root = root.parent_path())
-      if (root.filename().string().starts_with("rocm")) folders.push_back(root.string());
-    return folders;
   }
 
   /// The user's files among those that the compiler lists. It first writes the source and its own headers to a
@@ -254,17 +227,6 @@ class HiprtcToolchain final : public build::Toolchain {
     return build::files_outside(std::move(*files), own_folders_);
   }
 
-  void check_arch(const std::string& arch) const {
-    const std::string base = strip_target_features(arch);
-    if (!base.starts_with("gfx"))
-      throw Error(ErrorKind::unsupported,
-                  fmt::format("'{}' is not an AMD architecture, such as gfx90a or gfx1030", arch));
-    if (!manager_.archs.empty() &&
-        std::find(manager_.archs.begin(), manager_.archs.end(), base) == manager_.archs.end())
-      throw Error(ErrorKind::unsupported, fmt::format("{} cannot compile for {}; it knows {}", fingerprint_, arch,
-                                                      fmt::join(manager_.archs, ", ")));
-  }
-
   gpu::CompilerApi api_;
   CodeObjectManager manager_;
   std::string fingerprint_;
@@ -274,6 +236,6 @@ class HiprtcToolchain final : public build::Toolchain {
 
 }  // namespace
 
-std::unique_ptr<build::Toolchain> make_toolchain() { return std::make_unique<HiprtcToolchain>(hiprtc()); }
+std::unique_ptr<build::Toolchain> make_hiprtc_toolchain() { return std::make_unique<HiprtcToolchain>(hiprtc()); }
 
 }  // namespace xtune::hip

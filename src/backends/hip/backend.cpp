@@ -1,4 +1,4 @@
-// The hip backend: hipRTC and HIP's module calls.
+// The hip backend: hipRTC or clang, and HIP's module calls.
 #include "backends/backend.hpp"
 
 #include <fmt/core.h>
@@ -18,7 +18,10 @@ class HipBackend final : public backend::Backend {
  public:
   const char* name() const noexcept override { return "hip"; }
   backend::DeviceList list_devices() override { return hip::list_devices(); }
-  std::unique_ptr<build::Toolchain> open_toolchain() override { return hip::make_toolchain(); }
+  std::unique_ptr<build::Toolchain> open_toolchain() override { return backend::open_toolchain(*this, "", ""); }
+  std::unique_ptr<build::Toolchain> open_compiler(const std::string& compiler) override {
+    return compiler == "clang" ? hip::make_clang_toolchain() : hip::make_hiprtc_toolchain();
+  }
   std::unique_ptr<measure::Device> open_device(int index) override {
     const hip::HipCalls& calls = hip::hip_calls();
     const int count = hip::initialise(calls);
@@ -26,7 +29,10 @@ class HipBackend final : public backend::Backend {
       throw Error(ErrorKind::unavailable, fmt::format("hip device {} is not there: the driver shows {}", index, count));
     device::DeviceInfo info = hip::query_device(calls, index);
     gpu::DriverApi api = hip::open_driver_api(calls, index);
-    api.timing_code = [arch = info.arch] { return hip::make_toolchain()->compile(gpu::timing_request(arch)); };
+    api.timing_code = [arch = info.arch] {
+      HipBackend self;
+      return backend::open_toolchain(self, "", arch)->compile(gpu::timing_request(arch));
+    };
     return gpu::make_device(std::move(api), std::move(info));
   }
   std::shared_ptr<backend::Runtime> open_runtime() override {

@@ -3,6 +3,7 @@
 
 #include "backends/cuda/toolchain.hpp"
 #include "backends/hip/toolchain.hpp"
+#include "base/not_installed.hpp"
 
 namespace xtune::hip {
 namespace {
@@ -67,7 +68,7 @@ std::vector<std::string> map_options(const std::vector<std::string>& options) {
 
 }  // namespace
 
-std::unique_ptr<build::Toolchain> make_toolchain() {
+std::unique_ptr<build::Toolchain> make_hiprtc_toolchain() {
   const cuda::Nvrtc& nvrtc = cuda::nvrtc();  // throws with the reason if NVRTC is missing
   cuda::Dialect dialect;
   dialect.api = compiler_api();
@@ -76,6 +77,10 @@ std::unique_ptr<build::Toolchain> make_toolchain() {
   dialect.include_dirs = cuda::toolkit_include_dirs(nvrtc);
   dialect.map_options = map_options;
   return cuda::make_toolchain(nvrtc, std::move(dialect));
+}
+
+std::unique_ptr<build::Toolchain> make_clang_toolchain() {
+  throw base::NotInstalled("this xtune is built for HIP on NVIDIA GPUs, for which it does not use clang");
 }
 
 }  // namespace xtune::hip

@@ -6,22 +6,8 @@
 
 namespace xtune::host {
 
-struct Compiler {
-  std::string path;     ///< absolute
-  std::string version;  ///< first line of --version
-  bool is_clang = false;
-};
-
 /// XTUNE_HOST_CXX, else g++, else clang++, searched in PATH. Throws Error(unavailable) with advice on what to install.
 std::string find_compiler();
-/// Runs it once. Throws Error(unavailable) if it does not run.
-Compiler identify_compiler(const std::string& path);
-
-/// Directories whose headers belong to the compiler or the system, as the compiler lists them; empty if it does not.
-std::vector<std::string> standard_folders(const std::string& compiler);
-
-/// The same without directories that may have headers of any origin (core/build/system_headers.hpp).
-std::vector<std::string> compiler_folders(const std::string& compiler);
 
 /// The architectures artifacts are compiled for, weakest first: x86_64, x86_64_v2, ... (x86-64 psABI,
 /// "microarchitecture levels"), or aarch64.
@@ -33,8 +19,5 @@ bool runs_on(const std::string& arch, const std::string& own);
 /// "-march=x86-64-v3". Throws Error(invalid_argument) for an architecture that is unknown or of another kind of
 /// machine.
 std::string arch_flag(const std::string& arch);
-
-/// The path of the compiler's run-time library ("libasan.so"), or empty.
-std::string runtime_library(const std::string& compiler, const std::string& name);
 
 }  // namespace xtune::host

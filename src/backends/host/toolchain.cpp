@@ -7,10 +7,11 @@
 #include <atomic>
 #include <mutex>
 
+#include "backends/compiler/compile_step.hpp"
+#include "backends/compiler/compiler_parts.hpp"
+#include "backends/compiler/identity.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
-#include "backends/host/compile_step.hpp"
 #include "backends/host/compiler.hpp"
-#include "backends/host/compiler_parts.hpp"
 #include "backends/host/rewrite.hpp"
 #include "backends/host/runtime_files.hpp"
 #include "backends/host/shared_library.hpp"
@@ -135,7 +136,7 @@ class HostToolchain final : public build::Toolchain {
   HostToolchain() : path_(find_compiler()) {}
 
   std::string fingerprint() override {
-    const Compiler c = compiler();
+    const compiler::Compiler c = compiler();
     const std::lock_guard lock(mutex_);
     return fmt::format("{} ({}), parts {}, runtime {}", c.version, c.path, parts_.digest(), runtime_);
   }
@@ -152,22 +153,22 @@ class HostToolchain final : public build::Toolchain {
 
  private:
   build::Artifact compile_kernel(const build::CompileRequest& request) {
-    const Compiler c = compiler();
+    const compiler::Compiler c = compiler();
     Arguments flags = base_flags(request, c);
-    check_names(request);
+    compiler::check_names(request);
     base::TemporaryDirectory work;
     write_runtime_files(work.path());
     backend::write_portable_headers(work.path() / "portable", {build::HeaderSet::groups});
 
     Arguments preprocess = {c.path, "-E", "-x", "c++", "-include", "xtune_host.h"};
     preprocess.push_back("-I" + work.path().string());
-    append(preprocess, include_flags(request));
+    append(preprocess, compiler::include_flags(request));
     append(preprocess, flags);
     preprocess.push_back("-I" + (work.path() / "portable").string());  // behind the user's
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
     // Definitions come after the runtime headers: a parameter named T must not affect those.
-    const base::CommandResult text = run_compiler(preprocess, gpu::with_defines(request), work.path());
-    require_compiled(text, "", request, c.path);
+    const base::CommandResult text = compiler::run_compiler(preprocess, gpu::with_defines(request), work.path());
+    compiler::require_compiled(text, "", request, c.path);
     require_names(request, text);
     Rewritten kernel = rewrite(text.stdout_text, {request.sanitize, !c.is_clang});
 
@@ -183,7 +184,7 @@ class HostToolchain final : public build::Toolchain {
     if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel, work.path());
     const base::CommandResult built =
         link(build, kernel.text + entry_text(request, kernel, racing) + variables_text(request), work.path());
-    require_compiled(built, text.stderr_text, request, c.path);
+    compiler::require_compiled(built, text.stderr_text, request, c.path);
 
     build::Artifact artifact;
     artifact.arch = request.arch;
@@ -217,11 +218,11 @@ class HostToolchain final : public build::Toolchain {
   }
 
   /// Identified again if one of its files changed, and each time for a script.
-  Compiler compiler() {
+  compiler::Compiler compiler() {
     const std::lock_guard lock(mutex_);
     const bool changed = parts_.refresh();
     if (changed || parts_.files().may_start_others) {
-      Compiler now = identify_compiler(path_);
+      compiler::Compiler now = compiler::identify_compiler(path_);
       if (changed || now.version != compiler_.version) own_folders_.clear();
       compiler_ = std::move(now);
     }
@@ -245,13 +246,13 @@ class HostToolchain final : public build::Toolchain {
     if (linker_lists_files_) {
       Arguments listing = command;
       append(listing, {"-Xlinker", option + ("=" + (work / "linked").string()), "-"});
-      base::CommandResult result = run_compiler(listing, source, work);
+      base::CommandResult result = compiler::run_compiler(listing, source, work);
       if (result.ok() || result.stderr_text.find(option) == std::string::npos) return result;
       linker_lists_files_ = false;
     }
     Arguments plain = command;
     plain.push_back("-");
-    return run_compiler(plain, source, work);
+    return compiler::run_compiler(plain, source, work);
   }
 
   /// Libraries in these count by name.
@@ -264,12 +265,12 @@ class HostToolchain final : public build::Toolchain {
 
   std::vector<std::string> own_folders() {
     const std::lock_guard lock(mutex_);
-    if (own_folders_.empty()) own_folders_ = compiler_folders(path_);
+    if (own_folders_.empty()) own_folders_ = compiler::compiler_folders(path_);
     return own_folders_;
   }
 
   // The user's options come last: they may ask for another -O or -std.
-  static Arguments base_flags(const build::CompileRequest& request, const Compiler& c) {
+  static Arguments base_flags(const build::CompileRequest& request, const compiler::Compiler& c) {
     Arguments flags = {arch_flag(request.arch.empty() ? own_arch() : request.arch),
                        "-std=gnu++17",
                        "-fvisibility=hidden",
@@ -294,9 +295,9 @@ class HostToolchain final : public build::Toolchain {
   const std::string path_, runtime_ = runtime_digest();
   std::atomic<bool> linker_lists_files_ = true;
   std::mutex mutex_;  ///< guards the members below
-  Compiler compiler_;
+  compiler::Compiler compiler_;
   std::vector<std::string> own_folders_;
-  CompilerParts parts_{path_};
+  compiler::CompilerParts parts_{path_};
 };
 
 }  // namespace

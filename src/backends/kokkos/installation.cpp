@@ -10,6 +10,7 @@
 #include <regex>
 #include <sstream>
 
+#include "backends/compiler/identity.hpp"
 #include "backends/host/compiler.hpp"
 #include "backends/kokkos/runtime_texts.hpp"
 #include "base/chosen_store.hpp"
@@ -253,7 +254,7 @@ Installation find_installation() {
   if (kokkos.version_number < 30400)
     throw Error(ErrorKind::unavailable, fmt::format("Kokkos {} ({}) is too old: xtune works with 3.4 and later",
                                                     kokkos.version, kokkos.config));
-  const host::Compiler compiler = host::identify_compiler(kokkos.compiler);
+  const compiler::Compiler compiler = compiler::identify_compiler(kokkos.compiler);
   kokkos.compiler_version = compiler.version;
   kokkos.compiler_is_clang = compiler.is_clang;
   kokkos.files = look_at_files(kokkos);

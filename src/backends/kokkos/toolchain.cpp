@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <mutex>
 
+#include "backends/compiler/compile_step.hpp"
+#include "backends/compiler/compiler_parts.hpp"
+#include "backends/compiler/identity.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
-#include "backends/host/compile_step.hpp"
 #include "backends/host/compiler.hpp"
-#include "backends/host/compiler_parts.hpp"
 #include "backends/kokkos/execution_space.hpp"
 #include "backends/kokkos/precompiled_header.hpp"
 #include "backends/kokkos/runtime_texts.hpp"
@@ -67,7 +68,7 @@ class KokkosToolchain final : public build::Toolchain {
   build::Artifact compile(const build::CompileRequest& request) override {
     if (request.sanitize)
       throw Error(ErrorKind::unsupported, "--sanitize works with --backend host: Kokkos itself is not instrumented");
-    host::check_names(request);
+    compiler::check_names(request);
     const Arguments flags = flags_for(request);
     const build::SplitSource split = build::split_source(request);
     if (!space_.is_gpu && std::none_of(split.before.begin(), split.before.end(), sets_headers))
@@ -108,18 +109,18 @@ class KokkosToolchain final : public build::Toolchain {
       write_headers(work.path());
       command.push_back("-I" + work.path().string());
     }
-    append(command, host::include_flags(request));
+    append(command, compiler::include_flags(request));
     append(command, flags);
     append(command, {"-c", "unit.cpp", "-o", "unit.o"});
     // nvcc's wrapper interprets these differently.
     if (!space_.is_gpu) append(command, {"-MD", "-MF", "read"});
-    const base::CommandResult compiled = host::run_compiler(command, "", work.path());
+    const base::CommandResult compiled = compiler::run_compiler(command, "", work.path());
     require(compiled, "", request);
 
     command = {kokkos_.compiler, "-shared", "-o", "unit.so", "unit.o"};
     append(command, kokkos_.flags.link);
     if (!space_.is_gpu) append(command, {"-Wl,-z,defs", "-Wl,--as-needed"});
-    const base::CommandResult linked = host::run_compiler(command, "", work.path());
+    const base::CommandResult linked = compiler::run_compiler(command, "", work.path());
     require(linked, compiled.stderr_text, request);
 
     build::Artifact artifact;
@@ -138,7 +139,7 @@ class KokkosToolchain final : public build::Toolchain {
                                                      const PrecompiledHeader::Header* header) {
     auto files = build::files_of_rule(work / "read", work);
     if (!files) return std::nullopt;
-    std::call_once(once_, [this] { standard_folders_ = host::standard_folders(kokkos_.compiler); });
+    std::call_once(once_, [this] { standard_folders_ = compiler::standard_folders(kokkos_.compiler); });
     std::vector<std::string> folders = standard_folders_;
     append(folders, build::include_options(kokkos_.flags.compile).folders);
     if (header) folders.push_back(header->folder.string());
@@ -148,7 +149,7 @@ class KokkosToolchain final : public build::Toolchain {
   void require(const base::CommandResult& result, const std::string& earlier_log,
                const build::CompileRequest& request) const {
     try {
-      host::require_compiled(result, earlier_log, request, kokkos_.compiler);
+      compiler::require_compiled(result, earlier_log, request, kokkos_.compiler);
     } catch (const build::CandidateFailure& failure) {
       // An error in code that xtune adds is caused by the entry in the spec.
       if (failure.outcome() != Outcome::compile_failed || !std::string_view(failure.what()).starts_with("<entry>:"))
@@ -167,7 +168,7 @@ class KokkosToolchain final : public build::Toolchain {
   const Installation kokkos_;
   const ExecutionSpace space_;
   const std::string arch_;
-  host::CompilerParts parts_{kokkos_.compiler};
+  compiler::CompilerParts parts_{kokkos_.compiler};
   std::once_flag once_;
   std::vector<std::string> standard_folders_;
   PrecompiledHeader precompiled_;

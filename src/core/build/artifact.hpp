@@ -104,6 +104,8 @@ class Toolchain {
   virtual ToolFiles parts();
   /// The architecture to compile for if the user gives none and no device is present ("sm_90"; the host's own).
   virtual std::string default_arch() = 0;
+  /// The architectures that it compiles for, without features ("gfx90a"). Empty: unknown.
+  virtual std::vector<std::string> archs();
 };
 
 }  // namespace xtune::build

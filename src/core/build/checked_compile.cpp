@@ -43,6 +43,7 @@ void require_known(const CompileRequest& request, const KeyedFiles& files,
 }  // namespace
 
 ToolFiles Toolchain::parts() { return {}; }
+std::vector<std::string> Toolchain::archs() { return {}; }
 
 ToolchainChanged::ToolchainChanged(const std::string& expected, const std::string& found)
     : Error(ErrorKind::unavailable,

@@ -89,7 +89,7 @@ std::string nvrtc_hint(std::string_view line) {
   return {};
 }
 
-std::string hiprtc_hint(std::string_view line) {
+std::string hip_hint(std::string_view line) {
   if (has_any_word(line, {"_sync'", "'__syncwarp'", "'__activemask'"}))
     return fmt::format(
         "of CUDA's functions for warps, AMD GPUs have __shfl_*_sync, __ballot_sync, __any_sync, __all_sync, "
@@ -102,16 +102,38 @@ std::string hiprtc_hint(std::string_view line) {
           page);
     if (has_any_word(line, {"'cub/", "'thrust/", "'mma.h'", "'cuda/", "'cuda_"}))
       return fmt::format("'{}' is NVIDIA's; include it under #ifdef XTUNE_CUDA (see {})", quoted_name(line), page);
-    if (line.find("/include/") != std::string_view::npos)
-      return fmt::format("hipRTC has no such header; guard it with #ifndef XTUNE_HIP (see {})", page);
   }
-  if (has_any_word(line, {"typedef redefinition"}))
-    return fmt::format("hipRTC defines the integer types itself; guard <cstdint> with #ifndef XTUNE_HIP (see {})",
-                       page);
   if (has_any_word(line, {"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"}))
     return fmt::format("textures have other names in HIP; choose with #ifdef XTUNE_HIP (see {})", page);
   if (has_any_word(line, {"couldn't allocate output register", "invalid instruction", "couldn't allocate input reg"}))
     return "inline PTX is NVIDIA's; guard it with #ifdef XTUNE_CUDA";
+  return {};
+}
+
+std::string hiprtc_hint(std::string_view line) {
+  if (std::string hint = hip_hint(line); !hint.empty()) return hint;
+  if (has_any_word(line, {"file not found"}) && has_any_word(line, {"/include/"}))
+    return fmt::format("hipRTC has no such header; guard it with #ifndef XTUNE_HIP, or use --compiler clang (see {})",
+                       page);
+  if (has_any_word(line, {"typedef redefinition"}))
+    return fmt::format(
+        "hipRTC defines the integer types itself; guard <cstdint> with #ifndef XTUNE_HIP, or use --compiler clang "
+        "(see {})",
+        page);
+  return {};
+}
+
+std::string hint_of(KernelCompiler compiler, std::string_view line) {
+  switch (compiler) {
+    case KernelCompiler::host:
+      return host_hint(line);
+    case KernelCompiler::nvrtc:
+      return nvrtc_hint(line);
+    case KernelCompiler::hiprtc:
+      return hiprtc_hint(line);
+    case KernelCompiler::hip_clang:
+      return hip_hint(line);
+  }
   return {};
 }
 
@@ -129,9 +151,10 @@ bool is_whole_program(std::string_view source) {
 }
 
 std::string whole_program_hint(KernelCompiler compiler) {
-  const char* const guard = compiler == KernelCompiler::host    ? "#ifndef XTUNE_HOST"
-                            : compiler == KernelCompiler::nvrtc ? "#ifndef __CUDACC_RTC__"
-                                                                : "#ifndef __HIPCC_RTC__";
+  const char* const guard = compiler == KernelCompiler::host     ? "#ifndef XTUNE_HOST"
+                            : compiler == KernelCompiler::nvrtc  ? "#ifndef __CUDACC_RTC__"
+                            : compiler == KernelCompiler::hiprtc ? "#ifndef __HIPCC_RTC__"
+                                                                 : "#ifndef XTUNE_HIP";
   return fmt::format(
       "the file holds a whole program, and xtune compiles only device code: put main(), <<<>>> and the "
       "headers that they need between {} and #endif, or into another file",
@@ -146,10 +169,7 @@ std::string compile_hint(KernelCompiler compiler, std::string_view source, std::
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (!states_an_error(line)) continue;
     if (is_whole_program(source)) return whole_program_hint(compiler);
-    std::string hint = compiler == KernelCompiler::host    ? host_hint(line)
-                       : compiler == KernelCompiler::nvrtc ? nvrtc_hint(line)
-                                                           : hiprtc_hint(line);
-    if (!hint.empty()) return hint;
+    if (std::string hint = hint_of(compiler, line); !hint.empty()) return hint;
   }
   return {};
 }

@@ -1,6 +1,12 @@
 // The table of backends, from backends.def.
 #include "core/device/backend_facts.hpp"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -8,8 +14,8 @@ namespace xtune::device {
 namespace {
 
 constexpr BackendFacts table[] = {
-#define BACKEND(name, built_in, source, vendor, memory, compiler) \
-  {#name, (built_in) != 0, SourceKind::source, vendor, ArgumentMemory::memory, CompilerKind::compiler},
+#define BACKEND(name, built_in, source, vendor, memory, compiler, compilers) \
+  {#name, (built_in) != 0, SourceKind::source, vendor, ArgumentMemory::memory, CompilerKind::compiler, compilers},
 #include "core/device/backends.def"
 #undef BACKEND
 };
@@ -65,6 +71,39 @@ std::string backend_of_vendor(std::string_view vendor) {
   for (const BackendFacts& facts : table)
     if (vendor == facts.vendor) return facts.name;
   return "host";
+}
+
+std::vector<std::string> compilers_of(std::string_view backend) {
+  const BackendFacts* const facts = find_backend_facts(backend);
+  std::istringstream words(facts ? facts->compilers : "");
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+std::string compiler_of(std::string_view backend, std::string_view fingerprint) {
+  for (const std::string& name : compilers_of(backend))
+    if (fingerprint.starts_with(name + " ")) return name;
+  return {};
+}
+
+void require_compiler(std::string_view backend, const std::string& compiler) {
+  if (compiler.empty() || compiler == "auto") return;
+  std::vector<std::string> names;
+  std::string known;
+  for (const BackendFacts& facts : table) {
+    const std::vector<std::string> own = compilers_of(facts.name);
+    if ((backend == "auto" || backend == facts.name) && std::find(own.begin(), own.end(), compiler) != own.end())
+      return;
+    for (const std::string& name : own) {
+      known += fmt::format("{} (backend {}), ", name, facts.name);
+      names.push_back(name);
+    }
+  }
+  const std::string word = base::printable(compiler, 80);
+  if (std::find(names.begin(), names.end(), compiler) != names.end())
+    throw Error(ErrorKind::invalid_argument, fmt::format("compiler '{}' is not one of backend {}; known: {}auto", word,
+                                                         base::printable(std::string(backend), 80), known));
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("unknown compiler '{}'{}; known: {}auto", word, base::did_you_mean(compiler, names), known));
 }
 
 std::string compiler_name(std::string_view fingerprint) {

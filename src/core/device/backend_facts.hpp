@@ -35,6 +35,7 @@ struct BackendFacts {
   const char* vendor;  ///< of its devices: "nvidia", "amd", "cpu"; "" for any
   ArgumentMemory memory;
   CompilerKind compiler;
+  const char* compilers;  ///< the names of several, with spaces, the preferred one first; "" for one
 };
 
 /// Every backend, in the order of backends.def, including those that are not part of this build.
@@ -49,6 +50,14 @@ std::vector<std::string> backends_of(SourceKind source);
 std::vector<std::string> backend_names();
 /// The kernel backend for a vendor's devices: "cuda" for "nvidia".
 std::string backend_of_vendor(std::string_view vendor);
+
+/// The names of a backend's compilers: {"hiprtc", "clang"}. Empty: it has only one.
+std::vector<std::string> compilers_of(std::string_view backend);
+/// The one of them whose fingerprint this is; empty for a backend with one compiler.
+std::string compiler_of(std::string_view backend, std::string_view fingerprint);
+/// Throws Error(invalid_argument) for the name of a compiler that this backend (of "auto": no backend) does not have.
+/// Empty and "auto" are always accepted.
+void require_compiler(std::string_view backend, const std::string& compiler);
 
 /// A toolchain's fingerprint without its digests, for people: "nvrtc 13.0" of "nvrtc 13.0 65be0db342ad, parts ...".
 std::string compiler_name(std::string_view fingerprint);

@@ -18,6 +18,10 @@ std::string code_arch(const DeviceInfo& device) {
   return facts && facts->source == SourceKind::kokkos ? device.arch : full_arch(device.arch);
 }
 
+bool knows_arch(const std::vector<std::string>& known, std::string_view arch) {
+  return known.empty() || arch.empty() || std::find(known.begin(), known.end(), base_arch(arch)) != known.end();
+}
+
 int max_cluster_blocks(const DeviceInfo& device) noexcept {
   // 8 are portable; 16 need an opt-in (CUDA C++ Programming Guide, Thread Block Clusters). The host backend runs 16.
   return is_cpu(device) || nvidia_arch_number(device) >= 90 ? 16 : 0;

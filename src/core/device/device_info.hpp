@@ -66,6 +66,8 @@ std::string_view base_arch(std::string_view arch);
 /// newer have instructions that only code for this very chip may use, such as wgmma and tcgen05 (CUDA C++ Programming
 /// Guide, "Architecture-specific features"). Other architectures are returned as they are.
 std::string full_arch(std::string_view arch);
+/// Whether a compiler with these architectures (empty: unknown) compiles for this one (empty: for any).
+bool knows_arch(const std::vector<std::string>& known, std::string_view arch);
 
 /// A device that is not present, by architecture (known_devices.def, from the vendors' guides). "sm_90a" returns the
 /// facts of sm_90 with arch "sm_90a". nullopt: not known.

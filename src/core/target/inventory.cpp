@@ -22,6 +22,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
+#include "core/build/hip_places.hpp"
 #include "core/build/keyed_files_json.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
@@ -94,6 +95,19 @@ void add_kokkos_variables(std::string& text) {
     text += fmt::format("Kokkos_ROOT={}\n", std::filesystem::absolute(root).string());
 }
 
+/// What HIP's clang is found by.
+void add_hip_places(std::string& text) {
+  for (const char* name : {"XTUNE_HIP_CXX", "HIP_DEVICE_LIB_PATH"})
+    if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
+  for (const std::string& compiler : build::hip_compilers()) {
+    add_file_state(text, compiler);
+    for (const auto& root : build::hip_roots(compiler))
+      add_file_state(text, (root / "include/hip/hip_runtime.h").string());
+    for (const auto& folder : build::device_library_folders(compiler, {}))
+      add_file_state(text, (folder / "ocml.bc").string());
+  }
+}
+
 /// All facts on which the result of a probe may depend.
 std::string machine_state(const std::string& backend) {
   std::string text = backend + "\n" + base::read_if_there("/proc/sys/kernel/random/boot_id") +
@@ -107,6 +121,7 @@ std::string machine_state(const std::string& backend) {
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
   if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, base::find_program(compiler));
+  if (!device::compilers_of(backend).empty()) add_hip_places(text);
   for (const char* compiler : {"g++", "clang++"})
     for (const std::string& folder : listed_folders("PATH")) add_file_state(text, folder + "/" + compiler);
   add_library_states(text);
@@ -169,6 +184,12 @@ constexpr auto parts_form = fields::Through{
     }};
 constexpr auto device_form = fields::Through{[](const device::DeviceInfo& device) { return record::to_json(device); },
                                              record::device_info_from_json};
+constexpr auto compiler_form = fields::object<CompilerState>(
+    required("name", &CompilerState::name), required("toolchain", &CompilerState::toolchain, fields::text),
+    required("reason", &CompilerState::reason, fields::text), optional("failed", &CompilerState::failed),
+    required("default_arch", &CompilerState::default_arch),
+    unless_empty("archs", &CompilerState::archs, fields::List{fields::text}),
+    unless_empty("parts", &CompilerState::parts, parts_form));
 constexpr auto state_form = fields::object<BackendState>(
     required("name", &BackendState::name), required("devices", &BackendState::devices, fields::List{device_form}),
     required("device_reason", &BackendState::device_reason, fields::text),
@@ -177,9 +198,51 @@ constexpr auto state_form = fields::object<BackendState>(
     required("toolchain", &BackendState::toolchain, fields::text),
     required("toolchain_reason", &BackendState::toolchain_reason, fields::text),
     required("default_arch", &BackendState::default_arch),
-    unless_empty("parts", &BackendState::toolchain_parts, parts_form));
+    unless_empty("parts", &BackendState::toolchain_parts, parts_form),
+    unless_empty("compilers", &BackendState::compilers, fields::List{compiler_form}));
+
+/// Whether a file of any compiler was touched, or one may start other programs.
+bool may_have_changed(const BackendState& state) {
+  const auto changed = [](const build::ToolFiles& parts) {
+    return parts.may_start_others || !build::are_untouched(parts.files);
+  };
+  return changed(state.toolchain_parts) ||
+         std::any_of(state.compilers.begin(), state.compilers.end(),
+                     [&](const CompilerState& compiler) { return changed(compiler.parts); });
+}
+
+/// Whether the state may be kept: no call failed, and changes of the compilers can be seen.
+bool can_be_kept(const BackendState& state) {
+  const auto open = [](const CompilerState& compiler) { return compiler.failed || compiler.parts.may_start_others; };
+  return !state.device_failed && !state.toolchain_failed && !state.toolchain_parts.may_start_others &&
+         std::none_of(state.compilers.begin(), state.compilers.end(), open);
+}
 
 }  // namespace
+
+void set_compiler(BackendState& state, const CompilerState& compiler) {
+  state.toolchain = compiler.toolchain;
+  state.toolchain_reason = compiler.reason;
+  state.toolchain_failed = compiler.failed;
+  state.default_arch = compiler.default_arch;
+  state.toolchain_parts = compiler.parts;
+}
+
+void select_compiler(BackendState& state, const std::string& name, const std::string& arch) {
+  if (state.compilers.empty()) return;
+  CompilerState none;
+  const CompilerState* chosen = nullptr;
+  bool fits = false;
+  for (const CompilerState& compiler : state.compilers) {
+    if (!name.empty() && name != "auto" && compiler.name != name) continue;
+    none.reason += (none.reason.empty() ? "" : "; ") + compiler.name + ": " + compiler.reason;
+    none.failed = none.failed || compiler.failed;
+    if (compiler.toolchain.empty() || fits) continue;
+    fits = device::knows_arch(compiler.archs, arch);
+    if (fits || !chosen) chosen = &compiler;
+  }
+  set_compiler(state, chosen ? CompilerState(*chosen) : none);
+}
 
 nlohmann::json to_json(const BackendState& state) { return state_form.to_json(state); }
 BackendState backend_state_from_json(const nlohmann::json& json) { return state_form.from_json(json); }
@@ -190,13 +253,13 @@ BackendState find_backend(const std::string& name, bool fresh) {
   std::error_code ignored;
   if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
       BackendState known = backend_state_from_json(nlohmann::json::parse(base::read_trusted_file(*memory, 1 << 20)));
-      if (!known.toolchain_parts.may_start_others && build::are_untouched(known.toolchain_parts.files)) return known;
+      if (!may_have_changed(known)) return known;
     } catch (const std::exception&) {
       // damaged or of another version: probe again and replace it
     }
   BackendState state = ask(name);
   // A call that failed may succeed the next time. A cache that cannot be written must not stop the program.
-  if (memory && !state.device_failed && !state.toolchain_failed && !state.toolchain_parts.may_start_others) try {
+  if (memory && can_be_kept(state)) try {
       base::write_file_atomically(*memory, to_json(state).dump());
     } catch (const Error&) {
     }

@@ -10,6 +10,17 @@
 
 namespace xtune::target {
 
+/// One of the compilers of a backend.
+struct CompilerState {
+  std::string name;                ///< "hiprtc"; empty: the only one
+  std::string toolchain;           ///< fingerprint; empty: it is not here
+  std::string reason;              ///< why it is not here
+  bool failed = false;             ///< a call failed, so the reason may be gone the next time
+  std::string default_arch;        ///< the architecture to compile for without a device
+  std::vector<std::string> archs;  ///< the architectures that it compiles for; empty: unknown
+  build::ToolFiles parts;          ///< files and variables that the fingerprint covers
+};
+
 struct BackendState {
   std::string name;
   std::vector<device::DeviceInfo> devices;
@@ -20,7 +31,15 @@ struct BackendState {
   bool toolchain_failed = false;     ///< a call failed, so toolchain_reason may be gone the next time
   std::string default_arch;          ///< of the toolchain
   build::ToolFiles toolchain_parts;  ///< files and variables that the fingerprint covers
+  /// All of several compilers, the preferred one first; the members above describe the one that was selected.
+  std::vector<CompilerState> compilers;
 };
+
+/// Sets the members that describe the compiler.
+void set_compiler(BackendState& state, const CompilerState& compiler);
+/// Of several compilers, selects the one of this name; for "" and "auto" the first one that is here and knows the
+/// architecture, or else the first one that is here. Without any, the reason for each is the state's.
+void select_compiler(BackendState& state, const std::string& name, const std::string& arch);
 
 nlohmann::json to_json(const BackendState& state);
 BackendState backend_state_from_json(const nlohmann::json& json);

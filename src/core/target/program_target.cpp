@@ -97,6 +97,7 @@ Target choose_target(const spec::Spec& spec, const TargetOptions& options) {
                 fmt::format("--backend {}: the spec has [process], a program, which no backend of kernels "
                             "runs; [process] device says what it runs on",
                             base::printable(options.backend, 80)));
+  device::require_compiler("process", options.compiler);
   const spec::ProcessSpec& process = *spec.process;
   const BackendState commands = find_backend("process", options.fresh);
   Target target;

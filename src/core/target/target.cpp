@@ -59,11 +59,18 @@ void choose_backend(const TargetOptions& options, Target& target) {
     if (!options.arch.empty())
       if (const auto device = device::known_device(options.arch)) names = {device::backend_of_vendor(device->vendor)};
   }
+  device::require_compiler(options.backend, options.compiler);
+  if (!options.compiler.empty() && options.compiler != "auto")
+    std::erase_if(names, [&](const std::string& name) {
+      const std::vector<std::string> own = device::compilers_of(name);
+      return std::find(own.begin(), own.end(), options.compiler) == own.end();
+    });
   const bool compiler_alone = without_device(options);
   std::optional<BackendState> fallback;
   for (const std::string& name : names) {
     if (options.backend != "auto") device::require_backend(name);  // refuses an unknown name before any process starts
     BackendState state = find_backend(name, options.fresh);
+    select_compiler(state, options.compiler, options.arch);
     // Every machine has a CPU: it must not hide the compilers for GPUs of other machines.
     const bool is_gpu = !state.devices.empty() && !device::is_cpu(state.devices[0]);
     if (usable(state, true) && (is_gpu || !fallback)) {
@@ -129,6 +136,7 @@ Target choose_target(const TargetOptions& options) {
     target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch);
   }
   target.arch = options.arch.empty() ? device::code_arch(target.device) : options.arch;
+  select_compiler(target.backend, options.compiler, target.arch);
   // "sm_90a" on an sm_90 is the same device; any other architecture is another device, known only by its facts.
   const bool same = target.arch == target.device.arch || target.arch == device::code_arch(target.device);
   if (target.present && !same) {

@@ -34,6 +34,7 @@ struct TargetOptions {
   std::string backend = "auto";  ///< auto: the first of cuda, hip, host that satisfies `need`
   std::vector<int> devices;      ///< indices, the first device first; empty: the first one, and all devices like it
   std::string arch;              ///< empty: the device's, or without a device the compiler's default
+  std::string compiler{};  ///< one of device::compilers_of(backend); empty or "auto": the first that knows the arch
   TargetNeed need = TargetNeed::device;
   bool fresh = false;
 };

@@ -191,6 +191,10 @@ TEST_CASE("compile_all compiles what it is given, in order") {
                     }),
             "UNROLL has no value"));
   CHECK(compile_all(tunable, {}, settings).empty());
+  settings.compiler = "clang";
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { compile_all(tunable, {config(32, 1)}, settings); }),
+            "compiler 'clang' is not one of backend host"));
+  settings.compiler = "auto";
 
   tunable.source("extern \"C\" __global__ void saxpy(const float*, float*, float, int) { nonsense }\n");
   const auto broken = compile_all(tunable, {config(32, 1)}, settings);

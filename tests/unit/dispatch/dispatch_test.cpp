@@ -323,7 +323,7 @@ TEST_CASE("a size that is a float takes an integer for one") {
   dispatch::Parts parts;
   parts.spec = spec;
   parts.runtime = shop.runtime;
-  parts.open_toolchain = [&] { return std::make_unique<FakeToolchain>(shop.compiled); };
+  parts.open_toolchain = [&](const std::string&) { return std::make_unique<FakeToolchain>(shop.compiled); };
   const Kernel kernel = dispatch::make_kernel(std::move(parts), shop.settings);
   kernel.for_problem({{"SCALE", std::int64_t{2}}}).prepare({{"N", std::int64_t{64}}});
   kernel.for_problem({{"SCALE", 2.0}}).prepare({{"N", std::int64_t{64}}});
@@ -338,7 +338,7 @@ TEST_CASE("a type that the problem decides on is the loaded spec's") {
   dispatch::Parts parts;
   parts.spec = spec;
   parts.runtime = shop.runtime;
-  parts.open_toolchain = [&] { return std::make_unique<FakeToolchain>(shop.compiled); };
+  parts.open_toolchain = [&](const std::string&) { return std::make_unique<FakeToolchain>(shop.compiled); };
   const Kernel kernel = dispatch::make_kernel(std::move(parts), shop.settings);
   CHECK(shop.call(kernel, 4096).launch.grid[0] == 128);
   CHECK(kernel.for_problem({{"TYPE", "f32"}}).choice({{"N", std::int64_t{64}}}).measured_for.empty());
@@ -358,7 +358,7 @@ TEST_CASE("a size without a value is an error that names it") {
   dispatch::Parts parts;
   parts.spec = spec;
   parts.runtime = shop.runtime;
-  parts.open_toolchain = [&] { return std::make_unique<FakeToolchain>(shop.compiled); };
+  parts.open_toolchain = [&](const std::string&) { return std::make_unique<FakeToolchain>(shop.compiled); };
   const Kernel kernel = dispatch::make_kernel(std::move(parts), shop.settings);
   CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.call(kernel, 4096); }), "for_problem({{\"N\", ...}})"));
   CHECK(shop.call(kernel.for_problem({{"N", std::int64_t{4096}}}), 4097).launch.grid[0] == 128);

@@ -133,7 +133,7 @@ struct Shop {
     dispatch::Parts parts;
     parts.spec = spec();
     parts.runtime = runtime;
-    parts.open_toolchain = [this] { return std::make_unique<FakeToolchain>(compiled); };
+    parts.open_toolchain = [this](const std::string&) { return std::make_unique<FakeToolchain>(compiled); };
     parts.tune = tuner;
     parts.kept = kept;
     return dispatch::make_kernel(std::move(parts), settings);

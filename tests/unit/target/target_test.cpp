@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/device/backend_facts.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::device;
@@ -66,4 +68,64 @@ TEST_CASE("Devices that are not there, named twice or unlike are refused") {
   CHECK(refusal(state, {-1}).find("device -1") == 0);
   CHECK(refusal(state, {1, 0, 1}) == "device 1 is named twice");
   CHECK(refusal(state, {0, 2}).find("device 2 (H100, sm_90") != std::string::npos);
+}
+
+TEST_CASE("Of several compilers, the first that is here and knows the architecture is selected, or the one named") {
+  BackendState state;
+  state.name = "hip";
+  state.compilers.resize(2);
+  state.compilers[0].name = "hiprtc";
+  state.compilers[0].toolchain = "hiprtc 5.2, parts 1";
+  state.compilers[0].archs = {"gfx90a", "gfx1030"};
+  state.compilers[1].name = "clang";
+  state.compilers[1].toolchain = "clang 19.1, parts 2";
+  state.compilers[1].archs = {"gfx90a", "gfx942"};
+  state.compilers[1].default_arch = "gfx90a";
+  const auto selected = [&](const std::string& name, const std::string& arch) {
+    select_compiler(state, name, arch);
+    return state.toolchain;
+  };
+  CHECK(selected("", "") == "hiprtc 5.2, parts 1");
+  CHECK(selected("auto", "gfx90a:xnack-") == "hiprtc 5.2, parts 1");
+  CHECK(selected("auto", "gfx942") == "clang 19.1, parts 2");
+  CHECK(state.default_arch == "gfx90a");
+  CHECK(selected("auto", "gfx9999") == "hiprtc 5.2, parts 1");  // its error lists what it knows
+  CHECK(selected("clang", "gfx90a") == "clang 19.1, parts 2");
+  CHECK(selected("hiprtc", "gfx942") == "hiprtc 5.2, parts 1");
+  state.compilers[0].toolchain.clear();
+  state.compilers[0].reason = "no library";
+  CHECK(selected("auto", "gfx1030") == "clang 19.1, parts 2");
+  CHECK(selected("hiprtc", "").empty());
+  CHECK(state.toolchain_reason == "hiprtc: no library");
+  state.compilers[1].toolchain.clear();
+  state.compilers[1].reason = "no clang";
+  state.compilers[1].failed = true;
+  CHECK(selected("", "").empty());
+  CHECK(state.toolchain_reason == "hiprtc: no library; clang: no clang");
+  CHECK(state.toolchain_failed);
+  CHECK(backend_state_from_json(to_json(state)).compilers.size() == 2);
+  CHECK(to_json(backend_state_from_json(to_json(state))) == to_json(state));
+}
+
+TEST_CASE("A compiler is one of the backend's") {
+  CHECK(compilers_of("hip") == std::vector<std::string>{"hiprtc", "clang"});
+  CHECK(compilers_of("cuda").empty());
+  CHECK(compiler_of("hip", "clang 19.1.7 (...), parts 0") == "clang");
+  CHECK(compiler_of("hip", "hiprtc on nvrtc 13.0") == "hiprtc");
+  CHECK(compiler_of("host", "clang version 14").empty());
+  CHECK_NOTHROW(require_compiler("auto", "clang"));
+  CHECK_NOTHROW(require_compiler("hip", "hiprtc"));
+  CHECK_NOTHROW(require_compiler("cuda", "auto"));
+  const auto refused = [](const char* backend, const char* compiler) {
+    try {
+      require_compiler(backend, compiler);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_argument);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused("cuda", "clang") ==
+        "compiler 'clang' is not one of backend cuda; known: hiprtc (backend hip), clang (backend hip), auto");
+  CHECK(refused("hip", "clan").find("did you mean 'clang'?") != std::string::npos);
 }

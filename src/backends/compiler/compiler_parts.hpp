@@ -1,4 +1,4 @@
-// The programs and libraries of the system's compiler.
+// The programs and libraries of a C++ compiler.
 #pragma once
 
 #include <string>
@@ -6,13 +6,15 @@
 
 #include "core/build/tool_files.hpp"
 
-namespace xtune::host {
+namespace xtune::compiler {
 
 /// The driver, the programs that it starts (cc1plus, as, collect2, ld), their libraries, and the files that it reads by
 /// default (specs, configuration files). Not thread-safe.
 class CompilerParts {
  public:
-  explicit CompilerParts(std::string compiler) : compiler_(std::move(compiler)) {}
+  /// language: the options with which it compiles.
+  explicit CompilerParts(std::string compiler, std::vector<std::string> language = {"-x", "c++"})
+      : compiler_(std::move(compiler)), language_(std::move(language)) {}
 
   /// Call it before each use. Asks the compiler again if one of its files was touched, and a script each time unless it
   /// is a plain wrapper (core/build/wrapper_script.hpp), since the program that it starts may have changed without a
@@ -28,10 +30,11 @@ class CompilerParts {
   void find(const std::string& plan);
 
   const std::string compiler_;
+  const std::vector<std::string> language_;
   std::string plan_;  ///< the programs that it would start
   build::ToolFiles files_;
   std::string digest_;
   std::vector<std::string> library_folders_;
 };
 
-}  // namespace xtune::host
+}  // namespace xtune::compiler

@@ -1,5 +1,5 @@
 // Starts the compiler, and distinguishes its crash from an error in the source.
-#include "backends/host/compile_step.hpp"
+#include "backends/compiler/compile_step.hpp"
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 #include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::host {
+namespace xtune::compiler {
 
 namespace {
 
@@ -90,4 +90,4 @@ void require_compiled(const base::CommandResult& result, const std::string& earl
                                 log);
 }
 
-}  // namespace xtune::host
+}  // namespace xtune::compiler

@@ -1,5 +1,5 @@
 // Asks the compiler itself: for its programs (-###), and for its search directories (-print-search-dirs).
-#include "backends/host/compiler_parts.hpp"
+#include "backends/compiler/compiler_parts.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 #include "core/build/source_closure.hpp"
 #include "core/build/wrapper_script.hpp"
 
-namespace xtune::host {
+namespace xtune::compiler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,10 +48,13 @@ bool is_temporary(const std::string& word) {
 
 /// The lines with the programs that would be started and the files that were read, without names of temporary files,
 /// which change each time.
-std::string planned(const std::string& compiler) {
+std::string planned(const std::string& compiler, const std::vector<std::string>& language) {
   const base::TemporaryDirectory folder;
   const std::string temporary = folder.path().string();
-  const base::CommandResult result = ask(compiler, {"-###", "-x", "c++", "/dev/null", "-o", "/dev/null"}, temporary);
+  std::vector<std::string> question{"-###"};
+  question.insert(question.end(), language.begin(), language.end());
+  question.insert(question.end(), {"/dev/null", "-o", "/dev/null"});
+  const base::CommandResult result = ask(compiler, question, temporary);
   std::string plan;
   if (!result.ok()) return plan;
   for (const std::string& line : lines_of(result.stderr_text)) {
@@ -136,7 +139,7 @@ bool add_driver(fs::path program, build::ToolFiles& to) {
 bool CompilerParts::refresh() {
   const bool known = !files_.files.files.empty() && build::are_untouched(files_.files);
   if (known && !files_.may_start_others) return false;
-  std::string plan = planned(compiler_);
+  std::string plan = planned(compiler_, language_);
   if (known && plan == plan_) return false;
   find(plan);
   plan_ = std::move(plan);
@@ -189,4 +192,4 @@ void CompilerParts::find(const std::string& plan) {
   digest_ = base::sha256(build::digest_of(files_) + options).substr(0, 12);
 }
 
-}  // namespace xtune::host
+}  // namespace xtune::compiler

@@ -1,4 +1,4 @@
-// One run of the system's C++ compiler for a compile request, and its outcome for the configuration.
+// One run of a C++ compiler for a compile request, and its outcome for the configuration.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include "base/subprocess.hpp"
 #include "core/build/artifact.hpp"
 
-namespace xtune::host {
+namespace xtune::compiler {
 
 /// Throws CandidateFailure(compile_failed) for an entry that is neither a function's name nor a template-id, and for
 /// such a variable.
@@ -24,4 +24,4 @@ base::CommandResult run_compiler(const std::vector<std::string>& arguments, std:
 void require_compiled(const base::CommandResult& result, const std::string& earlier_log,
                       const build::CompileRequest& request, const std::string& compiler);
 
-}  // namespace xtune::host
+}  // namespace xtune::compiler

@@ -1,0 +1,320 @@
+// Compiling HIP C++ to an AMD code object with clang, as a process.
+#include <fmt/core.h>
+
+#include <charconv>
+#include <map>
+#include <mutex>
+
+#include "backends/compiler/compile_step.hpp"
+#include "backends/compiler/compiler_parts.hpp"
+#include "backends/compiler/identity.hpp"
+#include "backends/compiler/precompiled_header.hpp"
+#include "backends/gpu/code_object.hpp"
+#include "backends/gpu/elf_symbols.hpp"
+#include "backends/hip/clang_installation.hpp"
+#include "backends/hip/toolchain.hpp"
+#include "backends/hip/toolchain_support.hpp"
+#include "backends/runtime_files.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "core/build/compile_hint.hpp"
+#include "core/build/dependency_rule.hpp"
+#include "core/build/system_headers.hpp"
+#include "core/device/backend_facts.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::hip {
+namespace {
+
+/// Clang finds the C++ library by itself.
+constexpr std::initializer_list<build::HeaderSet> clang_standins{build::HeaderSet::groups, build::HeaderSet::hip};
+
+namespace fs = std::filesystem;
+using Arguments = std::vector<std::string>;
+
+void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+std::string pointer_name(std::size_t number) { return fmt::format("xtune_name_{}", number); }
+
+/// All names that the code object is asked for: entries, then variables.
+std::vector<std::string> names_of(const build::CompileRequest& request) {
+  std::vector<std::string> names = build::entries_of(request);
+  names.insert(names.end(), request.variables.begin(), request.variables.end());
+  return names;
+}
+
+/// For each name a pointer on the device, whose relocation shows the lowered name, and one on the host, which exports a
+/// static variable. Line-marked, so that a message about one has its number.
+std::string pointers_text(const build::CompileRequest& request) {
+  std::string text;
+  const std::vector<std::string> names = names_of(request);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format(
+        "\n# {0} \"<name>\"\n"
+        "extern \"C\" __attribute__((device, used)) const void* {1} = (const void*)&{2}; "
+        "__attribute__((used)) static const void* {1}_on_host = (const void*)&{2};\n",
+        i + 1, pointer_name(i), names[i]);
+  return text;
+}
+
+/// What is wrong with a name, where the compiler's first error is in the text above; empty: it is elsewhere.
+std::string wrong_name(const build::CompileRequest& request, std::string_view error) {
+  constexpr std::string_view place = "<name>:", label = "error: ";
+  if (!error.starts_with(place)) return {};
+  std::size_t number = 0;
+  std::from_chars(error.data() + place.size(), error.data() + error.size(), number);
+  const std::vector<std::string> names = names_of(request);
+  if (number < 1 || number > names.size()) return {};
+  const bool is_entry = number <= build::entries_of(request).size();
+  const std::size_t reason = error.find(label);
+  return fmt::format("{} '{}' names no {} of {}: {}", is_entry ? "entry" : "constant", names[number - 1],
+                     is_entry ? "kernel" : "variable", request.source_name,
+                     reason == error.npos ? error : error.substr(reason + label.size()));
+}
+
+/// Throws CandidateFailure(compile_failed) for a name that no exported symbol has.
+std::vector<std::string> lowered_names(const build::Artifact& artifact, const build::CompileRequest& request) {
+  std::vector<std::string> symbols;
+  for (const std::string& name : names_of(request)) {
+    const auto symbol = gpu::symbol_pointed_to(artifact.image, pointer_name(symbols.size()));
+    if (!symbol)
+      throw build::CandidateFailure(
+          Outcome::compile_failed,
+          fmt::format("the code object for {} exports no '{}' of {}", artifact.arch, name, request.source_name),
+          artifact.log);
+    symbols.push_back(*symbol);
+  }
+  return symbols;
+}
+
+/// "9402" of "gfx942": the last two digits are hexadecimal. 0 for another name.
+int isa_version(const std::string& arch) {
+  const std::string digits = arch.substr(3, arch.find(':') - std::min<std::size_t>(arch.find(':'), 3));
+  int major = 0, minor = 0, step = 0;
+  const char* const end = digits.data() + digits.size();
+  if (digits.size() < 3) return 0;
+  const bool read = std::from_chars(digits.data(), end - 2, major).ptr == end - 2 &&
+                    std::from_chars(end - 2, end - 1, minor, 16).ptr == end - 1 &&
+                    std::from_chars(end - 1, end, step, 16).ptr == end;
+  return read ? major * 1000 + minor * 100 + step : 0;
+}
+
+/// What every kernel has without #include.
+constexpr const char* standard_headers = "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n";
+
+/// Read after HIP's headers, which it corrects.
+constexpr const char* wrapping_atomics = R"(
+static inline __attribute__((device)) unsigned int xtune_atomic_inc(unsigned int* address, unsigned int limit) {
+  return __builtin_amdgcn_atomic_inc32(address, limit, __ATOMIC_RELAXED, "agent");
+}
+static inline __attribute__((device)) unsigned int xtune_atomic_dec(unsigned int* address, unsigned int limit) {
+  return __builtin_amdgcn_atomic_dec32(address, limit, __ATOMIC_RELAXED, "agent");
+}
+#define atomicInc xtune_atomic_inc
+#define atomicDec xtune_atomic_dec
+)";
+
+class ClangToolchain final : public build::Toolchain {
+ public:
+  ClangToolchain()
+      : clang_(find_clang()),
+        parts_(clang_.path, {"-x", "hip", "--cuda-device-only", "--offload-arch=gfx90a", "-nogpuinc", "-nogpulib"}) {
+    refresh();
+  }
+
+  std::string fingerprint() override {
+    const std::lock_guard lock(mutex_);
+    refresh();
+    const std::string parts = parts_.digest() + build::digest_of(files_) + clang_.description;
+    return fmt::format("clang {} ({}, {}, HIP {} headers), parts {}", clang_.version, clang_.description, clang_.path,
+                       clang_.hip_version, base::sha256(parts + backend::digest_of(clang_standins)).substr(0, 12));
+  }
+  build::ToolFiles parts() override {
+    const std::lock_guard lock(mutex_);
+    refresh();
+    build::ToolFiles all = parts_.files();
+    all.files.add(files_.files);
+    return all;
+  }
+  std::string default_arch() override { return default_amd_arch; }
+  std::vector<std::string> archs() override { return clang_.archs; }
+
+  build::Artifact compile(const build::CompileRequest& request) override {
+    return build::with_compile_hint(build::KernelCompiler::hip_clang, request, [&] { return compile_kernel(request); });
+  }
+
+ private:
+  build::Artifact compile_kernel(const build::CompileRequest& request) {
+    const std::string identity = fingerprint();
+    require_arch(request.arch, clang_.archs, device::compiler_name(identity));
+    compiler::check_names(request);
+    const base::TemporaryDirectory work;
+    backend::write_portable_headers(work.path() / "portable", clang_standins);
+    const fs::path libraries = libraries_for(request.arch, work.path() / "libraries");
+    const Arguments flags = flags_for(request, libraries);
+    if (const auto header = precompiled(flags, request, identity)) try {
+        return compile_with({"-Xclang", "-include-pch", "-Xclang", header->string()}, flags, request, work.path());
+      } catch (const build::CandidateFailure&) {  // the plain headers decide
+      }
+    backend::write_scratch_file(work.path() / "hip.h", headers_text());
+    return compile_with({"-include", (work.path() / "hip.h").string()}, flags, request, work.path());
+  }
+
+  // The user's options come last: they may ask for another -O or -std.
+  Arguments flags_for(const build::CompileRequest& request, const fs::path& libraries) const {
+    Arguments flags{"-x",
+                    "hip",
+                    "--cuda-device-only",
+                    "--offload-arch=" + request.arch,
+                    "-O3",
+                    "-mcode-object-version=5",
+                    "-fuse-cuid=none",
+                    "--hip-path=" + clang_.hip_root.string(),
+                    "--rocm-device-lib-path=" + libraries.string(),
+                    "-Wno-unused-command-line-argument"};
+    append(flags, compiler::include_flags(request));
+    append(flags, request.options);
+    return flags;
+  }
+
+  std::string headers_text() const {
+    return std::string(standard_headers) + (clang_.needs_wrapping_atomics ? wrapping_atomics : "");
+  }
+
+  /// HIP's headers for these flags. nullopt: compile without it.
+  std::optional<fs::path> precompiled(const Arguments& flags, const build::CompileRequest& request,
+                                      const std::string& identity) {
+    std::string text = identity + '\n' + request.arch;
+    for (const Arguments& words : {compiler::include_flags(request), request.options})
+      for (const std::string& word : words) text += '\n' + word;
+    return precompiled_.find(text, "hip.pch", [&](const fs::path& file) {
+      const fs::path folder = file.parent_path();
+      backend::write_scratch_file(folder / "hip.h", headers_text());
+      Arguments command{clang_.path};
+      append(command, flags);
+      append(command, {"-fsyntax-only", "-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang", file.string(),
+                       (folder / "hip.h").string()});
+      std::error_code failed;
+      return compiler::run_compiler(command, "", folder).ok() && fs::exists(file, failed);
+    });
+  }
+
+  /// headers: the options that include HIP's headers.
+  build::Artifact compile_with(const Arguments& headers, const Arguments& flags, const build::CompileRequest& request,
+                               const fs::path& work) {
+    Arguments command{clang_.path};
+    append(command, flags);
+    append(command, headers);
+    append(command, {"-include", (work / "portable" / "xtune_hip.h").string(), "--no-gpu-bundle-output",
+                     "-ffile-prefix-map=" + work.string() + "=.", "-I" + (work / "portable").string(), "-MD", "-MF",
+                     "read", "-o", "kernel.hsaco", "-"});
+    const base::CommandResult compiled =
+        compiler::run_compiler(command, source_text(request) + pointers_text(request), work);
+    require(compiled, request, work);
+
+    build::Artifact artifact;
+    artifact.arch = request.arch;
+    const std::string image = base::read_file(work / "kernel.hsaco");
+    artifact.image = std::string(gpu::unbundle(image, request.arch));
+    artifact.log = compiled.stderr_text;
+    artifact.compile_s = compiled.wall_s;
+    std::vector<std::string> symbols = lowered_names(artifact, request);
+    const auto variables = symbols.begin() + static_cast<std::ptrdiff_t>(build::entries_of(request).size());
+    artifact.variables.assign(variables, symbols.end());
+    symbols.erase(variables, symbols.end());
+    set_kernels(artifact, request, symbols);
+    if (!assembly_reads_files(request)) artifact.files_read = users_files(work, headers.back());
+    return artifact;
+  }
+
+  void require(const base::CommandResult& result, const build::CompileRequest& request, const fs::path& work) const {
+    try {
+      compiler::require_compiled(result, "", request, clang_.path);
+    } catch (const build::CandidateFailure& failure) {
+      const std::string_view error = failure.what();
+      // A bitcode file of a newer LLVM, or no device library for the architecture.
+      if (error.find((work / "libraries").string()) != error.npos ||
+          error.find(clang_.device_libraries.string()) != error.npos ||
+          error.find("cannot find ROCm device library") != error.npos)
+        throw Error(ErrorKind::unavailable,
+                    fmt::format("clang {} cannot use the device libraries in {} for {}: {}. Name others in "
+                                "HIP_DEVICE_LIB_PATH, or another clang in XTUNE_HIP_CXX",
+                                clang_.version, clang_.device_libraries.string(), request.arch,
+                                base::printable(std::string(error), 300)));
+      const std::string wrong = wrong_name(request, error);
+      if (failure.outcome() != Outcome::compile_failed || wrong.empty()) throw;
+      throw build::CandidateFailure(Outcome::compile_failed, base::printable(wrong, 600), failure.log());
+    }
+  }
+
+  /// The directory of the device libraries. Where they are older than the architecture, one in `work` with links to
+  /// them and the constant that they lack.
+  fs::path libraries_for(const std::string& arch, const fs::path& work) {
+    const std::string base = arch.substr(0, arch.find(':'));
+    const std::string name = "oclc_isa_version_" + base.substr(3) + ".bc";
+    std::error_code failed;
+    if (fs::exists(clang_.device_libraries / name, failed) || isa_version(base) == 0) return clang_.device_libraries;
+    fs::create_directories(work, failed);
+    for (const auto& file : fs::directory_iterator(clang_.device_libraries, failed))
+      fs::create_symlink(file.path(), work / file.path().filename(), failed);
+    backend::write_scratch_file(work / name, isa_bitcode(base));
+    return work;
+  }
+
+  std::string isa_bitcode(const std::string& arch) {
+    const std::lock_guard lock(mutex_);
+    std::string& bitcode = isa_bitcode_[arch];
+    if (!bitcode.empty()) return bitcode;
+    const base::TemporaryDirectory work;
+    const std::string text = fmt::format(
+        "target triple = \"amdgcn-amd-amdhsa\"\n"
+        "@__oclc_ISA_version = linkonce_odr protected local_unnamed_addr addrspace(4) constant i32 {}, align 4\n",
+        isa_version(arch));
+    const base::CommandResult made = compiler::run_compiler(
+        {clang_.path, "-x", "ir", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-c", "-emit-llvm", "-o", "isa.bc", "-"},
+        text, work.path());
+    if (!made.ok())
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("{} cannot make the constant for {} that the device libraries lack: {}", clang_.path,
+                              arch, base::printable(made.stderr_text, 300)));
+    return bitcode = base::read_file(work.path() / "isa.bc");
+  }
+
+  /// The user's files among those that the compiler lists. header: the file with HIP's headers.
+  std::optional<std::vector<std::string>> users_files(const fs::path& work, const fs::path& header) {
+    auto files = build::files_of_rule(work / "read", work);
+    if (!files) return files;
+    std::erase_if(*files, build::is_system_header_path);
+    std::call_once(once_, [this] {
+      own_folders_ = compiler::compiler_folders(clang_.path);
+      append(own_folders_, rocm_folders(clang_.hip_root));
+      own_folders_.push_back(clang_.headers().string());
+    });
+    std::vector<std::string> folders = own_folders_;
+    folders.push_back(header.parent_path().string());
+    return build::files_outside(std::move(*files), folders);
+  }
+
+  /// Needs the mutex, except in the constructor.
+  void refresh() {
+    parts_.refresh();
+    if (files_.files.files.empty() || !build::are_untouched(files_.files)) files_ = files_of(clang_);
+  }
+
+  const ClangInstallation clang_;
+  std::mutex mutex_;  ///< guards the members below
+  compiler::CompilerParts parts_;
+  build::ToolFiles files_;
+  std::map<std::string, std::string> isa_bitcode_;
+  compiler::PrecompiledHeader precompiled_;
+  std::once_flag once_;
+  std::vector<std::string> own_folders_;
+};
+
+}  // namespace
+
+std::unique_ptr<build::Toolchain> make_clang_toolchain() { return std::make_unique<ClangToolchain>(); }
+
+}  // namespace xtune::hip

@@ -1,0 +1,68 @@
+// Parts of hipRTC's toolchain and clang's.
+#include "backends/hip/toolchain_support.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "backends/gpu/code_object.hpp"
+#include "backends/gpu/runtime_compiler.hpp"
+#include "core/build/keyed_files.hpp"
+#include "core/device/device_info.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::hip {
+
+std::string source_text(const build::CompileRequest& request) {
+  // A -D would affect HIP's own headers, where names such as T, V or N are template parameters; a #define before the
+  // source comes after them.
+  build::CompileRequest with_name = request;
+  with_name.defines.insert(with_name.defines.begin(), {"XTUNE_HIP", "1"});
+  return gpu::with_defines(with_name);
+}
+
+void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler) {
+  const std::string base = arch.substr(0, arch.find(':'));
+  if (!base.starts_with("gfx"))
+    throw Error(ErrorKind::unsupported,
+                fmt::format("'{}' is not an AMD architecture, such as gfx90a or gfx1030", arch));
+  if (!known.empty() && std::find(known.begin(), known.end(), base) == known.end())
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} cannot compile for {}; it knows {}. A newer clang may know it; `xtune devices` lists "
+                            "the compilers",
+                            compiler, arch, fmt::join(known, ", ")));
+}
+
+void set_kernels(build::Artifact& artifact, const build::CompileRequest& request,
+                 const std::vector<std::string>& symbols) {
+  artifact.format = "hsaco";
+  const std::vector<std::string> names = build::entries_of(request);
+  std::vector<build::KernelEntry> entries;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto metadata = gpu::kernel_metadata(artifact.image, symbols[i]);
+    if (!metadata)
+      throw build::CandidateFailure(Outcome::compile_failed,
+                                    fmt::format("the code object for {} holds no kernel '{}'", artifact.arch, names[i]),
+                                    artifact.log);
+    entries.push_back({symbols[i], metadata->usage});
+  }
+  build::set_entries(artifact, std::move(entries));
+}
+
+std::vector<std::string> rocm_folders(const std::filesystem::path& place) {
+  std::vector<std::string> folders{"/usr/lib"};
+  for (std::filesystem::path root = place; root.has_relative_path(); root = root.parent_path())
+    if (root.filename().string().starts_with("rocm")) folders.push_back(root.string());
+  return folders;
+}
+
+bool assembly_reads_files(const build::CompileRequest& request) {
+  if (!request.files) return false;
+  return std::any_of(request.files->unknown.begin(), request.files->unknown.end(), [](const std::string& text) {
+    return text.find(".incbin") != text.npos || text.find(".include") != text.npos;
+  });
+}
+
+}  // namespace xtune::hip

@@ -1,0 +1,89 @@
+// The layouts of ROCm 5 to 7 and of Debian.
+#include "core/build/hip_places.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/find_program.hpp"
+
+namespace xtune::build {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int newest_clang = 40, oldest_clang = 17;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// The installations of ROCm.
+std::vector<std::string> rocm_roots() {
+  const std::string root = variable("ROCM_PATH");
+  return root.empty() ? std::vector<std::string>{"/opt/rocm"} : std::vector<std::string>{root, "/opt/rocm"};
+}
+
+/// The ROCm of "/opt/rocm-6.0.0/llvm/bin/clang++" or "/opt/rocm-6.0.0/lib/llvm/bin/clang++"; empty for another
+/// compiler.
+fs::path rocm_of(const std::string& compiler) {
+  std::error_code failed;
+  const fs::path llvm = fs::weakly_canonical(compiler, failed).parent_path().parent_path();
+  if (compiler.empty() || llvm.filename() != "llvm") return {};
+  const fs::path root = llvm.parent_path();
+  return root.filename() == "lib" ? root.parent_path() : root;
+}
+
+template <class T>
+void add_once(std::vector<T>& to, const T& value) {
+  if (!value.empty() && std::find(to.begin(), to.end(), value) == to.end()) to.push_back(value);
+}
+
+}  // namespace
+
+std::vector<std::string> hip_compilers() {
+  std::vector<std::string> found;
+  if (const std::string wanted = variable("XTUNE_HIP_CXX"); !wanted.empty()) {
+    add_once(found, base::find_program(wanted));
+    return found;
+  }
+  for (const std::string& root : rocm_roots())
+    for (const char* place : {"/llvm/bin/amdclang++", "/bin/amdclang++"})
+      add_once(found, base::find_program(root + place));
+  add_once(found, base::find_program("amdclang++"));
+  for (int version = newest_clang; version >= oldest_clang; --version)
+    add_once(found, base::find_program(fmt::format("clang++-{}", version)));
+  add_once(found, base::find_program("clang++"));
+  for (const std::string& root : rocm_roots()) add_once(found, base::find_program(root + "/llvm/bin/clang++"));
+  return found;
+}
+
+std::vector<fs::path> hip_roots(const std::string& compiler, const fs::path& system) {
+  std::vector<fs::path> roots;
+  for (const char* name : {"HIP_PATH", "ROCM_PATH"}) add_once(roots, fs::path(variable(name)));
+  add_once(roots, rocm_of(compiler));
+  add_once(roots, system / "usr");
+  add_once(roots, system / "opt/rocm");
+  return roots;
+}
+
+std::vector<fs::path> device_library_folders(const std::string& compiler, const fs::path& resources,
+                                             const fs::path& system) {
+  std::vector<fs::path> folders;
+  add_once(folders, fs::path(variable("HIP_DEVICE_LIB_PATH")));
+  std::vector<fs::path> roots;
+  add_once(roots, fs::path(variable("ROCM_PATH")));
+  add_once(roots, rocm_of(compiler));
+  for (const fs::path& root : roots) add_once(folders, root / "amdgcn/bitcode");
+  if (!resources.empty())
+    for (const char* place : {"lib/amdgcn/bitcode", "amdgcn/bitcode"}) add_once(folders, resources / place);
+  for (const char* place :
+       {"usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "usr/lib/aarch64-linux-gnu/amdgcn/bitcode", "usr/lib/amdgcn/bitcode",
+        "usr/lib64/amdgcn/bitcode", "usr/amdgcn/bitcode", "opt/rocm/amdgcn/bitcode"})
+    add_once(folders, system / place);
+  return folders;
+}
+
+}  // namespace xtune::build
