@@ -174,7 +174,7 @@ constexpr Operation integer_table[] = {
     {"v_dual_add_nc_u32", each_lane<[](U a, U b) { return a + b; }>, Kind::vector},
     {"v_dual_and_b32", each_lane<[](U a, U b) { return a & b; }>, Kind::vector},
     {"v_dual_lshlrev_b32", each_lane<[](U a, U b) { return b << (a & 31); }>, Kind::vector},
-    {"v_dual_cndmask_b32", each_lane<[](U a, U b, LaneBit c) { return c.set ? b : a; }>, Kind::vector},
+    {"v_dual_cndmask_b32", each_lane<[](U a, U b, LaneBit c) { return c.set ? b : a; }>, Kind::vector, Sources::with_vcc},
     {"v_dot4_i32_i8", each_lane<[](U a, U b, U c) {
        for (int shift = 0; shift < 32; shift += 8)
          c += static_cast<U>(static_cast<std::int8_t>(a >> shift) * static_cast<std::int8_t>(b >> shift));

@@ -127,6 +127,7 @@ T flushed(const Wave& wave, T value) {
 /// A source for all lanes. place: its number among the sources, for SDWA, DPP and op_sel.
 template <class T>
 void fetch(const Wave& wave, const Instruction& in, const Operand& from, int place, Lanes<T>& to) {
+  if (from.kind == OperandKind::off) wave.fault(FaultKind::unknown_instruction, "has fewer operands than are known");
   if constexpr (std::is_same_v<T, LaneBit>) {
     const std::uint64_t bits = lane_bits(wave, from);
     for (int lane = 0; lane < 64; ++lane) to.value[lane].set = bits >> lane & 1;

@@ -9,8 +9,9 @@
 
 namespace xtune::emulator {
 
-/// Where an instruction's sources are: in its text; the target is the last one, too; or the text does not matter.
-enum class Sources : std::uint8_t { named, with_target, none };
+/// Where an instruction's sources are: in its text; the target is the last one, too; VCC is the last one even if the
+/// text does not name it; or the text does not matter.
+enum class Sources : std::uint8_t { named, with_target, with_vcc, none };
 
 /// names: mnemonics without encoding suffixes (_e32, _e64, _dpp, _sdwa), separated by blanks; all mean the same.
 struct Operation {

@@ -199,6 +199,7 @@ Instruction parse_single(std::string_view text, int wave_size) {
   } else if (operation->sources != Sources::none) {
     in.reason = add_operands(in, rest, wave_size);
     if (operation->sources == Sources::with_target) in.operand[in.operands++] = in.operand[0];
+    if (operation->sources == Sources::with_vcc && in.operands == 3) in.operand[in.operands++] = *parse_operand("vcc", wave_size);
   }
   if (!in.reason.empty()) in.kind = Kind::unknown;
   return in;

@@ -19,6 +19,7 @@ class ScalarSetup {
  public:
   explicit ScalarSetup(Wave& wave) : wave_(wave) {}
   void word(std::uint32_t value) { wave_.scalar[static_cast<unsigned>(next_++)] = value; }
+  void move_to(int number) { next_ = number; }
   void pair(std::uint64_t value) {
     word(static_cast<std::uint32_t>(value));
     word(static_cast<std::uint32_t>(value >> 32));
@@ -48,6 +49,8 @@ void set_scalars(const LaunchState& state, const Workgroup& group, Wave& wave) {
     wave.scalar[scalar_register::trap + 7] = group.block[1] | group.block[2] << 16;
     return;
   }
+  // What the compiler did not ask for may pad the user registers.
+  setup.move_to(static_cast<int>(kernel.resources2 >> 1 & 31));
   for (int i = 0; i < 3; ++i)
     if (kernel.resources2 >> (7 + i) & 1) setup.word(group.block[static_cast<unsigned>(i)]);
   if (kernel.resources2 >> 10 & 1) setup.word(0);
