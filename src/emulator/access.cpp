@@ -8,7 +8,9 @@ std::byte* global_place(Wave& wave, std::uint64_t address, std::size_t bytes, in
   std::byte* const place = wave.group->memory->find(address, bytes);
   if (place == nullptr)
     wave.fault(FaultKind::global_bounds,
-               fmt::format("{} {} bytes at {:#x}, which is in no allocation", use == Use::read ? "reads" : "writes", bytes, address), lane);
+               fmt::format("{} {} bytes at {:#x}, which is in no allocation", use == Use::read ? "reads" : "writes",
+                           bytes, address),
+               lane);
   Report& report = *wave.group->report;
   if (use != Use::write) report.global_bytes_read += bytes;
   if (use != Use::read) report.global_bytes_written += bytes;
@@ -19,11 +21,13 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
   Workgroup& group = *wave.group;
   if (address > group.lds.size() || bytes > group.lds.size() - address)
     wave.fault(FaultKind::lds_bounds,
-               fmt::format("{} {} bytes of LDS at {}, but the workgroup has {}", use == Use::read ? "reads" : "writes", bytes, address, group.lds.size()),
+               fmt::format("{} {} bytes of LDS at {}, but the workgroup has {}", use == Use::read ? "reads" : "writes",
+                           bytes, address, group.lds.size()),
                lane);
   for (std::size_t i = address; i < address + bytes; ++i) {
     if (use != Use::write && group.check_lds && !group.written[i])
-      wave.fault(FaultKind::uninitialised_lds, fmt::format("reads {} bytes of LDS at {}, which no lane has written", bytes, address), lane);
+      wave.fault(FaultKind::uninitialised_lds,
+                 fmt::format("reads {} bytes of LDS at {}, which no lane has written", bytes, address), lane);
     if (use != Use::read) group.written[i] = 1;
   }
   if (use != Use::write) group.report->lds_bytes_read += bytes;
@@ -34,7 +38,8 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
 std::byte* scratch_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane) {
   if (address > wave.scratch_bytes || bytes > wave.scratch_bytes - address)
     wave.fault(FaultKind::scratch_bounds,
-               fmt::format("accesses {} bytes of scratch memory at {}, but a lane has {}", bytes, static_cast<std::int64_t>(address), wave.scratch_bytes),
+               fmt::format("accesses {} bytes of scratch memory at {}, but a lane has {}", bytes,
+                           static_cast<std::int64_t>(address), wave.scratch_bytes),
                lane);
   return wave.scratch.data() + std::size_t{wave.scratch_bytes} * static_cast<unsigned>(lane) + address;
 }

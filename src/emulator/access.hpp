@@ -26,9 +26,12 @@ enum class Extension { none, sign_low, zero_low, half_low, half_high, sign_half_
 /// A value that memory has in `T`, for the register whose word was `old`.
 template <class T, Extension E>
 std::uint32_t word_from(T value, std::uint32_t old) {
-  if constexpr (E == Extension::half_low) return (old & 0xffff0000u) | static_cast<std::uint16_t>(value);
-  else if constexpr (E == Extension::half_high) return (old & 0xffffu) | std::uint32_t{static_cast<std::uint16_t>(value)} << 16;
-  else return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+  if constexpr (E == Extension::half_low)
+    return (old & 0xffff0000u) | static_cast<std::uint16_t>(value);
+  else if constexpr (E == Extension::half_high)
+    return (old & 0xffffu) | std::uint32_t{static_cast<std::uint16_t>(value)} << 16;
+  else
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
 }
 
 /// Loads Words registers of each active lane, or one register from a narrower T. place(lane, bytes) gives the address.
@@ -71,8 +74,10 @@ void store_lanes(Wave& wave, const Operand& from, const Place& place) {
 
 template <class T>
 T value_in(const Wave& wave, int row, int lane) {
-  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(wave.row(row)[lane] | std::uint64_t{wave.row(row + 1)[lane]} << 32);
-  else return std::bit_cast<T>(wave.row(row)[lane]);
+  if constexpr (sizeof(T) == 8)
+    return std::bit_cast<T>(wave.row(row)[lane] | std::uint64_t{wave.row(row + 1)[lane]} << 32);
+  else
+    return std::bit_cast<T>(wave.row(row)[lane]);
 }
 
 /// Replaces what memory has by F(old, data), as one step for all threads. data: the register of the operand, of two
@@ -86,7 +91,8 @@ void update_lanes(Wave& wave, const Operand* to, const Operand& data, const Plac
     if (!(exec >> lane & 1)) continue;
     std::byte* const at = place(lane, sizeof(T));
     if (at == nullptr) continue;
-    if (reinterpret_cast<std::uintptr_t>(at) % sizeof(T) != 0) wave.fault(FaultKind::global_bounds, "updates memory that is not aligned", lane);
+    if (reinterpret_cast<std::uintptr_t>(at) % sizeof(T) != 0)
+      wave.fault(FaultKind::global_bounds, "updates memory that is not aligned", lane);
     const T first = value_in<T>(wave, data.index, lane);
     const T second = data.registers == 2 * words ? value_in<T>(wave, data.index + words, lane) : T{};
     std::atomic_ref<Bits> shared(*reinterpret_cast<Bits*>(at));
@@ -94,7 +100,8 @@ void update_lanes(Wave& wave, const Operand* to, const Operand& data, const Plac
     while (!shared.compare_exchange_weak(old, std::bit_cast<Bits>(F(std::bit_cast<T>(old), first, second)))) {
     }
     if (to == nullptr) continue;
-    for (int i = 0; i < words; ++i) wave.row(to->index + i)[lane] = static_cast<std::uint32_t>(std::uint64_t{old} >> (32 * i));
+    for (int i = 0; i < words; ++i)
+      wave.row(to->index + i)[lane] = static_cast<std::uint32_t>(std::uint64_t{old} >> (32 * i));
   }
 }
 

@@ -16,7 +16,8 @@ struct BufferDescriptor {
 BufferDescriptor buffer_descriptor(const Wave& wave, const Operand& from) {
   std::array<std::uint32_t, 4> word;
   std::memcpy(word.data(), &wave.scalar[from.index], sizeof word);
-  return {word[0] | std::uint64_t{word[1] & 0xffff} << 32, word[1] >> 16 & 0x3fff, word[2], (word[1] >> 31) != 0, (word[3] >> 23 & 1) != 0};
+  return {word[0] | std::uint64_t{word[1] & 0xffff} << 32, word[1] >> 16 & 0x3fff, word[2], (word[1] >> 31) != 0,
+          (word[3] >> 23 & 1) != 0};
 }
 
 /// Operands of a buffer instruction: address register, descriptor, scalar offset; `first` is the place of the first.
@@ -31,7 +32,8 @@ std::byte* buffer_place(Wave& wave, const Instruction& in, int first, std::size_
   if (m.offset_enabled) offset += wave.row(vector.index + (m.index_enabled ? 1 : 0))[lane];
   const BufferDescriptor buffer = buffer_descriptor(wave, base);
   if (buffer.base == scratch_descriptor_base)  // the scalar offset counts the bytes of all lanes
-    return scratch_place(wave, static_cast<std::uint32_t>(offset + scalar_offset / static_cast<unsigned>(wave.lanes)), bytes, lane);
+    return scratch_place(wave, static_cast<std::uint32_t>(offset + scalar_offset / static_cast<unsigned>(wave.lanes)),
+                         bytes, lane);
   if (buffer.swizzled || buffer.adds_lane)
     wave.fault(FaultKind::unsupported, "uses a swizzled buffer, which is not supported", lane);
   const std::uint64_t at = std::uint64_t{index} * buffer.stride + offset;
@@ -42,13 +44,17 @@ std::byte* buffer_place(Wave& wave, const Instruction& in, int first, std::size_
 
 template <class T, int Words, Extension E>
 void buffer_load(Wave& wave, const Instruction& in) {
-  load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) { return buffer_place(wave, in, 1, bytes, lane, Use::read); });
+  load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
+    return buffer_place(wave, in, 1, bytes, lane, Use::read);
+  });
   start_load(wave, Counter::vector_memory, in.operand[0]);
 }
 
 template <class T, int Words, bool High>
 void buffer_store(Wave& wave, const Instruction& in) {
-  store_lanes<T, Words, High>(wave, in.operand[0], [&](int lane, std::size_t bytes) { return buffer_place(wave, in, 1, bytes, lane, Use::write); });
+  store_lanes<T, Words, High>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
+    return buffer_place(wave, in, 1, bytes, lane, Use::write);
+  });
   start_store(wave);
 }
 

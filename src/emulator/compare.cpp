@@ -39,26 +39,31 @@ using U64 = std::uint64_t;
 using I64 = std::int64_t;
 
 // Both forms of a comparison.
-#define COMPARISON(name, type, expression)                                                               \
-  {"v_cmp_" name, each_lane<[](type x, type y) {                                                         \
-     const auto a = number(x), b = number(y);                                                            \
-     return (expression);                                                                                \
-   }>, Kind::vector},                                                                                               \
-      {"v_cmpx_" name, compare_to_exec<[](type x, type y) {                                              \
-         const auto a = number(x), b = number(y);                                                        \
-         return (expression);                                                                            \
-       }>, Kind::vector}
-#define INTEGER_COMPARISONS(suffix, type)                                                               \
-  COMPARISON("lt_" suffix, type, a < b), COMPARISON("eq_" suffix, type, a == b), COMPARISON("le_" suffix, type, a <= b), \
-      COMPARISON("gt_" suffix, type, a > b), COMPARISON("ne_" suffix, type, a != b), COMPARISON("ge_" suffix, type, a >= b)
-#define REAL_COMPARISONS(suffix, type)                                                                   \
-  COMPARISON("lt_" suffix, type, a < b), COMPARISON("eq_" suffix, type, a == b), COMPARISON("le_" suffix, type, a <= b), \
-      COMPARISON("gt_" suffix, type, a > b), COMPARISON("lg_" suffix, type, a < b || a > b),             \
-      COMPARISON("ge_" suffix, type, a >= b), COMPARISON("o_" suffix, type, a == a && b == b),           \
-      COMPARISON("u_" suffix, type, a != a || b != b), COMPARISON("nge_" suffix, type, !(a >= b)),       \
-      COMPARISON("nlg_" suffix, type, !(a < b || a > b)), COMPARISON("ngt_" suffix, type, !(a > b)),     \
-      COMPARISON("nle_" suffix, type, !(a <= b)), COMPARISON("neq_" suffix, type, !(a == b)),            \
-      COMPARISON("nlt_" suffix, type, !(a < b))
+#define COMPARISON(name, type, expression)               \
+  {"v_cmp_" name, each_lane<[](type x, type y) {         \
+     const auto a = number(x), b = number(y);            \
+     return (expression);                                \
+   }>,                                                   \
+   Kind::vector},                                        \
+  {                                                      \
+    "v_cmpx_" name, compare_to_exec<[](type x, type y) { \
+      const auto a = number(x), b = number(y);           \
+      return (expression);                               \
+    }>,                                                  \
+        Kind::vector                                     \
+  }
+#define INTEGER_COMPARISONS(suffix, type)                                            \
+  COMPARISON("lt_" suffix, type, a < b), COMPARISON("eq_" suffix, type, a == b),     \
+      COMPARISON("le_" suffix, type, a <= b), COMPARISON("gt_" suffix, type, a > b), \
+      COMPARISON("ne_" suffix, type, a != b), COMPARISON("ge_" suffix, type, a >= b)
+#define REAL_COMPARISONS(suffix, type)                                                                  \
+  COMPARISON("lt_" suffix, type, a < b), COMPARISON("eq_" suffix, type, a == b),                        \
+      COMPARISON("le_" suffix, type, a <= b), COMPARISON("gt_" suffix, type, a > b),                    \
+      COMPARISON("lg_" suffix, type, a<b || a> b), COMPARISON("ge_" suffix, type, a >= b),              \
+      COMPARISON("o_" suffix, type, a == a && b == b), COMPARISON("u_" suffix, type, a != a || b != b), \
+      COMPARISON("nge_" suffix, type, !(a >= b)), COMPARISON("nlg_" suffix, type, !(a < b || a > b)),   \
+      COMPARISON("ngt_" suffix, type, !(a > b)), COMPARISON("nle_" suffix, type, !(a <= b)),            \
+      COMPARISON("neq_" suffix, type, !(a == b)), COMPARISON("nlt_" suffix, type, !(a < b))
 
 constexpr Operation compare_table[] = {
     INTEGER_COMPARISONS("u16", U16), INTEGER_COMPARISONS("i16", I16), INTEGER_COMPARISONS("u32", U),

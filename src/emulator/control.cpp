@@ -18,7 +18,8 @@ void jump(Wave& wave, std::int32_t target) {
 }
 
 std::uint64_t vcc_of(const Wave& wave) {
-  return (wave.scalar[scalar_register::vcc] | std::uint64_t{wave.scalar[scalar_register::vcc + 1]} << 32) & wave.all_lanes();
+  return (wave.scalar[scalar_register::vcc] | std::uint64_t{wave.scalar[scalar_register::vcc + 1]} << 32) &
+         wave.all_lanes();
 }
 
 template <auto Condition>
@@ -44,7 +45,8 @@ void s_swappc(Wave& wave, const Instruction& in) {
 
 void s_wait(Wave& wave, const Instruction& in) {
   for (int i = 0; i < static_cast<int>(Counter::count); ++i)
-    if (const int left = in.modifiers.counts[static_cast<unsigned>(i)]; left >= 0) wait_for(wave, static_cast<Counter>(i), left);
+    if (const int left = in.modifiers.counts[static_cast<unsigned>(i)]; left >= 0)
+      wait_for(wave, static_cast<Counter>(i), left);
 }
 
 void s_barrier(Wave& wave, const Instruction&) { wave.state = WaveState::at_barrier; }
@@ -67,11 +69,11 @@ void s_barrier_wait(Wave& wave, const Instruction& in) {
   wave.state = WaveState::at_barrier;
 }
 
-
 constexpr Operation control_table[] = {
     {"s_nop s_sleep s_delay_alu s_clause s_sendmsg s_setprio s_icache_inv s_dcache_inv s_dcache_wb s_dcache_inv_vol "
      "s_dcache_wb_vol s_gl1_inv s_inst_prefetch s_set_inst_prefetch_distance s_waitcnt_depctr s_wait_alu s_wait_idle "
-     "s_ttracedata s_ttracedata_imm s_code_end buffer_gl0_inv buffer_gl1_inv buffer_wbinvl1 buffer_wbinvl1_vol buffer_wbl2 "
+     "s_ttracedata s_ttracedata_imm s_code_end buffer_gl0_inv buffer_gl1_inv buffer_wbinvl1 buffer_wbinvl1_vol "
+     "buffer_wbl2 "
      "buffer_inv buffer_invl2 global_inv global_wb global_wbinv s_prefetch_data s_prefetch_inst s_prefetch_inst_pc_rel "
      "s_prefetch_data_pc_rel v_nop s_incperflevel s_decperflevel",
      do_nothing, Kind::control, Sources::none},
@@ -87,7 +89,8 @@ constexpr Operation control_table[] = {
     {"s_setpc_b64", s_setpc, Kind::control},
     {"s_swappc_b64", s_swappc, Kind::control},
     {"s_waitcnt s_waitcnt_vscnt s_waitcnt_vmcnt s_waitcnt_lgkmcnt s_waitcnt_expcnt s_wait_loadcnt s_wait_storecnt "
-     "s_wait_samplecnt s_wait_bvhcnt s_wait_expcnt s_wait_dscnt s_wait_kmcnt s_wait_loadcnt_dscnt s_wait_storecnt_dscnt",
+     "s_wait_samplecnt s_wait_bvhcnt s_wait_expcnt s_wait_dscnt s_wait_kmcnt s_wait_loadcnt_dscnt "
+     "s_wait_storecnt_dscnt",
      s_wait, Kind::control},
     {"s_barrier", s_barrier, Kind::control, Sources::none},
     {"s_barrier_signal", s_barrier_signal, Kind::control},

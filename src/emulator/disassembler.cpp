@@ -29,7 +29,8 @@ struct LlvmLibrary {
       names.push_back(fmt::format("libLLVM-{}.so", major));
     }
     library = base::DynamicLibrary::open(names);
-    for (const char* part : {"LLVMInitializeAMDGPUTargetInfo", "LLVMInitializeAMDGPUTargetMC", "LLVMInitializeAMDGPUDisassembler"}) {
+    for (const char* part :
+         {"LLVMInitializeAMDGPUTargetInfo", "LLVMInitializeAMDGPUTargetMC", "LLVMInitializeAMDGPUDisassembler"}) {
       void (*initialise)() = nullptr;
       library.get(part, initialise);
       initialise();
@@ -49,7 +50,8 @@ const LlvmLibrary& llvm() {
 }  // namespace
 
 Disassembler::Disassembler(const std::string& arch, int wave_size) {
-  const char* const features = wave_size == 64 ? "+wavefrontsize64,-wavefrontsize32" : "+wavefrontsize32,-wavefrontsize64";
+  const char* const features =
+      wave_size == 64 ? "+wavefrontsize64,-wavefrontsize32" : "+wavefrontsize32,-wavefrontsize64";
   // CDNA has waves of 64 only, and does not know the feature.
   const bool fixed = arch.starts_with("gfx9");
   context_ = llvm().create("amdgcn-amd-amdhsa", arch.c_str(), fixed ? "" : features, nullptr, 0, nullptr, nullptr);

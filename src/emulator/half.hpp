@@ -15,7 +15,8 @@ inline double to_double(Half value) {
   const int exponent = value.bits >> 10 & 31, fraction = value.bits & 0x3ff;
   const double sign = value.bits & 0x8000 ? -1.0 : 1.0;
   if (exponent == 31) {
-    const std::uint64_t nan = (std::uint64_t{value.bits} & 0x8000) << 48 | 0x7ff0000000000000 | std::uint64_t(fraction) << 42;
+    const std::uint64_t nan =
+        (std::uint64_t{value.bits} & 0x8000) << 48 | 0x7ff0000000000000 | std::uint64_t(fraction) << 42;
     return std::bit_cast<double>(nan);
   }
   return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25));

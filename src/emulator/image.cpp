@@ -29,14 +29,16 @@ T at(std::string_view bytes, std::uint64_t offset) {
 std::vector<Elf64_Phdr> segments_of(std::string_view bytes) {
   const auto header = at<Elf64_Ehdr>(bytes, 0);
   std::vector<Elf64_Phdr> segments;
-  for (unsigned i = 0; i < header.e_phnum; ++i) segments.push_back(at<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr)));
+  for (unsigned i = 0; i < header.e_phnum; ++i)
+    segments.push_back(at<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr)));
   return segments;
 }
 
 std::vector<Elf64_Shdr> sections_of(std::string_view bytes) {
   const auto header = at<Elf64_Ehdr>(bytes, 0);
   std::vector<Elf64_Shdr> sections;
-  for (unsigned i = 0; i < header.e_shnum; ++i) sections.push_back(at<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr)));
+  for (unsigned i = 0; i < header.e_shnum; ++i)
+    sections.push_back(at<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr)));
   return sections;
 }
 
@@ -48,7 +50,8 @@ std::string_view text_at(std::string_view bytes, std::uint64_t offset) {
 }  // namespace
 
 Image::Image(std::string_view bytes) {
-  if (!gpu::is_whole(bytes) || !bytes.starts_with(std::string_view(ELFMAG, SELFMAG))) damaged("it is not an ELF file, or is truncated");
+  if (!gpu::is_whole(bytes) || !bytes.starts_with(std::string_view(ELFMAG, SELFMAG)))
+    damaged("it is not an ELF file, or is truncated");
   map_segments(bytes);
   relocate(bytes);
   read_kernels(bytes);
@@ -67,7 +70,8 @@ void Image::map_segments(std::string_view bytes) {
   base_ = storage_.data() + (page - address % page) % page;
   for (const Elf64_Phdr& segment : segments_of(bytes)) {
     if (segment.p_type != PT_LOAD) continue;
-    if (segment.p_filesz > segment.p_memsz || segment.p_offset > bytes.size() || segment.p_filesz > bytes.size() - segment.p_offset)
+    if (segment.p_filesz > segment.p_memsz || segment.p_offset > bytes.size() ||
+        segment.p_filesz > bytes.size() - segment.p_offset)
       damaged("a segment lies outside of the file");
     std::memcpy(base_ + segment.p_vaddr, bytes.data() + segment.p_offset, segment.p_filesz);
     if (!(segment.p_flags & PF_X)) continue;
@@ -86,11 +90,14 @@ void Image::relocate(std::string_view bytes) {
       std::uint64_t value = reinterpret_cast<std::uint64_t>(base_) + static_cast<std::uint64_t>(entry.r_addend);
       if (type == relocation_absolute) {
         if (section.sh_link >= sections.size()) damaged("a relocation has no symbol");
-        value += at<Elf64_Sym>(bytes, sections[section.sh_link].sh_offset + ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym)).st_value;
+        value +=
+            at<Elf64_Sym>(bytes, sections[section.sh_link].sh_offset + ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym))
+                .st_value;
       } else if (type != relocation_relative) {
         damaged(fmt::format("relocation type {} is not known", type));
       }
-      if (entry.r_offset > bytes_ || bytes_ - entry.r_offset < sizeof value) damaged("a relocation lies outside of the segments");
+      if (entry.r_offset > bytes_ || bytes_ - entry.r_offset < sizeof value)
+        damaged("a relocation lies outside of the segments");
       std::memcpy(base_ + entry.r_offset, &value, sizeof value);
     }
   }
@@ -110,7 +117,8 @@ void Image::read_kernels(std::string_view bytes) {
       one.lds_bytes = at<std::uint32_t>(memory, symbol.st_value);
       one.scratch_bytes = at<std::uint32_t>(memory, symbol.st_value + 4);
       one.argument_bytes = at<std::uint32_t>(memory, symbol.st_value + 8);
-      one.entry = reinterpret_cast<std::uint64_t>(base_) + symbol.st_value + at<std::uint64_t>(memory, symbol.st_value + 16);
+      one.entry =
+          reinterpret_cast<std::uint64_t>(base_) + symbol.st_value + at<std::uint64_t>(memory, symbol.st_value + 16);
       one.resources1 = at<std::uint32_t>(memory, symbol.st_value + 48);
       one.resources2 = at<std::uint32_t>(memory, symbol.st_value + 52);
       one.properties = at<std::uint16_t>(memory, symbol.st_value + 56);

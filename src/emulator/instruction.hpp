@@ -16,7 +16,8 @@ using Execute = void (*)(Wave&, const Instruction&);
 /// Where the registers of a wave are numbered: scalar registers by their encoding, with some that differ between
 /// architectures at the end.
 namespace scalar_register {
-constexpr int vcc = 106, trap = 108, m0 = 124, null = 125, exec = 126, flat_scratch = 128, xnack_mask = 130, count = 132;
+constexpr int vcc = 106, trap = 108, m0 = 124, null = 125, exec = 126, flat_scratch = 128, xnack_mask = 130,
+              count = 132;
 }
 /// Accumulation registers (AGPRs) follow the vector registers.
 constexpr int first_accumulator = 256;
@@ -70,7 +71,8 @@ struct Instruction {
   std::array<Operand, 8> operand;
   std::uint8_t operands = 0;
   Kind kind = Kind::unknown;
-  bool loads = false;  ///< a memory access: a register that an earlier access of the same counter loads may be its target
+  bool loads =
+      false;  ///< a memory access: a register that an earlier access of the same counter loads may be its target
   std::uint8_t ranges = 0;
   std::array<RegisterRange, 8> range{};
   std::int32_t target = -1;  ///< of a branch, as the number of an instruction

@@ -36,9 +36,12 @@ constexpr U permuted_bytes(U a, U b, U selector) {
   for (int i = 0; i < 4; ++i) {
     const U which = selector >> (8 * i) & 255;
     U byte = 0;
-    if (which < 8) byte = static_cast<U>(both >> (8 * which)) & 255;
-    else if (which < 12) byte = both >> (16 * (which - 8) + 15) & 1 ? 255 : 0;
-    else if (which > 12) byte = 255;
+    if (which < 8)
+      byte = static_cast<U>(both >> (8 * which)) & 255;
+    else if (which < 12)
+      byte = both >> (16 * (which - 8) + 15) & 1 ? 255 : 0;
+    else if (which > 12)
+      byte = 255;
     result |= byte << (8 * i);
   }
   return result;
@@ -72,19 +75,31 @@ constexpr Operation integer_table[] = {
     {"v_subrev_u32 v_subrev_nc_u32", each_lane<[](U a, U b) { return b - a; }>, Kind::vector},
     {"v_add_i32 v_add_nc_i32", each_lane<[](U a, U b) { return a + b; }>, Kind::vector},
     {"v_sub_i32 v_sub_nc_i32", each_lane<[](U a, U b) { return a - b; }>, Kind::vector},
-    {"v_add_co_u32", each_lane<[](U a, U b) { return Carry{a + b, a + b < a}; }>, Kind::vector},
-    {"v_sub_co_u32", each_lane<[](U a, U b) { return Carry{a - b, a < b}; }>, Kind::vector},
-    {"v_subrev_co_u32", each_lane<[](U a, U b) { return Carry{b - a, b < a}; }>, Kind::vector},
+    {"v_add_co_u32", each_lane<[](U a, U b) {
+       return Carry{a + b, a + b < a};
+     }>,
+     Kind::vector},
+    {"v_sub_co_u32", each_lane<[](U a, U b) {
+       return Carry{a - b, a < b};
+     }>,
+     Kind::vector},
+    {"v_subrev_co_u32", each_lane<[](U a, U b) {
+       return Carry{b - a, b < a};
+     }>,
+     Kind::vector},
     {"v_addc_co_u32 v_add_co_ci_u32", each_lane<[](U a, U b, LaneBit c) {
        const U64 sum = U64{a} + b + c.set;
        return (Carry{static_cast<U>(sum), (sum >> 32) != 0});
-     }>, Kind::vector},
+     }>,
+     Kind::vector},
     {"v_subb_co_u32 v_sub_co_ci_u32", each_lane<[](U a, U b, LaneBit c) {
        return Carry{a - b - c.set, U64{a} < U64{b} + c.set};
-     }>, Kind::vector},
+     }>,
+     Kind::vector},
     {"v_subbrev_co_u32 v_subrev_co_ci_u32", each_lane<[](U a, U b, LaneBit c) {
        return Carry{b - a - c.set, U64{b} < U64{a} + c.set};
-     }>, Kind::vector},
+     }>,
+     Kind::vector},
     {"v_add_u16 v_add_nc_u16", each_lane<[](U16 a, U16 b) { return u16(a + b); }>, Kind::vector},
     {"v_sub_u16 v_sub_nc_u16", each_lane<[](U16 a, U16 b) { return u16(a - b); }>, Kind::vector},
     {"v_subrev_u16", each_lane<[](U16 a, U16 b) { return u16(b - a); }>, Kind::vector},
@@ -111,13 +126,20 @@ constexpr Operation integer_table[] = {
     {"v_mul_hi_u32", each_lane<[](U a, U b) { return (static_cast<U>(U64{a} * b >> 32)); }>, Kind::vector},
     {"v_mul_hi_i32", each_lane<[](I a, I b) { return (static_cast<I>(I64{a} * b >> 32)); }>, Kind::vector},
     {"v_mul_u32_u24", each_lane<[](U a, U b) { return unsigned24(a) * unsigned24(b); }>, Kind::vector},
-    {"v_mul_i32_i24", each_lane<[](U a, U b) { return (static_cast<U>(signed24(a)) * static_cast<U>(signed24(b))); }>, Kind::vector},
-    {"v_mul_hi_u32_u24", each_lane<[](U a, U b) { return (static_cast<U>(U64{unsigned24(a)} * unsigned24(b) >> 32)); }>, Kind::vector},
-    {"v_mul_hi_i32_i24", each_lane<[](U a, U b) { return (static_cast<I>(I64{signed24(a)} * signed24(b) >> 32)); }>, Kind::vector},
+    {"v_mul_i32_i24", each_lane<[](U a, U b) { return (static_cast<U>(signed24(a)) * static_cast<U>(signed24(b))); }>,
+     Kind::vector},
+    {"v_mul_hi_u32_u24", each_lane<[](U a, U b) { return (static_cast<U>(U64{unsigned24(a)} * unsigned24(b) >> 32)); }>,
+     Kind::vector},
+    {"v_mul_hi_i32_i24", each_lane<[](U a, U b) { return (static_cast<I>(I64{signed24(a)} * signed24(b) >> 32)); }>,
+     Kind::vector},
     {"v_mad_u32_u24", each_lane<[](U a, U b, U c) { return unsigned24(a) * unsigned24(b) + c; }>, Kind::vector},
-    {"v_mad_i32_i24", each_lane<[](U a, U b, U c) { return (static_cast<U>(signed24(a)) * static_cast<U>(signed24(b)) + c); }>, Kind::vector},
-    {"v_mad_u64_u32 v_mad_co_u64_u32", each_lane<[](U a, U b, U64 c) { return (wide_product<U64>(a, b, c)); }>, Kind::vector},
-    {"v_mad_i64_i32 v_mad_co_i64_i32", each_lane<[](I a, I b, I64 c) { return (wide_product<I64>(a, b, c)); }>, Kind::vector},
+    {"v_mad_i32_i24",
+     each_lane<[](U a, U b, U c) { return (static_cast<U>(signed24(a)) * static_cast<U>(signed24(b)) + c); }>,
+     Kind::vector},
+    {"v_mad_u64_u32 v_mad_co_u64_u32", each_lane<[](U a, U b, U64 c) { return (wide_product<U64>(a, b, c)); }>,
+     Kind::vector},
+    {"v_mad_i64_i32 v_mad_co_i64_i32", each_lane<[](I a, I b, I64 c) { return (wide_product<I64>(a, b, c)); }>,
+     Kind::vector},
     {"v_add3_u32", each_lane<[](U a, U b, U c) { return a + b + c; }>, Kind::vector},
     {"v_lshl_add_u32", each_lane<[](U a, U b, U c) { return (a << (b & 31)) + c; }>, Kind::vector},
     {"v_add_lshl_u32", each_lane<[](U a, U b, U c) { return (a + b) << (c & 31); }>, Kind::vector},
@@ -149,7 +171,8 @@ constexpr Operation integer_table[] = {
     {"v_ffbh_i32 v_cls_i32", each_lane<[](I a) {
        const U bits = static_cast<U>(a < 0 ? ~a : a);
        return bits == 0 ? -1 : std::countl_zero(bits);
-     }>, Kind::vector},
+     }>,
+     Kind::vector},
     {"v_min_u32", each_lane<[](U a, U b) { return a < b ? a : b; }>, Kind::vector},
     {"v_max_u32", each_lane<[](U a, U b) { return (a > b ? a : b); }>, Kind::vector},
     {"v_min_i32", each_lane<[](I a, I b) { return a < b ? a : b; }>, Kind::vector},
@@ -167,23 +190,28 @@ constexpr Operation integer_table[] = {
     {"v_sad_u32", each_lane<[](U a, U b, U c) { return (a < b ? b - a : a - b) + c; }>, Kind::vector},
     {"v_sad_u8", each_lane<[](U a, U b, U c) { return sum_of_differences(a, b, c); }>, Kind::vector},
     {"v_perm_b32", each_lane<[](U a, U b, U c) { return permuted_bytes(a, b, c); }>, Kind::vector},
-    {"v_alignbit_b32", each_lane<[](U a, U b, U c) { return (static_cast<U>((U64{a} << 32 | b) >> (c & 31))); }>, Kind::vector},
-    {"v_alignbyte_b32", each_lane<[](U a, U b, U c) { return (static_cast<U>((U64{a} << 32 | b) >> (8 * (c & 3)))); }>, Kind::vector},
+    {"v_alignbit_b32", each_lane<[](U a, U b, U c) { return (static_cast<U>((U64{a} << 32 | b) >> (c & 31))); }>,
+     Kind::vector},
+    {"v_alignbyte_b32", each_lane<[](U a, U b, U c) { return (static_cast<U>((U64{a} << 32 | b) >> (8 * (c & 3)))); }>,
+     Kind::vector},
     {"v_pack_b32_f16", each_lane<[](U16 a, U16 b) { return U{a} | U{b} << 16; }>, Kind::vector},
     {"v_dual_mov_b32", each_lane<[](U a) { return a; }>, Kind::vector},
     {"v_dual_add_nc_u32", each_lane<[](U a, U b) { return a + b; }>, Kind::vector},
     {"v_dual_and_b32", each_lane<[](U a, U b) { return a & b; }>, Kind::vector},
     {"v_dual_lshlrev_b32", each_lane<[](U a, U b) { return b << (a & 31); }>, Kind::vector},
-    {"v_dual_cndmask_b32", each_lane<[](U a, U b, LaneBit c) { return c.set ? b : a; }>, Kind::vector, Sources::with_vcc},
+    {"v_dual_cndmask_b32", each_lane<[](U a, U b, LaneBit c) { return c.set ? b : a; }>, Kind::vector,
+     Sources::with_vcc},
     {"v_dot4_i32_i8", each_lane<[](U a, U b, U c) {
        for (int shift = 0; shift < 32; shift += 8)
          c += static_cast<U>(static_cast<std::int8_t>(a >> shift) * static_cast<std::int8_t>(b >> shift));
        return c;
-     }>, Kind::vector},
+     }>,
+     Kind::vector},
     {"v_dot4_u32_u8", each_lane<[](U a, U b, U c) {
        for (int shift = 0; shift < 32; shift += 8) c += (a >> shift & 255) * (b >> shift & 255);
        return c;
-     }>, Kind::vector},
+     }>,
+     Kind::vector},
 };
 
 }  // namespace

@@ -15,7 +15,9 @@ U word_of(const Wave& wave, const Operand& from, int lane) {
 }
 
 /// The lane of a readlane or writelane, modulo the size of the wave.
-int chosen_lane(const Wave& wave, const Operand& from) { return static_cast<int>(scalar_source<U>(wave, from)) & (wave.lanes - 1); }
+int chosen_lane(const Wave& wave, const Operand& from) {
+  return static_cast<int>(scalar_source<U>(wave, from)) & (wave.lanes - 1);
+}
 
 void v_readlane(Wave& wave, const Instruction& in) {
   write_scalar(wave, in.operand[0], word_of(wave, in.operand[1], chosen_lane(wave, in.operand[2])));
@@ -52,7 +54,8 @@ void v_swap_b32(Wave& wave, const Instruction& in) {
 /// of the two.
 template <bool Crossed>
 void v_permlane16(Wave& wave, const Instruction& in) {
-  const std::uint64_t selector = scalar_source<U>(wave, in.operand[2]) | std::uint64_t{scalar_source<U>(wave, in.operand[3])} << 32;
+  const std::uint64_t selector =
+      scalar_source<U>(wave, in.operand[2]) | std::uint64_t{scalar_source<U>(wave, in.operand[3])} << 32;
   const std::uint64_t exec = wave.exec();
   Lanes<U> source;
   Instruction plain;
@@ -63,8 +66,10 @@ void v_permlane16(Wave& wave, const Instruction& in) {
     const int place = static_cast<int>(selector >> (4 * (lane & 15)) & 15);
     const int from = ((lane & ~15) ^ (Crossed ? 16 : 0)) | place;
     if (!(exec >> lane & 1)) continue;
-    if (fetch_inactive || (exec >> from & 1)) to[lane] = source.value[from];
-    else if (zero_inactive) to[lane] = 0;
+    if (fetch_inactive || (exec >> from & 1))
+      to[lane] = source.value[from];
+    else if (zero_inactive)
+      to[lane] = 0;
   }
 }
 

@@ -78,7 +78,8 @@ bool add_lane_move(std::string_view word, int wave_size, std::optional<LaneMove>
     const std::vector<int> numbers = numbers_in(text);
     const int size = name == "dpp8" ? 8 : 4;
     if (static_cast<int>(numbers.size()) != size) return false;
-    fill_move(*move, wave_size, [&](int lane) { return (lane & ~(size - 1)) | numbers[static_cast<unsigned>(lane & (size - 1))]; });
+    fill_move(*move, wave_size,
+              [&](int lane) { return (lane & ~(size - 1)) | numbers[static_cast<unsigned>(lane & (size - 1))]; });
   } else {
     fill_move(*move, wave_size, [&](int lane) { return source_lane(name, n, lane); });
   }

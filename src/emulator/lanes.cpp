@@ -10,7 +10,8 @@ std::uint32_t part_of(Part part, bool sign_extend, std::uint32_t word) {
   const int shift = byte ? 8 * (static_cast<int>(part) - static_cast<int>(Part::byte0)) : part == Part::word1 ? 16 : 0;
   word = (word >> shift) & (byte ? 0xffu : 0xffffu);
   if (!sign_extend) return word;
-  return byte ? static_cast<std::uint32_t>(static_cast<std::int8_t>(word)) : static_cast<std::uint32_t>(static_cast<std::int16_t>(word));
+  return byte ? static_cast<std::uint32_t>(static_cast<std::int8_t>(word))
+              : static_cast<std::uint32_t>(static_cast<std::int16_t>(word));
 }
 
 /// Whether the source lane of a move gives a value.
@@ -41,7 +42,8 @@ void fetch_words(const Wave& wave, const Instruction& in, const Operand& from, i
     const auto value = scalar_source<std::uint32_t>(wave, from);
     for (int lane = 0; lane < 64; ++lane) to[lane] = value;
   }
-  if (in.modifiers.sdwa && place < 2) take_part(in.modifiers.source_part[static_cast<unsigned>(place)], from.sign_extended, to);
+  if (in.modifiers.sdwa && place < 2)
+    take_part(in.modifiers.source_part[static_cast<unsigned>(place)], from.sign_extended, to);
 }
 
 std::uint64_t written_lanes(const Wave& wave, const Instruction& in) {

@@ -50,15 +50,20 @@ T constant(const Operand& from) {
   } else {
     const std::uint32_t bits =
         from.kind == OperandKind::real ? real_bits(from.real, sizeof(T)) : static_cast<std::uint32_t>(from.integer);
-    if constexpr (sizeof(T) == 2) return std::bit_cast<T>(static_cast<std::uint16_t>(bits));
-    else return std::bit_cast<T>(bits);
+    if constexpr (sizeof(T) == 2)
+      return std::bit_cast<T>(static_cast<std::uint16_t>(bits));
+    else
+      return std::bit_cast<T>(bits);
   }
 }
 
 /// A source that all lanes share.
 template <class T>
 T scalar_source(const Wave& wave, const Operand& from) {
-  if (from.kind == OperandKind::scc) return std::bit_cast<T>(static_cast<std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>>(wave.scc));
+  if (from.kind == OperandKind::scc)
+    return std::bit_cast<T>(
+        static_cast<std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>>(wave.scc));
   if (from.kind != OperandKind::scalar) return constant<T>(from);
   if (from.index == scalar_register::null) return T{};
   T value;
@@ -75,8 +80,10 @@ inline void write_scalar(Wave& wave, const Operand& to, std::uint64_t value) {
 }
 /// A bit for each lane: one register in waves of 32, two in waves of 64.
 inline void write_lane_bits(Wave& wave, const Operand& to, std::uint64_t bits) {
-  if (wave.lanes == 64) write_scalar(wave, to, bits);
-  else write_scalar(wave, to, static_cast<std::uint32_t>(bits));
+  if (wave.lanes == 64)
+    write_scalar(wave, to, bits);
+  else
+    write_scalar(wave, to, static_cast<std::uint32_t>(bits));
 }
 inline std::uint64_t lane_bits(const Wave& wave, const Operand& from) {
   return wave.lanes == 64 ? scalar_source<std::uint64_t>(wave, from) : scalar_source<std::uint32_t>(wave, from);
@@ -119,7 +126,8 @@ T flushed(const Wave& wave, T value) {
   } else if constexpr (std::is_same_v<T, double>) {
     if (wave.mode.flush64_16 && std::fabs(value) < 2.2250738585072014e-308) return std::copysign(0.0, value);
   } else if constexpr (std::is_same_v<T, Half>) {
-    if (wave.mode.flush64_16 && (value.bits & 0x7c00) == 0) return Half{static_cast<std::uint16_t>(value.bits & 0x8000)};
+    if (wave.mode.flush64_16 && (value.bits & 0x7c00) == 0)
+      return Half{static_cast<std::uint16_t>(value.bits & 0x8000)};
   }
   return value;
 }
@@ -161,8 +169,10 @@ void fetch(const Wave& wave, const Instruction& in, const Operand& from, int pla
       if (sizeof(T) == 2 && !in.modifiers.sdwa && (in.modifiers.op_sel >> place & 1))
         for (std::uint32_t& word : words.value) word >>= 16;
       for (int lane = 0; lane < 64; ++lane) {
-        if constexpr (sizeof(T) == 2) to.value[lane] = std::bit_cast<T>(static_cast<std::uint16_t>(words.value[lane]));
-        else to.value[lane] = std::bit_cast<T>(words.value[lane]);
+        if constexpr (sizeof(T) == 2)
+          to.value[lane] = std::bit_cast<T>(static_cast<std::uint16_t>(words.value[lane]));
+        else
+          to.value[lane] = std::bit_cast<T>(words.value[lane]);
       }
     }
   }
@@ -189,7 +199,8 @@ template <class T>
 T scaled_and_clamped(const Wave& wave, const Instruction& in, T value) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
     if (in.modifiers.output_scale != 0) value = std::ldexp(value, in.modifiers.output_scale);
-    if (in.modifiers.clamp) value = std::isnan(value) ? (wave.mode.clamp_nan ? T{0} : value) : value < 0 ? T{0} : value > 1 ? T{1} : value;
+    if (in.modifiers.clamp)
+      value = std::isnan(value) ? (wave.mode.clamp_nan ? T{0} : value) : value < 0 ? T{0} : value > 1 ? T{1} : value;
   } else if constexpr (std::is_same_v<T, Half>) {
     const double number = scaled_and_clamped(wave, in, to_double(value));
     if (in.modifiers.output_scale != 0 || in.modifiers.clamp) value = half_from(number);
@@ -217,8 +228,10 @@ void write(Wave& wave, const Instruction& in, const Operand& to, Lanes<T>& from)
     Lanes<std::uint32_t> words;
     const std::uint32_t* const old = wave.row(to.index);
     for (int lane = 0; lane < 64; ++lane) {
-      if constexpr (sizeof(T) == 2) words.value[lane] = std::bit_cast<std::uint16_t>(from.value[lane]);
-      else words.value[lane] = std::bit_cast<std::uint32_t>(from.value[lane]);
+      if constexpr (sizeof(T) == 2)
+        words.value[lane] = std::bit_cast<std::uint16_t>(from.value[lane]);
+      else
+        words.value[lane] = std::bit_cast<std::uint32_t>(from.value[lane]);
     }
     if (in.modifiers.sdwa) {
       put_part(in, sizeof(T), old, words.value);

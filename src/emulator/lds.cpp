@@ -39,7 +39,8 @@ void ds_read2(Wave& wave, const Instruction& in) {
   half.registers = Words;
   for (const int offset : {in.modifiers.offset0, in.modifiers.offset1}) {
     load_lanes<std::uint32_t, Words, Extension::none>(wave, half, [&](int lane, std::size_t bytes) {
-      return lds_place(wave, lds_address(wave, in.operand[1], offset * 4 * Words * Stride, lane), bytes, lane, Use::read);
+      return lds_place(wave, lds_address(wave, in.operand[1], offset * 4 * Words * Stride, lane), bytes, lane,
+                       Use::read);
     });
     half.index = static_cast<std::uint16_t>(half.index + Words);
   }
@@ -66,9 +67,10 @@ template <int Words, int Stride>
 void ds_write2(Wave& wave, const Instruction& in) {
   for (int i = 0; i < 2; ++i) {
     const int offset = (i == 0 ? in.modifiers.offset0 : in.modifiers.offset1) * 4 * Words * Stride;
-    store_lanes<std::uint32_t, Words, false>(wave, in.operand[static_cast<unsigned>(1 + i)], [&](int lane, std::size_t bytes) {
-      return lds_place(wave, lds_address(wave, in.operand[0], offset, lane), bytes, lane, Use::write);
-    });
+    store_lanes<std::uint32_t, Words, false>(
+        wave, in.operand[static_cast<unsigned>(1 + i)], [&](int lane, std::size_t bytes) {
+          return lds_place(wave, lds_address(wave, in.operand[0], offset, lane), bytes, lane, Use::write);
+        });
   }
   start_lds_write(wave);
 }
@@ -79,8 +81,10 @@ void ds_update(Wave& wave, const Instruction& in) {
   update_lanes<T, F>(wave, Returns ? &in.operand[0] : nullptr, in.operand[first + 1], [&](int lane, std::size_t bytes) {
     return lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), bytes, lane, Use::update);
   });
-  if (Returns) start_load(wave, Counter::lds, in.operand[0]);
-  else start_lds_write(wave);
+  if (Returns)
+    start_load(wave, Counter::lds, in.operand[0]);
+  else
+    start_lds_write(wave);
 }
 
 /// Compare and swap with two operands. gfx9: compare first; gfx11: data first.
@@ -92,17 +96,21 @@ void ds_compare(Wave& wave, const Instruction& in) {
   const std::uint64_t exec = wave.exec();
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
-    std::byte* const at = lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), sizeof(T), lane, Use::update);
+    std::byte* const at =
+        lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), sizeof(T), lane, Use::update);
     T old{};
     std::memcpy(&old, at, sizeof old);
     const T next = value_in<T>(wave, data.index, lane);
     if (old == value_in<T>(wave, compare.index, lane)) std::memcpy(at, &next, sizeof next);
     if (!Returns) continue;
     for (unsigned i = 0; i < sizeof(T) / 4; ++i)
-      wave.row(in.operand[0].index + static_cast<int>(i))[lane] = static_cast<std::uint32_t>(std::uint64_t{old} >> (32 * i));
+      wave.row(in.operand[0].index + static_cast<int>(i))[lane] =
+          static_cast<std::uint32_t>(std::uint64_t{old} >> (32 * i));
   }
-  if (Returns) start_load(wave, Counter::lds, in.operand[0]);
-  else start_lds_write(wave);
+  if (Returns)
+    start_load(wave, Counter::lds, in.operand[0]);
+  else
+    start_lds_write(wave);
 }
 
 /// A lane takes the value of the lane that its address / 4 names; 0 from inactive ones.
@@ -141,8 +149,9 @@ void ds_swizzle(Wave& wave, const Instruction& in) {
   Lanes<std::uint32_t> result{};
   for (int lane = 0; lane < wave.lanes; ++lane) {
     const int in_group = lane & 31;
-    const int from = pattern & 0x8000 ? (lane & ~3) | (pattern >> (2 * (lane & 3)) & 3)
-                                      : (lane & ~31) | ((((in_group & pattern) | (pattern >> 5)) ^ (pattern >> 10)) & 31);
+    const int from = pattern & 0x8000
+                         ? (lane & ~3) | (pattern >> (2 * (lane & 3)) & 3)
+                         : (lane & ~31) | ((((in_group & pattern) | (pattern >> 5)) ^ (pattern >> 10)) & 31);
     result.value[lane] = exec >> from & 1 ? wave.row(in.operand[1].index)[from] : 0;
   }
   write_row(wave, in.operand[0].index, result.value, exec);
@@ -155,9 +164,25 @@ using U64 = std::uint64_t;
 using I64 = std::int64_t;
 using E = Extension;
 
-#define DS_RETURNING(name, suffix, type, expression)                                                            \
-  {"ds_" name "_" suffix, ds_update<type, [](type old, type data, type) { (void)old; return static_cast<type>(expression); }, false>, Kind::lds}, \
-      {"ds_" name "_rtn_" suffix, ds_update<type, [](type old, type data, type) { (void)old; return static_cast<type>(expression); }, true>, Kind::lds}
+#define DS_RETURNING(name, suffix, type, expression)      \
+  {"ds_" name "_" suffix,                                 \
+   ds_update<type,                                        \
+             [](type old, type data, type) {              \
+               (void)old;                                 \
+               return static_cast<type>(expression);      \
+             },                                           \
+             false>,                                      \
+   Kind::lds},                                            \
+  {                                                       \
+    "ds_" name "_rtn_" suffix,                            \
+        ds_update<type,                                   \
+                  [](type old, type data, type) {         \
+                    (void)old;                            \
+                    return static_cast<type>(expression); \
+                  },                                      \
+                  true>,                                  \
+        Kind::lds                                         \
+  }
 
 constexpr Operation lds_table[] = {
     {"ds_read_b32 ds_load_b32", ds_read<U, 1, E::none>, Kind::lds},
@@ -217,7 +242,8 @@ constexpr Operation lds_table[] = {
     DS_RETURNING("or", "b64", U64, old | data),
     DS_RETURNING("xor", "b64", U64, old ^ data),
     {"ds_wrxchg_rtn_b32 ds_storexchg_rtn_b32", ds_update<U, [](U, U data, U) { return data; }, true>, Kind::lds},
-    {"ds_wrxchg_rtn_b64 ds_storexchg_rtn_b64", ds_update<U64, [](U64, U64 data, U64) { return data; }, true>, Kind::lds},
+    {"ds_wrxchg_rtn_b64 ds_storexchg_rtn_b64", ds_update<U64, [](U64, U64 data, U64) { return data; }, true>,
+     Kind::lds},
     {"ds_cmpst_b32", ds_compare<U, false, true>, Kind::lds},
     {"ds_cmpst_rtn_b32", ds_compare<U, true, true>, Kind::lds},
     {"ds_cmpst_b64", ds_compare<U64, false, true>, Kind::lds},

@@ -55,7 +55,8 @@ Spot mfma_spot(int i, int j, int block) {
 
 void refuse_modifiers(const Wave& wave, const Instruction& in, bool signs) {
   const Modifiers& m = in.modifiers;
-  if (m.cbsz != 0 || m.abid != 0 || m.blgp != 0 || m.clamp || m.op_sel != 0 || (!signs && (m.neg_lo != 0 || m.neg_hi != 0)))
+  if (m.cbsz != 0 || m.abid != 0 || m.blgp != 0 || m.clamp || m.op_sel != 0 ||
+      (!signs && (m.neg_lo != 0 || m.neg_hi != 0)))
     wave.fault(FaultKind::unknown_instruction, "has a modifier of matrix instructions that is not known");
 }
 
@@ -77,9 +78,12 @@ void mfma(Wave& wave, const Instruction& in) {
         for (int k = 0; k < K; ++k) {
           const int group = Size * (Blocks > 1 ? block : k / in_lane), element = k % in_lane;
           if constexpr (integers)
-            sum = static_cast<Sum>(static_cast<U>(sum) + static_cast<U>(byte_element(wave, a, i + group, element, true) *
-                                                                        byte_element(wave, b, j + group, element, true)));
-          else sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element), sum);
+            sum =
+                static_cast<Sum>(static_cast<U>(sum) + static_cast<U>(byte_element(wave, a, i + group, element, true) *
+                                                                      byte_element(wave, b, j + group, element, true)));
+          else
+            sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element),
+                           sum);
         }
         result[static_cast<unsigned>(spot.row)][static_cast<unsigned>(spot.lane)] = std::bit_cast<U>(sum);
       }
@@ -95,7 +99,8 @@ template <class T>
 void wmma(Wave& wave, const Instruction& in) {
   constexpr bool integers = std::is_same_v<T, std::int8_t>;
   refuse_modifiers(wave, in, integers);
-  if (wave.lanes != 32) wave.fault(FaultKind::unsupported, "is a matrix instruction in a wave of 64 lanes, which is not supported");
+  if (wave.lanes != 32)
+    wave.fault(FaultKind::unsupported, "is a matrix instruction in a wave of 64 lanes, which is not supported");
   const bool halves = wave.generation == Generation::rdna4;
   using Sum = std::conditional_t<integers, std::int32_t, float>;
   std::array<std::array<U, 64>, 8> result{};
@@ -110,7 +115,9 @@ void wmma(Wave& wave, const Instruction& in) {
           sum = static_cast<Sum>(static_cast<U>(sum) +
                                  static_cast<U>(byte_element(wave, a, i + group, element, in.modifiers.neg_lo & 1) *
                                                 byte_element(wave, b, j + group, element, in.modifiers.neg_lo & 2)));
-        else sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element), sum);
+        else
+          sum =
+              std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element), sum);
       }
       result[static_cast<unsigned>(row)][static_cast<unsigned>(lane)] = std::bit_cast<U>(sum);
     }

@@ -15,14 +15,14 @@ void Memory::add(void* base, std::size_t bytes) {
   const bool hits_next = at != allocations_.end() && address + bytes > at->base;
   const bool hits_last = at != allocations_.begin() && std::prev(at)->base + std::prev(at)->bytes > address;
   if (hits_next || hits_last)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("allocation of {} bytes at {:#x} overlaps another one; remove that one first", bytes, address));
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("allocation of {} bytes at {:#x} overlaps another one; remove that one first", bytes, address));
   allocations_.insert(at, {address, bytes});
 }
 
 void Memory::remove(const void* base) {
-  std::erase_if(allocations_,
-                [&](const Allocation& one) { return one.base == reinterpret_cast<std::uint64_t>(base); });
+  std::erase_if(allocations_, [&](const Allocation& one) { return one.base == reinterpret_cast<std::uint64_t>(base); });
 }
 
 std::byte* Memory::find(std::uint64_t address, std::size_t bytes) const noexcept {

@@ -24,10 +24,10 @@ void add_operations(OperationTable& table, std::span<const Operation> part) {
 const OperationTable& operation_table() {
   static const OperationTable table = [] {
     OperationTable all;
-    for (const auto part : {control_operations(), scalar_operations(), scalar_memory_operations(), integer_operations(),
-                            float_operations(), half_operations(), compare_operations(), packed_operations(),
-                            lane_operations(), matrix_operations(), lds_operations(), global_operations(),
-                            buffer_operations()})
+    for (const auto part :
+         {control_operations(), scalar_operations(), scalar_memory_operations(), integer_operations(),
+          float_operations(), half_operations(), compare_operations(), packed_operations(), lane_operations(),
+          matrix_operations(), lds_operations(), global_operations(), buffer_operations()})
       add_operations(all, part);
     return all;
   }();

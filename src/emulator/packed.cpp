@@ -49,14 +49,16 @@ void packed_function(Wave& wave, const Instruction& in, T (L::*)(A...) const, st
   for (int lane = 0; lane < 64; ++lane) {
     U word = 0;
     for (const bool high : {false, true}) {
-      const T value = F(packed_half<A>(source[I].value[lane], packed_choice(in.modifiers, static_cast<int>(I), high))...);
+      const T value =
+          F(packed_half<A>(source[I].value[lane], packed_choice(in.modifiers, static_cast<int>(I), high))...);
       U16 bits = std::bit_cast<U16>(value);
       if constexpr (is_float<T>) bits = scaled_and_clamped(wave, in, value).bits;
       word |= U{bits} << (high ? 16 : 0);
     }
     result.value[lane] = word;
   }
-  if (!is_float<T> && in.modifiers.clamp) wave.fault(FaultKind::unknown_instruction, "clamps integers, which is not known");
+  if (!is_float<T> && in.modifiers.clamp)
+    wave.fault(FaultKind::unknown_instruction, "clamps integers, which is not known");
   write_row(wave, in.operand[0].index, result.value, written_lanes(wave, in));
 }
 
@@ -93,7 +95,8 @@ void packed_f32(Wave& wave, const Instruction& in) {
     Lanes<float> source[3];
     for (int i = 0; i < Sources; ++i) fetch_of_two(wave, in, i, high, source[i]);
     for (int lane = 0; lane < 64; ++lane)
-      result[high].value[lane] = F(source[0].value[lane], source[1].value[lane], Sources == 3 ? source[2].value[lane] : 0.0f);
+      result[high].value[lane] =
+          F(source[0].value[lane], source[1].value[lane], Sources == 3 ? source[2].value[lane] : 0.0f);
   }
   Operand to = in.operand[0];
   Instruction plain;
@@ -117,16 +120,21 @@ void v_pk_mov_b32(Wave& wave, const Instruction& in) {
 constexpr Operation packed_table[] = {
     {"v_pk_add_f16", packed<[](Half a, Half b) { return half_from(to_double(a) + to_double(b)); }>, Kind::vector},
     {"v_pk_mul_f16", packed<[](Half a, Half b) { return half_from(to_double(a) * to_double(b)); }>, Kind::vector},
-    {"v_pk_fma_f16", packed<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>, Kind::vector},
-    {"v_pk_fmac_f16", packed<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>, Kind::vector, Sources::with_target},
-    {"v_pk_min_f16 v_pk_min_num_f16", packed<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::vector},
-    {"v_pk_max_f16 v_pk_max_num_f16", packed<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::vector},
+    {"v_pk_fma_f16", packed<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
+     Kind::vector},
+    {"v_pk_fmac_f16", packed<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
+     Kind::vector, Sources::with_target},
+    {"v_pk_min_f16 v_pk_min_num_f16",
+     packed<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::vector},
+    {"v_pk_max_f16 v_pk_max_num_f16",
+     packed<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::vector},
     {"v_pk_add_u16", packed<[](U16 a, U16 b) { return short_of(a + b); }>, Kind::vector},
     {"v_pk_add_i16", packed<[](U16 a, U16 b) { return short_of(a + b); }>, Kind::vector},
     {"v_pk_sub_u16", packed<[](U16 a, U16 b) { return short_of(a - b); }>, Kind::vector},
     {"v_pk_sub_i16", packed<[](U16 a, U16 b) { return short_of(a - b); }>, Kind::vector},
     {"v_pk_mul_lo_u16", packed<[](U16 a, U16 b) { return static_cast<U16>(U{a} * b); }>, Kind::vector},
-    {"v_pk_mad_u16 v_pk_mad_i16", packed<[](U16 a, U16 b, U16 c) { return static_cast<U16>(U{a} * b + c); }>, Kind::vector},
+    {"v_pk_mad_u16 v_pk_mad_i16", packed<[](U16 a, U16 b, U16 c) { return static_cast<U16>(U{a} * b + c); }>,
+     Kind::vector},
     {"v_pk_min_u16", packed<[](U16 a, U16 b) { return a < b ? a : b; }>, Kind::vector},
     {"v_pk_max_u16", packed<[](U16 a, U16 b) { return a < b ? b : a; }>, Kind::vector},
     {"v_pk_min_i16", packed<[](I16 a, I16 b) { return a < b ? a : b; }>, Kind::vector},

@@ -24,7 +24,8 @@ std::vector<std::string_view> split_outside(std::string_view text, char at) {
     if (i < text.size() && (text[i] == '[' || text[i] == '(')) ++depth;
     if (i < text.size() && (text[i] == ']' || text[i] == ')')) --depth;
     if (i < text.size() && (text[i] != at || depth > 0)) continue;
-    if (const std::string_view part = base::trimmed(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
+    if (const std::string_view part = base::trimmed(text.substr(begin, i - begin)); !part.empty())
+      parts.push_back(part);
     begin = i + 1;
   }
   return parts;
@@ -58,7 +59,9 @@ std::optional<Part> parse_part(std::string_view text) {
 bool add_sdwa(std::string_view name, std::string_view value, Modifiers& to) {
   to.sdwa = true;
   if (name == "dst_unused") {
-    to.unused = value == "UNUSED_PRESERVE" ? Unused::preserve : value == "UNUSED_SEXT" ? Unused::sign_extend : Unused::pad;
+    to.unused = value == "UNUSED_PRESERVE" ? Unused::preserve
+                : value == "UNUSED_SEXT"   ? Unused::sign_extend
+                                           : Unused::pad;
     return true;
   }
   const auto part = parse_part(value);
@@ -69,11 +72,16 @@ bool add_sdwa(std::string_view name, std::string_view value, Modifiers& to) {
 
 /// Modifiers without a value. Hints for caches change no result.
 bool add_flag(std::string_view word, Modifiers& to) {
-  if (word == "clamp") to.clamp = true;
-  else if (word == "glc" || word == "sc0") to.returns = true;
-  else if (word == "offen") to.offset_enabled = true;
-  else if (word == "idxen") to.index_enabled = true;
-  else return word == "slc" || word == "dlc" || word == "nt" || word == "sc1";
+  if (word == "clamp")
+    to.clamp = true;
+  else if (word == "glc" || word == "sc0")
+    to.returns = true;
+  else if (word == "offen")
+    to.offset_enabled = true;
+  else if (word == "idxen")
+    to.index_enabled = true;
+  else
+    return word == "slc" || word == "dlc" || word == "nt" || word == "sc1";
   return true;
 }
 
@@ -85,18 +93,30 @@ bool add_modifier(std::string_view word, int sources, Modifiers& to) {
   if (name == "offset" && number) {
     to.offset = static_cast<int>(*number);
     to.has_offset = true;
-  } else if (name == "offset0" && number) to.offset0 = static_cast<int>(*number);
-  else if (name == "offset1" && number) to.offset1 = static_cast<int>(*number);
-  else if (name == "mul" && number) to.output_scale = *number == 4 ? 2 : 1;
-  else if (name == "div" && number) to.output_scale = -1;
-  else if (name == "clamp" && number) to.clamp = *number != 0;
-  else if (name == "cbsz" && number) to.cbsz = static_cast<int>(*number);
-  else if (name == "abid" && number) to.abid = static_cast<int>(*number);
-  else if (name == "blgp" && number) to.blgp = static_cast<int>(*number);
-  else if (name == "op_sel") to.op_sel = bit_list(value, sources);
-  else if (name == "neg_lo") to.neg_lo = bit_list(value, sources);
-  else if (name == "neg_hi") to.neg_hi = bit_list(value, sources);
-  else if (name == "th") to.returns = to.returns || value.find("RETURN") != std::string_view::npos;
+  } else if (name == "offset0" && number)
+    to.offset0 = static_cast<int>(*number);
+  else if (name == "offset1" && number)
+    to.offset1 = static_cast<int>(*number);
+  else if (name == "mul" && number)
+    to.output_scale = *number == 4 ? 2 : 1;
+  else if (name == "div" && number)
+    to.output_scale = -1;
+  else if (name == "clamp" && number)
+    to.clamp = *number != 0;
+  else if (name == "cbsz" && number)
+    to.cbsz = static_cast<int>(*number);
+  else if (name == "abid" && number)
+    to.abid = static_cast<int>(*number);
+  else if (name == "blgp" && number)
+    to.blgp = static_cast<int>(*number);
+  else if (name == "op_sel")
+    to.op_sel = bit_list(value, sources);
+  else if (name == "neg_lo")
+    to.neg_lo = bit_list(value, sources);
+  else if (name == "neg_hi")
+    to.neg_hi = bit_list(value, sources);
+  else if (name == "th")
+    to.returns = to.returns || value.find("RETURN") != std::string_view::npos;
   else if (name == "op_sel_hi") {
     to.op_sel_hi = bit_list(value, sources);
     to.has_op_sel_hi = true;
@@ -123,7 +143,8 @@ bool add_waits(std::string_view mnemonic, std::string_view text, Modifiers& to) 
   if (mnemonic == "s_waitcnt" && !number) {
     for (const std::string_view word : split_outside(text, ' ')) {
       const std::size_t open = word.find('(');
-      const auto count = open == std::string_view::npos ? std::nullopt : parse_number(word.substr(open + 1, word.size() - open - 2));
+      const auto count =
+          open == std::string_view::npos ? std::nullopt : parse_number(word.substr(open + 1, word.size() - open - 2));
       if (!count) return false;
       for (const CounterName& one : counter_names)
         if (word.substr(0, open) == one.name) to.counts[static_cast<unsigned>(one.counter)] = static_cast<int>(*count);
@@ -146,11 +167,13 @@ bool add_waits(std::string_view mnemonic, std::string_view text, Modifiers& to) 
 }
 
 bool is_wait(std::string_view mnemonic) {
-  return mnemonic.starts_with("s_wait") && mnemonic != "s_waitcnt_depctr" && mnemonic != "s_wait_idle" && mnemonic != "s_wait_alu";
+  return mnemonic.starts_with("s_wait") && mnemonic != "s_waitcnt_depctr" && mnemonic != "s_wait_idle" &&
+         mnemonic != "s_wait_alu";
 }
 
 void add_range(Instruction& in, const Operand& operand) {
-  if ((operand.kind != OperandKind::vector && operand.kind != OperandKind::scalar) || in.ranges == in.range.size()) return;
+  if ((operand.kind != OperandKind::vector && operand.kind != OperandKind::scalar) || in.ranges == in.range.size())
+    return;
   const int first = operand.kind == OperandKind::scalar ? first_scalar + operand.index : operand.index;
   in.range[in.ranges++] = {static_cast<std::uint16_t>(first), operand.registers};
 }
@@ -199,7 +222,8 @@ Instruction parse_single(std::string_view text, int wave_size) {
   } else if (operation->sources != Sources::none) {
     in.reason = add_operands(in, rest, wave_size);
     if (operation->sources == Sources::with_target) in.operand[in.operands++] = in.operand[0];
-    if (operation->sources == Sources::with_vcc && in.operands == 3) in.operand[in.operands++] = *parse_operand("vcc", wave_size);
+    if (operation->sources == Sources::with_vcc && in.operands == 3)
+      in.operand[in.operands++] = *parse_operand("vcc", wave_size);
   }
   if (!in.reason.empty()) in.kind = Kind::unknown;
   return in;

@@ -36,7 +36,8 @@ struct HardwareRegister {
   std::string_view name;
   int number;
 };
-constexpr HardwareRegister hardware_registers[] = {{"HW_REG_MODE", 1}, {"HW_REG_SH_MEM_BASES", 15}, {"HW_REG_WAVE_MODE", 1}};
+constexpr HardwareRegister hardware_registers[] = {
+    {"HW_REG_MODE", 1}, {"HW_REG_SH_MEM_BASES", 15}, {"HW_REG_WAVE_MODE", 1}};
 
 Operand register_operand(OperandKind kind, int index, int registers) {
   Operand operand;
@@ -112,9 +113,12 @@ std::optional<Operand> parse_special(std::string_view text) {
     return operand;
   }
   operand.kind = OperandKind::integer;
-  if (text == "src_shared_base") operand.integer = static_cast<std::int64_t>(shared_aperture);
-  else if (text == "src_private_base") operand.integer = static_cast<std::int64_t>(private_aperture);
-  else return std::nullopt;
+  if (text == "src_shared_base")
+    operand.integer = static_cast<std::int64_t>(shared_aperture);
+  else if (text == "src_private_base")
+    operand.integer = static_cast<std::int64_t>(private_aperture);
+  else
+    return std::nullopt;
   return operand;
 }
 

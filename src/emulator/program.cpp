@@ -21,13 +21,16 @@ struct KnownArch {
   std::string_view begin;
   Generation generation;
 };
-constexpr KnownArch known_archs[] = {{"gfx90a", Generation::cdna2}, {"gfx94", Generation::cdna3}, {"gfx103", Generation::rdna2},
-                                     {"gfx110", Generation::rdna3}, {"gfx115", Generation::rdna3}, {"gfx120", Generation::rdna4}};
+constexpr KnownArch known_archs[] = {{"gfx90a", Generation::cdna2}, {"gfx94", Generation::cdna3},
+                                     {"gfx103", Generation::rdna2}, {"gfx110", Generation::rdna3},
+                                     {"gfx115", Generation::rdna3}, {"gfx120", Generation::rdna4}};
 
 Generation generation_of(std::string_view arch) {
   for (const KnownArch& one : known_archs)
     if (arch.starts_with(one.begin)) return one.generation;
-  throw Error(ErrorKind::unsupported, fmt::format("the emulator does not know the architecture '{}'; it knows gfx90a, gfx942, gfx1030, gfx1100 and gfx1201, and their relatives", arch));
+  throw Error(ErrorKind::unsupported, fmt::format("the emulator does not know the architecture '{}'; it knows gfx90a, "
+                                                  "gfx942, gfx1030, gfx1100 and gfx1201, and their relatives",
+                                                  arch));
 }
 
 template <class T>
@@ -42,7 +45,8 @@ std::uint64_t hidden_value(const std::string& kind, const Launch& launch) {
     if (kind == fmt::format("hidden_block_count_{}", axis)) return launch.grid[i];
     if (kind == fmt::format("hidden_group_size_{}", axis)) return launch.block[i];
   }
-  if (kind == "hidden_grid_dims") return launch.grid[2] * launch.block[2] > 1 ? 3 : launch.grid[1] * launch.block[1] > 1 ? 2 : 1;
+  if (kind == "hidden_grid_dims")
+    return launch.grid[2] * launch.block[2] > 1 ? 3 : launch.grid[1] * launch.block[1] > 1 ? 2 : 1;
   if (kind == "hidden_dynamic_lds_size") return launch.dynamic_lds;
   if (kind == "hidden_private_base") return private_aperture >> 32;
   if (kind == "hidden_shared_base") return shared_aperture >> 32;
@@ -52,7 +56,8 @@ std::uint64_t hidden_value(const std::string& kind, const Launch& launch) {
 std::vector<std::byte> argument_segment(const KernelDescriptor& kernel, const Launch& launch) {
   std::vector<std::byte> segment(std::max<std::size_t>(kernel.argument_bytes, launch.arguments.size()) + 16);
   std::copy(launch.arguments.begin(), launch.arguments.end(), segment.begin());
-  for (const gpu::HiddenParameter& one : kernel.hidden) put(segment, one.offset, one.bytes, hidden_value(one.kind, launch));
+  for (const gpu::HiddenParameter& one : kernel.hidden)
+    put(segment, one.offset, one.bytes, hidden_value(one.kind, launch));
   return segment;
 }
 
@@ -75,11 +80,14 @@ void check_launch(const Launch& launch, const KernelDescriptor& kernel) {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::invalid_argument, fmt::format("kernel '{}': {}", launch.kernel, what));
   };
-  if (threads == 0 || threads > 1024 || launch.block[0] > 1024) refuse(fmt::format("a workgroup of {} threads; use 1 to 1024", threads));
+  if (threads == 0 || threads > 1024 || launch.block[0] > 1024)
+    refuse(fmt::format("a workgroup of {} threads; use 1 to 1024", threads));
   if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0) refuse("a grid without workgroups");
   if (std::uint64_t{kernel.lds_bytes} + launch.dynamic_lds > 65536)
-    refuse(fmt::format("needs {} bytes of LDS; a workgroup has at most 65536", kernel.lds_bytes + std::uint64_t{launch.dynamic_lds}));
-  if (kernel.preload != 0) refuse("takes arguments in registers, which is not supported; compile without -amdgpu-kernarg-preload-count");
+    refuse(fmt::format("needs {} bytes of LDS; a workgroup has at most 65536",
+                       kernel.lds_bytes + std::uint64_t{launch.dynamic_lds}));
+  if (kernel.preload != 0)
+    refuse("takes arguments in registers, which is not supported; compile without -amdgpu-kernarg-preload-count");
   if (kernel.resources1 >> 12 & 0xf) refuse("rounds other than to the nearest, which is not supported");
 }
 
@@ -123,7 +131,8 @@ std::vector<std::string> Program::unknown_instructions() const {
 Report Program::launch(const Launch& launch, const Memory& memory) const {
   const auto found = state_->image.kernels().find(launch.kernel);
   if (found == state_->image.kernels().end())
-    throw Error(ErrorKind::invalid_argument, fmt::format("the code object has no kernel '{}'; it has: {}", launch.kernel, fmt::join(kernels(), ", ")));
+    throw Error(ErrorKind::invalid_argument, fmt::format("the code object has no kernel '{}'; it has: {}",
+                                                         launch.kernel, fmt::join(kernels(), ", ")));
   const KernelDescriptor& kernel = found->second;
   check_launch(launch, kernel);
   std::vector<std::byte> arguments = argument_segment(kernel, launch);
@@ -135,7 +144,9 @@ Report Program::launch(const Launch& launch, const Memory& memory) const {
   state.memory.add(arguments.data(), arguments.size());
   state.memory.add(packet.data(), packet.size());
   state.entry = state.code->at(kernel.entry);
-  if (state.entry < 0) throw Error(ErrorKind::invalid_argument, fmt::format("kernel '{}' begins where no instruction begins; compile it again", launch.kernel));
+  if (state.entry < 0)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("kernel '{}' begins where no instruction begins; compile it again", launch.kernel));
 
   const std::uint64_t all = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   std::uint64_t next = std::min(launch.first_group, all);
@@ -145,7 +156,8 @@ Report Program::launch(const Launch& launch, const Memory& memory) const {
     std::unique_ptr<Workgroup> group;
     if (next < end && resident.size() < max_resident) {
       group = std::make_unique<Workgroup>();
-      const auto x = static_cast<std::uint32_t>(next % launch.grid[0]), rest = static_cast<std::uint32_t>(next / launch.grid[0]);
+      const auto x = static_cast<std::uint32_t>(next % launch.grid[0]),
+                 rest = static_cast<std::uint32_t>(next / launch.grid[0]);
       start_workgroup(state, {x, rest % launch.grid[1], rest / launch.grid[1]}, *group);
       ++next;
     } else {

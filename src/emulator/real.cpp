@@ -25,8 +25,14 @@ double logarithm2(double x) { return std::log2(x); }
 float flush_denormal(float x) { return std::fabs(x) < 1.17549435e-38f ? std::copysign(0.0f, x) : x; }
 
 /// The argument is in turns. The hardware is defined for up to 256 of them.
-float sine(float turns) { return std::isinf(turns) ? NAN : static_cast<float>(std::sin(6.283185307179586 * (turns - std::floor(double{turns})))); }
-float cosine(float turns) { return std::isinf(turns) ? NAN : static_cast<float>(std::cos(6.283185307179586 * (turns - std::floor(double{turns})))); }
+float sine(float turns) {
+  return std::isinf(turns) ? NAN
+                           : static_cast<float>(std::sin(6.283185307179586 * (turns - std::floor(double{turns}))));
+}
+float cosine(float turns) {
+  return std::isinf(turns) ? NAN
+                           : static_cast<float>(std::cos(6.283185307179586 * (turns - std::floor(double{turns}))));
+}
 
 float fraction(float x) { return x - std::floor(x) >= 1.0f ? 0x1.fffffep-1f : x - std::floor(x); }
 double fraction(double x) { return x - std::floor(x) >= 1.0 ? 0x1.fffffffffffffp-1 : x - std::floor(x); }
@@ -54,11 +60,16 @@ template <class T>
 bool in_class(T x, U classes) {
   int bit = 0;
   const bool negative = std::signbit(x);
-  if (std::isnan(x)) bit = is_signalling(x) ? 0 : 1;
-  else if (std::isinf(x)) bit = negative ? 2 : 9;
-  else if (x == 0) bit = negative ? 5 : 6;
-  else if (std::fpclassify(x) == FP_SUBNORMAL) bit = negative ? 4 : 7;
-  else bit = negative ? 3 : 8;
+  if (std::isnan(x))
+    bit = is_signalling(x) ? 0 : 1;
+  else if (std::isinf(x))
+    bit = negative ? 2 : 9;
+  else if (x == 0)
+    bit = negative ? 5 : 6;
+  else if (std::fpclassify(x) == FP_SUBNORMAL)
+    bit = negative ? 4 : 7;
+  else
+    bit = negative ? 3 : 8;
   return (classes >> bit & 1) != 0;
 }
 
@@ -126,7 +137,8 @@ T division_fixup(T quotient, T denominator, T numerator) {
   const T sign = negative ? T{-1} : T{1};
   if (std::isnan(numerator)) return numerator + numerator;
   if (std::isnan(denominator)) return denominator + denominator;
-  if ((denominator == 0 && numerator == 0) || (std::isinf(denominator) && std::isinf(numerator))) return -static_cast<T>(NAN);
+  if ((denominator == 0 && numerator == 0) || (std::isinf(denominator) && std::isinf(numerator)))
+    return -static_cast<T>(NAN);
   if (denominator == 0 || std::isinf(numerator)) return sign * static_cast<T>(INFINITY);
   if (std::isinf(denominator) || numerator == 0) return sign * T{0};
   const int difference = std::ilogb(numerator) - std::ilogb(denominator);
@@ -141,24 +153,35 @@ constexpr Operation real_table[] = {
     {"v_mul_f32 v_dual_mul_f32", each_lane<[](float a, float b) { return a * b; }>, Kind::vector},
     {"v_fma_f32 v_fmaak_f32 v_fmamk_f32 v_dual_fmaak_f32 v_dual_fmamk_f32",
      each_lane<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::vector},
-    {"v_fmac_f32 v_dual_fmac_f32", each_lane<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::vector, Sources::with_target},
-    {"v_mad_f32 v_madak_f32 v_madmk_f32", each_lane<[](float a, float b, float c) { return flush_denormal(flush_denormal(a * b) + c); }>, Kind::vector},
-    {"v_mac_f32", each_lane<[](float a, float b, float c) { return flush_denormal(flush_denormal(a * b) + c); }>, Kind::vector, Sources::with_target},
+    {"v_fmac_f32 v_dual_fmac_f32", each_lane<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::vector,
+     Sources::with_target},
+    {"v_mad_f32 v_madak_f32 v_madmk_f32",
+     each_lane<[](float a, float b, float c) { return flush_denormal(flush_denormal(a * b) + c); }>, Kind::vector},
+    {"v_mac_f32", each_lane<[](float a, float b, float c) { return flush_denormal(flush_denormal(a * b) + c); }>,
+     Kind::vector, Sources::with_target},
     {"v_mul_legacy_f32 v_mul_dx9_zero_f32 v_dual_mul_dx9_zero_f32",
      each_lane<[](float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; }>, Kind::vector},
-    {"v_min_f32 v_min_num_f32 v_dual_min_f32 v_dual_min_num_f32", each_lane<[](float a, float b) { return minimum_number(a, b); }>, Kind::vector},
-    {"v_max_f32 v_max_num_f32 v_dual_max_f32 v_dual_max_num_f32", each_lane<[](float a, float b) { return maximum_number(a, b); }>, Kind::vector},
+    {"v_min_f32 v_min_num_f32 v_dual_min_f32 v_dual_min_num_f32",
+     each_lane<[](float a, float b) { return minimum_number(a, b); }>, Kind::vector},
+    {"v_max_f32 v_max_num_f32 v_dual_max_f32 v_dual_max_num_f32",
+     each_lane<[](float a, float b) { return maximum_number(a, b); }>, Kind::vector},
     {"v_minimum_f32", each_lane<[](float a, float b) { return minimum(a, b); }>, Kind::vector},
     {"v_maximum_f32", each_lane<[](float a, float b) { return maximum(a, b); }>, Kind::vector},
-    {"v_min3_f32 v_min3_num_f32", each_lane<[](float a, float b, float c) { return minimum_number(minimum_number(a, b), c); }>, Kind::vector},
-    {"v_max3_f32 v_max3_num_f32", each_lane<[](float a, float b, float c) { return maximum_number(maximum_number(a, b), c); }>, Kind::vector},
-    {"v_maxmin_f32 v_maxmin_num_f32", each_lane<[](float a, float b, float c) { return minimum_number(maximum_number(a, b), c); }>, Kind::vector},
-    {"v_minmax_f32 v_minmax_num_f32", each_lane<[](float a, float b, float c) { return maximum_number(minimum_number(a, b), c); }>, Kind::vector},
+    {"v_min3_f32 v_min3_num_f32",
+     each_lane<[](float a, float b, float c) { return minimum_number(minimum_number(a, b), c); }>, Kind::vector},
+    {"v_max3_f32 v_max3_num_f32",
+     each_lane<[](float a, float b, float c) { return maximum_number(maximum_number(a, b), c); }>, Kind::vector},
+    {"v_maxmin_f32 v_maxmin_num_f32",
+     each_lane<[](float a, float b, float c) { return minimum_number(maximum_number(a, b), c); }>, Kind::vector},
+    {"v_minmax_f32 v_minmax_num_f32",
+     each_lane<[](float a, float b, float c) { return maximum_number(minimum_number(a, b), c); }>, Kind::vector},
     {"v_med3_f32 v_med3_num_f32", each_lane<[](float a, float b, float c) { return median(a, b, c); }>, Kind::vector},
-    {"v_rcp_f32 v_rcp_iflag_f32 v_s_rcp_f32", each_lane<[](float a) { return flush_denormal(by_double<reciprocal>(flush_denormal(a))); }>, Kind::vector},
+    {"v_rcp_f32 v_rcp_iflag_f32 v_s_rcp_f32",
+     each_lane<[](float a) { return flush_denormal(by_double<reciprocal>(flush_denormal(a))); }>, Kind::vector},
     {"v_rsq_f32", each_lane<[](float a) { return by_double<reciprocal_root>(flush_denormal(a)); }>, Kind::vector},
     {"v_sqrt_f32", each_lane<[](float a) { return std::sqrt(flush_denormal(a)); }>, Kind::vector},
-    {"v_exp_f32", each_lane<[](float a) { return flush_denormal(by_double<exponential2>(flush_denormal(a))); }>, Kind::vector},
+    {"v_exp_f32", each_lane<[](float a) { return flush_denormal(by_double<exponential2>(flush_denormal(a))); }>,
+     Kind::vector},
     {"v_log_f32", each_lane<[](float a) { return by_double<logarithm2>(flush_denormal(a)); }>, Kind::vector},
     {"v_sin_f32", each_lane<[](float a) { return sine(a); }>, Kind::vector},
     {"v_cos_f32", each_lane<[](float a) { return cosine(a); }>, Kind::vector},
@@ -181,7 +204,8 @@ constexpr Operation real_table[] = {
     {"v_add_f64", each_lane<[](double a, double b) { return a + b; }>, Kind::vector},
     {"v_mul_f64", each_lane<[](double a, double b) { return a * b; }>, Kind::vector},
     {"v_fma_f64", each_lane<[](double a, double b, double c) { return std::fma(a, b, c); }>, Kind::vector},
-    {"v_fmac_f64", each_lane<[](double a, double b, double c) { return std::fma(a, b, c); }>, Kind::vector, Sources::with_target},
+    {"v_fmac_f64", each_lane<[](double a, double b, double c) { return std::fma(a, b, c); }>, Kind::vector,
+     Sources::with_target},
     {"v_min_f64 v_min_num_f64", each_lane<[](double a, double b) { return minimum_number(a, b); }>, Kind::vector},
     {"v_max_f64 v_max_num_f64", each_lane<[](double a, double b) { return maximum_number(a, b); }>, Kind::vector},
     {"v_rcp_f64", each_lane<[](double a) { return 1.0 / a; }>, Kind::vector},
@@ -199,8 +223,10 @@ constexpr Operation real_table[] = {
     {"v_cvt_f32_i32", each_lane<[](I a) { return static_cast<float>(a); }>, Kind::vector},
     {"v_cvt_u32_f32", each_lane<[](float a) { return saturated<U>(a); }>, Kind::vector},
     {"v_cvt_i32_f32", each_lane<[](float a) { return saturated<I>(a); }>, Kind::vector},
-    {"v_cvt_rpi_i32_f32 v_cvt_nearest_i32_f32", each_lane<[](float a) { return saturated<I>(std::floor(double{a} + 0.5)); }>, Kind::vector},
-    {"v_cvt_flr_i32_f32 v_cvt_floor_i32_f32", each_lane<[](float a) { return saturated<I>(std::floor(a)); }>, Kind::vector},
+    {"v_cvt_rpi_i32_f32 v_cvt_nearest_i32_f32",
+     each_lane<[](float a) { return saturated<I>(std::floor(double{a} + 0.5)); }>, Kind::vector},
+    {"v_cvt_flr_i32_f32 v_cvt_floor_i32_f32", each_lane<[](float a) { return saturated<I>(std::floor(a)); }>,
+     Kind::vector},
     {"v_cvt_f64_u32", each_lane<[](U a) { return static_cast<double>(a); }>, Kind::vector},
     {"v_cvt_f64_i32", each_lane<[](I a) { return static_cast<double>(a); }>, Kind::vector},
     {"v_cvt_u32_f64", each_lane<[](double a) { return saturated<U>(a); }>, Kind::vector},
@@ -211,7 +237,8 @@ constexpr Operation real_table[] = {
     {"v_cvt_f32_ubyte1", each_lane<[](U a) { return (static_cast<float>(a >> 8 & 255)); }>, Kind::vector},
     {"v_cvt_f32_ubyte2", each_lane<[](U a) { return (static_cast<float>(a >> 16 & 255)); }>, Kind::vector},
     {"v_cvt_f32_ubyte3", each_lane<[](U a) { return (static_cast<float>(a >> 24)); }>, Kind::vector},
-    {"v_cvt_off_f32_i4", each_lane<[](U a) { return (static_cast<float>(static_cast<I>(a << 28) >> 28) / 16.0f); }>, Kind::vector},
+    {"v_cvt_off_f32_i4", each_lane<[](U a) { return (static_cast<float>(static_cast<I>(a << 28) >> 28) / 16.0f); }>,
+     Kind::vector},
 };
 
 }  // namespace

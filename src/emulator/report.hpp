@@ -9,10 +9,10 @@
 namespace xtune::emulator {
 
 struct Report {
-  std::uint64_t instructions = 0;                                          ///< executed by waves
-  std::array<std::uint64_t, static_cast<int>(Kind::count)> of_kind{};      ///< the same by kind
-  std::uint64_t global_bytes_read = 0, global_bytes_written = 0;           ///< by active lanes
-  std::uint64_t lds_bytes_read = 0, lds_bytes_written = 0;                 ///< likewise
+  std::uint64_t instructions = 0;                                      ///< executed by waves
+  std::array<std::uint64_t, static_cast<int>(Kind::count)> of_kind{};  ///< the same by kind
+  std::uint64_t global_bytes_read = 0, global_bytes_written = 0;       ///< by active lanes
+  std::uint64_t lds_bytes_read = 0, lds_bytes_written = 0;             ///< likewise
   std::uint64_t workgroups = 0, waves = 0;
 
   Report& operator+=(const Report& other) {

@@ -29,14 +29,18 @@ struct Flagged {
 
 template <class T>
 T source_of(const Wave& wave, const Operand& from) {
-  if constexpr (std::is_same_v<T, Condition>) return {wave.scc};
-  else return with_modifiers(scalar_source<T>(wave, from), from);
+  if constexpr (std::is_same_v<T, Condition>)
+    return {wave.scc};
+  else
+    return with_modifiers(scalar_source<T>(wave, from), from);
 }
 
 template <class T>
 void put(Wave& wave, const Operand& to, T value) {
-  if constexpr (sizeof(T) == 8) write_scalar(wave, to, std::bit_cast<std::uint64_t>(value));
-  else write_scalar(wave, to, std::bit_cast<std::uint32_t>(value));
+  if constexpr (sizeof(T) == 8)
+    write_scalar(wave, to, std::bit_cast<std::uint64_t>(value));
+  else
+    write_scalar(wave, to, std::bit_cast<std::uint32_t>(value));
 }
 
 template <auto F, class L, class R, class... A, std::size_t... I>
@@ -203,25 +207,35 @@ constexpr Operation scalar_table[] = {
     {"s_cmov_b64", s_cmov_b64, Kind::scalar},
     {"s_cselect_b32", scalar<[](U a, U b, Condition c) { return c.set ? a : b; }>, Kind::scalar},
     {"s_cselect_b64", scalar<[](U64 a, U64 b, Condition c) { return c.set ? a : b; }>, Kind::scalar},
-    {"s_add_u32 s_add_co_u32", scalar<[](U a, U b) { return (Flagged<U>{a + b, a + b < a}); }>, Kind::scalar},
-    {"s_sub_u32 s_sub_co_u32", scalar<[](U a, U b) { return (Flagged<U>{a - b, a < b}); }>, Kind::scalar},
+    {"s_add_u32 s_add_co_u32", scalar<[](U a, U b) {
+       return (Flagged<U>{a + b, a + b < a});
+     }>,
+     Kind::scalar},
+    {"s_sub_u32 s_sub_co_u32", scalar<[](U a, U b) {
+       return (Flagged<U>{a - b, a < b});
+     }>,
+     Kind::scalar},
     {"s_addc_u32 s_add_co_ci_u32", scalar<[](U a, U b, Condition c) {
        const U64 sum = U64{a} + b + c.set;
        return (Flagged<U>{static_cast<U>(sum), (sum >> 32) != 0});
-     }>, Kind::scalar},
+     }>,
+     Kind::scalar},
     {"s_subb_u32 s_sub_co_ci_u32", scalar<[](U a, U b, Condition c) {
        return (Flagged<U>{a - b - c.set, U64{a} < U64{b} + c.set});
-     }>, Kind::scalar},
+     }>,
+     Kind::scalar},
     {"s_add_i32 s_add_co_i32", scalar<[](I a, I b) {
        I sum = 0;
        const bool over = __builtin_add_overflow(a, b, &sum);
        return (Flagged<I>{sum, over});
-     }>, Kind::scalar},
+     }>,
+     Kind::scalar},
     {"s_sub_i32 s_sub_co_i32", scalar<[](I a, I b) {
        I rest = 0;
        const bool over = __builtin_sub_overflow(a, b, &rest);
        return (Flagged<I>{rest, over});
-     }>, Kind::scalar},
+     }>,
+     Kind::scalar},
     {"s_addk_i32 s_addk_co_i32", s_addk, Kind::scalar},
     {"s_mulk_i32", s_mulk, Kind::scalar},
     {"s_add_u64 s_add_nc_u64", scalar<[](U64 a, U64 b) { return a + b; }>, Kind::scalar},
@@ -230,12 +244,25 @@ constexpr Operation scalar_table[] = {
     {"s_mul_i32", scalar<[](U a, U b) { return a * b; }>, Kind::scalar},
     {"s_mul_hi_u32", scalar<[](U a, U b) { return (static_cast<U>(U64{a} * b >> 32)); }>, Kind::scalar},
     {"s_mul_hi_i32", scalar<[](I a, I b) { return (static_cast<I>(I64{a} * b >> 32)); }>, Kind::scalar},
-    {"s_abs_i32", scalar<[](I a) { return (NonZero<U>{a < 0 ? 0u - static_cast<U>(a) : static_cast<U>(a)}); }>, Kind::scalar},
+    {"s_abs_i32", scalar<[](I a) { return (NonZero<U>{a < 0 ? 0u - static_cast<U>(a) : static_cast<U>(a)}); }>,
+     Kind::scalar},
     {"s_absdiff_i32", scalar<[](I a, I b) { return (NonZero<U>{absolute_difference(a, b)}); }>, Kind::scalar},
-    {"s_min_i32", scalar<[](I a, I b) { return (Flagged<I>{a < b ? a : b, a < b}); }>, Kind::scalar},
-    {"s_min_u32", scalar<[](U a, U b) { return (Flagged<U>{a < b ? a : b, a < b}); }>, Kind::scalar},
-    {"s_max_i32", scalar<[](I a, I b) { return (Flagged<I>{(a > b) ? a : b, (a > b)}); }>, Kind::scalar},
-    {"s_max_u32", scalar<[](U a, U b) { return (Flagged<U>{(a > b) ? a : b, (a > b)}); }>, Kind::scalar},
+    {"s_min_i32", scalar<[](I a, I b) {
+       return (Flagged<I>{a < b ? a : b, a < b});
+     }>,
+     Kind::scalar},
+    {"s_min_u32", scalar<[](U a, U b) {
+       return (Flagged<U>{a < b ? a : b, a < b});
+     }>,
+     Kind::scalar},
+    {"s_max_i32", scalar<[](I a, I b) {
+       return (Flagged<I>{(a > b) ? a : b, (a > b)});
+     }>,
+     Kind::scalar},
+    {"s_max_u32", scalar<[](U a, U b) {
+       return (Flagged<U>{(a > b) ? a : b, (a > b)});
+     }>,
+     Kind::scalar},
     {"s_and_b32", scalar<[](U a, U b) { return (NonZero<U>{a & b}); }>, Kind::scalar},
     {"s_and_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a & b}); }>, Kind::scalar},
     {"s_or_b32", scalar<[](U a, U b) { return (NonZero<U>{a | b}); }>, Kind::scalar},
@@ -260,10 +287,26 @@ constexpr Operation scalar_table[] = {
     {"s_lshr_b64", scalar<[](U64 a, U b) { return (NonZero<U64>{(a >> (b & 63))}); }>, Kind::scalar},
     {"s_ashr_i32", scalar<[](I a, U b) { return (NonZero<I>{(a >> (b & 31))}); }>, Kind::scalar},
     {"s_ashr_i64", scalar<[](I64 a, U b) { return (NonZero<I64>{(a >> (b & 63))}); }>, Kind::scalar},
-    {"s_lshl1_add_u32", scalar<[](U a, U b) { const U64 r = (U64{a} << 1) + b; return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0}); }>, Kind::scalar},
-    {"s_lshl2_add_u32", scalar<[](U a, U b) { const U64 r = (U64{a} << 2) + b; return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0}); }>, Kind::scalar},
-    {"s_lshl3_add_u32", scalar<[](U a, U b) { const U64 r = (U64{a} << 3) + b; return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0}); }>, Kind::scalar},
-    {"s_lshl4_add_u32", scalar<[](U a, U b) { const U64 r = (U64{a} << 4) + b; return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0}); }>, Kind::scalar},
+    {"s_lshl1_add_u32", scalar<[](U a, U b) {
+       const U64 r = (U64{a} << 1) + b;
+       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
+     }>,
+     Kind::scalar},
+    {"s_lshl2_add_u32", scalar<[](U a, U b) {
+       const U64 r = (U64{a} << 2) + b;
+       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
+     }>,
+     Kind::scalar},
+    {"s_lshl3_add_u32", scalar<[](U a, U b) {
+       const U64 r = (U64{a} << 3) + b;
+       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
+     }>,
+     Kind::scalar},
+    {"s_lshl4_add_u32", scalar<[](U a, U b) {
+       const U64 r = (U64{a} << 4) + b;
+       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
+     }>,
+     Kind::scalar},
     {"s_bfe_u32", scalar<[](U a, U b) { return (NonZero<U>{bit_field(a, b)}); }>, Kind::scalar},
     {"s_bfe_i32", scalar<[](I a, U b) { return (NonZero<I>{bit_field(a, b)}); }>, Kind::scalar},
     {"s_bfe_u64", scalar<[](U64 a, U b) { return (NonZero<U64>{bit_field(a, b)}); }>, Kind::scalar},
@@ -271,7 +314,9 @@ constexpr Operation scalar_table[] = {
     {"s_bfm_b32", scalar<[](U a, U b) { return ((1u << (a & 31)) - 1) << (b & 31); }>, Kind::scalar},
     {"s_bfm_b64", scalar<[](U a, U b) { return ((U64{1} << (a & 63)) - 1) << (b & 63); }>, Kind::scalar},
     {"s_brev_b32", scalar<[](U a) { return reversed(a); }>, Kind::scalar},
-    {"s_brev_b64", scalar<[](U64 a) { return (U64{reversed(static_cast<U>(a))} << 32 | reversed(static_cast<U>(a >> 32))); }>, Kind::scalar},
+    {"s_brev_b64",
+     scalar<[](U64 a) { return (U64{reversed(static_cast<U>(a))} << 32 | reversed(static_cast<U>(a >> 32))); }>,
+     Kind::scalar},
     {"s_bcnt0_i32_b32", scalar<[](U a) { return (NonZero<U>{static_cast<U>(std::popcount(~a))}); }>, Kind::scalar},
     {"s_bcnt0_i32_b64", scalar<[](U64 a) { return (NonZero<U>{static_cast<U>(std::popcount(~a))}); }>, Kind::scalar},
     {"s_bcnt1_i32_b32", scalar<[](U a) { return (NonZero<U>{static_cast<U>(std::popcount(a))}); }>, Kind::scalar},
@@ -347,7 +392,8 @@ constexpr Operation scalar_table[] = {
     {"s_max_f32 s_max_num_f32", scalar<[](float a, float b) { return maximum_number(a, b); }>, Kind::scalar},
     {"s_fmaak_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar},
     {"s_fmamk_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar},
-    {"s_fmac_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar, Sources::with_target},
+    {"s_fmac_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar,
+     Sources::with_target},
     {"s_trunc_f32", scalar<[](float a) { return std::trunc(a); }>, Kind::scalar},
     {"s_floor_f32", scalar<[](float a) { return std::floor(a); }>, Kind::scalar},
     {"s_ceil_f32", scalar<[](float a) { return std::ceil(a); }>, Kind::scalar},
@@ -357,7 +403,8 @@ constexpr Operation scalar_table[] = {
     {"s_cvt_u32_f32", scalar<[](float a) { return (saturated<U>(a)); }>, Kind::scalar},
     {"s_cvt_i32_f32", scalar<[](float a) { return (saturated<I>(a)); }>, Kind::scalar},
     {"s_cvt_f16_f32", scalar<[](float a) { return U{half_from(a).bits}; }>, Kind::scalar},
-    {"s_cvt_f32_f16", scalar<[](U a) { return (static_cast<float>(to_double(Half{static_cast<std::uint16_t>(a)}))); }>, Kind::scalar},
+    {"s_cvt_f32_f16", scalar<[](U a) { return (static_cast<float>(to_double(Half{static_cast<std::uint16_t>(a)}))); }>,
+     Kind::scalar},
     {"s_cmp_lt_f32", scalar<[](float a, float b) { return a < b; }>, Kind::scalar},
     {"s_cmp_gt_f32", scalar<[](float a, float b) { return (a > b); }>, Kind::scalar},
     {"s_cmp_le_f32", scalar<[](float a, float b) { return a <= b; }>, Kind::scalar},

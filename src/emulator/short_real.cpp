@@ -92,10 +92,15 @@ constexpr Operation short_real_table[] = {
     {"v_sub_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) - to_double(b)); }>, Kind::vector},
     {"v_subrev_f16", each_lane<[](Half a, Half b) { return half_from(to_double(b) - to_double(a)); }>, Kind::vector},
     {"v_mul_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) * to_double(b)); }>, Kind::vector},
-    {"v_fma_f16 v_fmaak_f16 v_fmamk_f16", each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>, Kind::vector},
-    {"v_fmac_f16", each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>, Kind::vector, Sources::with_target},
-    {"v_min_f16 v_min_num_f16", each_lane<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::vector},
-    {"v_max_f16 v_max_num_f16", each_lane<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::vector},
+    {"v_fma_f16 v_fmaak_f16 v_fmamk_f16",
+     each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
+     Kind::vector},
+    {"v_fmac_f16", each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
+     Kind::vector, Sources::with_target},
+    {"v_min_f16 v_min_num_f16",
+     each_lane<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::vector},
+    {"v_max_f16 v_max_num_f16",
+     each_lane<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::vector},
     {"v_rcp_f16", each_lane<[](Half a) { return half_from(1 / to_double(a)); }>, Kind::vector},
     {"v_rsq_f16", each_lane<[](Half a) { return half_from(1 / std::sqrt(to_double(a))); }>, Kind::vector},
     {"v_sqrt_f16", each_lane<[](Half a) { return half_from(std::sqrt(to_double(a))); }>, Kind::vector},
@@ -112,23 +117,30 @@ constexpr Operation short_real_table[] = {
     {"v_cvt_f16_i16", each_lane<[](I16 a) { return half_from(a); }>, Kind::vector},
     {"v_cvt_u16_f16", each_lane<[](Half a) { return (saturated<U16>(to_double(a))); }>, Kind::vector},
     {"v_cvt_i16_f16", each_lane<[](Half a) { return (saturated<I16>(to_double(a))); }>, Kind::vector},
-    {"v_cvt_pkrtz_f16_f32 v_cvt_pk_rtz_f16_f32", each_lane<[](float a, float b) { return pair_of(truncated(a), truncated(b)); }>, Kind::vector},
+    {"v_cvt_pkrtz_f16_f32 v_cvt_pk_rtz_f16_f32",
+     each_lane<[](float a, float b) { return pair_of(truncated(a), truncated(b)); }>, Kind::vector},
     {"v_cvt_pk_i16_i32", each_lane<[](std::int32_t a, std::int32_t b) {
-       const auto clamp = [](std::int32_t x) { return (static_cast<U>(x < -32768 ? -32768 : (x > 32767) ? 32767 : x) & 0xffffu); };
+       const auto clamp = [](std::int32_t x) {
+         return (static_cast<U>(x < -32768 ? -32768 : (x > 32767) ? 32767 : x) & 0xffffu);
+       };
        return clamp(a) | clamp(b) << 16;
-     }>, Kind::vector},
-    {"v_cvt_pk_u16_u32", each_lane<[](U a, U b) { return std::min(a, U{65535}) | std::min(b, U{65535}) << 16; }>, Kind::vector},
+     }>,
+     Kind::vector},
+    {"v_cvt_pk_u16_u32", each_lane<[](U a, U b) { return std::min(a, U{65535}) | std::min(b, U{65535}) << 16; }>,
+     Kind::vector},
     {"v_cvt_pknorm_i16_f32 v_cvt_pk_norm_i16_f32", each_lane<[](float a, float b) {
        return fixed16(a, 32767, -32767, 32767) | U{fixed16(b, 32767, -32767, 32767)} << 16;
-     }>, Kind::vector},
-    {"v_cvt_pknorm_u16_f32 v_cvt_pk_norm_u16_f32", each_lane<[](float a, float b) {
-       return fixed16(a, 65535, 0, 65535) | U{fixed16(b, 65535, 0, 65535)} << 16;
-     }>, Kind::vector},
+     }>,
+     Kind::vector},
+    {"v_cvt_pknorm_u16_f32 v_cvt_pk_norm_u16_f32",
+     each_lane<[](float a, float b) { return fixed16(a, 65535, 0, 65535) | U{fixed16(b, 65535, 0, 65535)} << 16; }>,
+     Kind::vector},
     {"v_fma_mix_f32", v_fma_mix_f32, Kind::vector},
     {"v_fma_mixlo_f16", v_fma_mix_f16<false>, Kind::vector},
     {"v_fma_mixhi_f16", v_fma_mix_f16<true>, Kind::vector},
     {"v_dot2_f32_f16", each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Kind::vector},
-    {"v_dot2c_f32_f16 v_dual_dot2acc_f32_f16 v_dot2acc_f32_f16", each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Kind::vector, Sources::with_target},
+    {"v_dot2c_f32_f16 v_dual_dot2acc_f32_f16 v_dot2acc_f32_f16",
+     each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Kind::vector, Sources::with_target},
 };
 
 }  // namespace

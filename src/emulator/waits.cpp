@@ -7,7 +7,9 @@
 namespace xtune::emulator {
 namespace {
 
-std::deque<Access>& queue_of(Wave& wave, Counter counter) { return wave.outstanding.queue[static_cast<unsigned>(counter)]; }
+std::deque<Access>& queue_of(Wave& wave, Counter counter) {
+  return wave.outstanding.queue[static_cast<unsigned>(counter)];
+}
 
 void arrive(Wave& wave, std::deque<Access>& queue) {
   const Access& access = queue.front();

@@ -118,7 +118,8 @@ void release_barrier(Workgroup& group) {
     if (wave.state == WaveState::ended) continue;
     if (first == nullptr) first = &wave;
     if (wave.next != first->next)
-      wave.fault(FaultKind::barrier, fmt::format("waits at this barrier, while wave {} waits at another one", first->number));
+      wave.fault(FaultKind::barrier,
+                 fmt::format("waits at this barrier, while wave {} waits at another one", first->number));
   }
   for (Wave& wave : group.wave) {
     if (wave.state == WaveState::at_barrier) wave.state = WaveState::running;
@@ -130,9 +131,9 @@ void release_barrier(Workgroup& group) {
 
 void Wave::fault(FaultKind kind, const std::string& what, int lane) const {
   const std::string place = lane < 0 ? "" : fmt::format(", lane {}", lane);
-  throw Fault(kind, fmt::format("kernel '{}', '{}' at offset {:#x} of its code, workgroup {},{},{}, wave {}{}: {}", *group->kernel,
-                                current->text, current->address - group->code->base, group->block[0], group->block[1],
-                                group->block[2], number, place, what));
+  throw Fault(kind, fmt::format("kernel '{}', '{}' at offset {:#x} of its code, workgroup {},{},{}, wave {}{}: {}",
+                                *group->kernel, current->text, current->address - group->code->base, group->block[0],
+                                group->block[1], group->block[2], number, place, what));
 }
 
 void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Workgroup& group) {
@@ -175,7 +176,9 @@ bool advance_workgroup(LaunchState& state, Workgroup& group) {
     for (Wave& wave : group.wave)
       if (wave.state == WaveState::running) execute(state, wave, quantum);
     if (state.report.instructions > state.launch->max_instructions)
-      group.wave.front().fault(FaultKind::endless, fmt::format("the launch has executed {} instructions and has not ended", state.report.instructions));
+      group.wave.front().fault(
+          FaultKind::endless,
+          fmt::format("the launch has executed {} instructions and has not ended", state.report.instructions));
     const auto any = [&](WaveState of) {
       return std::any_of(group.wave.begin(), group.wave.end(), [of](const Wave& wave) { return wave.state == of; });
     };
