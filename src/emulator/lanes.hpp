@@ -212,6 +212,8 @@ T scaled_and_clamped(const Wave& wave, const Instruction& in, T value) {
 template <class T>
 void write(Wave& wave, const Instruction& in, const Operand& to, Lanes<T>& from) {
   const std::uint64_t mask = written_lanes(wave, in);
+  if (!is_float<T> && in.modifiers.clamp)
+    wave.fault(FaultKind::unknown_instruction, "clamps an integer, which is not known");
   if constexpr (is_float<T>)
     if (in.modifiers.clamp || in.modifiers.output_scale != 0 || wave.mode.flush32 || wave.mode.flush64_16)
       for (T& each : from.value) each = scaled_and_clamped(wave, in, each);

@@ -87,7 +87,8 @@ WithCarry<T> division_scale(T value, T denominator, T numerator) {
   if (std::fpclassify(denominator) == FP_SUBNORMAL) return {scaled(value, shift), false};
   const bool inverse_denormal = std::fpclassify(1 / denominator) == FP_SUBNORMAL;
   const bool ratio_denormal = difference < least + 1 && std::fpclassify(numerator / denominator) != FP_NORMAL;
-  if (inverse_denormal && ratio_denormal) return {is(value, denominator) ? scaled(value, shift) : value, true};
+  // The quotient becomes a normal number if the denominator is reduced.
+  if (inverse_denormal && ratio_denormal) return {is(value, denominator) ? scaled(value, -shift) : value, true};
   if (inverse_denormal) return {scaled(value, -shift), false};
   if (ratio_denormal) return {is(value, numerator) ? scaled(value, shift) : value, true};
   if (std::ilogb(numerator) <= (wide ? -970 : -104)) return {scaled(value, shift), false};
@@ -121,11 +122,13 @@ void v_div_fmas(Wave& wave, const Instruction& in) {
   vcc.index = scalar_register::vcc;
   const std::uint64_t bits = lane_bits(wave, vcc);
   constexpr int shift = sizeof(T) == 8 ? 128 : 64;
+  using Wide = std::conditional_t<sizeof(T) == 8, long double, double>;
   for (int lane = 0; lane < 64; ++lane) {
-    const T sum = std::fma(a.value[lane], b.value[lane], c.value[lane]);
-    // The sign of the factor follows the addend: it was the denominator or the numerator that was enlarged.
-    const int exponent = std::fabs(c.value[lane]) >= 2 ? shift : -shift;
-    result.value[lane] = bits >> lane & 1 ? scaled(sum, exponent) : sum;
+    result.value[lane] = std::fma(a.value[lane], b.value[lane], c.value[lane]);
+    if (!(bits >> lane & 1)) continue;
+    // Rounded after the move, which may make a denormal number. The estimate of the quotient shows the direction.
+    const Wide sum = std::fma(Wide{a.value[lane]}, Wide{b.value[lane]}, Wide{c.value[lane]});
+    result.value[lane] = static_cast<T>(std::ldexp(sum, std::fabs(c.value[lane]) >= 2 ? shift : -shift));
   }
   write(wave, in, in.operand[0], result);
 }
@@ -143,7 +146,8 @@ T division_fixup(T quotient, T denominator, T numerator) {
   if (std::isinf(denominator) || numerator == 0) return sign * T{0};
   const int difference = std::ilogb(numerator) - std::ilogb(denominator);
   if (difference < (sizeof(T) == 8 ? -1075 : -150)) return sign * T{0};
-  return std::copysign(quotient, sign);
+  // Of finite operands, only a quotient that is too large is not a number.
+  return std::copysign(std::isnan(quotient) ? static_cast<T>(INFINITY) : quotient, sign);
 }
 
 constexpr Operation real_table[] = {

@@ -128,7 +128,8 @@ KernelMetadata read_kernel(const json& kernel) {
       const auto size = number(parameter, ".size"), offset = number(parameter, ".offset");
       if (size && !hidden) result.parameter_bytes.push_back(static_cast<std::size_t>(*size));
       if (size && offset && hidden)
-        result.hidden.push_back({kind->get<std::string>(), static_cast<std::size_t>(*offset), static_cast<std::size_t>(*size)});
+        result.hidden.push_back(
+            {kind->get<std::string>(), static_cast<std::size_t>(*offset), static_cast<std::size_t>(*size)});
     }
   }
   return result;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "emulator/operations.hpp"
 #include "unit/emulator/snippet.hpp"
 
 using namespace xtune::test;
@@ -161,7 +162,7 @@ const std::vector<Snippet> snippets = {
        const float a = real(v[1]), b = real(v[0]), q = real(v[2]);  // a / b
        if (!std::isfinite(a) || !std::isfinite(b) || a == 0 || b == 0) return one(a / b);
        if (std::ilogb(a) - std::ilogb(b) < -150) return one(std::copysign(0.0f, a / b));
-       return one(std::copysign(q, std::copysign(1.0f, a) * std::copysign(1.0f, b)));
+       return one(std::copysign(std::isnan(q) ? INFINITY : q, std::copysign(1.0f, a) * std::copysign(1.0f, b)));
      }},
     {"packed_halves", "v_pk_add_u16 v4, v0, v1\nv_pk_mul_lo_u16 v5, v0, v1 op_sel:[1,0] op_sel_hi:[0,1]", "",
      [](const Words& v, int) {
@@ -245,4 +246,19 @@ TEST_CASE("Scalar instructions set the condition code and mask lanes") {
       CHECK(found[lane] == Words{inputs[lane][0] > inputs[lane][1] ? 1u : 0u, 5, 1, inputs[3][0]});
     }
   }
+}
+
+TEST_CASE("The tables say how many mnemonics of each kind are known") {
+  constexpr const char* names[] = {"scalar",  "vector",        "matrix", "LDS", "global and buffer",
+                                   "scratch", "scalar memory", "control"};
+  int all = 0;
+  for (int kind = 0; kind < static_cast<int>(emulator::Kind::unknown); ++kind) {
+    const int count = emulator::mnemonics(static_cast<emulator::Kind>(kind));
+    CHECK(count > 0);
+    all += count;
+    MESSAGE(names[kind] << ": " << count);
+  }
+  MESSAGE("all: " << all);
+  CHECK(emulator::find_operation("v_fma_f32") == emulator::find_operation("v_fmaak_f32"));
+  CHECK(emulator::find_operation("v_fma_f32_e64") == nullptr);
 }

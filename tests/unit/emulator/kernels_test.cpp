@@ -137,7 +137,8 @@ const emulator::Program& program_for(const std::string& arch) {
   return found->second;
 }
 
-emulator::Launch launch_of(const std::string& kernel, std::array<std::uint32_t, 3> grid, std::array<std::uint32_t, 3> block) {
+emulator::Launch launch_of(const std::string& kernel, std::array<std::uint32_t, 3> grid,
+                           std::array<std::uint32_t, 3> block) {
   emulator::Launch launch;
   launch.kernel = kernel;
   launch.grid = grid;
@@ -158,7 +159,8 @@ TEST_CASE("Vectors are added, with a workgroup that the vectors do not fill") {
   for (const std::string& arch : emulated_archs) {
     CAPTURE(arch);
     std::vector<float> x = small_integers(1000, 1), y = small_integers(1000, 2), z(1000, -99);
-    const emulator::Report report = run(program_for(arch), launch_of("add", {4, 1, 1}, {256, 1, 1}), Arguments().add(x).add(y).add(z).add(1000));
+    const emulator::Report report =
+        run(program_for(arch), launch_of("add", {4, 1, 1}, {256, 1, 1}), Arguments().add(x).add(y).add(z).add(1000));
     std::vector<float> expected(1000);
     std::transform(x.begin(), x.end(), y.begin(), expected.begin(), std::plus<>());
     CHECK(z == expected);
@@ -197,7 +199,8 @@ TEST_CASE("A matrix is transposed through LDS, by blocks of two dimensions") {
     std::iota(x.begin(), x.end(), 0.0f);
     run(program_for(arch), launch_of("turn", {4, 3, 1}, {16, 16, 1}), Arguments().add(x).add(y).add(rows).add(columns));
     for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < columns; ++j) REQUIRE(y[static_cast<unsigned>(j * rows + i)] == x[static_cast<unsigned>(i * columns + j)]);
+      for (int j = 0; j < columns; ++j)
+        REQUIRE(y[static_cast<unsigned>(j * rows + i)] == x[static_cast<unsigned>(i * columns + j)]);
   }
 }
 
@@ -226,7 +229,8 @@ TEST_CASE("Workgroups that wait for each other both end") {
 
 TEST_CASE("Divisions and roots are rounded as IEEE 754 has it, also of denormals and infinities") {
   if (!can_emulate()) return;
-  const std::vector<float> numbers = {0.0f, -0.0f, 1.0f, -3.0f, 1e-40f, 1e38f, 3e-38f, INFINITY, -INFINITY, NAN, 7.0f, 0.1f, 1e-45f, 16777215.0f, 2e-20f, 5e19f};
+  const std::vector<float> numbers = {0.0f,      -0.0f, 1.0f, -3.0f, 1e-40f, 1e38f,       3e-38f, INFINITY,
+                                      -INFINITY, NAN,   7.0f, 0.1f,  1e-45f, 16777215.0f, 2e-20f, 5e19f};
   for (const std::string& arch : emulated_archs) {
     CAPTURE(arch);
     std::vector<float> x, y;
@@ -237,11 +241,15 @@ TEST_CASE("Divisions and roots are rounded as IEEE 754 has it, also of denormals
       }
     std::vector<float> quotient(x.size()), root(x.size());
     std::vector<double> wide(x.size());
-    run(program_for(arch), launch_of("divide", {1, 1, 1}, {256, 1, 1}), Arguments().add(x).add(y).add(quotient).add(root).add(wide));
+    run(program_for(arch), launch_of("divide", {1, 1, 1}, {256, 1, 1}),
+        Arguments().add(x).add(y).add(quotient).add(root).add(wide));
     for (std::size_t i = 0; i < x.size(); ++i) {
       CAPTURE(x[i]);
       CAPTURE(y[i]);
-      const auto same = [](auto found, auto expected) { return (std::isnan(found) && std::isnan(expected)) || (found == expected && std::signbit(found) == std::signbit(expected)); };
+      const auto same = [](auto found, auto expected) {
+        return (std::isnan(found) && std::isnan(expected)) ||
+               (found == expected && std::signbit(found) == std::signbit(expected));
+      };
       CHECK_MESSAGE(same(quotient[i], x[i] / y[i]), quotient[i] << " is not " << x[i] / y[i]);
       CHECK_MESSAGE(same(wide[i], double{x[i]} / y[i]), wide[i] << " is not " << double{x[i]} / y[i]);
       CHECK_MESSAGE(same(root[i], std::sqrt(x[i])), root[i] << " is not " << std::sqrt(x[i]));
@@ -268,7 +276,8 @@ TEST_CASE("Matrix instructions multiply a tile exactly") {
     std::vector<std::uint16_t> half_a = halves_of(a), half_b = halves_of(b);
     std::vector<float> c(256);
     const std::uint32_t lanes = has_waves_of_64(arch) ? 64 : 32;
-    const emulator::Report report = run(program_for(arch), launch_of("tile_product", {1, 1, 1}, {lanes, 1, 1}), Arguments().add(half_a).add(half_b).add(c));
+    const emulator::Report report = run(program_for(arch), launch_of("tile_product", {1, 1, 1}, {lanes, 1, 1}),
+                                        Arguments().add(half_a).add(half_b).add(c));
     CHECK(report.of_kind[static_cast<unsigned>(emulator::Kind::matrix)] == 1);
     for (unsigned i = 0; i < 16; ++i)
       for (unsigned j = 0; j < 16; ++j) {
@@ -287,13 +296,26 @@ TEST_CASE("kernels/gemm multiplies a tile of 64 x 64 x 32 in f32") {
     return;
   }
   const std::string root = XTUNE_SOURCE_DIR;
-  std::vector<std::string> options = {"-x", "hip", "--cuda-device-only", "-O3", "-nogpulib", "-mcode-object-version=5", "--no-gpu-bundle-output",
-                                      "-std=c++17", "--hip-path=/usr", "-include", "hip/hip_runtime.h", "-I" + root + "/include", "-I" + root + "/kernels/gemm",
+  std::vector<std::string> options = {"-x",
+                                      "hip",
+                                      "--cuda-device-only",
+                                      "-O3",
+                                      "-nogpulib",
+                                      "-mcode-object-version=5",
+                                      "--no-gpu-bundle-output",
+                                      "-std=c++17",
+                                      "--hip-path=/usr",
+                                      "-include",
+                                      "hip/hip_runtime.h",
+                                      "-I" + root + "/include",
+                                      "-I" + root + "/kernels/gemm",
                                       "-Wno-unused-command-line-argument"};
-  for (const char* file : {"hip.bc", "ockl.bc", "oclc_isa_version_90a.bc", "oclc_wavefrontsize64_on.bc", "oclc_abi_version_500.bc"})
+  for (const char* file :
+       {"hip.bc", "ockl.bc", "oclc_isa_version_90a.bc", "oclc_wavefrontsize64_on.bc", "oclc_abi_version_500.bc"})
     options.insert(options.end(), {"-Xclang", "-mlink-builtin-bitcode", "-Xclang", bitcode.parent_path() / file});
-  for (const char* parameter : {"INPUT_F16=0", "TENSOR_CORES=0", "BLOCK_M=64", "BLOCK_N=64", "BLOCK_K=32", "THREAD_M=8", "THREAD_N=8", "K_UNROLL=8",
-                                "FRAGMENTS=2", "K_GROUPS=1", "VECTOR=4", "STAGES=2", "PAD=1", "MIN_BLOCKS=1"})
+  for (const char* parameter :
+       {"INPUT_F16=0", "TENSOR_CORES=0", "BLOCK_M=64", "BLOCK_N=64", "BLOCK_K=32", "THREAD_M=8", "THREAD_N=8",
+        "K_UNROLL=8", "FRAGMENTS=2", "K_GROUPS=1", "VECTOR=4", "STAGES=2", "PAD=1", "MIN_BLOCKS=1"})
     options.push_back(std::string("-D") + parameter);
   for (const std::string& arch : emulated_archs) {
     CAPTURE(arch);
