@@ -32,15 +32,15 @@ T source_of(const Wave& wave, const Operand& from) {
   if constexpr (std::is_same_v<T, Condition>)
     return {wave.scc};
   else
-    return with_modifiers(scalar_source<T>(wave, from), from);
+    return flushed(wave, with_modifiers(scalar_source<T>(wave, from), from));
 }
 
 template <class T>
 void put(Wave& wave, const Operand& to, T value) {
   if constexpr (sizeof(T) == 8)
-    write_scalar(wave, to, std::bit_cast<std::uint64_t>(value));
+    write_scalar(wave, to, std::bit_cast<std::uint64_t>(flushed(wave, value)));
   else
-    write_scalar(wave, to, std::bit_cast<std::uint32_t>(value));
+    write_scalar(wave, to, std::bit_cast<std::uint32_t>(flushed(wave, value)));
 }
 
 template <auto F, class L, class R, class... A, std::size_t... I>

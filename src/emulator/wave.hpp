@@ -42,7 +42,7 @@ enum class WaveState : std::uint8_t { running, at_barrier, ended };
 
 /// Denormals, rounding and NaN, as MODE has them.
 struct FloatMode {
-  bool flush32 = false, flush64_16 = false, ieee = true, clamp_nan = true;
+  bool flush32 = false, flush64_16 = false, clamp_nan = true;
 };
 
 struct Wave {

@@ -83,7 +83,6 @@ void set_mode_of(const KernelDescriptor& kernel, Generation generation, Wave& wa
   wave.mode.flush32 = (wave.mode_bits >> 4 & 3) != 3;
   wave.mode.flush64_16 = (wave.mode_bits >> 6 & 3) != 3;
   wave.mode.clamp_nan = generation == Generation::rdna4 || (kernel.resources1 >> 21 & 1) != 0;
-  wave.mode.ieee = (kernel.resources1 >> 23 & 1) != 0;
 }
 
 void execute(LaunchState& state, Wave& wave, std::uint32_t limit) {

@@ -190,6 +190,21 @@ TEST_CASE("A sum goes through shuffles, LDS and a barrier") {
   }
 }
 
+TEST_CASE("RDNA runs the same source in waves of 64") {
+  if (!can_emulate()) return;
+  for (const std::string arch : {"gfx1100", "gfx1201"}) {
+    CAPTURE(arch);
+    // Without the matrix instruction, whose builtin is for waves of 32.
+    const std::string source = sources.substr(0, sources.find("#if defined"));
+    const emulator::Program program = emulator::Program::load(compile_hip(source, arch, {"-mwavefrontsize64"}), arch);
+    std::vector<float> x = small_integers(3001, 3), sum(1);
+    const emulator::Report report =
+        run(program, launch_of("total", {1, 1, 1}, {256, 1, 1}), Arguments().add(x).add(sum).add(3001));
+    CHECK(sum[0] == std::accumulate(x.begin(), x.end(), 0.0f));
+    CHECK(report.waves == 4);
+  }
+}
+
 TEST_CASE("A matrix is transposed through LDS, by blocks of two dimensions") {
   if (!can_emulate()) return;
   constexpr int rows = 37, columns = 50;
