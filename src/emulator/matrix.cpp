@@ -35,6 +35,14 @@ int byte_element(const Wave& wave, int first, int lane, int element, bool is_sig
   return is_signed ? static_cast<std::int8_t>(byte) : static_cast<int>(byte);
 }
 
+/// CDNA2 takes denormal f32 as zero where the products are of 16 bits, in the addend and in the result.
+template <class T, class Sum>
+Sum flushed_sum(const Wave& wave, Sum sum) {
+  if constexpr (std::is_same_v<Sum, float> && !std::is_same_v<T, float>)
+    if (wave.generation == Generation::cdna2 && std::fabs(sum) < 0x1p-126f) return 0;
+  return sum;
+}
+
 /// Element of the addend: a register, or a constant for all.
 template <class T>
 T addend(const Wave& wave, const Operand& from, int row, int lane) {
@@ -74,7 +82,7 @@ void mfma(Wave& wave, const Instruction& in) {
       for (int j = 0; j < Size; ++j) {
         const Spot spot = mfma_spot<Size>(i, j, block);
         using Sum = std::conditional_t<integers, std::int32_t, float>;
-        Sum sum = addend<Sum>(wave, in.operand[3], spot.row, spot.lane);
+        Sum sum = flushed_sum<T>(wave, addend<Sum>(wave, in.operand[3], spot.row, spot.lane));
         for (int k = 0; k < K; ++k) {
           const int group = Size * (Blocks > 1 ? block : k / in_lane), element = k % in_lane;
           if constexpr (integers)
@@ -85,7 +93,8 @@ void mfma(Wave& wave, const Instruction& in) {
             sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element),
                            sum);
         }
-        result[static_cast<unsigned>(spot.row)][static_cast<unsigned>(spot.lane)] = std::bit_cast<U>(sum);
+        result[static_cast<unsigned>(spot.row)][static_cast<unsigned>(spot.lane)] =
+            std::bit_cast<U>(flushed_sum<T>(wave, sum));
       }
     }
   }
