@@ -256,7 +256,7 @@ TEST_CASE("The tables say how many mnemonics of each kind are known") {
     const int count = emulator::mnemonics(static_cast<emulator::Kind>(kind));
     CHECK(count > 0);
     all += count;
-    MESSAGE(names[kind] << ": " << count);
+    MESSAGE(std::string(names[kind]) << ": " << count);
   }
   MESSAGE("all: " << all);
   CHECK(emulator::find_operation("v_fma_f32") == emulator::find_operation("v_fmaak_f32"));
