@@ -37,6 +37,7 @@ LAYERS = {
                         "backends/kokkos/runtime"],
     "backends/kokkos/runtime": [],
     "backends/replay": ["core/spec", "core/replay", "core/target", "ipc"],
+    "emulator": ["backends/gpu"],
     "worker": ["core/device", "core/build", "core/measure", "core/validate", "core/target", "ipc", "backends",
                "backends/host"],
     "cluster": ["core/space", "core/record", "core/run"],

@@ -114,8 +114,11 @@ KernelMetadata read_kernel(const json& kernel) {
       const auto kind = parameter.find(".value_kind");
       const bool hidden =
           kind != parameter.end() && kind->is_string() && kind->get_ref<const std::string&>().starts_with("hidden_");
-      if (const auto size = number(parameter, ".size"); size && !hidden)
-        result.parameter_bytes.push_back(static_cast<std::size_t>(*size));
+      const auto size = number(parameter, ".size"), offset = number(parameter, ".offset");
+      if (size && !hidden) result.parameter_bytes.push_back(static_cast<std::size_t>(*size));
+      if (size && offset && hidden)
+        result.hidden.push_back(
+            {kind->get<std::string>(), static_cast<std::size_t>(*offset), static_cast<std::size_t>(*size)});
     }
   }
   return result;

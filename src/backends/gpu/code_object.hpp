@@ -10,9 +10,16 @@
 
 namespace xtune::gpu {
 
+/// A parameter that the launcher provides, such as "hidden_block_count_x".
+struct HiddenParameter {
+  std::string kind;
+  std::size_t offset, bytes;  ///< in the kernel's arguments
+};
+
 struct KernelMetadata {
   build::ResourceUsage usage;
   std::vector<std::size_t> parameter_bytes;  ///< explicit parameters, in kernel order
+  std::vector<HiddenParameter> hidden;
 };
 
 /// Reads the metadata note (NT_AMDGPU_METADATA, MessagePack) of an ELF code object for the kernel with this symbol

@@ -1,0 +1,54 @@
+#include "emulator/access.hpp"
+
+#include <fmt/format.h>
+
+namespace xtune::emulator {
+
+std::byte* global_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use) {
+  std::byte* const place = wave.group->memory->find(address, bytes);
+  if (place == nullptr)
+    wave.fault(FaultKind::global_bounds,
+               fmt::format("{} {} bytes at {:#x}, which is in no allocation", use == Use::read ? "reads" : "writes",
+                           bytes, address),
+               lane);
+  Report& report = *wave.group->report;
+  if (use != Use::write) report.global_bytes_read += bytes;
+  if (use != Use::read) report.global_bytes_written += bytes;
+  return place;
+}
+
+std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use) {
+  Workgroup& group = *wave.group;
+  if (address > group.lds.size() || bytes > group.lds.size() - address)
+    wave.fault(FaultKind::lds_bounds,
+               fmt::format("{} {} bytes of LDS at {}, but the workgroup has {}", use == Use::read ? "reads" : "writes",
+                           bytes, address, group.lds.size()),
+               lane);
+  for (std::size_t i = address; i < address + bytes; ++i) {
+    if (use != Use::write && group.check_lds && !group.written[i])
+      wave.fault(FaultKind::uninitialised_lds,
+                 fmt::format("reads {} bytes of LDS at {}, which no lane has written", bytes, address), lane);
+    if (use != Use::read) group.written[i] = 1;
+  }
+  if (use != Use::write) group.report->lds_bytes_read += bytes;
+  if (use != Use::read) group.report->lds_bytes_written += bytes;
+  return group.lds.data() + address;
+}
+
+std::byte* scratch_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane) {
+  if (address > wave.scratch_bytes || bytes > wave.scratch_bytes - address)
+    wave.fault(FaultKind::scratch_bounds,
+               fmt::format("accesses {} bytes of scratch memory at {}, but a lane has {}", bytes,
+                           static_cast<std::int64_t>(address), wave.scratch_bytes),
+               lane);
+  return wave.scratch.data() + std::size_t{wave.scratch_bytes} * static_cast<unsigned>(lane) + address;
+}
+
+std::byte* flat_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use) {
+  const std::uint64_t aperture = address & ~std::uint64_t{0xffffffff};
+  if (aperture == shared_aperture) return lds_place(wave, address & 0xffffffff, bytes, lane, use);
+  if (aperture == private_aperture) return scratch_place(wave, address & 0xffffffff, bytes, lane);
+  return global_place(wave, address, bytes, lane, use);
+}
+
+}  // namespace xtune::emulator

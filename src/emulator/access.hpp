@@ -1,0 +1,108 @@
+// Reads and writes of LDS, global and scratch memory by single lanes, with their checks.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include "emulator/lanes.hpp"
+#include "emulator/waits.hpp"
+
+namespace xtune::emulator {
+
+/// Whether an access of the lane reads, writes, or both.
+enum class Use { read, write, update };
+
+/// Places that a lane accesses. All of them throw Fault for what is outside, and lds_place for what was not written.
+std::byte* global_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use);
+std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use);
+std::byte* scratch_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane);
+/// By the apertures.
+std::byte* flat_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use);
+
+/// Bytes of memory as words of registers: extended to 32 bits, or one half of a register.
+enum class Extension { none, sign_low, zero_low, half_low, half_high, sign_half_low, sign_half_high };
+
+/// A value that memory has in `T`, for the register whose word was `old`.
+template <class T, Extension E>
+std::uint32_t word_from(T value, std::uint32_t old) {
+  if constexpr (E == Extension::half_low)
+    return (old & 0xffff0000u) | static_cast<std::uint16_t>(value);
+  else if constexpr (E == Extension::half_high)
+    return (old & 0xffffu) | std::uint32_t{static_cast<std::uint16_t>(value)} << 16;
+  else
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+}
+
+/// Loads Words registers of each active lane, or one register from a narrower T. place(lane, bytes) gives the address.
+template <class T, int Words, Extension E, class Place>
+void load_lanes(Wave& wave, const Operand& to, const Place& place) {
+  const std::uint64_t exec = wave.exec();
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    const std::byte* const from = place(lane, sizeof(T) * Words);
+    if constexpr (sizeof(T) == 4) {
+      std::uint32_t words[Words] = {};
+      if (from != nullptr) std::memcpy(words, from, sizeof words);
+      for (int i = 0; i < Words; ++i) wave.row(to.index + i)[lane] = words[i];
+    } else {
+      T value{};
+      if (from != nullptr) std::memcpy(&value, from, sizeof value);
+      std::uint32_t& word = wave.row(to.index)[lane];
+      word = word_from<T, E>(value, word);
+    }
+  }
+}
+
+template <class T, int Words, bool High, class Place>
+void store_lanes(Wave& wave, const Operand& from, const Place& place) {
+  const std::uint64_t exec = wave.exec();
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    std::byte* const to = place(lane, sizeof(T) * Words);
+    if (to == nullptr) continue;
+    if constexpr (sizeof(T) == 4) {
+      std::uint32_t words[Words];
+      for (int i = 0; i < Words; ++i) words[i] = wave.row(from.index + i)[lane];
+      std::memcpy(to, words, sizeof words);
+    } else {
+      const auto value = static_cast<T>(wave.row(from.index)[lane] >> (High ? 16 : 0));
+      std::memcpy(to, &value, sizeof value);
+    }
+  }
+}
+
+template <class T>
+T value_in(const Wave& wave, int row, int lane) {
+  if constexpr (sizeof(T) == 8)
+    return std::bit_cast<T>(wave.row(row)[lane] | std::uint64_t{wave.row(row + 1)[lane]} << 32);
+  else
+    return std::bit_cast<T>(wave.row(row)[lane]);
+}
+
+/// Replaces what memory has by F(old, data), as one step for all threads. data: the register of the operand, of two
+/// values for compare and swap. to: gets the old value, or nullptr.
+template <class T, auto F, class Place>
+void update_lanes(Wave& wave, const Operand* to, const Operand& data, const Place& place) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  const std::uint64_t exec = wave.exec();
+  constexpr int words = sizeof(T) / 4;
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    std::byte* const at = place(lane, sizeof(T));
+    if (at == nullptr) continue;
+    if (reinterpret_cast<std::uintptr_t>(at) % sizeof(T) != 0)
+      wave.fault(FaultKind::global_bounds, "updates memory that is not aligned", lane);
+    const T first = value_in<T>(wave, data.index, lane);
+    const T second = data.registers == 2 * words ? value_in<T>(wave, data.index + words, lane) : T{};
+    std::atomic_ref<Bits> shared(*reinterpret_cast<Bits*>(at));
+    Bits old = shared.load(std::memory_order_relaxed);
+    while (!shared.compare_exchange_weak(old, std::bit_cast<Bits>(F(std::bit_cast<T>(old), first, second)))) {
+    }
+    if (to == nullptr) continue;
+    for (int i = 0; i < words; ++i)
+      wave.row(to->index + i)[lane] = static_cast<std::uint32_t>(std::uint64_t{old} >> (32 * i));
+  }
+}
+
+}  // namespace xtune::emulator

@@ -1,0 +1,58 @@
+#include "emulator/decode.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emulator/disassembler.hpp"
+#include "emulator/parse.hpp"
+
+namespace xtune::emulator {
+namespace {
+
+void end_unknown(Wave& wave, const Instruction& in) { wave.fault(FaultKind::unknown_instruction, in.reason); }
+
+/// The word offset of a branch counts from the next instruction.
+void set_target(Instruction& in, const Code& code, std::size_t bytes) {
+  if (!in.text.starts_with("s_branch") && !in.text.starts_with("s_cbranch")) return;
+  const auto words = static_cast<std::int16_t>(in.operand[0].integer);
+  in.target = code.at(in.address + bytes + static_cast<std::uint64_t>(std::int64_t{words} * 4));
+}
+
+int rows_of(const Instruction& in) {
+  int rows = 0;
+  for (int i = 0; i < in.ranges; ++i) {
+    const RegisterRange& range = in.range[static_cast<unsigned>(i)];
+    if (range.first < first_scalar) rows = std::max(rows, range.first + range.count);
+  }
+  return rows;
+}
+
+}  // namespace
+
+Code decode(const Image& image, const std::string& arch, int wave_size) {
+  const Disassembler disassembler(arch, wave_size);
+  Code code;
+  code.base = reinterpret_cast<std::uint64_t>(image.text());
+  code.number.assign(image.text_bytes() / 4, -1);
+  std::vector<std::size_t> sizes;
+  for (std::size_t done = 0; done + 4 <= image.text_bytes();) {
+    const Disassembler::Line line = disassembler.decode(image.text() + done, image.text_bytes() - done, done);
+    Instruction in = line.bytes == 0 ? Instruction() : parse_instruction(line.text, wave_size);
+    if (line.bytes == 0) {
+      in.text = "(no instruction)";
+      in.reason = "the bytes are not an instruction";
+    }
+    if (in.kind == Kind::unknown) in.run = end_unknown;
+    in.address = code.base + done;
+    code.number[done / 4] = static_cast<std::int32_t>(code.instruction.size());
+    sizes.push_back(line.bytes == 0 ? 4 : line.bytes);
+    done += sizes.back();
+    code.vector_rows = std::max(code.vector_rows, rows_of(in));
+    code.instruction.push_back(std::move(in));
+  }
+  for (std::size_t i = 0; i < code.instruction.size(); ++i) set_target(code.instruction[i], code, sizes[i]);
+  return code;
+}
+
+}  // namespace xtune::emulator

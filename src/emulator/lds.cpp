@@ -1,0 +1,267 @@
+// LDS instructions: reads, writes and atomic updates of a workgroup's shared memory, and moves between lanes.
+#include "emulator/access.hpp"
+#include "emulator/arithmetic.hpp"
+#include "emulator/operations.hpp"
+
+namespace xtune::emulator {
+namespace {
+
+std::uint64_t lds_address(const Wave& wave, const Operand& from, int offset, int lane) {
+  return std::uint64_t{wave.row(from.index)[lane]} + static_cast<unsigned>(offset);
+}
+
+template <class T, int Words, Extension E>
+void ds_read(Wave& wave, const Instruction& in) {
+  load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
+    return lds_place(wave, lds_address(wave, in.operand[1], in.modifiers.offset, lane), bytes, lane, Use::read);
+  });
+  start_load(wave, Counter::lds, in.operand[0]);
+}
+
+void start_lds_write(Wave& wave) {
+  Operand none;
+  none.registers = 0;
+  start_load(wave, Counter::lds, none);
+}
+
+template <class T, int Words, bool High>
+void ds_write(Wave& wave, const Instruction& in) {
+  store_lanes<T, Words, High>(wave, in.operand[1], [&](int lane, std::size_t bytes) {
+    return lds_place(wave, lds_address(wave, in.operand[0], in.modifiers.offset, lane), bytes, lane, Use::write);
+  });
+  start_lds_write(wave);
+}
+
+/// Two places, whose offsets count elements, or 64 of them.
+template <int Words, int Stride>
+void ds_read2(Wave& wave, const Instruction& in) {
+  Operand half = in.operand[0];
+  half.registers = Words;
+  for (const int offset : {in.modifiers.offset0, in.modifiers.offset1}) {
+    load_lanes<std::uint32_t, Words, Extension::none>(wave, half, [&](int lane, std::size_t bytes) {
+      return lds_place(wave, lds_address(wave, in.operand[1], offset * 4 * Words * Stride, lane), bytes, lane,
+                       Use::read);
+    });
+    half.index = static_cast<std::uint16_t>(half.index + Words);
+  }
+  start_load(wave, Counter::lds, in.operand[0]);
+}
+
+template <int Words, int Stride>
+void ds_read2_any(Wave& wave, const Instruction& in) {
+  const bool overlaps = in.operand[1].index >= in.operand[0].index && in.operand[1].index < in.operand[0].index + Words;
+  if (!overlaps) return ds_read2<Words, Stride>(wave, in);
+  Instruction second = in;
+  second.operand[0].index = static_cast<std::uint16_t>(in.operand[0].index + Words);
+  second.operand[0].registers = Words;
+  Instruction first = in;
+  first.operand[0].registers = Words;
+  second.modifiers.offset = in.modifiers.offset1 * 4 * Words * Stride;
+  first.modifiers.offset = in.modifiers.offset0 * 4 * Words * Stride;
+  // The half that overwrites the address goes last.
+  ds_read<std::uint32_t, Words, Extension::none>(wave, second);
+  ds_read<std::uint32_t, Words, Extension::none>(wave, first);
+}
+
+template <int Words, int Stride>
+void ds_write2(Wave& wave, const Instruction& in) {
+  for (int i = 0; i < 2; ++i) {
+    const int offset = (i == 0 ? in.modifiers.offset0 : in.modifiers.offset1) * 4 * Words * Stride;
+    store_lanes<std::uint32_t, Words, false>(
+        wave, in.operand[static_cast<unsigned>(1 + i)], [&](int lane, std::size_t bytes) {
+          return lds_place(wave, lds_address(wave, in.operand[0], offset, lane), bytes, lane, Use::write);
+        });
+  }
+  start_lds_write(wave);
+}
+
+template <class T, auto F, bool Returns>
+void ds_update(Wave& wave, const Instruction& in) {
+  const unsigned first = Returns ? 1 : 0;
+  update_lanes<T, F>(wave, Returns ? &in.operand[0] : nullptr, in.operand[first + 1], [&](int lane, std::size_t bytes) {
+    return lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), bytes, lane, Use::update);
+  });
+  if (Returns)
+    start_load(wave, Counter::lds, in.operand[0]);
+  else
+    start_lds_write(wave);
+}
+
+/// Compare and swap with two operands. gfx9: compare first; gfx11: data first.
+template <class T, bool Returns, bool CompareFirst>
+void ds_compare(Wave& wave, const Instruction& in) {
+  const unsigned first = Returns ? 1 : 0;
+  const Operand& compare = in.operand[first + (CompareFirst ? 1 : 2)];
+  const Operand& data = in.operand[first + (CompareFirst ? 2 : 1)];
+  const std::uint64_t exec = wave.exec();
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    std::byte* const at =
+        lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), sizeof(T), lane, Use::update);
+    T old{};
+    std::memcpy(&old, at, sizeof old);
+    const T next = value_in<T>(wave, data.index, lane);
+    if (old == value_in<T>(wave, compare.index, lane)) std::memcpy(at, &next, sizeof next);
+    if (!Returns) continue;
+    for (unsigned i = 0; i < sizeof(T) / 4; ++i)
+      wave.row(in.operand[0].index + static_cast<int>(i))[lane] =
+          static_cast<std::uint32_t>(std::uint64_t{old} >> (32 * i));
+  }
+  if (Returns)
+    start_load(wave, Counter::lds, in.operand[0]);
+  else
+    start_lds_write(wave);
+}
+
+/// A lane takes the value of the lane that its address / 4 names; 0 from inactive ones.
+void ds_bpermute(Wave& wave, const Instruction& in) {
+  const std::uint64_t exec = wave.exec();
+  Lanes<std::uint32_t> result{};
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    const std::uint64_t address = lds_address(wave, in.operand[1], in.modifiers.offset, lane);
+    const int from = static_cast<int>(address / 4) & (wave.lanes - 1);
+    result.value[lane] = exec >> from & 1 ? wave.row(in.operand[2].index)[from] : 0;
+  }
+  write_row(wave, in.operand[0].index, result.value, exec);
+  start_load(wave, Counter::lds, in.operand[0]);
+}
+
+/// A lane gives its value to the lane that its address / 4 names; of several, the last one stays.
+void ds_permute(Wave& wave, const Instruction& in) {
+  const std::uint64_t exec = wave.exec();
+  Lanes<std::uint32_t> result{};
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    const std::uint64_t address = lds_address(wave, in.operand[1], in.modifiers.offset, lane);
+    result.value[static_cast<int>(address / 4) & (wave.lanes - 1)] = wave.row(in.operand[2].index)[lane];
+  }
+  write_row(wave, in.operand[0].index, result.value, exec);
+  start_load(wave, Counter::lds, in.operand[0]);
+}
+
+/// The offset has a permutation of four lanes, or masks for the number of the lane in groups of 32.
+void ds_swizzle(Wave& wave, const Instruction& in) {
+  if (!in.modifiers.has_offset) wave.fault(FaultKind::unknown_instruction, "has a pattern that is not known");
+  const int pattern = in.modifiers.offset;
+  if ((pattern & 0xc000) == 0xc000 || (pattern & 0xe000) == 0xe000)
+    wave.fault(FaultKind::unknown_instruction, "rotates lanes, which is not known");
+  const std::uint64_t exec = wave.exec();
+  Lanes<std::uint32_t> result{};
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    const int in_group = lane & 31;
+    const int from = pattern & 0x8000
+                         ? (lane & ~3) | (pattern >> (2 * (lane & 3)) & 3)
+                         : (lane & ~31) | ((((in_group & pattern) | (pattern >> 5)) ^ (pattern >> 10)) & 31);
+    result.value[lane] = exec >> from & 1 ? wave.row(in.operand[1].index)[from] : 0;
+  }
+  write_row(wave, in.operand[0].index, result.value, exec);
+  start_load(wave, Counter::lds, in.operand[0]);
+}
+
+using U = std::uint32_t;
+using I = std::int32_t;
+using U64 = std::uint64_t;
+using I64 = std::int64_t;
+using E = Extension;
+
+#define DS_RETURNING(name, suffix, type, expression)      \
+  {"ds_" name "_" suffix,                                 \
+   ds_update<type,                                        \
+             [](type old, type data, type) {              \
+               (void)old;                                 \
+               return static_cast<type>(expression);      \
+             },                                           \
+             false>,                                      \
+   Kind::lds},                                            \
+  {                                                       \
+    "ds_" name "_rtn_" suffix,                            \
+        ds_update<type,                                   \
+                  [](type old, type data, type) {         \
+                    (void)old;                            \
+                    return static_cast<type>(expression); \
+                  },                                      \
+                  true>,                                  \
+        Kind::lds                                         \
+  }
+
+constexpr Operation lds_table[] = {
+    {"ds_read_b32 ds_load_b32", ds_read<U, 1, E::none>, Kind::lds},
+    {"ds_read_b64 ds_load_b64", ds_read<U, 2, E::none>, Kind::lds},
+    {"ds_read_b96 ds_load_b96", ds_read<U, 3, E::none>, Kind::lds},
+    {"ds_read_b128 ds_load_b128", ds_read<U, 4, E::none>, Kind::lds},
+    {"ds_read_u8 ds_load_u8", ds_read<std::uint8_t, 1, E::none>, Kind::lds},
+    {"ds_read_i8 ds_load_i8", ds_read<std::int8_t, 1, E::none>, Kind::lds},
+    {"ds_read_u16 ds_load_u16", ds_read<std::uint16_t, 1, E::none>, Kind::lds},
+    {"ds_read_i16 ds_load_i16", ds_read<std::int16_t, 1, E::none>, Kind::lds},
+    {"ds_read_u16_d16 ds_load_u16_d16", ds_read<std::uint16_t, 1, E::half_low>, Kind::lds},
+    {"ds_read_u16_d16_hi ds_load_u16_d16_hi", ds_read<std::uint16_t, 1, E::half_high>, Kind::lds},
+    {"ds_read_u8_d16 ds_load_u8_d16", ds_read<std::uint8_t, 1, E::half_low>, Kind::lds},
+    {"ds_read_u8_d16_hi ds_load_u8_d16_hi", ds_read<std::uint8_t, 1, E::half_high>, Kind::lds},
+    {"ds_read_i8_d16 ds_load_i8_d16", ds_read<std::int8_t, 1, E::half_low>, Kind::lds},
+    {"ds_read_i8_d16_hi ds_load_i8_d16_hi", ds_read<std::int8_t, 1, E::half_high>, Kind::lds},
+    {"ds_read2_b32 ds_load_2addr_b32", ds_read2_any<1, 1>, Kind::lds},
+    {"ds_read2_b64 ds_load_2addr_b64", ds_read2_any<2, 1>, Kind::lds},
+    {"ds_read2st64_b32 ds_load_2addr_stride64_b32", ds_read2_any<1, 64>, Kind::lds},
+    {"ds_read2st64_b64 ds_load_2addr_stride64_b64", ds_read2_any<2, 64>, Kind::lds},
+    {"ds_write_b8 ds_store_b8", ds_write<std::uint8_t, 1, false>, Kind::lds},
+    {"ds_write_b16 ds_store_b16", ds_write<std::uint16_t, 1, false>, Kind::lds},
+    {"ds_write_b8_d16_hi ds_store_b8_d16_hi", ds_write<std::uint8_t, 1, true>, Kind::lds},
+    {"ds_write_b16_d16_hi ds_store_b16_d16_hi", ds_write<std::uint16_t, 1, true>, Kind::lds},
+    {"ds_write_b32 ds_store_b32", ds_write<U, 1, false>, Kind::lds},
+    {"ds_write_b64 ds_store_b64", ds_write<U, 2, false>, Kind::lds},
+    {"ds_write_b96 ds_store_b96", ds_write<U, 3, false>, Kind::lds},
+    {"ds_write_b128 ds_store_b128", ds_write<U, 4, false>, Kind::lds},
+    {"ds_write2_b32 ds_store_2addr_b32", ds_write2<1, 1>, Kind::lds},
+    {"ds_write2_b64 ds_store_2addr_b64", ds_write2<2, 1>, Kind::lds},
+    {"ds_write2st64_b32 ds_store_2addr_stride64_b32", ds_write2<1, 64>, Kind::lds},
+    {"ds_write2st64_b64 ds_store_2addr_stride64_b64", ds_write2<2, 64>, Kind::lds},
+    DS_RETURNING("add", "u32", U, old + data),
+    DS_RETURNING("sub", "u32", U, old - data),
+    DS_RETURNING("min", "u32", U, old < data ? old : data),
+    DS_RETURNING("max", "u32", U, old < data ? data : old),
+    DS_RETURNING("min", "i32", I, old < data ? old : data),
+    DS_RETURNING("max", "i32", I, old < data ? data : old),
+    DS_RETURNING("and", "b32", U, old& data),
+    DS_RETURNING("or", "b32", U, old | data),
+    DS_RETURNING("xor", "b32", U, old ^ data),
+    DS_RETURNING("inc", "u32", U, (old >= data) ? 0 : old + 1),
+    DS_RETURNING("dec", "u32", U, (old == 0 || data < old) ? data : old - 1),
+    DS_RETURNING("add", "f32", float, old + data),
+    DS_RETURNING("min", "f32", float, minimum_number(old, data)),
+    DS_RETURNING("max", "f32", float, maximum_number(old, data)),
+    DS_RETURNING("min_num", "f32", float, minimum_number(old, data)),
+    DS_RETURNING("max_num", "f32", float, maximum_number(old, data)),
+    DS_RETURNING("add", "f64", double, old + data),
+    DS_RETURNING("add", "u64", U64, old + data),
+    DS_RETURNING("sub", "u64", U64, old - data),
+    DS_RETURNING("min", "u64", U64, old < data ? old : data),
+    DS_RETURNING("max", "u64", U64, old < data ? data : old),
+    DS_RETURNING("min", "i64", I64, old < data ? old : data),
+    DS_RETURNING("max", "i64", I64, old < data ? data : old),
+    DS_RETURNING("and", "b64", U64, old& data),
+    DS_RETURNING("or", "b64", U64, old | data),
+    DS_RETURNING("xor", "b64", U64, old ^ data),
+    {"ds_wrxchg_rtn_b32 ds_storexchg_rtn_b32", ds_update<U, [](U, U data, U) { return data; }, true>, Kind::lds},
+    {"ds_wrxchg_rtn_b64 ds_storexchg_rtn_b64", ds_update<U64, [](U64, U64 data, U64) { return data; }, true>,
+     Kind::lds},
+    {"ds_cmpst_b32", ds_compare<U, false, true>, Kind::lds},
+    {"ds_cmpst_rtn_b32", ds_compare<U, true, true>, Kind::lds},
+    {"ds_cmpst_b64", ds_compare<U64, false, true>, Kind::lds},
+    {"ds_cmpst_rtn_b64", ds_compare<U64, true, true>, Kind::lds},
+    {"ds_cmpstore_b32", ds_compare<U, false, false>, Kind::lds},
+    {"ds_cmpstore_rtn_b32", ds_compare<U, true, false>, Kind::lds},
+    {"ds_cmpstore_b64", ds_compare<U64, false, false>, Kind::lds},
+    {"ds_cmpstore_rtn_b64", ds_compare<U64, true, false>, Kind::lds},
+    {"ds_bpermute_b32", ds_bpermute, Kind::lds},
+    {"ds_permute_b32", ds_permute, Kind::lds},
+    {"ds_swizzle_b32", ds_swizzle, Kind::lds},
+    {"ds_nop", [](Wave&, const Instruction&) {}, Kind::lds, Sources::none},
+};
+
+#undef DS_RETURNING
+
+}  // namespace
+
+std::span<const Operation> lds_operations() { return lds_table; }
+
+}  // namespace xtune::emulator

@@ -1,0 +1,174 @@
+// Matrix instructions: v_mfma of CDNA, v_wmma of RDNA.
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "emulator/lanes.hpp"
+#include "emulator/operations.hpp"
+
+namespace xtune::emulator {
+namespace {
+
+using U = std::uint32_t;
+
+struct Bf16 {
+  std::uint16_t bits;
+};
+
+/// Elements of an operand of a lane, which begins at a vector register.
+template <class T>
+float real_element(const Wave& wave, int first, int lane, int element) {
+  const U word = wave.row(first + element * static_cast<int>(sizeof(T)) / 4)[lane];
+  if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<float>(word);
+  } else {
+    const auto bits = static_cast<std::uint16_t>(word >> (element % 2 * 16));
+    const float value = std::is_same_v<T, Bf16> ? from_bf16(bits) : static_cast<float>(to_double(Half{bits}));
+    const float least = std::is_same_v<T, Bf16> ? 0x1p-126f : 0x1p-14f;
+    // CDNA2 takes denormal inputs of 16 bits as zero.
+    return wave.generation == Generation::cdna2 && std::fabs(value) < least ? 0.0f : value;
+  }
+}
+
+int byte_element(const Wave& wave, int first, int lane, int element, bool is_signed) {
+  const U byte = wave.row(first + element / 4)[lane] >> (element % 4 * 8) & 255;
+  return is_signed ? static_cast<std::int8_t>(byte) : static_cast<int>(byte);
+}
+
+/// CDNA2 takes denormal f32 as zero where the products are of 16 bits, in the addend and in the result.
+template <class T, class Sum>
+Sum flushed_sum(const Wave& wave, Sum sum) {
+  if constexpr (std::is_same_v<Sum, float> && !std::is_same_v<T, float>)
+    if (wave.generation == Generation::cdna2 && std::fabs(sum) < 0x1p-126f) return 0;
+  return sum;
+}
+
+/// Element of the addend: a register, or a constant for all.
+template <class T>
+T addend(const Wave& wave, const Operand& from, int row, int lane) {
+  if (from.kind == OperandKind::vector) return std::bit_cast<T>(wave.row(from.index + row)[lane]);
+  return scalar_source<T>(wave, from);
+}
+
+/// Where the result (i, j) of a block is: a lane and a register.
+struct Spot {
+  int lane, row;
+};
+template <int Size>
+Spot mfma_spot(int i, int j, int block) {
+  if constexpr (Size == 32) return {j + 32 * (i / 4 % 2), i % 4 + 4 * (i / 8) + 16 * block};
+  if constexpr (Size == 16) return {j + 16 * (i / 4), i % 4 + 4 * block};
+  return {j + 4 * block, i};
+}
+
+void refuse_modifiers(const Wave& wave, const Instruction& in, bool signs) {
+  const Modifiers& m = in.modifiers;
+  if (m.cbsz != 0 || m.abid != 0 || m.blgp != 0 || m.clamp || m.op_sel != 0 ||
+      (!signs && (m.neg_lo != 0 || m.neg_hi != 0)))
+    wave.fault(FaultKind::unknown_instruction, "has a modifier of matrix instructions that is not known");
+}
+
+/// D = A B + C for Blocks blocks of Size x Size, K deep. All lanes take part. Sums go along k, each product fused.
+template <class T, int Size, int K, int Blocks>
+void mfma(Wave& wave, const Instruction& in) {
+  refuse_modifiers(wave, in, false);
+  constexpr bool integers = std::is_same_v<T, std::int8_t>;
+  constexpr int in_lane = K * Size * Blocks / 64;  // elements of a row of A that a lane holds
+  constexpr int rows = Size * Size * Blocks / 64;
+  std::array<std::array<U, 64>, rows> result;
+  const int a = in.operand[1].index, b = in.operand[2].index;
+  for (int block = 0; block < Blocks; ++block) {
+    for (int i = 0; i < Size; ++i) {
+      for (int j = 0; j < Size; ++j) {
+        const Spot spot = mfma_spot<Size>(i, j, block);
+        using Sum = std::conditional_t<integers, std::int32_t, float>;
+        Sum sum = flushed_sum<T>(wave, addend<Sum>(wave, in.operand[3], spot.row, spot.lane));
+        for (int k = 0; k < K; ++k) {
+          const int group = Size * (Blocks > 1 ? block : k / in_lane), element = k % in_lane;
+          if constexpr (integers)
+            sum =
+                static_cast<Sum>(static_cast<U>(sum) + static_cast<U>(byte_element(wave, a, i + group, element, true) *
+                                                                      byte_element(wave, b, j + group, element, true)));
+          else
+            sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element),
+                           sum);
+        }
+        result[static_cast<unsigned>(spot.row)][static_cast<unsigned>(spot.lane)] =
+            std::bit_cast<U>(flushed_sum<T>(wave, sum));
+      }
+    }
+  }
+  for (int row = 0; row < rows; ++row)
+    std::memcpy(wave.row(in.operand[0].index + row), result[static_cast<unsigned>(row)].data(), sizeof(result[0]));
+}
+
+/// D = A B + C for 16 x 16 x 16 in waves of 32. RDNA3: 16 lanes hold a whole row of A or column of B, and the other 16
+/// repeat them. RDNA4: each half of the wave holds one half of k.
+template <class T>
+void wmma(Wave& wave, const Instruction& in) {
+  constexpr bool integers = std::is_same_v<T, std::int8_t>;
+  refuse_modifiers(wave, in, integers);
+  if (wave.lanes != 32)
+    wave.fault(FaultKind::unsupported, "is a matrix instruction in a wave of 64 lanes, which is not supported");
+  const bool halves = wave.generation == Generation::rdna4;
+  using Sum = std::conditional_t<integers, std::int32_t, float>;
+  std::array<std::array<U, 64>, 8> result{};
+  const int a = in.operand[1].index, b = in.operand[2].index;
+  for (int row = 0; row < 8; ++row) {
+    for (int lane = 0; lane < 32; ++lane) {
+      const int i = halves ? row + lane / 16 * 8 : 2 * row + lane / 16, j = lane % 16;
+      Sum sum = addend<Sum>(wave, in.operand[3], row, lane);
+      for (int k = 0; k < 16; ++k) {
+        const int group = halves ? k / 8 * 16 : 0, element = halves ? k % 8 : k;
+        if constexpr (integers)
+          sum = static_cast<Sum>(static_cast<U>(sum) +
+                                 static_cast<U>(byte_element(wave, a, i + group, element, in.modifiers.neg_lo & 1) *
+                                                byte_element(wave, b, j + group, element, in.modifiers.neg_lo & 2)));
+        else
+          sum =
+              std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element), sum);
+      }
+      result[static_cast<unsigned>(row)][static_cast<unsigned>(lane)] = std::bit_cast<U>(sum);
+    }
+  }
+  for (int row = 0; row < 8; ++row)
+    std::memcpy(wave.row(in.operand[0].index + row), result[static_cast<unsigned>(row)].data(), sizeof(result[0]));
+}
+
+using I8 = std::int8_t;
+
+constexpr Operation matrix_table[] = {
+    {"v_mfma_f32_32x32x1f32 v_mfma_f32_32x32x1_2b_f32", mfma<float, 32, 1, 2>, Kind::matrix},
+    {"v_mfma_f32_16x16x1f32 v_mfma_f32_16x16x1_4b_f32", mfma<float, 16, 1, 4>, Kind::matrix},
+    {"v_mfma_f32_4x4x1f32 v_mfma_f32_4x4x1_16b_f32", mfma<float, 4, 1, 16>, Kind::matrix},
+    {"v_mfma_f32_32x32x2f32 v_mfma_f32_32x32x2_f32", mfma<float, 32, 2, 1>, Kind::matrix},
+    {"v_mfma_f32_16x16x4f32 v_mfma_f32_16x16x4_f32", mfma<float, 16, 4, 1>, Kind::matrix},
+    {"v_mfma_f32_32x32x4f16 v_mfma_f32_32x32x4_2b_f16", mfma<Half, 32, 4, 2>, Kind::matrix},
+    {"v_mfma_f32_16x16x4f16 v_mfma_f32_16x16x4_4b_f16", mfma<Half, 16, 4, 4>, Kind::matrix},
+    {"v_mfma_f32_4x4x4f16 v_mfma_f32_4x4x4_16b_f16", mfma<Half, 4, 4, 16>, Kind::matrix},
+    {"v_mfma_f32_32x32x8f16 v_mfma_f32_32x32x8_f16", mfma<Half, 32, 8, 1>, Kind::matrix},
+    {"v_mfma_f32_16x16x16f16 v_mfma_f32_16x16x16_f16", mfma<Half, 16, 16, 1>, Kind::matrix},
+    {"v_mfma_f32_32x32x4bf16_1k v_mfma_f32_32x32x4_2b_bf16", mfma<Bf16, 32, 4, 2>, Kind::matrix},
+    {"v_mfma_f32_16x16x4bf16_1k v_mfma_f32_16x16x4_4b_bf16", mfma<Bf16, 16, 4, 4>, Kind::matrix},
+    {"v_mfma_f32_4x4x4bf16_1k v_mfma_f32_4x4x4_16b_bf16", mfma<Bf16, 4, 4, 16>, Kind::matrix},
+    {"v_mfma_f32_32x32x8bf16_1k v_mfma_f32_32x32x8_bf16", mfma<Bf16, 32, 8, 1>, Kind::matrix},
+    {"v_mfma_f32_16x16x16bf16_1k v_mfma_f32_16x16x16_bf16", mfma<Bf16, 16, 16, 1>, Kind::matrix},
+    {"v_mfma_f32_32x32x4bf16", mfma<Bf16, 32, 4, 1>, Kind::matrix},
+    {"v_mfma_f32_16x16x8bf16", mfma<Bf16, 16, 8, 1>, Kind::matrix},
+    {"v_mfma_i32_32x32x8i8", mfma<I8, 32, 8, 1>, Kind::matrix},
+    {"v_mfma_i32_16x16x16i8", mfma<I8, 16, 16, 1>, Kind::matrix},
+    {"v_mfma_i32_32x32x4i8 v_mfma_i32_32x32x4_2b_i8", mfma<I8, 32, 4, 2>, Kind::matrix},
+    {"v_mfma_i32_16x16x4i8 v_mfma_i32_16x16x4_4b_i8", mfma<I8, 16, 4, 4>, Kind::matrix},
+    {"v_mfma_i32_4x4x4i8 v_mfma_i32_4x4x4_16b_i8", mfma<I8, 4, 4, 16>, Kind::matrix},
+    {"v_mfma_i32_32x32x16_i8", mfma<I8, 32, 16, 1>, Kind::matrix},
+    {"v_mfma_i32_16x16x32_i8", mfma<I8, 16, 32, 1>, Kind::matrix},
+    {"v_wmma_f32_16x16x16_f16", wmma<Half>, Kind::matrix},
+    {"v_wmma_f32_16x16x16_bf16", wmma<Bf16>, Kind::matrix},
+    {"v_wmma_i32_16x16x16_iu8", wmma<I8>, Kind::matrix},
+};
+
+}  // namespace
+
+std::span<const Operation> matrix_operations() { return matrix_table; }
+
+}  // namespace xtune::emulator

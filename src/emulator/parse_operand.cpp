@@ -1,0 +1,161 @@
+#include "emulator/parse_operand.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "base/trimmed.hpp"
+#include "emulator/parse_number.hpp"
+#include "emulator/wave.hpp"
+
+namespace xtune::emulator {
+namespace {
+
+struct NamedRegister {
+  std::string_view name;
+  int index, registers;
+};
+
+constexpr NamedRegister named_registers[] = {
+    {"vcc_lo", scalar_register::vcc, 1},
+    {"vcc_hi", scalar_register::vcc + 1, 1},
+    {"vcc", scalar_register::vcc, 2},
+    {"exec_lo", scalar_register::exec, 1},
+    {"exec_hi", scalar_register::exec + 1, 1},
+    {"exec", scalar_register::exec, 2},
+    {"m0", scalar_register::m0, 1},
+    {"null", scalar_register::null, 1},
+    {"flat_scratch_lo", scalar_register::flat_scratch, 1},
+    {"flat_scratch_hi", scalar_register::flat_scratch + 1, 1},
+    {"flat_scratch", scalar_register::flat_scratch, 2},
+    {"xnack_mask_lo", scalar_register::xnack_mask, 1},
+    {"xnack_mask_hi", scalar_register::xnack_mask + 1, 1},
+    {"xnack_mask", scalar_register::xnack_mask, 2},
+};
+
+struct HardwareRegister {
+  std::string_view name;
+  int number;
+};
+constexpr HardwareRegister hardware_registers[] = {
+    {"HW_REG_MODE", 1}, {"HW_REG_SH_MEM_BASES", 15}, {"HW_REG_WAVE_MODE", 1}};
+
+Operand register_operand(OperandKind kind, int index, int registers) {
+  Operand operand;
+  operand.kind = kind;
+  operand.index = static_cast<std::uint16_t>(index);
+  operand.registers = static_cast<std::uint8_t>(registers);
+  return operand;
+}
+
+/// "12" or "[12:15]".
+std::optional<Operand> numbered(std::string_view text, OperandKind kind, int first) {
+  if (!text.starts_with('[')) {
+    const auto index = parse_number(text);
+    if (!index || *index < 0 || *index > 255) return std::nullopt;
+    return register_operand(kind, first + static_cast<int>(*index), 1);
+  }
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || !text.ends_with(']')) return std::nullopt;
+  const auto low = parse_number(text.substr(1, colon - 1));
+  const auto high = parse_number(text.substr(colon + 1, text.size() - colon - 2));
+  if (!low || !high || *low < 0 || *high < *low || *high > 255) return std::nullopt;
+  return register_operand(kind, first + static_cast<int>(*low), static_cast<int>(*high - *low + 1));
+}
+
+std::optional<Operand> parse_register(std::string_view text) {
+  for (const NamedRegister& one : named_registers)
+    if (text == one.name) return register_operand(OperandKind::scalar, one.index, one.registers);
+  if (text.starts_with("ttmp")) return numbered(text.substr(4), OperandKind::scalar, scalar_register::trap);
+  if (text.starts_with('v')) return numbered(text.substr(1), OperandKind::vector, 0);
+  if (text.starts_with('a')) return numbered(text.substr(1), OperandKind::vector, first_accumulator);
+  if (text.starts_with('s')) return numbered(text.substr(1), OperandKind::scalar, 0);
+  return std::nullopt;
+}
+
+std::optional<Operand> parse_constant(std::string_view text) {
+  Operand operand;
+  operand.kind = text.find("0x") != std::string_view::npos ? OperandKind::literal : OperandKind::integer;
+  if (const auto number = parse_number(text)) {
+    operand.integer = *number;
+    return operand;
+  }
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, operand.real);
+  if (error != std::errc() || end != last) return std::nullopt;
+  operand.kind = OperandKind::real;
+  return operand;
+}
+
+/// As S_GETREG encodes it: the number, the first bit and the number of bits.
+std::optional<Operand> parse_hardware_register(std::string_view text) {
+  text = text.substr(6, text.size() - 7);
+  std::array<std::int64_t, 3> field{-1, 0, 32};
+  for (std::size_t i = 0; i < field.size() && !text.empty(); ++i) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view part = base::trimmed(text.substr(0, end));
+    if (const auto number = parse_number(part)) field[i] = *number;
+    for (const HardwareRegister& one : hardware_registers)
+      if (i == 0 && part == one.name) field[0] = one.number;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (field[0] < 0) return std::nullopt;
+  Operand operand;
+  operand.kind = OperandKind::integer;
+  operand.integer = field[0] | field[1] << 6 | (field[2] - 1) << 11;
+  return operand;
+}
+
+std::optional<Operand> parse_special(std::string_view text) {
+  Operand operand;
+  if (text == "off") return operand;
+  if (text == "src_scc" || text == "scc") {
+    operand.kind = OperandKind::scc;
+    return operand;
+  }
+  operand.kind = OperandKind::integer;
+  if (text == "src_shared_base")
+    operand.integer = static_cast<std::int64_t>(shared_aperture);
+  else if (text == "src_private_base")
+    operand.integer = static_cast<std::int64_t>(private_aperture);
+  else
+    return std::nullopt;
+  return operand;
+}
+
+}  // namespace
+
+std::optional<Operand> parse_operand(std::string_view text, int wave_size) {
+  bool negative = false, absolute = false, sign_extended = false;
+  if (text.size() > 1 && text[0] == '-' && !(text[1] >= '0' && text[1] <= '9')) {
+    negative = true;
+    text.remove_prefix(1);
+  }
+  if (text.starts_with("neg(") && text.ends_with(')')) {
+    negative = true;
+    text = text.substr(4, text.size() - 5);
+  }
+  if (text.starts_with('|') && text.ends_with('|') && text.size() > 2) {
+    absolute = true;
+    text = text.substr(1, text.size() - 2);
+  }
+  if (text.starts_with("abs(") && text.ends_with(')')) {
+    absolute = true;
+    text = text.substr(4, text.size() - 5);
+  }
+  if (text.starts_with("sext(") && text.ends_with(')')) {
+    sign_extended = true;
+    text = text.substr(5, text.size() - 6);
+  }
+  if (text.starts_with("hwreg(") && text.ends_with(')')) return parse_hardware_register(text);
+  std::optional<Operand> operand = parse_special(text);
+  if (!operand) operand = parse_register(text);
+  if (!operand) operand = parse_constant(text);
+  if (!operand) return std::nullopt;
+  if (wave_size == 32 && operand->kind == OperandKind::scalar && text == "exec") operand->registers = 1;
+  operand->negative = negative;
+  operand->absolute = absolute;
+  operand->sign_extended = sign_extended;
+  return operand;
+}
+
+}  // namespace xtune::emulator

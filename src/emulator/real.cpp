@@ -1,0 +1,252 @@
+// Instructions of the vector unit for f32 and f64, and conversions.
+#include <algorithm>
+#include <cmath>
+
+#include "emulator/arithmetic.hpp"
+#include "emulator/lanes.hpp"
+#include "emulator/operations.hpp"
+
+namespace xtune::emulator {
+namespace {
+
+using U = std::uint32_t;
+using I = std::int32_t;
+
+/// A function of f32 as exact as double makes it. The hardware flushes denormals at both ends.
+template <double (*Function)(double)>
+float by_double(float x) {
+  return static_cast<float>(Function(static_cast<double>(x)));
+}
+double reciprocal(double x) { return 1.0 / x; }
+double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
+double exponential2(double x) { return std::exp2(x); }
+double logarithm2(double x) { return std::log2(x); }
+
+float flush_denormal(float x) { return std::fabs(x) < 1.17549435e-38f ? std::copysign(0.0f, x) : x; }
+
+/// The argument is in turns. The hardware is defined for up to 256 of them.
+float sine(float turns) {
+  return std::isinf(turns) ? NAN
+                           : static_cast<float>(std::sin(6.283185307179586 * (turns - std::floor(double{turns}))));
+}
+float cosine(float turns) {
+  return std::isinf(turns) ? NAN
+                           : static_cast<float>(std::cos(6.283185307179586 * (turns - std::floor(double{turns}))));
+}
+
+float fraction(float x) { return x - std::floor(x) >= 1.0f ? 0x1.fffffep-1f : x - std::floor(x); }
+double fraction(double x) { return x - std::floor(x) >= 1.0 ? 0x1.fffffffffffffp-1 : x - std::floor(x); }
+
+template <class T>
+I exponent_of(T x) {
+  int exponent = 0;
+  if (std::isfinite(x) && x != 0) std::frexp(x, &exponent);
+  return exponent;
+}
+template <class T>
+T mantissa_of(T x) {
+  int exponent = 0;
+  return std::isfinite(x) ? std::frexp(x, &exponent) : x;
+}
+
+/// x * 2^exponent, rounded once.
+template <class T>
+T scaled(T x, I exponent) {
+  return std::ldexp(x, std::clamp(exponent, -5000, 5000));
+}
+
+/// V_CMP_CLASS: a bit for each class of numbers.
+template <class T>
+bool in_class(T x, U classes) {
+  int bit = 0;
+  const bool negative = std::signbit(x);
+  if (std::isnan(x))
+    bit = is_signalling(x) ? 0 : 1;
+  else if (std::isinf(x))
+    bit = negative ? 2 : 9;
+  else if (x == 0)
+    bit = negative ? 5 : 6;
+  else if (std::fpclassify(x) == FP_SUBNORMAL)
+    bit = negative ? 4 : 7;
+  else
+    bit = negative ? 3 : 8;
+  return (classes >> bit & 1) != 0;
+}
+
+/// V_DIV_SCALE: the operand that the first source repeats, moved to where the division by Newton's method neither
+/// overflows nor loses bits, and whether V_DIV_FMAS has to move the result back.
+template <class T>
+WithCarry<T> division_scale(T value, T denominator, T numerator) {
+  constexpr bool wide = sizeof(T) == 8;
+  constexpr int shift = wide ? 128 : 64, top = wide ? 768 : 96, least = wide ? -1022 : -126;
+  const auto is = [](T a, T b) { return std::memcmp(&a, &b, sizeof a) == 0; };
+  if (numerator == 0 || denominator == 0) return {static_cast<T>(NAN), false};
+  if (!std::isfinite(numerator) || !std::isfinite(denominator)) return {value, false};
+  const int difference = std::ilogb(numerator) - std::ilogb(denominator);
+  if (difference >= top) return {is(value, denominator) ? scaled(value, shift) : value, true};
+  if (std::fpclassify(denominator) == FP_SUBNORMAL) return {scaled(value, shift), false};
+  const bool inverse_denormal = std::fpclassify(1 / denominator) == FP_SUBNORMAL;
+  const bool ratio_denormal = difference < least + 1 && std::fpclassify(numerator / denominator) != FP_NORMAL;
+  // The quotient becomes a normal number if the denominator is reduced.
+  if (inverse_denormal && ratio_denormal) return {is(value, denominator) ? scaled(value, -shift) : value, true};
+  if (inverse_denormal) return {scaled(value, -shift), false};
+  if (ratio_denormal) return {is(value, numerator) ? scaled(value, shift) : value, true};
+  if (std::ilogb(numerator) <= (wide ? -970 : -104)) return {scaled(value, shift), false};
+  return {value, false};
+}
+
+template <class T>
+void v_div_scale(Wave& wave, const Instruction& in) {
+  Lanes<T> source[3], result;
+  for (int i = 0; i < 3; ++i) fetch(wave, in, in.operand[static_cast<unsigned>(2 + i)], i, source[i]);
+  std::uint64_t bits = 0;
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    const auto [value, carry] = division_scale(source[0].value[lane], source[1].value[lane], source[2].value[lane]);
+    result.value[lane] = value;
+    bits |= std::uint64_t{carry} << lane;
+  }
+  for (int lane = wave.lanes; lane < 64; ++lane) result.value[lane] = 0;
+  write(wave, in, in.operand[0], result);
+  write_lane_bits(wave, in.operand[1], bits & wave.exec());
+}
+
+/// V_DIV_FMAS: a fused product and sum; where VCC is set, moved by the factor that V_DIV_SCALE took out.
+template <class T>
+void v_div_fmas(Wave& wave, const Instruction& in) {
+  Lanes<T> a, b, c, result;
+  fetch(wave, in, in.operand[1], 0, a);
+  fetch(wave, in, in.operand[2], 1, b);
+  fetch(wave, in, in.operand[3], 2, c);
+  Operand vcc;
+  vcc.kind = OperandKind::scalar;
+  vcc.index = scalar_register::vcc;
+  const std::uint64_t bits = lane_bits(wave, vcc);
+  constexpr int shift = sizeof(T) == 8 ? 128 : 64;
+  using Wide = std::conditional_t<sizeof(T) == 8, long double, double>;
+  for (int lane = 0; lane < 64; ++lane) {
+    result.value[lane] = std::fma(a.value[lane], b.value[lane], c.value[lane]);
+    if (!(bits >> lane & 1)) continue;
+    // Rounded after the move, which may make a denormal number. The estimate of the quotient shows the direction.
+    const Wide sum = std::fma(Wide{a.value[lane]}, Wide{b.value[lane]}, Wide{c.value[lane]});
+    result.value[lane] = static_cast<T>(std::ldexp(sum, std::fabs(c.value[lane]) >= 2 ? shift : -shift));
+  }
+  write(wave, in, in.operand[0], result);
+}
+
+/// V_DIV_FIXUP: the quotient, or what IEEE 754 has for special operands.
+template <class T>
+T division_fixup(T quotient, T denominator, T numerator) {
+  const bool negative = std::signbit(denominator) != std::signbit(numerator);
+  const T sign = negative ? T{-1} : T{1};
+  if (std::isnan(numerator)) return numerator + numerator;
+  if (std::isnan(denominator)) return denominator + denominator;
+  if ((denominator == 0 && numerator == 0) || (std::isinf(denominator) && std::isinf(numerator)))
+    return -static_cast<T>(NAN);
+  if (denominator == 0 || std::isinf(numerator)) return sign * static_cast<T>(INFINITY);
+  if (std::isinf(denominator) || numerator == 0) return sign * T{0};
+  const int difference = std::ilogb(numerator) - std::ilogb(denominator);
+  if (difference < (sizeof(T) == 8 ? -1075 : -150)) return sign * T{0};
+  // Of finite operands, only a quotient that is too large is not a number.
+  return std::copysign(std::isnan(quotient) ? static_cast<T>(INFINITY) : quotient, sign);
+}
+
+constexpr Operation real_table[] = {
+    {"v_add_f32 v_dual_add_f32", each_lane<[](float a, float b) { return a + b; }>, Kind::vector},
+    {"v_sub_f32 v_dual_sub_f32", each_lane<[](float a, float b) { return a - b; }>, Kind::vector},
+    {"v_subrev_f32 v_dual_subrev_f32", each_lane<[](float a, float b) { return b - a; }>, Kind::vector},
+    {"v_mul_f32 v_dual_mul_f32", each_lane<[](float a, float b) { return a * b; }>, Kind::vector},
+    {"v_fma_f32 v_fmaak_f32 v_fmamk_f32 v_dual_fmaak_f32 v_dual_fmamk_f32",
+     each_lane<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::vector},
+    {"v_fmac_f32 v_dual_fmac_f32", each_lane<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::vector,
+     Sources::with_target},
+    {"v_mad_f32 v_madak_f32 v_madmk_f32",
+     each_lane<[](float a, float b, float c) { return flush_denormal(flush_denormal(a * b) + c); }>, Kind::vector},
+    {"v_mac_f32", each_lane<[](float a, float b, float c) { return flush_denormal(flush_denormal(a * b) + c); }>,
+     Kind::vector, Sources::with_target},
+    {"v_mul_legacy_f32 v_mul_dx9_zero_f32 v_dual_mul_dx9_zero_f32",
+     each_lane<[](float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; }>, Kind::vector},
+    {"v_min_f32 v_min_num_f32 v_dual_min_f32 v_dual_min_num_f32",
+     each_lane<[](float a, float b) { return minimum_number(a, b); }>, Kind::vector},
+    {"v_max_f32 v_max_num_f32 v_dual_max_f32 v_dual_max_num_f32",
+     each_lane<[](float a, float b) { return maximum_number(a, b); }>, Kind::vector},
+    {"v_minimum_f32", each_lane<[](float a, float b) { return minimum(a, b); }>, Kind::vector},
+    {"v_maximum_f32", each_lane<[](float a, float b) { return maximum(a, b); }>, Kind::vector},
+    {"v_min3_f32 v_min3_num_f32",
+     each_lane<[](float a, float b, float c) { return minimum_number(minimum_number(a, b), c); }>, Kind::vector},
+    {"v_max3_f32 v_max3_num_f32",
+     each_lane<[](float a, float b, float c) { return maximum_number(maximum_number(a, b), c); }>, Kind::vector},
+    {"v_maxmin_f32 v_maxmin_num_f32",
+     each_lane<[](float a, float b, float c) { return minimum_number(maximum_number(a, b), c); }>, Kind::vector},
+    {"v_minmax_f32 v_minmax_num_f32",
+     each_lane<[](float a, float b, float c) { return maximum_number(minimum_number(a, b), c); }>, Kind::vector},
+    {"v_med3_f32 v_med3_num_f32", each_lane<[](float a, float b, float c) { return median(a, b, c); }>, Kind::vector},
+    {"v_rcp_f32 v_rcp_iflag_f32 v_s_rcp_f32",
+     each_lane<[](float a) { return flush_denormal(by_double<reciprocal>(flush_denormal(a))); }>, Kind::vector},
+    {"v_rsq_f32", each_lane<[](float a) { return by_double<reciprocal_root>(flush_denormal(a)); }>, Kind::vector},
+    {"v_sqrt_f32", each_lane<[](float a) { return std::sqrt(flush_denormal(a)); }>, Kind::vector},
+    {"v_exp_f32", each_lane<[](float a) { return flush_denormal(by_double<exponential2>(flush_denormal(a))); }>,
+     Kind::vector},
+    {"v_log_f32", each_lane<[](float a) { return by_double<logarithm2>(flush_denormal(a)); }>, Kind::vector},
+    {"v_sin_f32", each_lane<[](float a) { return sine(a); }>, Kind::vector},
+    {"v_cos_f32", each_lane<[](float a) { return cosine(a); }>, Kind::vector},
+    {"v_trunc_f32", each_lane<[](float a) { return std::trunc(a); }>, Kind::vector},
+    {"v_floor_f32", each_lane<[](float a) { return std::floor(a); }>, Kind::vector},
+    {"v_ceil_f32", each_lane<[](float a) { return std::ceil(a); }>, Kind::vector},
+    {"v_rndne_f32", each_lane<[](float a) { return std::nearbyint(a); }>, Kind::vector},
+    {"v_fract_f32", each_lane<[](float a) { return fraction(a); }>, Kind::vector},
+    {"v_frexp_exp_i32_f32", each_lane<[](float a) { return exponent_of(a); }>, Kind::vector},
+    {"v_frexp_mant_f32", each_lane<[](float a) { return mantissa_of(a); }>, Kind::vector},
+    {"v_ldexp_f32", each_lane<[](float a, I b) { return scaled(a, b); }>, Kind::vector},
+    {"v_cmp_class_f32", each_lane<[](float a, U b) { return in_class(a, b); }>, Kind::vector},
+    {"v_cmp_class_f64", each_lane<[](double a, U b) { return in_class(a, b); }>, Kind::vector},
+    {"v_div_scale_f32", v_div_scale<float>, Kind::vector},
+    {"v_div_scale_f64", v_div_scale<double>, Kind::vector},
+    {"v_div_fmas_f32", v_div_fmas<float>, Kind::vector},
+    {"v_div_fmas_f64", v_div_fmas<double>, Kind::vector},
+    {"v_div_fixup_f32", each_lane<[](float a, float b, float c) { return division_fixup(a, b, c); }>, Kind::vector},
+    {"v_div_fixup_f64", each_lane<[](double a, double b, double c) { return division_fixup(a, b, c); }>, Kind::vector},
+    {"v_add_f64", each_lane<[](double a, double b) { return a + b; }>, Kind::vector},
+    {"v_mul_f64", each_lane<[](double a, double b) { return a * b; }>, Kind::vector},
+    {"v_fma_f64", each_lane<[](double a, double b, double c) { return std::fma(a, b, c); }>, Kind::vector},
+    {"v_fmac_f64", each_lane<[](double a, double b, double c) { return std::fma(a, b, c); }>, Kind::vector,
+     Sources::with_target},
+    {"v_min_f64 v_min_num_f64", each_lane<[](double a, double b) { return minimum_number(a, b); }>, Kind::vector},
+    {"v_max_f64 v_max_num_f64", each_lane<[](double a, double b) { return maximum_number(a, b); }>, Kind::vector},
+    {"v_rcp_f64", each_lane<[](double a) { return 1.0 / a; }>, Kind::vector},
+    {"v_rsq_f64", each_lane<[](double a) { return 1.0 / std::sqrt(a); }>, Kind::vector},
+    {"v_sqrt_f64", each_lane<[](double a) { return std::sqrt(a); }>, Kind::vector},
+    {"v_trunc_f64", each_lane<[](double a) { return std::trunc(a); }>, Kind::vector},
+    {"v_floor_f64", each_lane<[](double a) { return std::floor(a); }>, Kind::vector},
+    {"v_ceil_f64", each_lane<[](double a) { return std::ceil(a); }>, Kind::vector},
+    {"v_rndne_f64", each_lane<[](double a) { return std::nearbyint(a); }>, Kind::vector},
+    {"v_fract_f64", each_lane<[](double a) { return fraction(a); }>, Kind::vector},
+    {"v_frexp_exp_i32_f64", each_lane<[](double a) { return exponent_of(a); }>, Kind::vector},
+    {"v_frexp_mant_f64", each_lane<[](double a) { return mantissa_of(a); }>, Kind::vector},
+    {"v_ldexp_f64", each_lane<[](double a, I b) { return scaled(a, b); }>, Kind::vector},
+    {"v_cvt_f32_u32", each_lane<[](U a) { return static_cast<float>(a); }>, Kind::vector},
+    {"v_cvt_f32_i32", each_lane<[](I a) { return static_cast<float>(a); }>, Kind::vector},
+    {"v_cvt_u32_f32", each_lane<[](float a) { return saturated<U>(a); }>, Kind::vector},
+    {"v_cvt_i32_f32", each_lane<[](float a) { return saturated<I>(a); }>, Kind::vector},
+    {"v_cvt_rpi_i32_f32 v_cvt_nearest_i32_f32",
+     each_lane<[](float a) { return saturated<I>(std::floor(double{a} + 0.5)); }>, Kind::vector},
+    {"v_cvt_flr_i32_f32 v_cvt_floor_i32_f32", each_lane<[](float a) { return saturated<I>(std::floor(a)); }>,
+     Kind::vector},
+    {"v_cvt_f64_u32", each_lane<[](U a) { return static_cast<double>(a); }>, Kind::vector},
+    {"v_cvt_f64_i32", each_lane<[](I a) { return static_cast<double>(a); }>, Kind::vector},
+    {"v_cvt_u32_f64", each_lane<[](double a) { return saturated<U>(a); }>, Kind::vector},
+    {"v_cvt_i32_f64", each_lane<[](double a) { return saturated<I>(a); }>, Kind::vector},
+    {"v_cvt_f32_f64", each_lane<[](double a) { return static_cast<float>(a); }>, Kind::vector},
+    {"v_cvt_f64_f32", each_lane<[](float a) { return static_cast<double>(a); }>, Kind::vector},
+    {"v_cvt_f32_ubyte0", each_lane<[](U a) { return static_cast<float>(a & 255); }>, Kind::vector},
+    {"v_cvt_f32_ubyte1", each_lane<[](U a) { return (static_cast<float>(a >> 8 & 255)); }>, Kind::vector},
+    {"v_cvt_f32_ubyte2", each_lane<[](U a) { return (static_cast<float>(a >> 16 & 255)); }>, Kind::vector},
+    {"v_cvt_f32_ubyte3", each_lane<[](U a) { return (static_cast<float>(a >> 24)); }>, Kind::vector},
+    {"v_cvt_off_f32_i4", each_lane<[](U a) { return (static_cast<float>(static_cast<I>(a << 28) >> 28) / 16.0f); }>,
+     Kind::vector},
+};
+
+}  // namespace
+
+std::span<const Operation> float_operations() { return real_table; }
+
+}  // namespace xtune::emulator

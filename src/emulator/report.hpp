@@ -1,0 +1,31 @@
+// What a launch did, in numbers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "emulator/instruction.hpp"
+
+namespace xtune::emulator {
+
+struct Report {
+  std::uint64_t instructions = 0;                                      ///< executed by waves
+  std::array<std::uint64_t, static_cast<int>(Kind::count)> of_kind{};  ///< the same by kind
+  std::uint64_t global_bytes_read = 0, global_bytes_written = 0;       ///< by active lanes
+  std::uint64_t lds_bytes_read = 0, lds_bytes_written = 0;             ///< likewise
+  std::uint64_t workgroups = 0, waves = 0;
+
+  Report& operator+=(const Report& other) {
+    instructions += other.instructions;
+    for (std::size_t i = 0; i < of_kind.size(); ++i) of_kind[i] += other.of_kind[i];
+    global_bytes_read += other.global_bytes_read;
+    global_bytes_written += other.global_bytes_written;
+    lds_bytes_read += other.lds_bytes_read;
+    lds_bytes_written += other.lds_bytes_written;
+    workgroups += other.workgroups;
+    waves += other.waves;
+    return *this;
+  }
+};
+
+}  // namespace xtune::emulator

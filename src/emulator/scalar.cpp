@@ -1,0 +1,427 @@
+// Instructions of the scalar unit.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <tuple>
+
+#include "emulator/arithmetic.hpp"
+#include "emulator/lanes.hpp"
+#include "emulator/operations.hpp"
+
+namespace xtune::emulator {
+namespace {
+
+/// The scalar condition code as a source.
+struct Condition {
+  bool set;
+};
+/// A result that sets the condition code if it is not zero.
+template <class T>
+struct NonZero {
+  T value;
+};
+/// A result with its condition code.
+template <class T>
+struct Flagged {
+  T value;
+  bool scc;
+};
+
+template <class T>
+T source_of(const Wave& wave, const Operand& from) {
+  if constexpr (std::is_same_v<T, Condition>)
+    return {wave.scc};
+  else
+    return flushed(wave, with_modifiers(scalar_source<T>(wave, from), from));
+}
+
+template <class T>
+void put(Wave& wave, const Operand& to, T value) {
+  if constexpr (sizeof(T) == 8)
+    write_scalar(wave, to, std::bit_cast<std::uint64_t>(flushed(wave, value)));
+  else
+    write_scalar(wave, to, std::bit_cast<std::uint32_t>(flushed(wave, value)));
+}
+
+template <auto F, class L, class R, class... A, std::size_t... I>
+void scalar_function(Wave& wave, const Instruction& in, R (L::*)(A...) const, std::index_sequence<I...>) {
+  constexpr int first = std::is_same_v<R, bool> ? 0 : 1;
+  const R result = F(source_of<A>(wave, in.operand[first + I])...);
+  if constexpr (std::is_same_v<R, bool>) {
+    wave.scc = result;
+  } else if constexpr (requires { result.scc; }) {
+    put(wave, in.operand[0], result.value);
+    wave.scc = result.scc;
+  } else if constexpr (requires { result.value; }) {
+    put(wave, in.operand[0], result.value);
+    wave.scc = result.value != 0;
+  } else {
+    put(wave, in.operand[0], result);
+  }
+}
+
+template <class L, class R, class... A>
+constexpr std::index_sequence_for<A...> sources_of(R (L::*)(A...) const) {
+  return {};
+}
+
+template <auto F>
+void scalar(Wave& wave, const Instruction& in) {
+  constexpr auto call = &decltype(F)::operator();
+  scalar_function<F>(wave, in, call, sources_of(call));
+}
+
+/// D = exec; exec = F(S0, exec).
+template <auto F>
+void save_exec(Wave& wave, const Instruction& in) {
+  const std::uint64_t old = wave.exec(), source = lane_bits(wave, in.operand[1]);
+  const std::uint64_t mask = F(source, old) & wave.all_lanes();
+  write_lane_bits(wave, in.operand[0], old);
+  std::memcpy(&wave.scalar[scalar_register::exec], &mask, sizeof mask);
+  wave.scc = mask != 0;
+}
+
+/// D = exec = F(S0, exec).
+template <auto F>
+void write_exec(Wave& wave, const Instruction& in) {
+  const std::uint64_t mask = F(lane_bits(wave, in.operand[1]), wave.exec()) & wave.all_lanes();
+  write_lane_bits(wave, in.operand[0], mask);
+  std::memcpy(&wave.scalar[scalar_register::exec], &mask, sizeof mask);
+  wave.scc = mask != 0;
+}
+
+void s_cmov_b32(Wave& wave, const Instruction& in) {
+  if (wave.scc) put(wave, in.operand[0], scalar_source<std::uint32_t>(wave, in.operand[1]));
+}
+void s_cmov_b64(Wave& wave, const Instruction& in) {
+  if (wave.scc) put(wave, in.operand[0], scalar_source<std::uint64_t>(wave, in.operand[1]));
+}
+
+/// A move with the 16 bits of the instruction; only if the condition code is set for s_cmovk.
+std::uint32_t short_constant(const Instruction& in, int place) {
+  return static_cast<std::uint32_t>(static_cast<std::int16_t>(in.operand[static_cast<unsigned>(place)].integer));
+}
+void s_movk(Wave& wave, const Instruction& in) { put(wave, in.operand[0], short_constant(in, 1)); }
+void s_cmovk(Wave& wave, const Instruction& in) {
+  if (wave.scc) put(wave, in.operand[0], short_constant(in, 1));
+}
+void s_addk(Wave& wave, const Instruction& in) {
+  const auto a = static_cast<std::int32_t>(scalar_source<std::uint32_t>(wave, in.operand[0]));
+  std::int32_t sum = 0;
+  wave.scc = __builtin_add_overflow(a, static_cast<std::int32_t>(short_constant(in, 1)), &sum);
+  put(wave, in.operand[0], sum);
+}
+void s_mulk(Wave& wave, const Instruction& in) {
+  put(wave, in.operand[0], scalar_source<std::uint32_t>(wave, in.operand[0]) * short_constant(in, 1));
+}
+
+template <auto F, bool Signed>
+void compare_short(Wave& wave, const Instruction& in) {
+  const auto a = scalar_source<std::uint32_t>(wave, in.operand[0]);
+  const auto b = Signed ? short_constant(in, 1) : static_cast<std::uint16_t>(in.operand[1].integer);
+  wave.scc = Signed ? F(std::int64_t{static_cast<std::int32_t>(a)}, std::int64_t{static_cast<std::int32_t>(b)})
+                    : F(std::int64_t{a}, std::int64_t{b});
+}
+
+template <bool Set>
+void bit_set32(Wave& wave, const Instruction& in) {
+  const std::uint32_t bit = 1u << (scalar_source<std::uint32_t>(wave, in.operand[1]) & 31);
+  const auto old = scalar_source<std::uint32_t>(wave, in.operand[0]);
+  put(wave, in.operand[0], Set ? old | bit : old & ~bit);
+}
+template <bool Set>
+void bit_set64(Wave& wave, const Instruction& in) {
+  const std::uint64_t bit = std::uint64_t{1} << (scalar_source<std::uint32_t>(wave, in.operand[1]) & 63);
+  const auto old = scalar_source<std::uint64_t>(wave, in.operand[0]);
+  put(wave, in.operand[0], Set ? old | bit : old & ~bit);
+}
+
+std::uint32_t field_mask(int bits) { return bits >= 32 ? ~0u : (1u << bits) - 1; }
+
+void set_mode(Wave& wave, std::uint32_t bits) {
+  if (bits & 0xf) wave.fault(FaultKind::unsupported, "sets a rounding mode other than to the nearest");
+  wave.mode_bits = bits;
+  wave.mode.flush32 = (bits >> 4 & 3) != 3;
+  wave.mode.flush64_16 = (bits >> 6 & 3) != 3;
+}
+
+/// The register of an hwreg operand, of which only MODE can be written.
+std::uint32_t hardware_register(const Wave& wave, int number) {
+  if (number == 1) return wave.mode_bits;
+  if (number == 15) return static_cast<std::uint32_t>(private_aperture >> 48 | shared_aperture >> 32);
+  wave.fault(FaultKind::unknown_instruction, "reads a hardware register that is not known");
+}
+
+void s_getreg(Wave& wave, const Instruction& in) {
+  const auto code = static_cast<int>(in.operand[1].integer);
+  put(wave, in.operand[0], hardware_register(wave, code & 63) >> (code >> 6 & 31) & field_mask((code >> 11) + 1));
+}
+
+void s_setreg(Wave& wave, const Instruction& in) {
+  const auto code = static_cast<int>(in.operand[0].integer);
+  if ((code & 63) != 1) wave.fault(FaultKind::unknown_instruction, "writes a hardware register that is not known");
+  const std::uint32_t mask = field_mask((code >> 11) + 1) << (code >> 6 & 31);
+  const std::uint32_t value = scalar_source<std::uint32_t>(wave, in.operand[1]) << (code >> 6 & 31);
+  set_mode(wave, (wave.mode_bits & ~mask) | (value & mask));
+}
+void s_round_mode(Wave& wave, const Instruction& in) {
+  set_mode(wave, (wave.mode_bits & ~0xfu) | (static_cast<std::uint32_t>(in.operand[0].integer) & 0xf));
+}
+void s_denorm_mode(Wave& wave, const Instruction& in) {
+  set_mode(wave, (wave.mode_bits & ~0xf0u) | (static_cast<std::uint32_t>(in.operand[0].integer) & 0xf) << 4);
+}
+
+template <class T>
+int leading(T value, bool ones) {
+  return value == 0 ? -1 : ones ? std::countr_zero(value) : std::countl_zero(value);
+}
+
+/// Leading bits equal to the sign; -1: all are.
+template <class T>
+int sign_bits(T value) {
+  const auto bits = static_cast<std::make_unsigned_t<T>>(value < 0 ? ~value : value);
+  return bits == 0 ? -1 : std::countl_zero(bits);
+}
+
+template <class T>
+T bit_field(T value, std::uint32_t where) {
+  const int width = std::min<int>(where >> 16 & 127, 8 * sizeof(T)), shift = where & (8 * sizeof(T) - 1);
+  if (width == 0) return 0;
+  using Bits = std::make_unsigned_t<T>;
+  const Bits moved = static_cast<Bits>(value >> shift);
+  const int rest = 8 * static_cast<int>(sizeof(T)) - std::min<int>(width, 8 * static_cast<int>(sizeof(T)));
+  return static_cast<T>(static_cast<T>(static_cast<Bits>(moved << rest)) >> rest);
+}
+
+using U = std::uint32_t;
+using I = std::int32_t;
+using U64 = std::uint64_t;
+using I64 = std::int64_t;
+
+constexpr Operation scalar_table[] = {
+    {"s_mov_b32", scalar<[](U a) { return a; }>, Kind::scalar},
+    {"s_mov_b64", scalar<[](U64 a) { return a; }>, Kind::scalar},
+    {"s_movk_i32", s_movk, Kind::scalar},
+    {"s_cmovk_i32", s_cmovk, Kind::scalar},
+    {"s_cmov_b32", s_cmov_b32, Kind::scalar},
+    {"s_cmov_b64", s_cmov_b64, Kind::scalar},
+    {"s_cselect_b32", scalar<[](U a, U b, Condition c) { return c.set ? a : b; }>, Kind::scalar},
+    {"s_cselect_b64", scalar<[](U64 a, U64 b, Condition c) { return c.set ? a : b; }>, Kind::scalar},
+    {"s_add_u32 s_add_co_u32", scalar<[](U a, U b) {
+       return (Flagged<U>{a + b, a + b < a});
+     }>,
+     Kind::scalar},
+    {"s_sub_u32 s_sub_co_u32", scalar<[](U a, U b) {
+       return (Flagged<U>{a - b, a < b});
+     }>,
+     Kind::scalar},
+    {"s_addc_u32 s_add_co_ci_u32", scalar<[](U a, U b, Condition c) {
+       const U64 sum = U64{a} + b + c.set;
+       return (Flagged<U>{static_cast<U>(sum), (sum >> 32) != 0});
+     }>,
+     Kind::scalar},
+    {"s_subb_u32 s_sub_co_ci_u32", scalar<[](U a, U b, Condition c) {
+       return (Flagged<U>{a - b - c.set, U64{a} < U64{b} + c.set});
+     }>,
+     Kind::scalar},
+    {"s_add_i32 s_add_co_i32", scalar<[](I a, I b) {
+       I sum = 0;
+       const bool over = __builtin_add_overflow(a, b, &sum);
+       return (Flagged<I>{sum, over});
+     }>,
+     Kind::scalar},
+    {"s_sub_i32 s_sub_co_i32", scalar<[](I a, I b) {
+       I rest = 0;
+       const bool over = __builtin_sub_overflow(a, b, &rest);
+       return (Flagged<I>{rest, over});
+     }>,
+     Kind::scalar},
+    {"s_addk_i32 s_addk_co_i32", s_addk, Kind::scalar},
+    {"s_mulk_i32", s_mulk, Kind::scalar},
+    {"s_add_u64 s_add_nc_u64", scalar<[](U64 a, U64 b) { return a + b; }>, Kind::scalar},
+    {"s_sub_u64 s_sub_nc_u64", scalar<[](U64 a, U64 b) { return a - b; }>, Kind::scalar},
+    {"s_mul_u64", scalar<[](U64 a, U64 b) { return a * b; }>, Kind::scalar},
+    {"s_mul_i32", scalar<[](U a, U b) { return a * b; }>, Kind::scalar},
+    {"s_mul_hi_u32", scalar<[](U a, U b) { return (static_cast<U>(U64{a} * b >> 32)); }>, Kind::scalar},
+    {"s_mul_hi_i32", scalar<[](I a, I b) { return (static_cast<I>(I64{a} * b >> 32)); }>, Kind::scalar},
+    {"s_abs_i32", scalar<[](I a) { return (NonZero<U>{a < 0 ? 0u - static_cast<U>(a) : static_cast<U>(a)}); }>,
+     Kind::scalar},
+    {"s_absdiff_i32", scalar<[](I a, I b) { return (NonZero<U>{absolute_difference(a, b)}); }>, Kind::scalar},
+    {"s_min_i32", scalar<[](I a, I b) {
+       return (Flagged<I>{a < b ? a : b, a < b});
+     }>,
+     Kind::scalar},
+    {"s_min_u32", scalar<[](U a, U b) {
+       return (Flagged<U>{a < b ? a : b, a < b});
+     }>,
+     Kind::scalar},
+    {"s_max_i32", scalar<[](I a, I b) {
+       return (Flagged<I>{(a > b) ? a : b, (a > b)});
+     }>,
+     Kind::scalar},
+    {"s_max_u32", scalar<[](U a, U b) {
+       return (Flagged<U>{(a > b) ? a : b, (a > b)});
+     }>,
+     Kind::scalar},
+    {"s_and_b32", scalar<[](U a, U b) { return (NonZero<U>{a & b}); }>, Kind::scalar},
+    {"s_and_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a & b}); }>, Kind::scalar},
+    {"s_or_b32", scalar<[](U a, U b) { return (NonZero<U>{a | b}); }>, Kind::scalar},
+    {"s_or_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a | b}); }>, Kind::scalar},
+    {"s_xor_b32", scalar<[](U a, U b) { return (NonZero<U>{a ^ b}); }>, Kind::scalar},
+    {"s_xor_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a ^ b}); }>, Kind::scalar},
+    {"s_andn2_b32 s_and_not1_b32", scalar<[](U a, U b) { return (NonZero<U>{a & ~b}); }>, Kind::scalar},
+    {"s_andn2_b64 s_and_not1_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a & ~b}); }>, Kind::scalar},
+    {"s_orn2_b32 s_or_not1_b32", scalar<[](U a, U b) { return (NonZero<U>{a | ~b}); }>, Kind::scalar},
+    {"s_orn2_b64 s_or_not1_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a | ~b}); }>, Kind::scalar},
+    {"s_nand_b32", scalar<[](U a, U b) { return (NonZero<U>{~(a & b)}); }>, Kind::scalar},
+    {"s_nand_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{~(a & b)}); }>, Kind::scalar},
+    {"s_nor_b32", scalar<[](U a, U b) { return (NonZero<U>{~(a | b)}); }>, Kind::scalar},
+    {"s_nor_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{~(a | b)}); }>, Kind::scalar},
+    {"s_xnor_b32", scalar<[](U a, U b) { return (NonZero<U>{~(a ^ b)}); }>, Kind::scalar},
+    {"s_xnor_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{~(a ^ b)}); }>, Kind::scalar},
+    {"s_not_b32", scalar<[](U a) { return (NonZero<U>{~a}); }>, Kind::scalar},
+    {"s_not_b64", scalar<[](U64 a) { return (NonZero<U64>{~a}); }>, Kind::scalar},
+    {"s_lshl_b32", scalar<[](U a, U b) { return (NonZero<U>{a << (b & 31)}); }>, Kind::scalar},
+    {"s_lshl_b64", scalar<[](U64 a, U b) { return (NonZero<U64>{a << (b & 63)}); }>, Kind::scalar},
+    {"s_lshr_b32", scalar<[](U a, U b) { return (NonZero<U>{(a >> (b & 31))}); }>, Kind::scalar},
+    {"s_lshr_b64", scalar<[](U64 a, U b) { return (NonZero<U64>{(a >> (b & 63))}); }>, Kind::scalar},
+    {"s_ashr_i32", scalar<[](I a, U b) { return (NonZero<I>{(a >> (b & 31))}); }>, Kind::scalar},
+    {"s_ashr_i64", scalar<[](I64 a, U b) { return (NonZero<I64>{(a >> (b & 63))}); }>, Kind::scalar},
+    {"s_lshl1_add_u32", scalar<[](U a, U b) {
+       const U64 r = (U64{a} << 1) + b;
+       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
+     }>,
+     Kind::scalar},
+    {"s_lshl2_add_u32", scalar<[](U a, U b) {
+       const U64 r = (U64{a} << 2) + b;
+       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
+     }>,
+     Kind::scalar},
+    {"s_lshl3_add_u32", scalar<[](U a, U b) {
+       const U64 r = (U64{a} << 3) + b;
+       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
+     }>,
+     Kind::scalar},
+    {"s_lshl4_add_u32", scalar<[](U a, U b) {
+       const U64 r = (U64{a} << 4) + b;
+       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
+     }>,
+     Kind::scalar},
+    {"s_bfe_u32", scalar<[](U a, U b) { return (NonZero<U>{bit_field(a, b)}); }>, Kind::scalar},
+    {"s_bfe_i32", scalar<[](I a, U b) { return (NonZero<I>{bit_field(a, b)}); }>, Kind::scalar},
+    {"s_bfe_u64", scalar<[](U64 a, U b) { return (NonZero<U64>{bit_field(a, b)}); }>, Kind::scalar},
+    {"s_bfe_i64", scalar<[](I64 a, U b) { return (NonZero<I64>{bit_field(a, b)}); }>, Kind::scalar},
+    {"s_bfm_b32", scalar<[](U a, U b) { return ((1u << (a & 31)) - 1) << (b & 31); }>, Kind::scalar},
+    {"s_bfm_b64", scalar<[](U a, U b) { return ((U64{1} << (a & 63)) - 1) << (b & 63); }>, Kind::scalar},
+    {"s_brev_b32", scalar<[](U a) { return reversed(a); }>, Kind::scalar},
+    {"s_brev_b64",
+     scalar<[](U64 a) { return (U64{reversed(static_cast<U>(a))} << 32 | reversed(static_cast<U>(a >> 32))); }>,
+     Kind::scalar},
+    {"s_bcnt0_i32_b32", scalar<[](U a) { return (NonZero<U>{static_cast<U>(std::popcount(~a))}); }>, Kind::scalar},
+    {"s_bcnt0_i32_b64", scalar<[](U64 a) { return (NonZero<U>{static_cast<U>(std::popcount(~a))}); }>, Kind::scalar},
+    {"s_bcnt1_i32_b32", scalar<[](U a) { return (NonZero<U>{static_cast<U>(std::popcount(a))}); }>, Kind::scalar},
+    {"s_bcnt1_i32_b64", scalar<[](U64 a) { return (NonZero<U>{static_cast<U>(std::popcount(a))}); }>, Kind::scalar},
+    {"s_ff1_i32_b32 s_ctz_i32_b32", scalar<[](U a) { return (static_cast<I>(leading(a, true))); }>, Kind::scalar},
+    {"s_ff1_i32_b64 s_ctz_i32_b64", scalar<[](U64 a) { return (static_cast<I>(leading(a, true))); }>, Kind::scalar},
+    {"s_flbit_i32_b32 s_clz_i32_u32", scalar<[](U a) { return (static_cast<I>(leading(a, false))); }>, Kind::scalar},
+    {"s_flbit_i32_b64 s_clz_i32_u64", scalar<[](U64 a) { return (static_cast<I>(leading(a, false))); }>, Kind::scalar},
+    {"s_flbit_i32 s_cls_i32", scalar<[](I a) { return (static_cast<I>(sign_bits(a))); }>, Kind::scalar},
+    {"s_flbit_i32_i64 s_cls_i32_i64", scalar<[](I64 a) { return (static_cast<I>(sign_bits(a))); }>, Kind::scalar},
+    {"s_sext_i32_i8", scalar<[](U a) { return (static_cast<I>(static_cast<std::int8_t>(a))); }>, Kind::scalar},
+    {"s_sext_i32_i16", scalar<[](U a) { return (static_cast<I>(static_cast<std::int16_t>(a))); }>, Kind::scalar},
+    {"s_pack_ll_b32_b16", scalar<[](U a, U b) { return (a & 0xffff) | b << 16; }>, Kind::scalar},
+    {"s_pack_lh_b32_b16", scalar<[](U a, U b) { return (a & 0xffff) | (b & 0xffff0000u); }>, Kind::scalar},
+    {"s_pack_hh_b32_b16", scalar<[](U a, U b) { return (a >> 16 | (b & 0xffff0000u)); }>, Kind::scalar},
+    {"s_pack_hl_b32_b16", scalar<[](U a, U b) { return (a >> 16 | b << 16); }>, Kind::scalar},
+    {"s_bitset0_b32", bit_set32<false>, Kind::scalar},
+    {"s_bitset1_b32", bit_set32<true>, Kind::scalar},
+    {"s_bitset0_b64", bit_set64<false>, Kind::scalar},
+    {"s_bitset1_b64", bit_set64<true>, Kind::scalar},
+    {"s_cmp_eq_i32 s_cmp_eq_u32", scalar<[](U a, U b) { return a == b; }>, Kind::scalar},
+    {"s_cmp_lg_i32 s_cmp_lg_u32", scalar<[](U a, U b) { return a != b; }>, Kind::scalar},
+    {"s_cmp_gt_i32", scalar<[](I a, I b) { return (a > b); }>, Kind::scalar},
+    {"s_cmp_ge_i32", scalar<[](I a, I b) { return (a >= b); }>, Kind::scalar},
+    {"s_cmp_lt_i32", scalar<[](I a, I b) { return a < b; }>, Kind::scalar},
+    {"s_cmp_le_i32", scalar<[](I a, I b) { return a <= b; }>, Kind::scalar},
+    {"s_cmp_gt_u32", scalar<[](U a, U b) { return (a > b); }>, Kind::scalar},
+    {"s_cmp_ge_u32", scalar<[](U a, U b) { return (a >= b); }>, Kind::scalar},
+    {"s_cmp_lt_u32", scalar<[](U a, U b) { return a < b; }>, Kind::scalar},
+    {"s_cmp_le_u32", scalar<[](U a, U b) { return a <= b; }>, Kind::scalar},
+    {"s_cmp_eq_u64", scalar<[](U64 a, U64 b) { return a == b; }>, Kind::scalar},
+    {"s_cmp_lg_u64", scalar<[](U64 a, U64 b) { return a != b; }>, Kind::scalar},
+    {"s_bitcmp0_b32", scalar<[](U a, U b) { return (!(a >> (b & 31) & 1)); }>, Kind::scalar},
+    {"s_bitcmp1_b32", scalar<[](U a, U b) { return ((a >> (b & 31) & 1) != 0); }>, Kind::scalar},
+    {"s_bitcmp0_b64", scalar<[](U64 a, U b) { return (!(a >> (b & 63) & 1)); }>, Kind::scalar},
+    {"s_bitcmp1_b64", scalar<[](U64 a, U b) { return ((a >> (b & 63) & 1) != 0); }>, Kind::scalar},
+    {"s_cmpk_eq_i32", compare_short<[](I64 a, I64 b) { return a == b; }, true>, Kind::scalar},
+    {"s_cmpk_lg_i32", compare_short<[](I64 a, I64 b) { return a != b; }, true>, Kind::scalar},
+    {"s_cmpk_gt_i32", compare_short<[](I64 a, I64 b) { return (a > b); }, true>, Kind::scalar},
+    {"s_cmpk_ge_i32", compare_short<[](I64 a, I64 b) { return (a >= b); }, true>, Kind::scalar},
+    {"s_cmpk_lt_i32", compare_short<[](I64 a, I64 b) { return a < b; }, true>, Kind::scalar},
+    {"s_cmpk_le_i32", compare_short<[](I64 a, I64 b) { return a <= b; }, true>, Kind::scalar},
+    {"s_cmpk_eq_u32", compare_short<[](I64 a, I64 b) { return a == b; }, false>, Kind::scalar},
+    {"s_cmpk_lg_u32", compare_short<[](I64 a, I64 b) { return a != b; }, false>, Kind::scalar},
+    {"s_cmpk_gt_u32", compare_short<[](I64 a, I64 b) { return (a > b); }, false>, Kind::scalar},
+    {"s_cmpk_ge_u32", compare_short<[](I64 a, I64 b) { return (a >= b); }, false>, Kind::scalar},
+    {"s_cmpk_lt_u32", compare_short<[](I64 a, I64 b) { return a < b; }, false>, Kind::scalar},
+    {"s_cmpk_le_u32", compare_short<[](I64 a, I64 b) { return a <= b; }, false>, Kind::scalar},
+    {"s_and_saveexec_b32 s_and_saveexec_b64", save_exec<[](U64 s, U64 e) { return s & e; }>, Kind::scalar},
+    {"s_or_saveexec_b32 s_or_saveexec_b64", save_exec<[](U64 s, U64 e) { return s | e; }>, Kind::scalar},
+    {"s_xor_saveexec_b32 s_xor_saveexec_b64", save_exec<[](U64 s, U64 e) { return s ^ e; }>, Kind::scalar},
+    {"s_nand_saveexec_b32 s_nand_saveexec_b64", save_exec<[](U64 s, U64 e) { return ~(s & e); }>, Kind::scalar},
+    {"s_nor_saveexec_b32 s_nor_saveexec_b64", save_exec<[](U64 s, U64 e) { return ~(s | e); }>, Kind::scalar},
+    {"s_xnor_saveexec_b32 s_xnor_saveexec_b64", save_exec<[](U64 s, U64 e) { return ~(s ^ e); }>, Kind::scalar},
+    {"s_andn2_saveexec_b32 s_andn2_saveexec_b64 s_and_not1_saveexec_b32 s_and_not1_saveexec_b64",
+     save_exec<[](U64 s, U64 e) { return s & ~e; }>, Kind::scalar},
+    {"s_orn2_saveexec_b32 s_orn2_saveexec_b64 s_or_not1_saveexec_b32 s_or_not1_saveexec_b64",
+     save_exec<[](U64 s, U64 e) { return s | ~e; }>, Kind::scalar},
+    {"s_andn1_saveexec_b32 s_andn1_saveexec_b64 s_and_not0_saveexec_b32 s_and_not0_saveexec_b64",
+     save_exec<[](U64 s, U64 e) { return ~s & e; }>, Kind::scalar},
+    {"s_andn2_wrexec_b32 s_andn2_wrexec_b64 s_and_not1_wrexec_b32 s_and_not1_wrexec_b64",
+     write_exec<[](U64 s, U64 e) { return s & ~e; }>, Kind::scalar},
+    {"s_andn1_wrexec_b32 s_andn1_wrexec_b64 s_and_not0_wrexec_b32 s_and_not0_wrexec_b64",
+     write_exec<[](U64 s, U64 e) { return ~s & e; }>, Kind::scalar},
+    {"s_getreg_b32", s_getreg, Kind::scalar},
+    {"s_setreg_b32 s_setreg_imm32_b32", s_setreg, Kind::scalar},
+    {"s_round_mode", s_round_mode, Kind::scalar},
+    {"s_denorm_mode", s_denorm_mode, Kind::scalar},
+    {"s_add_f32", scalar<[](float a, float b) { return a + b; }>, Kind::scalar},
+    {"s_sub_f32", scalar<[](float a, float b) { return a - b; }>, Kind::scalar},
+    {"s_mul_f32", scalar<[](float a, float b) { return a * b; }>, Kind::scalar},
+    {"s_min_f32 s_min_num_f32", scalar<[](float a, float b) { return minimum_number(a, b); }>, Kind::scalar},
+    {"s_max_f32 s_max_num_f32", scalar<[](float a, float b) { return maximum_number(a, b); }>, Kind::scalar},
+    {"s_fmaak_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar},
+    {"s_fmamk_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar},
+    {"s_fmac_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar,
+     Sources::with_target},
+    {"s_trunc_f32", scalar<[](float a) { return std::trunc(a); }>, Kind::scalar},
+    {"s_floor_f32", scalar<[](float a) { return std::floor(a); }>, Kind::scalar},
+    {"s_ceil_f32", scalar<[](float a) { return std::ceil(a); }>, Kind::scalar},
+    {"s_rndne_f32", scalar<[](float a) { return std::nearbyint(a); }>, Kind::scalar},
+    {"s_cvt_f32_u32", scalar<[](U a) { return (static_cast<float>(a)); }>, Kind::scalar},
+    {"s_cvt_f32_i32", scalar<[](I a) { return (static_cast<float>(a)); }>, Kind::scalar},
+    {"s_cvt_u32_f32", scalar<[](float a) { return (saturated<U>(a)); }>, Kind::scalar},
+    {"s_cvt_i32_f32", scalar<[](float a) { return (saturated<I>(a)); }>, Kind::scalar},
+    {"s_cvt_f16_f32", scalar<[](float a) { return U{half_from(a).bits}; }>, Kind::scalar},
+    {"s_cvt_f32_f16", scalar<[](U a) { return (static_cast<float>(to_double(Half{static_cast<std::uint16_t>(a)}))); }>,
+     Kind::scalar},
+    {"s_cmp_lt_f32", scalar<[](float a, float b) { return a < b; }>, Kind::scalar},
+    {"s_cmp_gt_f32", scalar<[](float a, float b) { return (a > b); }>, Kind::scalar},
+    {"s_cmp_le_f32", scalar<[](float a, float b) { return a <= b; }>, Kind::scalar},
+    {"s_cmp_ge_f32", scalar<[](float a, float b) { return (a >= b); }>, Kind::scalar},
+    {"s_cmp_eq_f32", scalar<[](float a, float b) { return a == b; }>, Kind::scalar},
+    {"s_cmp_lg_f32", scalar<[](float a, float b) { return (a < b || a > b); }>, Kind::scalar},
+    {"s_cmp_neq_f32", scalar<[](float a, float b) { return !(a == b); }>, Kind::scalar},
+    {"s_cmp_nlt_f32", scalar<[](float a, float b) { return !(a < b); }>, Kind::scalar},
+    {"s_cmp_ngt_f32", scalar<[](float a, float b) { return (!(a > b)); }>, Kind::scalar},
+    {"s_cmp_nle_f32", scalar<[](float a, float b) { return !(a <= b); }>, Kind::scalar},
+    {"s_cmp_nge_f32", scalar<[](float a, float b) { return (!(a >= b)); }>, Kind::scalar},
+    {"s_cmp_o_f32", scalar<[](float a, float b) { return a == a && b == b; }>, Kind::scalar},
+    {"s_cmp_u_f32", scalar<[](float a, float b) { return a != a || b != b; }>, Kind::scalar},
+};
+
+}  // namespace
+
+std::span<const Operation> scalar_operations() { return scalar_table; }
+
+}  // namespace xtune::emulator

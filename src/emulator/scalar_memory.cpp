@@ -1,0 +1,51 @@
+// Scalar loads: constants and kernel arguments, once for the whole wave.
+#include "emulator/access.hpp"
+#include "emulator/operations.hpp"
+
+namespace xtune::emulator {
+namespace {
+
+constexpr int no_lane = -1;
+
+/// s_load: base pair, offset (a constant or a register), perhaps with a second offset as a modifier.
+template <class T, int Words>
+void s_load(Wave& wave, const Instruction& in) {
+  const Operand& offset = in.operand[2];
+  std::uint64_t address =
+      scalar_source<std::uint64_t>(wave, in.operand[1]) + static_cast<std::uint64_t>(std::int64_t{in.modifiers.offset});
+  if (offset.kind == OperandKind::scalar)
+    address += scalar_source<std::uint32_t>(wave, offset);
+  else
+    address += static_cast<std::uint64_t>(offset.integer);
+  if (sizeof(T) == 4) address &= ~std::uint64_t{3};
+  const std::byte* const from = global_place(wave, address, sizeof(T) * Words, no_lane, Use::read);
+  if constexpr (sizeof(T) == 4) {
+    std::memcpy(&wave.scalar[in.operand[0].index], from, sizeof(T) * Words);
+  } else {
+    T value{};
+    std::memcpy(&value, from, sizeof value);
+    wave.scalar[in.operand[0].index] = static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+  }
+  start_load(wave, scalar_counter(wave), in.operand[0]);
+}
+
+using U = std::uint32_t;
+
+constexpr Operation scalar_memory_table[] = {
+    {"s_load_dword s_load_b32", s_load<U, 1>, Kind::scalar_memory},
+    {"s_load_dwordx2 s_load_b64", s_load<U, 2>, Kind::scalar_memory},
+    {"s_load_dwordx3 s_load_b96", s_load<U, 3>, Kind::scalar_memory},
+    {"s_load_dwordx4 s_load_b128", s_load<U, 4>, Kind::scalar_memory},
+    {"s_load_dwordx8 s_load_b256", s_load<U, 8>, Kind::scalar_memory},
+    {"s_load_dwordx16 s_load_b512", s_load<U, 16>, Kind::scalar_memory},
+    {"s_load_u8", s_load<std::uint8_t, 1>, Kind::scalar_memory},
+    {"s_load_i8", s_load<std::int8_t, 1>, Kind::scalar_memory},
+    {"s_load_u16", s_load<std::uint16_t, 1>, Kind::scalar_memory},
+    {"s_load_i16", s_load<std::int16_t, 1>, Kind::scalar_memory},
+};
+
+}  // namespace
+
+std::span<const Operation> scalar_memory_operations() { return scalar_memory_table; }
+
+}  // namespace xtune::emulator

@@ -1,0 +1,150 @@
+// Instructions of the vector unit for f16 and bf16, and the products of pairs of them.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "emulator/arithmetic.hpp"
+#include "emulator/lanes.hpp"
+#include "emulator/operations.hpp"
+
+namespace xtune::emulator {
+namespace {
+
+using U = std::uint32_t;
+using U16 = std::uint16_t;
+using I16 = std::int16_t;
+
+float f(Half value) { return static_cast<float>(to_double(value)); }
+U pair_of(Half low, Half high) { return low.bits | U{high.bits} << 16; }
+
+/// Towards zero, for V_CVT_PKRTZ.
+Half truncated(float value) {
+  const Half near = half_from(value);
+  if (std::isnan(value) || std::isinf(value)) return near;
+  if (std::fabs(to_double(near)) <= std::fabs(double{value})) return near;
+  return {static_cast<U16>(near.bits - 1)};
+}
+
+U16 fixed16(float value, double scale, double low, double high) {
+  const double number = std::isnan(value) ? 0 : std::fmin(std::fmax(std::nearbyint(value * scale), low), high);
+  return static_cast<U16>(static_cast<int>(number));
+}
+
+/// The three sources of a mixed product: f16 or f32 each, as op_sel_hi says.
+float mixed_source(const Modifiers& modifiers, int place, const Operand& from, U word, bool constant) {
+  float value = 0;
+  if (modifiers.op_sel_hi >> place & 1) {
+    const bool high = modifiers.op_sel >> place & 1;
+    value = f(Half{static_cast<U16>(high ? word >> 16 : word)});
+    if (constant) value = static_cast<float>(from.real);
+  } else {
+    value = std::bit_cast<float>(word);
+  }
+  if (from.absolute || (modifiers.neg_hi >> place & 1)) value = std::fabs(value);
+  if (from.negative || (modifiers.neg_lo >> place & 1)) value = -value;
+  return value;
+}
+
+void mixed_products(Wave& wave, const Instruction& in, float* result) {
+  Lanes<U> word[3];
+  for (int i = 0; i < 3; ++i) {
+    Operand plain = in.operand[static_cast<unsigned>(1 + i)];
+    plain.negative = plain.absolute = false;
+    Instruction without;  // op_sel means something else here
+    fetch(wave, without, plain, i, word[i]);
+  }
+  for (int lane = 0; lane < 64; ++lane) {
+    float source[3];
+    for (int i = 0; i < 3; ++i) {
+      const Operand& from = in.operand[static_cast<unsigned>(1 + i)];
+      source[i] = mixed_source(in.modifiers, i, from, word[i].value[lane], from.kind == OperandKind::real);
+    }
+    result[lane] = std::fma(source[0], source[1], source[2]);
+  }
+}
+
+void v_fma_mix_f32(Wave& wave, const Instruction& in) {
+  Lanes<float> result;
+  mixed_products(wave, in, result.value);
+  write(wave, in, in.operand[0], result);
+}
+
+template <bool High>
+void v_fma_mix_f16(Wave& wave, const Instruction& in) {
+  float product[64];
+  mixed_products(wave, in, product);
+  Lanes<U> result;
+  const U* const old = wave.row(in.operand[0].index);
+  for (int lane = 0; lane < 64; ++lane) {
+    const U bits = half_from(scaled_and_clamped(wave, in, product[lane])).bits;
+    result.value[lane] = High ? (old[lane] & 0xffffu) | bits << 16 : (old[lane] & 0xffff0000u) | bits;
+  }
+  write_row(wave, in.operand[0].index, result.value, written_lanes(wave, in));
+}
+
+float dot_f16(U a, U b, float c) {
+  const auto half = [](U word, int shift) { return f(Half{static_cast<U16>(word >> shift)}); };
+  return std::fma(half(a, 0), half(b, 0), std::fma(half(a, 16), half(b, 16), c));
+}
+
+constexpr Operation short_real_table[] = {
+    {"v_add_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) + to_double(b)); }>, Kind::vector},
+    {"v_sub_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) - to_double(b)); }>, Kind::vector},
+    {"v_subrev_f16", each_lane<[](Half a, Half b) { return half_from(to_double(b) - to_double(a)); }>, Kind::vector},
+    {"v_mul_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) * to_double(b)); }>, Kind::vector},
+    {"v_fma_f16 v_fmaak_f16 v_fmamk_f16",
+     each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
+     Kind::vector},
+    {"v_fmac_f16", each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
+     Kind::vector, Sources::with_target},
+    {"v_min_f16 v_min_num_f16",
+     each_lane<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::vector},
+    {"v_max_f16 v_max_num_f16",
+     each_lane<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::vector},
+    {"v_rcp_f16", each_lane<[](Half a) { return half_from(1 / to_double(a)); }>, Kind::vector},
+    {"v_rsq_f16", each_lane<[](Half a) { return half_from(1 / std::sqrt(to_double(a))); }>, Kind::vector},
+    {"v_sqrt_f16", each_lane<[](Half a) { return half_from(std::sqrt(to_double(a))); }>, Kind::vector},
+    {"v_exp_f16", each_lane<[](Half a) { return half_from(std::exp2(to_double(a))); }>, Kind::vector},
+    {"v_log_f16", each_lane<[](Half a) { return half_from(std::log2(to_double(a))); }>, Kind::vector},
+    {"v_trunc_f16", each_lane<[](Half a) { return half_from(std::trunc(to_double(a))); }>, Kind::vector},
+    {"v_floor_f16", each_lane<[](Half a) { return half_from(std::floor(to_double(a))); }>, Kind::vector},
+    {"v_ceil_f16", each_lane<[](Half a) { return half_from(std::ceil(to_double(a))); }>, Kind::vector},
+    {"v_rndne_f16", each_lane<[](Half a) { return half_from(std::nearbyint(to_double(a))); }>, Kind::vector},
+    {"v_ldexp_f16", each_lane<[](Half a, I16 b) { return half_from(std::ldexp(to_double(a), b)); }>, Kind::vector},
+    {"v_cvt_f32_f16", each_lane<[](Half a) { return f(a); }>, Kind::vector},
+    {"v_cvt_f16_f32", each_lane<[](float a) { return half_from(a); }>, Kind::vector},
+    {"v_cvt_f16_u16", each_lane<[](U16 a) { return half_from(a); }>, Kind::vector},
+    {"v_cvt_f16_i16", each_lane<[](I16 a) { return half_from(a); }>, Kind::vector},
+    {"v_cvt_u16_f16", each_lane<[](Half a) { return (saturated<U16>(to_double(a))); }>, Kind::vector},
+    {"v_cvt_i16_f16", each_lane<[](Half a) { return (saturated<I16>(to_double(a))); }>, Kind::vector},
+    {"v_cvt_pkrtz_f16_f32 v_cvt_pk_rtz_f16_f32",
+     each_lane<[](float a, float b) { return pair_of(truncated(a), truncated(b)); }>, Kind::vector},
+    {"v_cvt_pk_i16_i32", each_lane<[](std::int32_t a, std::int32_t b) {
+       const auto clamp = [](std::int32_t x) {
+         return (static_cast<U>(x < -32768 ? -32768 : (x > 32767) ? 32767 : x) & 0xffffu);
+       };
+       return clamp(a) | clamp(b) << 16;
+     }>,
+     Kind::vector},
+    {"v_cvt_pk_u16_u32", each_lane<[](U a, U b) { return std::min(a, U{65535}) | std::min(b, U{65535}) << 16; }>,
+     Kind::vector},
+    {"v_cvt_pknorm_i16_f32 v_cvt_pk_norm_i16_f32", each_lane<[](float a, float b) {
+       return fixed16(a, 32767, -32767, 32767) | U{fixed16(b, 32767, -32767, 32767)} << 16;
+     }>,
+     Kind::vector},
+    {"v_cvt_pknorm_u16_f32 v_cvt_pk_norm_u16_f32",
+     each_lane<[](float a, float b) { return fixed16(a, 65535, 0, 65535) | U{fixed16(b, 65535, 0, 65535)} << 16; }>,
+     Kind::vector},
+    {"v_fma_mix_f32", v_fma_mix_f32, Kind::vector},
+    {"v_fma_mixlo_f16", v_fma_mix_f16<false>, Kind::vector},
+    {"v_fma_mixhi_f16", v_fma_mix_f16<true>, Kind::vector},
+    {"v_dot2_f32_f16", each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Kind::vector},
+    {"v_dot2c_f32_f16 v_dual_dot2acc_f32_f16 v_dot2acc_f32_f16",
+     each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Kind::vector, Sources::with_target},
+};
+
+}  // namespace
+
+std::span<const Operation> half_operations() { return short_real_table; }
+
+}  // namespace xtune::emulator

@@ -1,0 +1,19 @@
+// Memory accesses that were started and not waited for.
+#pragma once
+
+#include "emulator/wave.hpp"
+
+namespace xtune::emulator {
+
+/// Notes an access whose result the registers of the operand get.
+void start_load(Wave& wave, Counter counter, const Operand& to);
+/// Notes an access that writes no register.
+void start_store(Wave& wave);
+/// The counter that counts scalar loads.
+Counter scalar_counter(const Wave& wave);
+/// As hardware at the instruction: what is beyond `left` accesses of the counter has arrived.
+void wait_for(Wave& wave, Counter counter, int left);
+/// Throws Fault(missing_wait) if an instruction names a register that an access has not written yet.
+void check_registers(const Wave& wave, const Instruction& in);
+
+}  // namespace xtune::emulator

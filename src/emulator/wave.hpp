@@ -1,0 +1,99 @@
+// What a wave and its workgroup hold while a kernel runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emulator/fault.hpp"
+#include "emulator/instruction.hpp"
+#include "emulator/memory.hpp"
+#include "emulator/report.hpp"
+
+namespace xtune::emulator {
+
+enum class Generation { cdna2, cdna3, rdna2, rdna3, rdna4 };
+
+/// Flat addresses with these upper halves are in LDS and in scratch memory.
+constexpr std::uint64_t shared_aperture = std::uint64_t{1} << 48, private_aperture = std::uint64_t{2} << 48;
+
+/// What a wait instruction counts. gfx9 counts stores as vector_memory, and gfx9 to gfx11 count scalar loads as lds.
+enum class Counter : std::uint8_t { vector_memory, lds, store, scalar_memory, count };
+
+/// An access that was started: the registers that it is going to write.
+struct Access {
+  std::uint16_t first = 0, registers = 0;
+  bool in_order = true;
+};
+
+struct Outstanding {
+  std::array<std::deque<Access>, static_cast<int>(Counter::count)> queue;
+  std::array<std::uint8_t, first_scalar + scalar_register::count> pending{};  ///< accesses that write the register
+  int registers = 0;                                                          ///< pending ones, counted repeatedly
+};
+
+struct Workgroup;
+
+enum class WaveState : std::uint8_t { running, at_barrier, ended };
+
+/// Denormals, rounding and NaN, as MODE has them.
+struct FloatMode {
+  bool flush32 = false, flush64_16 = false, clamp_nan = true;
+};
+
+struct Wave {
+  Workgroup* group = nullptr;
+  int number = 0, lanes = 64;
+  Generation generation = Generation::cdna2;
+  WaveState state = WaveState::running;
+  bool scc = false, signalled = false;
+  std::uint32_t next = 0;  ///< the instruction after the current one
+  FloatMode mode;
+  std::uint32_t mode_bits = 0;
+  const Instruction* current = nullptr;
+  std::array<std::uint32_t, scalar_register::count> scalar{};
+  std::vector<std::uint32_t> vector;  ///< 64 lanes for each register
+  std::vector<std::byte> scratch;     ///< of lane after lane
+  std::uint32_t scratch_bytes = 0;    ///< of a lane
+  Outstanding outstanding;
+
+  std::uint32_t* row(int index) { return vector.data() + std::size_t{64} * static_cast<unsigned>(index); }
+  const std::uint32_t* row(int index) const { return vector.data() + std::size_t{64} * static_cast<unsigned>(index); }
+  std::uint64_t all_lanes() const { return lanes == 64 ? ~std::uint64_t{0} : 0xffffffffu; }
+  std::uint64_t exec() const {
+    return (scalar[scalar_register::exec] | std::uint64_t{scalar[scalar_register::exec + 1]} << 32) & all_lanes();
+  }
+  /// Throws Fault. lane: -1 if none is to blame.
+  [[noreturn]] void fault(FaultKind kind, const std::string& what, int lane = -1) const;
+};
+
+/// The code that a launch executes; instructions are numbered in the order of their addresses.
+struct Code {
+  std::vector<Instruction> instruction;
+  std::vector<std::int32_t> number;  ///< of the instruction at each 4 bytes of the text; -1: none begins there
+  std::uint64_t base = 0;            ///< address of the first
+  int vector_rows = 0;               ///< registers that the code names
+
+  std::int32_t at(std::uint64_t address) const {
+    const std::uint64_t word = (address - base) / 4;
+    return address < base || word >= number.size() ? -1 : number[word];
+  }
+};
+
+struct Workgroup {
+  const Code* code = nullptr;
+  const std::string* kernel = nullptr;
+  Memory* memory = nullptr;
+  Report* report = nullptr;
+  std::array<std::uint32_t, 3> block{};
+  std::vector<std::byte> lds;
+  std::vector<std::uint8_t> written;  ///< for each byte of lds
+  std::vector<Wave> wave;
+  bool check_lds = true;
+};
+
+}  // namespace xtune::emulator
