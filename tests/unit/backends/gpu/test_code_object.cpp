@@ -38,7 +38,7 @@ json kernel(const std::string& name, int vgprs) {
           {".wavefront_size", 64},
           {".args", json::array({{{".size", 8}, {".value_kind", "global_buffer"}},
                                  {{".size", 4}, {".value_kind", "by_value"}},
-                                 {{".size", 8}, {".value_kind", "hidden_global_offset_x"}}})}};
+                                 {{".size", 8}, {".offset", 16}, {".value_kind", "hidden_global_offset_x"}}})}};
 }
 
 /// An ELF with one note: in a program header, or only in a section header.
@@ -105,6 +105,10 @@ TEST_CASE("a kernel's metadata") {
     CHECK(found->usage.accumulator_registers == 4);
     CHECK(found->usage.spilled_bytes == 564);
     CHECK(found->usage.static_shared_bytes == 1024);
+    REQUIRE(found->hidden.size() == 1);
+    CHECK(found->hidden[0].kind == "hidden_global_offset_x");
+    CHECK(found->hidden[0].offset == 16);
+    CHECK(found->hidden[0].bytes == 8);
     CHECK(found->usage.max_threads_per_block == 256);
     CHECK(found->usage.warp_size == 64);
     CHECK(found->parameter_bytes == std::vector<std::size_t>{8, 4});
