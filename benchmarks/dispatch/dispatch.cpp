@@ -106,13 +106,13 @@ struct Bench {
         "nothing.toml", folder.path());
     if (backend_name == "none") {
       runtime = std::make_shared<NoDriver>();
-      parts.open_toolchain = [] { return std::make_unique<NoCompiler>(); };
+      parts.open_toolchain = [](const std::string&) { return std::make_unique<NoCompiler>(); };
       handle = runtime.get();
     } else {
       const std::shared_ptr<Backend> backend = make_backend(backend_name);
       device = backend->open_device(0);
       runtime = backend->open_runtime();
-      parts.open_toolchain = [backend] { return backend->open_toolchain(); };
+      parts.open_toolchain = [backend](const std::string&) { return backend->open_toolchain(); };
       x = device->allocate(1024);
       y = device->allocate(1024);
       in = static_cast<const float*>(x->address());
