@@ -1,17 +1,8 @@
 // Sizes, element types, and a block's shared memory.
 #pragma once
 
-#include <xtune/hopper.cuh>
-#include <xtune/narrow.cuh>
+#include "../common/hopper_input.cuh"
 
-namespace hopper = xtune::hopper;
-
-#if INPUT_BF16
-using Element = xtune::bf16;
-#else
-using Element = xtune::f16;
-#endif
-constexpr hopper::Type type = INPUT_BF16 ? hopper::Type::bf16 : hopper::Type::f16;
 constexpr hopper::Swizzle swizzle = hopper::Swizzle::bytes128;
 
 constexpr int group = 128;  // threads of a warpgroup

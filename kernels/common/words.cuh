@@ -41,46 +41,38 @@ struct Word<float> {
 };
 
 #if ON_NVIDIA
-template <>
-struct Word<element::f16> {
+/// Words whose two elements CUDA has as one type, Both.
+template <typename Both>
+struct PairWord {
   static constexpr int elements = 2;
 
-  __device__ static __half2 pair(unsigned int word) {
-    __half2 both;
+  __device__ static Both pair(unsigned int word) {
+    Both both;
     memcpy(&both, &word, sizeof both);
     return both;
   }
-  __device__ static unsigned int word(__half2 both) {
+  __device__ static unsigned int word(Both both) {
     unsigned int bits;
     memcpy(&bits, &both, sizeof bits);
     return bits;
   }
-  __device__ static float at(unsigned int word, int index) {
-    return index == 0 ? __low2float(pair(word)) : __high2float(pair(word));
-  }
-  __device__ static unsigned int of(float a, float b) { return word(__floats2half2_rn(a, b)); }
   __device__ static unsigned int larger(unsigned int a, unsigned int b) { return word(__hmax2(pair(a), pair(b))); }
 };
 
 template <>
-struct Word<element::bf16> {
-  static constexpr int elements = 2;
+struct Word<element::f16> : PairWord<__half2> {
+  __device__ static float at(unsigned int word, int index) {
+    return index == 0 ? __low2float(pair(word)) : __high2float(pair(word));
+  }
+  __device__ static unsigned int of(float a, float b) { return word(__floats2half2_rn(a, b)); }
+};
 
-  __device__ static __nv_bfloat162 pair(unsigned int word) {
-    __nv_bfloat162 both;
-    memcpy(&both, &word, sizeof both);
-    return both;
-  }
-  __device__ static unsigned int word(__nv_bfloat162 both) {
-    unsigned int bits;
-    memcpy(&bits, &both, sizeof bits);
-    return bits;
-  }
+template <>
+struct Word<element::bf16> : PairWord<__nv_bfloat162> {
   __device__ static float at(unsigned int word, int index) {
     return __uint_as_float(index == 0 ? word << 16 : word & 0xffff0000u);
   }
   __device__ static unsigned int of(float a, float b) { return word(__floats2bfloat162_rn(a, b)); }
-  __device__ static unsigned int larger(unsigned int a, unsigned int b) { return word(__hmax2(pair(a), pair(b))); }
 };
 #endif
 

@@ -1,17 +1,7 @@
 // Sizes, element types, and a block's shared memory.
 #pragma once
 
-#include <xtune/hopper.cuh>
-#include <xtune/narrow.cuh>
-
-namespace hopper = xtune::hopper;
-
-#if INPUT_BF16
-using Element = xtune::bf16;
-#else
-using Element = xtune::f16;
-#endif
-constexpr hopper::Type type = INPUT_BF16 ? hopper::Type::bf16 : hopper::Type::f16;
+#include "../common/hopper_input.cuh"
 
 constexpr int rows = 16;                                      // of a warp's product: heads of one position
 constexpr int warps_of_position = (GROUP + rows - 1) / rows;  // GROUP heads share keys and values
