@@ -134,7 +134,7 @@ def kernel_of(case):
     return case.kernel
 
 
-def least_work(kernel, sizes):
+def minimum_work(kernel, sizes):
     """(minimum of bytes read and written, operations, their key in PEAK_TFLOPS or "")."""
     size = BYTES.get(sizes.get("TYPE"), 4)
     if kernel == "conv2d":
@@ -159,5 +159,5 @@ def least_work(kernel, sizes):
 
 def measure(torch, options, case):
     time, config = tuned(options, case.kernel, case.problem)
-    least, operations, rate = least_work(case.kernel, case.sizes())
+    least, operations, rate = minimum_work(case.kernel, case.sizes())
     return Result(case.kernel, case.problem, time, {case.library: time_torch(torch, case.prepare(torch, case.sizes()))}, least, operations, rate, config, case.label)

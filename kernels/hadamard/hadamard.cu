@@ -56,7 +56,7 @@ constexpr int pack_bytes = static_cast<int>(sizeof(ElementPack));
 // Bytes of the room for moving elements, before that for the next chunk.
 constexpr int moving_bytes = PASSES > 1 ? registers* BLOCK / ROUNDS * 4 : 0;
 
-/// The next chunk on its way to shared memory, where each thread has a place for each of its own packs.
+/// The next chunk on its way to shared memory. Each thread copies and reads its own packs.
 class Source {
  public:
   __device__ explicit Source(unsigned char* shared)

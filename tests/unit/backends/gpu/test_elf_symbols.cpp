@@ -78,7 +78,7 @@ TEST_CASE("elf: a pointer's relocation, relative or by symbol, shows what it poi
   CHECK_FALSE(symbol_pointed_to("no ELF", "of_kernel"));
 }
 
-TEST_CASE("elf: a truncated or damaged image gives a symbol of its own or none") {
+TEST_CASE("elf: a truncated or damaged image gives one of its symbols or none") {
   const std::string image = image_with_pointers();
   for (std::size_t size = 0; size < image.size(); ++size)
     CHECK_FALSE(symbol_pointed_to(image.substr(0, size), "of_variable").value_or("variable") != "variable");
