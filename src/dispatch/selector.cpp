@@ -286,7 +286,7 @@ std::vector<space::Config> default_configs(const spec::Spec& spec, const space::
                                                  " on this device");
   }
   std::vector<space::Config> configs;
-  if (spec.candidates) {
+  if (spec.candidates && !device::is_cpu(device)) {
     try {
       model::RankOptions options = model::rank_options(*spec.candidates);
       options.top_k = most / 2;
@@ -294,7 +294,8 @@ std::vector<space::Config> default_configs(const spec::Spec& spec, const space::
            model::rank_candidates(spec, space, problem, device::device_model(device), options).configs)
         configs.push_back(space.at(ranked.index));
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::nothing_valid) throw;
+      // No candidate fits, or the model does not know this device.
+      if (error.kind() == ErrorKind::invalid_spec) throw;
     }
   }
   for (std::uint64_t index = 0; index < space.size() && configs.size() < most; ++index)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -104,6 +105,14 @@ TEST_CASE("host: a program without a store compiles the default configuration") 
   std::vector<float> x = ramp(100, 1), y(100);
   kernel(nullptr, x.data(), y.data(), 100, 3.0F);
   CHECK(y == ramp(100, 3));
+}
+
+TEST_CASE("host: candidates for GPUs do not decide about a CPU") {
+  const Axpy axpy;
+  std::ofstream(axpy.spec, std::ios::app)
+      << "[candidates]\ntemplate = \"elementwise\"\n[candidates.map]\nn = \"N\"\nthreads = \"BLOCK\"\nitems = \"STEP\"\n";
+  const Kernel kernel = load(fs::path(axpy.spec), axpy.settings());
+  CHECK(kernel.choice({{"N", std::int64_t{1000}}}).kind == Choice::Kind::none);
 }
 
 TEST_CASE("host: a call launches all steps of its configuration, and is captured with them") {
