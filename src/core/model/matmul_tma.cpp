@@ -15,6 +15,10 @@ namespace {
   F(block_n, required, 1, "columns of C that a block computes")                                                  \
   F(block_k, required, 1, "steps of k in a stage")                                                               \
   F(stages, required, 1, "stages in shared memory")                                                              \
+  F(loaded_m, optional, 1, "rows of A that a stage holds, if more than block_m; block_m")                        \
+  F(loaded_n, optional, 1, "columns of B that a stage holds, if more than block_n; block_n")                     \
+  F(pitch_a, optional, 1, "bytes from a row of A in memory to the next; a multiple of 128")                      \
+  F(pitch_b, optional, 1, "the same of B; a multiple of 128")                                                    \
   F(consumers, optional, 1, "warpgroups that multiply; 2")                                                       \
   F(swap, optional, 0, "1: the 64 rows of a product lie along n; 0")                                             \
   F(pingpong, optional, 0, "1: consumers take tiles in turns, so that one writes while another multiplies; 0")   \
@@ -33,12 +37,21 @@ enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
 // A product of a warpgroup has 64 rows, and takes 32 bytes along k.
 constexpr double product_rows = 64, product_bytes = 32;
-// Bytes per clock that tensor maps bring to a compute unit: 47 to 48 were seen on an H200 (kernels/gemm_hopper), and
-// the port has 64.
-constexpr double port_bytes = 60;
-// Cycles from the order of a stage until it is there, on a busy chip; and that blocks of a cluster wait for each other
-// for every 128 bytes along k.
-constexpr double stage_latency = memory_latency + 2 * l2_latency, meeting_cycles = 20;
+// Bytes per clock that tensor maps bring to a compute unit: 47 to 48 were seen on an H200 (kernels/gemm_hopper).
+constexpr double port_bytes = 48;
+// Time of products whose tile ends within a row of 128 bytes, of that of whole rows: 1.3 to 1.45 on an H200.
+constexpr double ragged_time = 1.35;
+// Cycles from the order of a stage until it is there, and that blocks of a cluster wait for each other for every 128
+// bytes along k. A stage is ordered again one step after its products began, when the next ones have started.
+constexpr double stage_latency = 800, meeting_cycles = 20;
+// A block that does not persist begins, with barriers and its first loads. Bytes per clock of sums that a block writes
+// to another one's shared memory: about 3 on an H200.
+constexpr double beginning_cycles = 3000, exchange_bytes = 3;
+// More than a row's 128 bytes are read if it lies in two lines of L2.
+constexpr double two_lines = 1.5;
+// Blocks of large clusters leave some compute units idle: a cluster lies in one part of the chip, of 16 to 18 on an
+// H200.
+constexpr double idle_share = 1.0 / 32;
 
 struct Problem {
   double rows, columns, depth, bytes;
@@ -52,6 +65,10 @@ struct Tile {
         bn(values[block_n]),
         bk(values[block_k]),
         depth(values[stages]),
+        loaded_rows(value_or(values, loaded_m, bm)),
+        loaded_columns(value_or(values, loaded_n, bn)),
+        waste_a(std::fmod(value_or(values, pitch_a, 128), 128) == 0 ? 1 : two_lines),
+        waste_b(std::fmod(value_or(values, pitch_b, 128), 128) == 0 ? 1 : two_lines),
         groups(value_or(values, consumers, 2)),
         in_turns(value_or(values, pingpong, 0) != 0),
         along_m(value_or(values, cluster_m, 1)),
@@ -63,15 +80,16 @@ struct Tile {
     p = swapped ? bn : bm;
     q = swapped ? bm : bn;
     whole_tiles = ceil_div(all.rows, bm * along_m) * along_m * ceil_div(all.columns, bn * along_n) * along_n;
-    stage = (bm + bn) * bk * all.bytes;
+    stage = (loaded_rows + loaded_columns) * bk * all.bytes;
   }
   bool sensible() const {
     for (const double size : {all.rows, all.columns, all.depth, bm, bn, bk, depth, groups, along_m, along_n, along_k})
       if (!(size >= 1 && size < 1e9)) return false;
     return true;
   }
+  bool ragged() const { return loaded_rows > bm || loaded_columns > bn; }
   Problem all;
-  double bm, bn, bk, depth, groups;
+  double bm, bn, bk, depth, loaded_rows, loaded_columns, waste_a, waste_b, groups;
   bool in_turns;
   double along_m, along_n, along_k, splits, c_bytes;
   double p = 0, q = 0, whole_tiles = 0, stage = 0;
@@ -93,6 +111,14 @@ double memory_of(const Tile& tile, FieldValues values, const device::DeviceModel
   return std::max(read, least) + written + displaced;
 }
 
+/// Registers as the launch sees them. The consumers take over most of the producer's: what they can have at most
+/// follows from the registers of a compute unit.
+double registers_of(double sums, double consumers) {
+  const double own = 40 + sums, shared_out = std::floor(65536 / (128 * (1 + consumers)) / 8) * 8;
+  const double most = consumers == 2 ? 232 : consumers == 3 ? 160 : shared_out;
+  return own <= most ? std::min(own, shared_out) : own;
+}
+
 Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Tile tile(values, type);
   Work result;
@@ -111,7 +137,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.shared_bytes = std::max(value_or(values, shared_bytes, tile.depth * tile.stage),
                                  0.51 * static_cast<double>(device.info.shared_per_compute_unit));
   const double rows_each = tile.p / (tile.in_turns ? 1 : tile.groups);
-  result.registers = 40 + rows_each * tile.q / 128;
+  result.registers = registers_of(rows_each * tile.q / 128, tile.groups);
   result.spill_uses = steps;
 
   const double fraction = tile.splits < 1 ? tile.whole_tiles / result.blocks : 1;
@@ -119,16 +145,19 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   // Each product reads its rows of P and all of Q from shared memory.
   const double products = tile.p / product_rows * tile.bk * tile.all.bytes / product_bytes;
   const double operands = products * (product_rows + tile.q) * product_bytes / unit.shared_bytes;
-  const double loaded = tile.bk * tile.all.bytes * (tile.bm / tile.along_n + tile.bn / tile.along_m);
-  const double step_cycles =
-      std::max({2 * tile.p * tile.q * tile.bk / unit.flops_per_cycle(result.rate), operands, loaded / port_bytes});
+  const double loaded =
+      tile.bk * tile.all.bytes *
+      (tile.loaded_rows * tile.waste_a / tile.along_n + tile.loaded_columns * tile.waste_b / tile.along_m);
+  const double multiplied = 2 * tile.p * tile.q * tile.bk / unit.flops_per_cycle(result.rate);
+  const double step_cycles = std::max({multiplied, operands, loaded / port_bytes}) * (tile.ragged() ? ragged_time : 1);
   const double results = tile.bm * tile.bn * tile.c_bytes / tile.along_k;
   result.shared_cycles = steps * operands * fraction + 2 * results / unit.shared_bytes;
   result.l2_bytes = results;
 
   // The block's own chain: a stage is loaded again when its products are done. Writing is hidden by the other
   // consumer's products, or by the next tile's as far as there are buffers.
-  const double waiting = std::max(0.0, stage_latency - (tile.depth - 1) * step_cycles) / tile.depth;
+  const double ahead = std::max(1.0, tile.depth - 1);
+  const double waiting = std::max(0.0, stage_latency - (ahead - 1) * step_cycles) / ahead;
   const bool several = result.blocks > unit.units && tile.along_k <= 1;  // tiles of a block
   const double in_buffers = value_or(values, parts, 2) * tile.groups * product_rows * 128;
   const double shown = !several ? 1 : tile.in_turns ? 0 : std::max(0.0, 1 - in_buffers / results);
@@ -143,10 +172,12 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   // tile begins with empty stages.
   const double sum_bytes = tile.bm * tile.bn * 4;
   if (tile.splits > 1) result.serial_cycles += sum_bytes * (1 + tile.splits) / unit.l2_bytes;
-  if (tile.along_k > 1) result.serial_cycles += sum_bytes / unit.l2_bytes + 2 * stage_latency;
+  if (tile.along_k > 1) result.serial_cycles += sum_bytes * (1 - 1 / tile.along_k) / exchange_bytes + beginning_cycles;
+  if (tile.along_m * tile.along_n * tile.along_k > 2) result.blocks *= 1 + idle_share;
   if (tile.along_m * tile.along_n > 1) result.extra_us = 0.6;
   if (tile.splits > 1) result.extra_us += 2;
-  if (tile.splits < 1) result.extra_us += 2 + 3 * sum_bytes / unit.l2_bytes / unit.clock_GHz * 1e-3;
+  if (tile.splits < 1) result.serial_cycles *= 1.1;
+  if (tile.splits < 1) result.extra_us += 5 + 3 * sum_bytes / unit.l2_bytes / unit.clock_GHz * 1e-3;
   result.memory_bytes = memory_of(tile, values, device, unit.units / parts_of_k);
   result.bytes_in_flight = (tile.depth - 1) * tile.stage;
   return result;

@@ -202,6 +202,19 @@ TEST_CASE("matmul_tma: tiles, parts of k and few rows") {
   CHECK(ms({}) < ms({{"block_m", 64}, {"consumers", 1}, {"block_n", 64}}));
   CHECK(ms({}) < ms({{"cluster_k", 2}}));
   CHECK(ms({}) < ms({{"tile_store", 0}}));
+  CHECK(1.2 * ms({{"stages", 3}}) < ms({{"stages", 2}}));
+  CHECK(1.1 * ms({{"block_n", 224}}) < ms({{"block_n", 224}, {"loaded_n", 256}}));
+  CHECK(ms({{"split_k", 1}}) < ms({{"split_k", 0}}));
+  // Two consumers get 232 registers each, whatever the launch gives all threads.
+  const Fields in_turns{{"block_n", 192}, {"pingpong", 1}};
+  CHECK(estimate(work_of("matmul_tma", with(square, in_turns), DType::bf16), model_of("sm_90")).spilled == 0);
+  // Rows that begin anywhere in a line need more than their bytes; blocks that share loads feel it less.
+  const auto misplaced = [&](Fields changes) {
+    const double whole = ms(changes);
+    return ms(with(with(changes, {{"pitch_a", 4000}}), {{"pitch_b", 10000}})) / whole;
+  };
+  CHECK(misplaced(in_turns) > 1.1);
+  CHECK(misplaced(with(in_turns, {{"cluster_m", 2}})) < misplaced(in_turns));
   // Few rows of A take the place of columns of a product, so that less of each is wasted.
   const Fields row{{"m", 16},       {"n", 8192},      {"k", 8192},  {"block_m", 64},
                    {"block_n", 64}, {"consumers", 1}, {"stages", 8}};
