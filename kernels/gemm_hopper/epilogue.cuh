@@ -62,9 +62,7 @@ class Epilogue {
           x += p + 64 * (i / COUNT), y += q;
         else
           x += q, y += p + 64 * (i / COUNT);
-        if constexpr (STORE == STORE_ELEMENTS && OUT_BYTES == 2)
-          copy_pairs(part, x, y);
-        else if constexpr (STORE != STORE_TILES)
+        if constexpr (STORE != STORE_TILES)
           copy(part, x, y);
         else if (thread_ == 0)
           xtune::hopper::store_tile(map_, part, x, y);
@@ -180,28 +178,6 @@ class Epilogue {
           *reinterpret_cast<uint4*>(to + column) = *reinterpret_cast<const uint4*>(value);
         else
           to[column] = *reinterpret_cast<const Out*>(value);
-      }
-    }
-  }
-
-  // The same by pairs of elements that begin at a multiple of 4 bytes. If a row begins between two of these, its first
-  // and its last element are alone.
-  __device__ void copy_pairs(const unsigned char* from, int x, int y) const {
-    constexpr int pairs = PART_COLUMNS / 2;
-    const int rest = output_.n - x;
-#pragma unroll 4
-    for (int row = thread_ / pairs; row < PART_ROWS; row += 128 / pairs) {
-      if (y + row >= output_.m) break;
-      auto* to = reinterpret_cast<unsigned short*>(output_.c + static_cast<size_t>(y + row) * output_.n + x);
-      const auto element = [&](int column) -> unsigned {
-        return *reinterpret_cast<const unsigned short*>(from + part_offset(row, 2 * column));
-      };
-      const int column = thread_ % pairs * 2 + (reinterpret_cast<size_t>(to) / 2 & 1);
-      if (column + 1 < PART_COLUMNS && column + 1 < rest) {
-        *reinterpret_cast<unsigned*>(to + column) = element(column) | element(column + 1) << 16;
-      } else {
-        if (column < rest) to[column] = static_cast<unsigned short>(element(column));
-        if (column + 1 == PART_COLUMNS && rest > 0) to[0] = static_cast<unsigned short>(element(0));
       }
     }
   }
