@@ -19,8 +19,8 @@ def state_pass(k, w, u, g, initial, h, v_new, last, T, H: tl.constexpr, DK: tl.c
     row0 = batch * T * H + head
     state = tl.zeros([DK, BV], dtype=tl.float32)
     if INITIAL:
-        at = tl.make_block_ptr(initial + sequence * DK * DV, (DK, DV), (DV, 1), (0, column), (DK, BV), (1, 0))
-        state += tl.load(at)
+        first = tl.make_block_ptr(initial + sequence * DK * DV, (DK, DV), (DV, 1), (0, column), (DK, BV), (1, 0))
+        state += tl.load(first)
     for c in range(chunks):
         at = tl.make_block_ptr(h + ((batch * chunks + c).to(tl.int64) * H + head) * DK * DV, (DK, DV), (DV, 1), (0, column), (DK, BV), (1, 0))
         tl.store(at, state.to(h.dtype.element_ty))

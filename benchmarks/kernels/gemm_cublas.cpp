@@ -64,16 +64,22 @@ struct Request {
 };
 
 /// The element types, and the vendor's names for them.
-const std::map<xtune::DType, cudaDataType_t> vendor_types = {
-    {xtune::DType::bf16, CUDA_R_16BF}, {xtune::DType::f16, CUDA_R_16F}, {xtune::DType::f32, CUDA_R_32F}};
+const std::map<xtune::DType, cudaDataType_t> vendor_types = {{xtune::DType::bf16, CUDA_R_16BF},
+                                                             {xtune::DType::f16, CUDA_R_16F},
+                                                             {xtune::DType::f32, CUDA_R_32F},
+                                                             {xtune::DType::f8e4m3, CUDA_R_8F_E4M3}};
+/// The type of C: the operands' type, but bf16 for products of 8-bit floats.
+xtune::DType result_type(xtune::DType type) { return type == xtune::DType::f8e4m3 ? xtune::DType::bf16 : type; }
 
-/// Uniform in (-1, 1), in steps of 1/128, which all types store exactly.
+/// Uniform in (-1, 1), in steps of 1/128, or of 1/8 for 8-bit floats: the types store these exactly.
 std::vector<std::byte> random_matrix(std::size_t elements, xtune::DType type, std::uint32_t seed) {
   const std::size_t bytes = size_of(type);
   std::vector<std::byte> result(elements * bytes);
   std::minstd_rand random(seed);
-  std::uniform_int_distribution<int> step(-127, 127);
-  for (std::size_t i = 0; i < elements; ++i) xtune::spec::encode(type, step(random) / 128.0, result.data() + i * bytes);
+  const int steps = bytes == 1 ? 8 : 128;
+  std::uniform_int_distribution<int> step(1 - steps, steps - 1);
+  for (std::size_t i = 0; i < elements; ++i)
+    xtune::spec::encode(type, static_cast<double>(step(random)) / steps, result.data() + i * bytes);
   return result;
 }
 
@@ -99,13 +105,13 @@ class Vendor {
     const cublasOperation_t second = transposed_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     set(CUBLASLT_MATMUL_DESC_TRANSA, first);
     set(CUBLASLT_MATMUL_DESC_TRANSB, second);
-    const auto layout = [&](cublasLtMatrixLayout_t& to, int rows, int columns) {
-      CHECKED(cublasLtMatrixLayoutCreate(&to, type, static_cast<std::uint64_t>(rows),
+    const auto layout = [](cublasLtMatrixLayout_t& to, cudaDataType_t element, int rows, int columns) {
+      CHECKED(cublasLtMatrixLayoutCreate(&to, element, static_cast<std::uint64_t>(rows),
                                          static_cast<std::uint64_t>(columns), rows));
     };
-    transposed_b ? layout(b_, size.k, size.n) : layout(b_, size.n, size.k);
-    transposed_a ? layout(a_, size.m, size.k) : layout(a_, size.k, size.m);
-    layout(c_, size.n, size.m);
+    transposed_b ? layout(b_, type, size.k, size.n) : layout(b_, type, size.n, size.k);
+    transposed_a ? layout(a_, type, size.m, size.k) : layout(a_, type, size.k, size.m);
+    layout(c_, vendor_types.at(result_type(request.type)), size.n, size.m);
     cublasLtMatmulPreference_t preference = nullptr;
     CHECKED(cublasLtMatmulPreferenceCreate(&preference));
     const std::size_t bytes = workspace_.bytes();
@@ -180,20 +186,20 @@ nlohmann::ordered_json compare(const Request& request, const Size& size, cublasL
   const auto elements = [](int rows, int columns) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
   };
-  const std::size_t bytes = size_of(request.type);
+  const xtune::DType result = result_type(request.type);
   const std::vector<std::byte> a_host = random_matrix(elements(size.m, size.k), request.type, 1);
   const std::vector<std::byte> b_host = random_matrix(elements(size.k, size.n), request.type, 2);
-  const Memory a(a_host.size()), b(b_host.size()), c(elements(size.m, size.n) * bytes), d(16), bias(16);
+  const Memory a(a_host.size()), b(b_host.size()), c(elements(size.m, size.n) * size_of(result)), d(16), bias(16);
   CHECKED(cudaMemcpy(a.get(), a_host.data(), a_host.size(), cudaMemcpyHostToDevice));
   CHECKED(cudaMemcpy(b.get(), b_host.data(), b_host.size(), cudaMemcpyHostToDevice));
 
   xtune::LoadSettings settings;
   settings.checked = false;
-  settings.defines = {{"TYPE", to_string(request.type)},
-                      {"OUT", to_string(request.type)},
-                      {"TRANSPOSED_A", request.layout[0] == 't'},
-                      {"TRANSPOSED_B", request.layout[1] == 't'}};
-  const xtune::Kernel gemm = xtune::load(request.spec, settings);
+  settings.defines = {{"TYPE", to_string(request.type)}, {"OUT", to_string(result)}};
+  xtune::Bindings fixed = settings.defines;
+  fixed.insert({{"TRANSPOSED_A", request.layout[0] == 't'}, {"TRANSPOSED_B", request.layout[1] == 't'}});
+  fixed.insert({{"SCALED", false}, {"BIASED", false}, {"ACTIVATION", 0}});
+  const xtune::Kernel gemm = xtune::load(request.spec, settings).for_problem(fixed);
   const xtune::Choice choice = gemm.choice({{"M", size.m}, {"N", size.n}, {"K", size.k}});
   std::vector<std::unique_ptr<Memory>> scratch;
   for (const auto& [name, needed] : choice.scratch) {
@@ -209,8 +215,8 @@ nlohmann::ordered_json compare(const Request& request, const Size& size, cublasL
     throw std::runtime_error("the spec has no scratch buffer '" + name + "'");
   };
   const auto run = [&] {
-    gemm(stream, a.get(), b.get(), c.get(), d.get(), bias.get(), scratch_at("partial"), scratch_at("counters"), size.m,
-         size.n, size.k, 1.0f, 0.0f);
+    gemm(stream, a.get(), b.get(), c.get(), d.get(), bias.get(), scratch_at("packed_a"), scratch_at("packed_b"),
+         scratch_at("partial"), scratch_at("counters"), size.m, size.n, size.k, 1.0f, 0.0f);
   };
 
   Vendor vendor(handle, size, request);
@@ -246,7 +252,7 @@ nlohmann::ordered_json compare(const Request& request, const Size& size, cublasL
     for (const std::vector<double>& times : theirs) best = std::min(best, median(times));
     json["cublaslt_first_us"] = median(theirs[0]);
     json["cublaslt_best_us"] = best;
-    json["difference"] = relative_difference(ours, reference, request.type);
+    json["difference"] = relative_difference(ours, reference, result);
   }
   json["config"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : choice.config) json["config"][name] = xtune::to_text(value);
