@@ -108,12 +108,6 @@ __device__ inline float load_remote(unsigned address) {
 __device__ inline void store_remote(unsigned address, float value) {
   asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }
-/// Four of them, to a multiple of 16 bytes.
-__device__ inline void store_remote(unsigned address, float4 value) {
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(value.x), "f"(value.y),
-               "f"(value.z), "f"(value.w)
-               : "memory");
-}
 
 // --- Barriers in shared memory (section "mbarrier") ------------------------------------------------------------------
 

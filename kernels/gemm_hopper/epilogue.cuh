@@ -248,11 +248,11 @@ __device__ inline bool add_partial_sums(float (&sums)[TILES_P][BLOCK_Q / 2], con
 /// the order of K. All threads of the cluster call cluster_sync twice meanwhile.
 template <int PART>
 __device__ inline void add_share(float (&sums)[TILES_P][BLOCK_Q / 2], const Storage& storage, int consumer) {
-  constexpr int share = BLOCK_Q / 2 / CLUSTER_K, quads = share / 4;
+  constexpr int share = BLOCK_Q / 2 / CLUSTER_K;
   // What this block gets from each other one lies where its stages were.
-  const auto at = [&](int from, int i, int quad) {
-    return reinterpret_cast<float4*>(storage.memory) +
-           (((from * CONSUMERS + consumer) * TILES_P + i) * quads + quad) * 128 + threadIdx.x % 128;
+  const auto at = [&](int from, int i, int j) {
+    return reinterpret_cast<float*>(storage.memory) +
+           (((from * CONSUMERS + consumer) * TILES_P + i) * share + j) * 128 + threadIdx.x % 128;
   };
 #pragma unroll
   for (int to = 0; to < CLUSTER_K; ++to) {
@@ -262,24 +262,18 @@ __device__ inline void add_share(float (&sums)[TILES_P][BLOCK_Q / 2], const Stor
 #pragma unroll
     for (int i = 0; i < TILES_P; ++i)
 #pragma unroll
-      for (int quad = 0; quad < quads; ++quad) {
-        const float* s = &sums[i][to * share + 4 * quad];
-        xtune::hopper::store_remote(base + (i * quads + quad) * 2048, make_float4(s[0], s[1], s[2], s[3]));
-      }
+      for (int j = 0; j < share; ++j)
+        xtune::hopper::store_remote(base + (i * share + j) * 512, sums[i][to * share + j]);
   }
   xtune::hopper::cluster_sync();
 #pragma unroll
   for (int i = 0; i < TILES_P; ++i)
 #pragma unroll
-    for (int quad = 0; quad < quads; ++quad) {
-      float* own = &sums[i][PART * share + 4 * quad];
-      float4 sum = make_float4(0, 0, 0, 0);
+    for (int j = 0; j < share; ++j) {
+      float sum = 0;
 #pragma unroll
-      for (int from = 0; from < CLUSTER_K; ++from) {
-        const float4 part = from == PART ? make_float4(own[0], own[1], own[2], own[3]) : *at(from, i, quad);
-        sum = make_float4(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
-      }
-      own[0] = sum.x, own[1] = sum.y, own[2] = sum.z, own[3] = sum.w;
+      for (int from = 0; from < CLUSTER_K; ++from) sum += from == PART ? sums[i][PART * share + j] : *at(from, i, j);
+      sums[i][PART * share + j] = sum;
     }
 }
 

@@ -26,9 +26,6 @@ XTUNE_DEVICE float load_remote(unsigned address) {
 XTUNE_DEVICE void store_remote(unsigned address, float value) {
   *static_cast<float*>(xtune_hopper().remote_pointer(address, sizeof(float))) = value;
 }
-XTUNE_DEVICE void store_remote(unsigned address, float4 value) {
-  *static_cast<float4*>(xtune_hopper().remote_pointer(address, sizeof(float4))) = value;
-}
 
 XTUNE_DEVICE void init(Barrier& barrier, unsigned arrivals) {
   XTUNE_WAIT(xtune_hopper().init(&barrier.state, arrivals));
