@@ -109,8 +109,8 @@ TEST_CASE("host: a program without a store compiles the default configuration") 
 
 TEST_CASE("host: candidates for GPUs do not decide about a CPU") {
   const Axpy axpy;
-  std::ofstream(axpy.spec, std::ios::app)
-      << "[candidates]\ntemplate = \"elementwise\"\n[candidates.map]\nn = \"N\"\nthreads = \"BLOCK\"\nitems = \"STEP\"\n";
+  std::ofstream(axpy.spec, std::ios::app) << "[candidates]\ntemplate = \"elementwise\"\n[candidates.map]\nn = "
+                                             "\"N\"\nthreads = \"BLOCK\"\nitems = \"STEP\"\n";
   const Kernel kernel = load(fs::path(axpy.spec), axpy.settings());
   CHECK(kernel.choice({{"N", std::int64_t{1000}}}).kind == Choice::Kind::none);
 }
