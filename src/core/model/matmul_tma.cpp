@@ -45,13 +45,13 @@ constexpr double ragged_time = 1.35;
 // bytes along k. A stage is ordered again one step after its products began, when the next ones have started.
 constexpr double stage_latency = 800, meeting_cycles = 20;
 // A block that does not persist begins, with barriers and its first loads. Bytes per clock of sums that a block writes
-// to another one's shared memory: about 3 on an H200.
-constexpr double beginning_cycles = 3000, exchange_bytes = 3;
+// to another one's shared memory.
+constexpr double beginning_cycles = 3000, exchange_bytes = 16;
 // More than a row's 128 bytes are read if it lies in two lines of L2.
 constexpr double two_lines = 1.5;
-// Blocks of large clusters leave some compute units idle: a cluster lies in one part of the chip, of 16 to 18 on an
-// H200.
-constexpr double idle_share = 1.0 / 32;
+// Clusters of more than two blocks leave some compute units idle: each lies in one part of the chip, of 16 to 18 units
+// on an H200, where 32 clusters of 4 blocks do not run at once.
+constexpr double idle_share = 0.1;
 
 struct Problem {
   double rows, columns, depth, bytes;
