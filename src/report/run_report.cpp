@@ -64,7 +64,14 @@ std::string finals_text(const spec::Spec& spec, const record::FinalsResult& fina
     const bool all_rounds = finals.rounds() >= static_cast<std::size_t>(spec.measure.rep);
     text += fmt::format(", no clear winner (a larger [measure] {} allows more)", all_rounds ? "rep" : "max_time_ms");
   }
-  return text + "\n";
+  text += "\n";
+  // Times of configurations that left early are of another state of the device than the best one's.
+  if (finals.drift() != 1)
+    text += fmt::format(
+        "      the device became {:.0f} % {} during the finals: compare by `vs best`, which is by round, not by the "
+        "times\n",
+        std::abs(finals.drift() - 1) * 100, finals.drift() > 1 ? "slower" : "faster");
+  return text;
 }
 
 /// Explains why the table's times differ from those of the progress line.

@@ -93,6 +93,18 @@ FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Crit
            std::tuple(by_rank ? ranks[b] : 0, preference(*records[b]));
   });
   for (const std::size_t i : places) order_.push_back(records[i]);
+  std::size_t common = rounds_;
+  for (const std::vector<double>& series : values)
+    if (!series.empty()) common = std::min(common, series.size());
+  if (places.empty() || common == 0) return;
+  const std::vector<double>& first = values[places.front()];
+  const auto value_of = [&](std::size_t rounds) {
+    return measure::statistic(measure::summarize({first.begin(), first.begin() + static_cast<std::ptrdiff_t>(rounds)}),
+                              criterion.statistic);
+  };
+  if (first.size() <= common || !(value_of(common) > 0)) return;
+  if (const double change = value_of(first.size()) / value_of(common); std::abs(change - 1) > measure::finals_tie)
+    drift_ = change;
 }
 
 bool FinalsResult::tied(const Record& record) const {

@@ -36,12 +36,16 @@ class FinalsResult {
   bool tied(const Record& record) const;                                       ///< or is the fastest itself
   bool decided() const noexcept { return decided_; }
   std::size_t rounds() const noexcept { return rounds_; }
+  /// How the criterion's value of the first in order() changed with the device: that of all its rounds as a multiple of
+  /// that of the rounds in which all others that passed took part as well. 1 if that is within measure::finals_tie.
+  double drift() const noexcept { return drift_; }
 
  private:
   std::vector<const Record*> order_;
   std::size_t tied_ = 0;  ///< the first tied_ of order_ are tied
   std::size_t rounds_ = 0;
   bool decided_ = false;
+  double drift_ = 1;
 };
 
 }  // namespace xtune::record

@@ -239,6 +239,26 @@ TEST_CASE("The best is compared by the rounds of the finals, the others by what 
   CHECK_FALSE(has(run_text(spec_with("[objective]\nminimize = \"time_ms * A\"\n"), result, 10), "vs best"));
 }
 
+TEST_CASE("A device that changes during the finals makes times of those that left early hard to compare") {
+  const Spec spec = spec_with("");
+  TuneResult result = result_of({record_of(1, 2.0), record_of(2, 2.0)});
+  for (const std::int64_t a : {1, 2}) {
+    Record finalist = record_of(a, 2);
+    finalist.finals = "f";
+    finalist.samples_ms.clear();
+    // The slower one leaves after ten rounds; from then on the device is slower.
+    for (int round = 0; round < (a == 1 ? 40 : 10); ++round)
+      finalist.samples_ms.push_back((round < 10 ? 2.0 : 2.2) * (a == 1 ? 1 : 1.05));
+    finalist.time_ms = summarize(finalist.samples_ms);
+    result.further.push_back(finalist);
+  }
+  const std::string text = run_text(spec, result, 10);
+  CAPTURE(text);
+  CHECK(has(text, "the device became 10 % slower during the finals: compare by `vs best`"));
+  result.further[0].samples_ms.assign(40, 2.0);
+  CHECK_FALSE(has(run_text(spec, result, 10), "during the finals"));
+}
+
 TEST_CASE("Finals without a clear winner name the key that would allow more rounds") {
   for (const auto& [rep, advice] : {std::pair(15, "[measure] rep allows more"), {50, "max_time_ms allows more"}}) {
     const Spec spec = spec_with("[measure]\nrep = " + std::to_string(rep) + "\n");
