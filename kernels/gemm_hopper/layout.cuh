@@ -101,7 +101,7 @@ constexpr int STEPS_AHEAD = CONSUMERS > 1 || DIRECT_WORDS > 64 ? 1 : DIRECT_WORD
 // Registers of a thread. The producer needs few, if it reads nothing itself.
 __host__ __device__ constexpr int producer_registers() {
   if (DIRECT_WORDS == 0) return CONSUMERS == 2 ? 40 : 32;
-  const int needed = round_up(DIRECT_WORDS * 17 / 16 + 56, 8), launched = 512 / (1 + CONSUMERS) / 8 * 8;
+  const int needed = round_up(DIRECT_WORDS * 17 / 16 + 64, 8), launched = 512 / (1 + CONSUMERS) / 8 * 8;
   return needed < launched ? needed : launched;
 }
 constexpr int PRODUCER_REGISTERS = producer_registers();
