@@ -248,15 +248,16 @@ template <int BYTES, Cache CACHE = Cache::normal>
 __device__ inline unsigned load_present(const void* from, bool present) {
   static_assert(BYTES == 1 || BYTES == 2 || BYTES == 4, "1, 2 or 4 bytes");
   unsigned value;
-#define XTUNE_LOAD_PRESENT(size)                                   \
-  asm volatile(                                                    \
-      "{\n"                                                        \
-      ".reg .pred present;\n"                                      \
-      "setp.ne.b32 present, %2, 0;\n"                              \
-      "mov.u32 %0, 0;\n"                                           \
-      "@present ld.global.nc.L2::cache_hint." size " %0, [%1], %3;\n" \
-      "}"                                                          \
-      : "=r"(value)                                                \
+#define XTUNE_LOAD_PRESENT(size)                   \
+  asm volatile(                                    \
+      "{\n"                                        \
+      ".reg .pred present;\n"                      \
+      "setp.ne.b32 present, %2, 0;\n"              \
+      "mov.u32 %0, 0;\n"                           \
+      "@present ld.global.nc.L2::cache_hint." size \
+      " %0, [%1], %3;\n"                           \
+      "}"                                          \
+      : "=r"(value)                                \
       : "l"(from), "r"(static_cast<int>(present)), "l"(CACHE))
   if constexpr (BYTES == 4)
     XTUNE_LOAD_PRESENT("u32");

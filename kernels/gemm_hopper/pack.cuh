@@ -1,5 +1,6 @@
 // The kernel that runs before gemm_hopper and copies operands that tensor maps cannot describe: rows whose length in
-// bytes is not a multiple of 16 to padded rows, and 8-bit floats that are not contiguous along K to a transposed matrix.
+// bytes is not a multiple of 16 to padded rows, and 8-bit floats that are not contiguous along K to a transposed
+// matrix.
 #pragma once
 
 #include "problem.cuh"

@@ -26,7 +26,7 @@ namespace {
   F(parts, optional, 1, "buffers for results, of 64 rows and 128 bytes, of a consumer; 2")                       \
   F(raster, optional, 0, "tiles that run together along m before moving on along n; 0: row after row")           \
   F(once, optional, 0, "1: what is read once does not displace other lines of L2; 0")                            \
-  F(packed_a, optional, 0, "1: a launch before this one copies A to rows that tensor maps describe; 0")           \
+  F(packed_a, optional, 0, "1: a launch before this one copies A to rows that tensor maps describe; 0")          \
   F(packed_b, optional, 0, "the same of B; 0")                                                                   \
   F(direct_a, optional, 0, "1: threads read A, without a tensor map, and write it to shared memory; 0")          \
   F(direct_b, optional, 0, "the same of B; 0")                                                                   \
@@ -148,9 +148,8 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const double operands =
       products * (product_rows + tile.q) * product_bytes / unit.shared_bytes + direct * direct_port_cycles;
   const double loaded = tile.bk * tile.all.bytes * (tile.bm / tile.along_n + tile.bn / tile.along_m);
-  const double step_cycles =
-      std::max({2 * tile.p * tile.q * tile.bk / unit.flops_per_cycle(result.rate), operands, loaded / port_bytes,
-                direct / direct_warps * direct_warp_cycles});
+  const double step_cycles = std::max({2 * tile.p * tile.q * tile.bk / unit.flops_per_cycle(result.rate), operands,
+                                       loaded / port_bytes, direct / direct_warps * direct_warp_cycles});
   const double results = tile.bm * tile.bn * tile.c_bytes / tile.along_k;
   result.shared_cycles = steps * operands * fraction + 2 * results / unit.shared_bytes;
   result.l2_bytes = results;
