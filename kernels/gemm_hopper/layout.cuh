@@ -98,16 +98,21 @@ static_assert(!(DIRECT_P || DIRECT_Q) || CONSUMERS <= 2, "three consumers leave 
 constexpr int DIRECT_WORDS = (DIRECT_P ? P_BYTES / 512 : 0) + (DIRECT_Q ? operand_bytes<Q_MAJOR, BLOCK_Q>() / 512 : 0);
 constexpr int STEPS_AHEAD = CONSUMERS > 1 || DIRECT_WORDS > 64 ? 1 : DIRECT_WORDS > 32 ? 2 : DIRECT_WORDS > 16 ? 3 : 4;
 
-// Registers of a thread. The producer needs few, if it reads nothing itself.
+// Registers of a thread: at the start those that the launch bounds leave, and later no more in sum, or consumers wait
+// forever for theirs. The producer needs few, if it reads nothing itself.
+constexpr int LAUNCH_REGISTERS = 65536 / THREADS / 8 * 8;
 __host__ __device__ constexpr int producer_registers() {
   if (DIRECT_WORDS == 0) return CONSUMERS == 2 ? 40 : 32;
-  const int needed = round_up(DIRECT_WORDS * 17 / 16 + 64, 8), launched = 512 / (1 + CONSUMERS) / 8 * 8;
-  return needed < launched ? needed : launched;
+  const int needed = round_up(DIRECT_WORDS * 17 / 16 + 64, 8);
+  return needed < LAUNCH_REGISTERS ? needed : LAUNCH_REGISTERS;
 }
 constexpr int PRODUCER_REGISTERS = producer_registers();
-constexpr int CONSUMER_REGISTERS = CONSUMERS > 2      ? 160
-                                   : DIRECT_WORDS > 0 ? (512 - PRODUCER_REGISTERS) / 2 / 8 * 8
-                                                      : 232;
+constexpr int CONSUMER_REGISTERS = CONSUMERS > 1
+                                       ? (LAUNCH_REGISTERS*(1 + CONSUMERS) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8
+                                       : LAUNCH_REGISTERS;
+static_assert(CONSUMERS == 1 ||
+                  PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= LAUNCH_REGISTERS * (1 + CONSUMERS),
+              "registers that a block does not have");
 
 /// Arrivals that fill a stage: of the thread that starts copies, and of each warp that writes.
 constexpr int ARRIVALS = (DIRECT_P && DIRECT_Q ? 0 : 1) + (DIRECT_P || DIRECT_Q ? 4 : 0);

@@ -43,12 +43,10 @@ constexpr double port_bytes = 60;
 // Cycles from the order of a stage until it is there, on a busy chip; and that blocks of a cluster wait for each other
 // for every 128 bytes along k.
 constexpr double stage_latency = memory_latency + 2 * l2_latency, meeting_cycles = 20;
-// Operands that no tensor map describes. A launch that copies them first: its own time, in us, and the part of the
-// memory's bandwidth that it reaches. Reading them by threads: cycles of the port to shared memory and the first-level
-// cache for 128 bytes, which are read from two lines, exchanged among threads and written, and cycles of one of the
-// four warps that do it.
-constexpr double packing_us = 3, packing_part = 0.7;
-constexpr double direct_port_cycles = 4, direct_warp_cycles = 14, direct_warps = 4;
+// Operands that no tensor map describes, as measured on an H200 (kernels/gemm_hopper). A launch that copies them first:
+// its own time, in us, and the part of the memory's bandwidth that it reaches. Reading them by four warps: cycles for
+// 128 bytes.
+constexpr double packing_us = 3, packing_part = 0.6, direct_cycles = 16;
 
 struct Problem {
   double rows, columns, depth, bytes;
@@ -144,12 +142,11 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.flops = 2 * tile.p * tile.q * tile.bk * steps * fraction;
   // Each product reads its rows of P and all of Q from shared memory.
   const double products = tile.p / product_rows * tile.bk * tile.all.bytes / product_bytes;
+  const double operands = products * (product_rows + tile.q) * product_bytes / unit.shared_bytes;
   const double direct = direct_bytes_of(tile, values) / 128;
-  const double operands =
-      products * (product_rows + tile.q) * product_bytes / unit.shared_bytes + direct * direct_port_cycles;
   const double loaded = tile.bk * tile.all.bytes * (tile.bm / tile.along_n + tile.bn / tile.along_m);
   const double step_cycles = std::max({2 * tile.p * tile.q * tile.bk / unit.flops_per_cycle(result.rate), operands,
-                                       loaded / port_bytes, direct / direct_warps * direct_warp_cycles});
+                                       loaded / port_bytes, direct * direct_cycles});
   const double results = tile.bm * tile.bn * tile.c_bytes / tile.along_k;
   result.shared_cycles = steps * operands * fraction + 2 * results / unit.shared_bytes;
   result.l2_bytes = results;
