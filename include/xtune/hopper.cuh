@@ -240,6 +240,35 @@ __device__ inline void store_wait() {
 /// Makes this thread's writes to shared memory visible to the copies and products that follow a barrier.
 __device__ inline void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+// --- Reads by threads ------------------------------------------------------------------------------------------------
+
+/// Starts reading 1, 2 or 4 bytes of memory that the kernel does not write, in the lower bits. If they are not
+/// `present`, nothing is read, and the result is zero. There is no branch, so that many reads can be under way.
+template <int BYTES, Cache CACHE = Cache::normal>
+__device__ inline unsigned load_present(const void* from, bool present) {
+  static_assert(BYTES == 1 || BYTES == 2 || BYTES == 4, "1, 2 or 4 bytes");
+  unsigned value;
+#define XTUNE_LOAD_PRESENT(size)                   \
+  asm volatile(                                    \
+      "{\n"                                        \
+      ".reg .pred present;\n"                      \
+      "setp.ne.b32 present, %2, 0;\n"              \
+      "mov.u32 %0, 0;\n"                           \
+      "@present ld.global.nc.L2::cache_hint." size \
+      " %0, [%1], %3;\n"                           \
+      "}"                                          \
+      : "=r"(value)                                \
+      : "l"(from), "r"(static_cast<int>(present)), "l"(CACHE))
+  if constexpr (BYTES == 4)
+    XTUNE_LOAD_PRESENT("u32");
+  else if constexpr (BYTES == 2)
+    XTUNE_LOAD_PRESENT("u16");
+  else
+    XTUNE_LOAD_PRESENT("u8");
+#undef XTUNE_LOAD_PRESENT
+  return value;
+}
+
 // --- Threads ---------------------------------------------------------------------------------------------------------
 
 /// Waits for all `threads` of barrier 1 to 15; each of them calls this or arrive_named.

@@ -20,10 +20,7 @@ __device__ inline unsigned pack(float low, float high) {
 #endif
 
 /// Where 16 bytes of a part of C lie, exchanged as the tensor map of C does.
-__device__ inline int part_offset(int row, int byte) {
-  const int offset = row * PART_ROW_BYTES + byte;
-  return offset ^ (offset >> 7 & (PART_ROW_BYTES / 16 - 1)) << 4;
-}
+__device__ inline int part_offset(int row, int byte) { return swizzled<PART_ROW_BYTES>(row, byte); }
 
 class Epilogue {
  public:

@@ -1,5 +1,6 @@
 // C = A * B on Hopper's tensor cores: tiles by tensor maps into a ring of stages, products by warpgroups, tiles of C
 // through shared memory. The README says what each parameter does.
+#include "direct.cuh"
 #include "epilogue.cuh"
 #include "layout.cuh"
 #include "schedule.cuh"
@@ -112,17 +113,20 @@ __device__ inline void consume(const Storage& storage, const TensorMap& c_map, c
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
          const __grid_constant__ TensorMap c_map, Out* c, const Out* d, const float* bias, float* partial,
-         unsigned* counters, int m, int n, int k, float alpha, float beta, int group, int order) {
+         unsigned* counters, int m, int n, int k, float alpha, float beta, int group, int order, const In* a,
+         const In* b, const __grid_constant__ TensorMap packed_a_map, const __grid_constant__ TensorMap packed_b_map) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const Storage storage(memory);
-  const TensorMap& p_map = SWAP ? b_map : a_map;
-  const TensorMap& q_map = SWAP ? a_map : b_map;
+  const TensorMap& read_a_map = PACK_A ? packed_a_map : a_map;
+  const TensorMap& read_b_map = PACK_B ? packed_b_map : b_map;
+  const TensorMap& p_map = SWAP ? read_b_map : read_a_map;
+  const TensorMap& q_map = SWAP ? read_a_map : read_b_map;
   const Schedule schedule(SWAP ? n : m, SWAP ? m : n, k, group, order);
   const Output output{c, partial, counters, m, n, {d, bias, alpha, beta}};
 
   if (threadIdx.x == 0) {
     for (int i = 0; i < STAGES; ++i) {
-      init(storage.full[i], 1);
+      init(storage.full[i], ARRIVALS);
       init(storage.empty[i], RELEASES);
     }
     if (KEEP) {
@@ -130,8 +134,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       init(*storage.kept_empty, 4 * CONSUMERS);
     }
     fence_init();
-    prefetch(p_map);
-    prefetch(q_map);
+    if (!DIRECT_P) prefetch(p_map);
+    if (!DIRECT_Q) prefetch(q_map);
     if (STORE == STORE_TILES) prefetch(c_map);
   }
   if (CLUSTER > 1)
@@ -142,7 +146,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     if (CONSUMERS > 1) fewer_registers<PRODUCER_REGISTERS>();
-    if (threadIdx.x == 0) produce(storage, p_map, q_map, schedule);
+    if constexpr (DIRECT_P || DIRECT_Q) {
+      const Rows rows_a = {a, TRANSPOSED_A ? k : m, TRANSPOSED_A ? m : k};
+      const Rows rows_b = {b, TRANSPOSED_B ? n : k, TRANSPOSED_B ? k : n};
+      produce_directly(storage, p_map, q_map, SWAP ? rows_b : rows_a, SWAP ? rows_a : rows_b, schedule);
+    } else if (threadIdx.x == 0) {
+      produce(storage, p_map, q_map, schedule);
+    }
     // The barrier of a cluster takes whole warps.
     __syncwarp();
     if constexpr (CLUSTER_K > 1) {

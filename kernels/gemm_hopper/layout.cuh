@@ -9,10 +9,11 @@
 // P is the operand whose rows a warpgroup divides into 64s, Q the other one: A and B, or B and A if SWAP is 1.
 constexpr int BLOCK_P = SWAP ? BLOCK_N : BLOCK_M, BLOCK_Q = SWAP ? BLOCK_M : BLOCK_N;
 constexpr int CLUSTER_P = SWAP ? CLUSTER_N : CLUSTER_M, CLUSTER_Q = SWAP ? CLUSTER_M : CLUSTER_N;
+// Products take 8-bit floats only contiguous along K; the others are packed so.
 constexpr xtune::hopper::Major A_MAJOR =
-    TRANSPOSED_A != (PACK_A == 2) ? xtune::hopper::Major::mn : xtune::hopper::Major::k;
+    TRANSPOSED_A && INPUT_TYPE != 2 ? xtune::hopper::Major::mn : xtune::hopper::Major::k;
 constexpr xtune::hopper::Major B_MAJOR =
-    TRANSPOSED_B != (PACK_B == 2) ? xtune::hopper::Major::k : xtune::hopper::Major::mn;
+    TRANSPOSED_B || INPUT_TYPE == 2 ? xtune::hopper::Major::k : xtune::hopper::Major::mn;
 constexpr xtune::hopper::Major P_MAJOR = SWAP ? B_MAJOR : A_MAJOR, Q_MAJOR = SWAP ? A_MAJOR : B_MAJOR;
 
 constexpr xtune::hopper::Type INPUT = INPUT_TYPE == 0   ? xtune::hopper::Type::bf16
@@ -29,7 +30,6 @@ constexpr int PRODUCT_K = 32 / INPUT_BYTES;
 constexpr int ROW = 128 / INPUT_BYTES;
 
 constexpr int THREADS = 128 * (1 + CONSUMERS);
-constexpr int PRODUCER_REGISTERS = CONSUMERS == 2 ? 40 : 32, CONSUMER_REGISTERS = CONSUMERS == 2 ? 232 : 160;
 // Tiles of 64 rows of P that one consumer computes.
 constexpr int TILES_P = BLOCK_P / (64 * (PINGPONG ? 1 : CONSUMERS));
 constexpr int TURN_BARRIER = 8;
@@ -41,10 +41,24 @@ static_assert(!PINGPONG || CONSUMERS == 2, "two consumers take turns");
 __host__ __device__ constexpr int round_up(int value, int multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
-// Bytes of an operand's tile. If it is contiguous along M or N, it lies in columns of ROW elements.
+// An operand's tile lies in columns of rows of 128 bytes: along K, or along M or N if it is contiguous along these.
+template <xtune::hopper::Major MAJOR, int ROWS>
+__host__ __device__ constexpr int tile_columns() {
+  return (MAJOR == xtune::hopper::Major::k ? BLOCK_K : round_up(ROWS, ROW)) / ROW;
+}
+template <xtune::hopper::Major MAJOR, int ROWS>
+__host__ __device__ constexpr int tile_rows() {
+  return MAJOR == xtune::hopper::Major::k ? ROWS : BLOCK_K;
+}
 template <xtune::hopper::Major MAJOR, int ROWS>
 __host__ __device__ constexpr int operand_bytes() {
-  return (MAJOR == xtune::hopper::Major::k ? ROWS : round_up(ROWS, ROW)) * BLOCK_K * INPUT_BYTES;
+  return tile_columns<MAJOR, ROWS>() * tile_rows<MAJOR, ROWS>() * 128;
+}
+/// Where this byte of a row lies in a tile of rows of BYTES (32, 64 or 128), whose parts of 16 bytes are exchanged.
+template <int BYTES>
+__host__ __device__ constexpr int swizzled(int row, int byte) {
+  const int offset = row * BYTES + byte;
+  return offset ^ (offset >> 7 & (BYTES / 16 - 1)) << 4;
 }
 constexpr int P_BYTES = operand_bytes<P_MAJOR, BLOCK_P>(), Q_BYTES = round_up(operand_bytes<Q_MAJOR, BLOCK_Q>(), 1024);
 // A stage holds one step of both operands; of Q only, if KEEP is 1: the rows of P stay in shared memory, for all
@@ -76,6 +90,32 @@ static_assert(!KEEP || (SPLIT == 1 && CLUSTER_K == 1 && CLUSTER_Q == 1), "each b
 static_assert(CLUSTER_K == 1 || BLOCK_P * BLOCK_Q * 4 <= STAGES * STAGE_PITCH,
               "the sums of other blocks take the place of the stages");
 
+// 1: the producer's threads read this operand themselves (direct.cuh). Other operands arrive by tensor maps.
+constexpr int DIRECT_P = SWAP ? DIRECT_B : DIRECT_A, DIRECT_Q = SWAP ? DIRECT_A : DIRECT_B;
+static_assert(!(DIRECT_P || DIRECT_Q) || (!KEEP && CLUSTER_P * CLUSTER_Q == 1), "direct tiles are a block's own");
+static_assert(!(DIRECT_P || DIRECT_Q) || CONSUMERS <= 2, "three consumers leave no registers");
+// Words of 4 bytes of a step that a thread of the producer reads, and steps that it reads ahead.
+constexpr int DIRECT_WORDS = (DIRECT_P ? P_BYTES / 512 : 0) + (DIRECT_Q ? operand_bytes<Q_MAJOR, BLOCK_Q>() / 512 : 0);
+constexpr int STEPS_AHEAD = CONSUMERS > 1 || DIRECT_WORDS > 64 ? 1 : DIRECT_WORDS > 32 ? 2 : DIRECT_WORDS > 16 ? 3 : 4;
+
+// Registers of a thread: at the start those that the launch bounds leave, and later no more in sum, or consumers wait
+// forever for theirs. The producer needs few, if it reads nothing itself.
+constexpr int LAUNCH_REGISTERS = 65536 / THREADS / 8 * 8;
+__host__ __device__ constexpr int producer_registers() {
+  if (DIRECT_WORDS == 0) return CONSUMERS == 2 ? 40 : 32;
+  const int needed = round_up(DIRECT_WORDS * 17 / 16 + 64, 8);
+  return needed < LAUNCH_REGISTERS ? needed : LAUNCH_REGISTERS;
+}
+constexpr int PRODUCER_REGISTERS = producer_registers();
+constexpr int CONSUMER_REGISTERS = CONSUMERS > 1
+                                       ? (LAUNCH_REGISTERS*(1 + CONSUMERS) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8
+                                       : LAUNCH_REGISTERS;
+static_assert(CONSUMERS == 1 ||
+                  PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= LAUNCH_REGISTERS * (1 + CONSUMERS),
+              "registers that a block does not have");
+
+/// Arrivals that fill a stage: of the thread that starts copies, and of each warp that writes.
+constexpr int ARRIVALS = (DIRECT_P && DIRECT_Q ? 0 : 1) + (DIRECT_P || DIRECT_Q ? 4 : 0);
 /// Arrivals that free a stage: of each warp that reads it here, and in the blocks that get the same data.
 constexpr int RELEASES = 4 * (PINGPONG ? 1 : CONSUMERS) * (CLUSTER_P + CLUSTER_Q - 1);
 
@@ -140,7 +180,7 @@ __device__ inline void load_operand(unsigned char* to, const xtune::hopper::Tens
                                     xtune::hopper::Barrier& barrier, int row, int k, int share, unsigned short blocks,
                                     xtune::hopper::Cache cache) {
   constexpr bool by_k = MAJOR == xtune::hopper::Major::k;
-  constexpr int columns = by_k ? BLOCK_K / ROW : round_up(ROWS, ROW) / ROW, rows = by_k ? ROWS : BLOCK_K;
+  constexpr int columns = tile_columns<MAJOR, ROWS>(), rows = tile_rows<MAJOR, ROWS>();
   static_assert(SHARES == 1 || rows % (8 * SHARES) == 0, "shares are whole groups of 8 rows");
   const int first = share * (rows / SHARES);
 #pragma unroll

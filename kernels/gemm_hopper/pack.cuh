@@ -1,16 +1,20 @@
 // The kernel that runs before gemm_hopper and copies operands that tensor maps cannot describe: rows whose length in
-// bytes is not a multiple of 16 to padded rows, and 8-bit floats that are not contiguous along K to a transposed matrix.
+// bytes is not a multiple of 16 to padded rows, and 8-bit floats that are not contiguous along K to a transposed
+// matrix.
 #pragma once
 
 #include "problem.cuh"
 
-// How A and B are packed. 0: not at all; 1: row by row; 2: transposed.
+// 1: A or B is packed.
 #ifndef PACK_A
 #define PACK_A 0
 #endif
 #ifndef PACK_B
 #define PACK_B 0
 #endif
+
+// 8-bit floats are also transposed, if they are not contiguous along K.
+constexpr bool TRANSPOSE_A = INPUT_TYPE == 2 && TRANSPOSED_A, TRANSPOSE_B = INPUT_TYPE == 2 && !TRANSPOSED_B;
 
 constexpr int PACKED_AT_ONCE = 16 / static_cast<int>(sizeof(In));
 
@@ -75,19 +79,19 @@ __device__ inline void pack_transposed(const In* from, In* to, int rows, int col
 }
 
 /// A matrix of `rows` rows as it lies in memory. 256 threads per block. `warp` is this warp's number among all.
-template <int HOW>
+template <bool TRANSPOSE>
 __device__ inline void pack_matrix(const In* from, In* to, int rows, int columns, int warp) {
-  if constexpr (HOW == 1)
+  if constexpr (TRANSPOSE)
+    pack_transposed(from, to, rows, columns, (rows + PACKED_AT_ONCE - 1) / PACKED_AT_ONCE * PACKED_AT_ONCE);
+  else
     pack_rows(from, to, rows, columns, (columns + PACKED_AT_ONCE - 1) / PACKED_AT_ONCE * PACKED_AT_ONCE, warp,
               static_cast<int>(gridDim.x) * 8);
-  else if constexpr (HOW == 2)
-    pack_transposed(from, to, rows, columns, (rows + PACKED_AT_ONCE - 1) / PACKED_AT_ONCE * PACKED_AT_ONCE);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     pack_operands(const In* a, const In* b, In* packed_a, In* packed_b, int m, int n, int k) {
   // A by the first warps and B by the last ones: at the same time, if there are more warps than rows.
   const int warp = static_cast<int>(blockIdx.x * 8 + threadIdx.x / 32), last = static_cast<int>(gridDim.x * 8) - 1;
-  pack_matrix<PACK_A>(a, packed_a, TRANSPOSED_A ? k : m, TRANSPOSED_A ? m : k, warp);
-  pack_matrix<PACK_B>(b, packed_b, TRANSPOSED_B ? n : k, TRANSPOSED_B ? k : n, last - warp);
+  if constexpr (PACK_A) pack_matrix<TRANSPOSE_A>(a, packed_a, TRANSPOSED_A ? k : m, TRANSPOSED_A ? m : k, warp);
+  if constexpr (PACK_B) pack_matrix<TRANSPOSE_B>(b, packed_b, TRANSPOSED_B ? n : k, TRANSPOSED_B ? k : n, last - warp);
 }

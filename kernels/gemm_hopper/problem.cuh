@@ -30,6 +30,14 @@
 #define ACTIVATION 0
 #endif
 
+// 1: A or B is read without a tensor map, and without being packed.
+#ifndef DIRECT_A
+#define DIRECT_A 0
+#endif
+#ifndef DIRECT_B
+#define DIRECT_B 0
+#endif
+
 #if INPUT_TYPE == 0
 using In = xtune::bf16;
 #elif INPUT_TYPE == 1

@@ -30,6 +30,10 @@ namespace {
   F(parts, optional, 1, "buffers for results, of 64 rows and 128 bytes, of a consumer; 2")                       \
   F(raster, optional, 0, "tiles that run together along m before moving on along n; 0: row after row")           \
   F(once, optional, 0, "1: what is read once does not displace other lines of L2; 0")                            \
+  F(packed_a, optional, 0, "1: a launch before this one copies A to rows that tensor maps describe; 0")          \
+  F(packed_b, optional, 0, "the same of B; 0")                                                                   \
+  F(direct_a, optional, 0, "1: threads read A, without a tensor map, and write it to shared memory; 0")          \
+  F(direct_b, optional, 0, "the same of B; 0")                                                                   \
   F(out_bytes, optional, 1, "bytes of an element of C; 2")                                                       \
   F(shared_bytes, optional, 0, "shared memory of a block; from tiles and stages")
 
@@ -52,6 +56,10 @@ constexpr double sector = 32, split_sectors = 1.5;
 // Clusters of more than two blocks leave some compute units idle: each lies in one part of the chip, of 16 to 18 units
 // on an H200, where 32 clusters of 4 blocks do not run at once.
 constexpr double idle_share = 0.1;
+// Operands that no tensor map describes, as measured on an H200 (kernels/gemm_hopper). A launch that copies them first:
+// its own time, in us, and the part of the memory's bandwidth that it reaches. Reading them by four warps: cycles for
+// 128 bytes.
+constexpr double packing_us = 3, packing_part = 0.6, direct_cycles = 16;
 
 struct Problem {
   double rows, columns, depth, bytes;
@@ -94,6 +102,22 @@ struct Tile {
   double along_m, along_n, along_k, splits, c_bytes;
   double p = 0, q = 0, whole_tiles = 0, stage = 0;
 };
+
+/// Microseconds of the launch that copies operands, if there is one.
+double packing_us_of(const Tile& tile, FieldValues values, const device::DeviceModel& device) {
+  const double rows = value_or(values, packed_a, 0) != 0 ? tile.all.rows : 0;
+  const double columns = value_or(values, packed_b, 0) != 0 ? tile.all.columns : 0;
+  if (rows + columns == 0) return 0;
+  const double bytes = 2 * (rows + columns) * tile.all.depth * tile.all.bytes;
+  return packing_us + (device.memory_GB_s > 0 ? bytes / (device.memory_GB_s * packing_part) * 1e-3 : 0);
+}
+
+/// Bytes of a stage that threads read.
+double direct_bytes_of(const Tile& tile, FieldValues values) {
+  const double rows = value_or(values, direct_a, 0) != 0 ? tile.bm : 0;
+  const double columns = value_or(values, direct_b, 0) != 0 ? tile.bn : 0;
+  return (rows + columns) * tile.bk * tile.all.bytes;
+}
 
 /// Bytes from and to memory: what the blocks of a wave share is read once for all of them.
 double memory_of(const Tile& tile, FieldValues values, const device::DeviceModel& device, double units) {
@@ -145,11 +169,13 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   // Each product reads its rows of P and all of Q from shared memory.
   const double products = tile.p / product_rows * tile.bk * tile.all.bytes / product_bytes;
   const double operands = products * (product_rows + tile.q) * product_bytes / unit.shared_bytes;
+  const double direct = direct_bytes_of(tile, values) / 128;
   const double loaded =
       tile.bk * tile.all.bytes *
       (tile.loaded_rows * tile.waste_a / tile.along_n + tile.loaded_columns * tile.waste_b / tile.along_m);
   const double multiplied = 2 * tile.p * tile.q * tile.bk / unit.flops_per_cycle(result.rate);
-  const double step_cycles = std::max({multiplied, operands, loaded / port_bytes}) * (tile.ragged() ? ragged_time : 1);
+  const double step_cycles =
+      std::max({multiplied, operands, loaded / port_bytes, direct * direct_cycles}) * (tile.ragged() ? ragged_time : 1);
   const double results = tile.bm * tile.bn * tile.c_bytes / tile.along_k;
   result.shared_cycles = steps * operands * fraction + 2 * results / unit.shared_bytes;
   result.l2_bytes = results;
@@ -178,8 +204,10 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   if (tile.splits > 1) result.extra_us += 2;
   if (tile.splits < 1) result.serial_cycles *= 1.1;
   if (tile.splits < 1) result.extra_us += 5 + 3 * sum_bytes / unit.l2_bytes / unit.clock_GHz * 1e-3;
+  result.extra_us += packing_us_of(tile, values, device);
   result.memory_bytes = memory_of(tile, values, device, unit.units / parts_of_k);
-  result.bytes_in_flight = (tile.depth - 1) * tile.stage;
+  // Threads hold a stage in registers, whatever the number of stages.
+  result.bytes_in_flight = direct > 0 ? tile.stage : (tile.depth - 1) * tile.stage;
   return result;
 }
 

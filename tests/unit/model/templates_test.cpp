@@ -223,3 +223,30 @@ TEST_CASE("matmul_tma: tiles, parts of k and few rows") {
   const Fields small{{"m", 1024}, {"n", 1024}, {"k", 1024}, {"block_m", 64}, {"block_n", 128}};
   CHECK(ms(with(small, {{"consumers", 1}})) < ms(with(small, {{"pingpong", 1}})));
 }
+
+TEST_CASE("matmul_tma: operands that no tensor map describes") {
+  const auto time = [](const Fields& fields) {
+    return estimate(work_of("matmul_tma", fields, DType::bf16), model_of("sm_90"));
+  };
+  const Fields square{{"m", 4097},      {"n", 4095},     {"k", 4093},   {"block_m", 128},
+                      {"block_n", 256}, {"block_k", 64}, {"stages", 4}, {"consumers", 2}};
+  const auto ms = [&](const Fields& fields, const Fields& changes) { return time(with(fields, changes)).time_ms; };
+  // Each operand that is copied first costs time; both in one launch cost less than each in its own.
+  const double none = ms(square, {}), a = ms(square, {{"packed_a", 1}}), b = ms(square, {{"packed_b", 1}});
+  const double both = ms(square, {{"packed_a", 1}, {"packed_b", 1}});
+  CHECK(none < a);
+  CHECK(a < both);
+  CHECK(both - none < (a - none) + (b - none));
+  // As measured (kernels/gemm_hopper): large products are packed, and those of few rows read what they have.
+  CHECK(both < ms(square, {{"direct_a", 1}, {"packed_b", 1}}));
+  CHECK(both < ms(square, {{"packed_a", 1}, {"direct_b", 1}}));
+  const Fields rows{{"m", 17},        {"n", 8191},      {"k", 8189},   {"block_m", 32}, {"block_n", 64},
+                    {"block_k", 128}, {"consumers", 1}, {"stages", 5}, {"swap", 1}};
+  CHECK(ms(rows, {{"direct_a", 1}, {"direct_b", 1}}) < ms(rows, {{"packed_a", 1}, {"packed_b", 1}}));
+  // Threads hold one stage, however many stages shared memory has.
+  const auto in_flight = [&](const Fields& changes) {
+    return work_of("matmul_tma", with(rows, changes), DType::bf16).bytes_in_flight;
+  };
+  CHECK(in_flight({{"direct_b", 1}}) == in_flight({{"direct_b", 1}, {"stages", 3}}));
+  CHECK(in_flight({}) > in_flight({{"stages", 3}}));
+}

@@ -93,6 +93,14 @@ XTUNE_DEVICE void store_wait() {
 }
 XTUNE_DEVICE void fence_async() { __asm__ __volatile__("" ::: "memory"); }
 
+template <int BYTES, Cache = Cache::normal>
+XTUNE_DEVICE unsigned load_present(const void* from, bool present) {
+  static_assert(BYTES == 1 || BYTES == 2 || BYTES == 4, "1, 2 or 4 bytes");
+  unsigned value = 0;
+  if (present) memcpy(&value, from, BYTES);
+  return value;
+}
+
 XTUNE_DEVICE void sync_named(int barrier, int threads) { XTUNE_WAIT(xtune_hopper().named(barrier, threads, true)); }
 XTUNE_DEVICE void arrive_named(int barrier, int threads) { XTUNE_WAIT(xtune_hopper().named(barrier, threads, false)); }
 template <int COUNT>

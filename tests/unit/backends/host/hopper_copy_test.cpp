@@ -410,3 +410,27 @@ extern "C" __global__ void k(float* out) {
   kernel.run(launch_of(1, 1), out.data());
   CHECK(out == std::vector<float>{1.5009765625f, -2.0f, 1.5078125f, -2.0f});
 }
+
+TEST_CASE("load_present reads 1, 2 or 4 bytes, and nothing but zero if they are not present") {
+  const HopperKernel kernel(R"(
+extern "C" __global__ void k(const unsigned char* from, unsigned* out, int present) {
+  const int t = threadIdx.x;
+  // An address that cannot be read, where nothing is.
+  const unsigned char* at = t < present ? from + 4 * t : nullptr;
+  out[3 * t] = load_present<1>(at, t < present);
+  out[3 * t + 1] = load_present<2>(at, t < present);
+  out[3 * t + 2] = load_present<4, Cache::first>(at, t < present);
+}
+)");
+  std::vector<std::uint32_t> from(32), out(3 * 32, 7);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = 0x80706050u + static_cast<std::uint32_t>(i);
+  constexpr int present = 20;
+  kernel.run(launch_of(1, 32, 0), from.data(), out.data(), present);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    CAPTURE(i);
+    const std::uint32_t word = i < present ? from[i] : 0;
+    CHECK(out[3 * i] == (word & 0xff));
+    CHECK(out[3 * i + 1] == (word & 0xffff));
+    CHECK(out[3 * i + 2] == word);
+  }
+}
