@@ -167,7 +167,7 @@ class DirectStep {
   }
   /// Writes this step to the stage, and reads the one that begins at `next`, if there is one.
   __device__ void exchange(const Storage& storage, int stage, const Rows& p, const Rows& q, const Origin& next) {
-    exchange_groups(p_, storage.p(stage, 0), p, origin.p, origin.k, next.p, next.k);
+    exchange_groups(p_, storage.p(stage), p, origin.p, origin.k, next.p, next.k);
     exchange_groups(q_, storage.q(stage), q, origin.q, origin.k, next.q, next.k);
     origin = next;
   }
@@ -199,7 +199,7 @@ __device__ inline void produce_directly(const Storage& storage, const xtune::hop
                                         const xtune::hopper::TensorMap& q_map, const Rows& p, const Rows& q,
                                         const Schedule& schedule) {
   using namespace xtune::hopper;
-  constexpr int mapped_bytes = (DIRECT_P ? 0 : STAGE_P_BYTES) + (DIRECT_Q ? 0 : STAGE_BYTES - STAGE_P_BYTES);
+  constexpr int mapped_bytes = (DIRECT_P ? 0 : P_BYTES) + (DIRECT_Q ? 0 : STAGE_BYTES - P_BYTES);
   DirectStep ahead[STEPS_AHEAD];
   Steps steps(schedule);
 #pragma unroll
@@ -215,7 +215,7 @@ __device__ inline void produce_directly(const Storage& storage, const xtune::hop
       if (mapped_bytes > 0 && threadIdx.x == 0) {
         arrive_expect(full, mapped_bytes);
         if constexpr (!DIRECT_P)
-          load_operand<P_MAJOR, BLOCK_P, 1>(storage.p(ring.stage, 0), p_map, full, at.p, at.k, 0, 0, P_CACHE);
+          load_operand<P_MAJOR, BLOCK_P, 1>(storage.p(ring.stage), p_map, full, at.p, at.k, 0, 0, P_CACHE);
         if constexpr (!DIRECT_Q)
           load_operand<Q_MAJOR, BLOCK_Q, 1>(storage.q(ring.stage), q_map, full, at.q, at.k, 0, 0, Q_CACHE);
       }

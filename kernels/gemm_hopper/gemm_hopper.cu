@@ -7,40 +7,18 @@
 
 using namespace xtune::hopper;
 
-// The rows of P that stay in shared memory, and the parity of the phase in which they were loaded.
-struct Kept {
-  int tile_p = -1;
-  unsigned parity = 1;
-  /// Whether this unit needs other rows; if so, they come in the next phase.
-  __device__ bool changes(const Unit& unit) {
-    if (KEEP == 0 || unit.tile_p == tile_p) return false;
-    tile_p = unit.tile_p;
-    parity ^= 1;
-    return true;
-  }
-};
-
 // The producer: fills the stages, for all units of this block in turn.
 __device__ inline void produce(const Storage& storage, const TensorMap& p_map, const TensorMap& q_map,
                                const Schedule& schedule) {
   const int rank_p = block_in_cluster_p(), rank_q = block_in_cluster_q();
   Ring ring;
-  Kept kept;
   for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit)) {
     const int p = (unit.tile_p * CLUSTER_P + rank_p) * BLOCK_P, q = (unit.tile_q * CLUSTER_Q + rank_q) * BLOCK_Q;
-    if (kept.changes(unit)) {
-      wait(*storage.kept_empty, kept.parity ^ 1);
-      arrive_expect(*storage.kept_full, KEPT_BYTES);
-      for (int step = 0; step < KEPT_STEPS; ++step)
-        load_operand<P_MAJOR, BLOCK_P, 1>(storage.p(0, step), p_map, *storage.kept_full, p, step * BLOCK_K, 0, 0,
-                                          P_CACHE);
-    }
     for (int step = unit.begin; step < unit.end; ++step, ring.advance()) {
       wait(storage.empty[ring.stage], ring.parity ^ 1);
       arrive_expect(storage.full[ring.stage], STAGE_BYTES);
-      if constexpr (!KEEP)
-        load_operand<P_MAJOR, BLOCK_P, CLUSTER_Q>(storage.p(ring.stage, step), p_map, storage.full[ring.stage], p,
-                                                  step * BLOCK_K, rank_q, blocks_with_same_p(), P_CACHE);
+      load_operand<P_MAJOR, BLOCK_P, CLUSTER_Q>(storage.p(ring.stage), p_map, storage.full[ring.stage], p,
+                                                step * BLOCK_K, rank_q, blocks_with_same_p(), P_CACHE);
       load_operand<Q_MAJOR, BLOCK_Q, CLUSTER_P>(storage.q(ring.stage), q_map, storage.full[ring.stage], q,
                                                 step * BLOCK_K, rank_p, blocks_with_same_q(), Q_CACHE);
     }
@@ -56,7 +34,7 @@ __device__ inline void multiply(float (&sums)[TILES_P][BLOCK_Q / 2], const Stora
     const Matrix y = operand<Q_MAJOR, BLOCK_Q>(storage.q(stage), 0, k);
 #pragma unroll
     for (int i = 0; i < TILES_P; ++i)
-      product<INPUT, P_MAJOR, Q_MAJOR>(sums[i], operand<P_MAJOR, BLOCK_P>(storage.p(stage, step), row + 64 * i, k), y,
+      product<INPUT, P_MAJOR, Q_MAJOR>(sums[i], operand<P_MAJOR, BLOCK_P>(storage.p(stage), row + 64 * i, k), y,
                                        step > 0 || k > 0);
   }
   products_commit();
@@ -68,16 +46,10 @@ __device__ inline void consume(const Storage& storage, const TensorMap& c_map, c
   const int row = PINGPONG ? 0 : consumer * (BLOCK_P / CONSUMERS);
   float sums[TILES_P][BLOCK_Q / 2];
   Ring ring;
-  Kept kept;
   Epilogue epilogue(storage, c_map, output, consumer);
   int turn = 0;
   for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit), turn ^= 1) {
     const int steps = unit.end - unit.begin;
-    if (kept.changes(unit)) {
-      // This warp has read the rows before. Nobody waits for the first ones' place.
-      if (unit.number > 0 && threadIdx.x % 32 == 0) arrive(*storage.kept_empty);
-      wait(*storage.kept_full, kept.parity);
-    }
     if (PINGPONG && turn != consumer) {
       ring.skip(steps);
       continue;
@@ -128,10 +100,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     for (int i = 0; i < STAGES; ++i) {
       init(storage.full[i], ARRIVALS);
       init(storage.empty[i], RELEASES);
-    }
-    if (KEEP) {
-      init(*storage.kept_full, 1);
-      init(*storage.kept_empty, 4 * CONSUMERS);
     }
     fence_init();
     if (!DIRECT_P) prefetch(p_map);

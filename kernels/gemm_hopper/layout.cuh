@@ -61,11 +61,9 @@ __host__ __device__ constexpr int swizzled(int row, int byte) {
   return offset ^ (offset >> 7 & (BYTES / 16 - 1)) << 4;
 }
 constexpr int P_BYTES = operand_bytes<P_MAJOR, BLOCK_P>(), Q_BYTES = round_up(operand_bytes<Q_MAJOR, BLOCK_Q>(), 1024);
-// A stage holds one step of both operands; of Q only, if KEEP is 1: the rows of P stay in shared memory, for all
-// KEPT_STEPS steps of K.
-constexpr int STAGE_P_BYTES = KEEP ? 0 : P_BYTES, KEPT_BYTES = KEPT_STEPS * P_BYTES;
-constexpr int STAGE_BYTES = STAGE_P_BYTES + operand_bytes<Q_MAJOR, BLOCK_Q>();  // that are loaded
-constexpr int STAGE_PITCH = STAGE_P_BYTES + Q_BYTES;
+// A stage holds one step of both operands.
+constexpr int STAGE_BYTES = P_BYTES + operand_bytes<Q_MAJOR, BLOCK_Q>();  // that are loaded
+constexpr int STAGE_PITCH = P_BYTES + Q_BYTES;
 
 // Results on their way to memory: parts of PART_ROWS x PART_COLUMNS of C, EPILOGUE_PARTS of them for each consumer.
 constexpr int OUT_BYTES = OUTPUT_TYPE == 2 ? 4 : 2;
@@ -86,13 +84,12 @@ constexpr int PARTS_AT_ONCE = (EPILOGUE_PARTS + 1) / 2;
 // How results are written: element by element (any row length), by 16 bytes, or as tiles by a tensor map.
 constexpr int STORE_ELEMENTS = 0, STORE_VECTORS = 1, STORE_TILES = 2;
 
-static_assert(!KEEP || (SPLIT == 1 && CLUSTER_K == 1 && CLUSTER_Q == 1), "each block keeps rows of P for all of K");
 static_assert(CLUSTER_K == 1 || BLOCK_P * BLOCK_Q * 4 <= STAGES * STAGE_PITCH,
               "the sums of other blocks take the place of the stages");
 
 // 1: the producer's threads read this operand themselves (direct.cuh). Other operands arrive by tensor maps.
 constexpr int DIRECT_P = SWAP ? DIRECT_B : DIRECT_A, DIRECT_Q = SWAP ? DIRECT_A : DIRECT_B;
-static_assert(!(DIRECT_P || DIRECT_Q) || (!KEEP && CLUSTER_P * CLUSTER_Q == 1), "direct tiles are a block's own");
+static_assert(!(DIRECT_P || DIRECT_Q) || CLUSTER_P * CLUSTER_Q == 1, "direct tiles are a block's own");
 static_assert(!(DIRECT_P || DIRECT_Q) || CONSUMERS <= 2, "three consumers leave no registers");
 // Words of 4 bytes of a step that a thread of the producer reads, and steps that it reads ahead.
 constexpr int DIRECT_WORDS = (DIRECT_P ? P_BYTES / 512 : 0) + (DIRECT_Q ? operand_bytes<Q_MAJOR, BLOCK_Q>() / 512 : 0);
@@ -123,21 +120,16 @@ struct Storage {
   unsigned char* memory;
   unsigned char* parts;
   xtune::hopper::Barrier *full, *empty;
-  xtune::hopper::Barrier *kept_full, *kept_empty;
   int* flag;
 
   __device__ explicit Storage(unsigned char* memory)
       : memory(memory),
-        parts(memory + KEPT_BYTES + STAGES * STAGE_PITCH),
+        parts(memory + STAGES * STAGE_PITCH),
         full(reinterpret_cast<xtune::hopper::Barrier*>(parts + CONSUMERS * EPILOGUE_PARTS * PART_BYTES)),
         empty(full + STAGES),
-        kept_full(empty + STAGES),
-        kept_empty(kept_full + KEEP),
-        flag(reinterpret_cast<int*>(kept_empty + KEEP)) {}
-  __device__ unsigned char* p(int stage, int step) const {
-    return KEEP ? memory + step * P_BYTES : memory + stage * STAGE_PITCH;
-  }
-  __device__ unsigned char* q(int stage) const { return memory + KEPT_BYTES + stage * STAGE_PITCH + STAGE_P_BYTES; }
+        flag(reinterpret_cast<int*>(empty + STAGES)) {}
+  __device__ unsigned char* p(int stage) const { return memory + stage * STAGE_PITCH; }
+  __device__ unsigned char* q(int stage) const { return memory + stage * STAGE_PITCH + P_BYTES; }
 };
 
 /// The stage that comes next, and the parity of its phase.

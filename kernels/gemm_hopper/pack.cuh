@@ -18,6 +18,12 @@ constexpr bool TRANSPOSE_A = INPUT_TYPE == 2 && TRANSPOSED_A, TRANSPOSE_B = INPU
 
 constexpr int PACKED_AT_ONCE = 16 / static_cast<int>(sizeof(In));
 
+/// Elements from a packed row to the next: a multiple of 64 bytes, as L2 reads sectors of 32 bytes.
+__device__ inline int packed_pitch(int columns) {
+  constexpr int step = 64 / static_cast<int>(sizeof(In));
+  return (columns + step - 1) / step * step;
+}
+
 /// 16 bytes of 32, from byte `skip` (below 16) on.
 __device__ inline uint4 middle(const uint4& low, const uint4& high, unsigned skip) {
   const unsigned words[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -82,9 +88,9 @@ __device__ inline void pack_transposed(const In* from, In* to, int rows, int col
 template <bool TRANSPOSE>
 __device__ inline void pack_matrix(const In* from, In* to, int rows, int columns, int warp) {
   if constexpr (TRANSPOSE)
-    pack_transposed(from, to, rows, columns, (rows + PACKED_AT_ONCE - 1) / PACKED_AT_ONCE * PACKED_AT_ONCE);
+    pack_transposed(from, to, rows, columns, packed_pitch(rows));
   else
-    pack_rows(from, to, rows, columns, (columns + PACKED_AT_ONCE - 1) / PACKED_AT_ONCE * PACKED_AT_ONCE, warp,
+    pack_rows(from, to, rows, columns, packed_pitch(columns), warp,
               static_cast<int>(gridDim.x) * 8);
 }
 
