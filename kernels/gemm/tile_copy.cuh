@@ -1,14 +1,14 @@
 // How the threads of a block bring tiles of A and B to shared memory. Part of gemm.cu.
 #pragma once
 
-/// How a tile lies in shared memory: as in the matrix; as in the matrix, but with the columns of each pair swapped; or
-/// transposed.
-enum class Layout { rows, swapped_rows, columns };
+/// How a tile lies in shared memory: as in the matrix; as in the matrix, but with the columns of each pair swapped;
+/// transposed; as in the matrix, swizzled, and likewise brought by direct copies; or transposed and swizzled.
+enum class Layout { rows, swapped_rows, columns, swizzled_rows, direct_rows, swizzled_columns };
 
 /// The share of one of THREADS threads in copying ROWS x COLUMNS tiles of a row-major matrix to shared memory, one tile
 /// after the other, WIDTH elements at a time. Of a tile, `rows` and `columns` lie in the matrix; the rest becomes 0.
 /// WHOLE: either all do, and the rows take packs, or `rows` is 0. In shared memory, rows (of a transposed tile:
-/// columns) lie STRIDE elements apart.
+/// columns) lie STRIDE elements apart; those of swizzled tiles without gaps.
 template <int ROWS, int COLUMNS, int THREADS, int WIDTH, int STRIDE, Layout LAYOUT>
 class TileCopy {
  public:
@@ -16,8 +16,8 @@ class TileCopy {
   __device__ TileCopy(const Input* matrix, int matrix_columns, int row, int column)
       : matrix_columns_(matrix_columns), packed_(rows_take_packs<WIDTH>(matrix, matrix_columns)) {
     const int thread = static_cast<int>(threadIdx.x);
-    tile_row_ = thread / across;
-    tile_column_ = thread % across * WIDTH;
+    tile_row_ = LAYOUT == Layout::direct_rows ? 0 : thread / across * depth;
+    tile_column_ = LAYOUT == Layout::direct_rows ? 0 : thread % across * WIDTH;
     next_ = matrix + static_cast<long long>(row + tile_row_) * matrix_columns + column + tile_column_;
   }
 
@@ -40,6 +40,10 @@ class TileCopy {
   }
 
   __device__ void store(Stored* tile) const {
+#if TENSOR_CORES
+    if constexpr (LAYOUT == Layout::swizzled_columns) return store_swizzled_columns(tile);
+    if constexpr (LAYOUT == Layout::swizzled_rows) return store_swizzled_rows(tile);
+#endif
     for_each_pack([&](int i, int row, int column, const Input*) {
       if constexpr (LAYOUT == Layout::columns || WIDTH == 1) {
 #pragma unroll
@@ -54,6 +58,30 @@ class TileCopy {
       }
     });
   }
+
+#if DIRECT
+  /// Starts copying the tile by direct copies. The place of a thread's packs is given, so that it chooses what belongs
+  /// there. Of a WHOLE tile that has no rows, nothing is copied.
+  template <bool WHOLE>
+  __device__ void start_direct(Stored* tile, int rows, int columns) const {
+    constexpr int packs_in_unit = 16 / (WIDTH * static_cast<int>(sizeof(Stored)));
+    if (WHOLE && rows <= 0) return;
+    const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int i = 0; i < passes_down * passes_across; ++i) {
+      const int place = i * THREADS + thread;
+      const int pack = xtune::matrix::unit_at(place / packs_in_unit) * packs_in_unit + place % packs_in_unit;
+      const int row = pack / packs_per_row, column = pack % packs_per_row * WIDTH;
+      const Input* const from = next_ + static_cast<long long>(row) * matrix_columns_ + column;
+      Stored* const to = tile + place * WIDTH;
+      if (WHOLE || (packed_ && row < rows && column < columns)) {
+        direct_copy(to, from, thread % warp_lanes);
+      } else {
+        store_pack<WIDTH>(to, load_checked(from, row < rows ? columns - column : 0));
+      }
+    }
+  }
+#endif
 
 #if COPIES_ASYNC
   /// Starts copying the tile without registers. Elements that the hardware's copy can't take are there on return.
@@ -71,6 +99,41 @@ class TileCopy {
 #endif
 
  private:
+#if TENSOR_CORES
+  __device__ void store_swizzled_rows(Stored* tile) const {
+    for_each_pack([&](int i, int row, int column, const Input*) {
+      Stored* const to = tile + xtune::matrix::swizzled<Stored, COLUMNS>(tile_row_ + row, tile_column_ + column);
+      store_pack<WIDTH>(to, operands(staged_[i]));
+    });
+  }
+
+  /// Transposes squares of a thread's elements in registers, so that it writes packs of neighbours along the columns.
+  __device__ void store_swizzled_columns(Stored* tile) const {
+    for_each_pack([&](int i, int row, int column, const Input*) {
+      if (i / passes_across % depth != 0) return;
+#pragma unroll
+      for (int v = 0; v < WIDTH; ++v) {
+        Pack<Stored, depth> pack;
+#pragma unroll
+        for (int j = 0; j < depth; ++j) pack.x[j] = staged_[i + j * passes_across].x[v];
+        Stored* const to = tile + xtune::matrix::swizzled<Stored, ROWS>(tile_column_ + column + v, tile_row_ + row);
+        store_pack<depth>(to, operands(pack));
+      }
+    });
+  }
+
+  /// The pack as the matrix cores take it.
+  template <int COUNT>
+  __device__ static Pack<Stored, COUNT> operands(const Pack<Stored, COUNT>& pack) {
+    xtune::pack<Stored, COUNT> from;
+    __builtin_memcpy(&from, &pack, sizeof(from));
+    from = xtune::matrix::operands(from);
+    Pack<Stored, COUNT> result;
+    __builtin_memcpy(&result, &from, sizeof(from));
+    return result;
+  }
+#endif
+
   /// A pack of which the matrix has the first `left` elements.
   __device__ Pack<Input, WIDTH> load_checked(const Input* from, int left) const {
     Pack<Input, WIDTH> pack = {};
@@ -106,6 +169,9 @@ class TileCopy {
   static constexpr int packs_per_row = COLUMNS / WIDTH;
   static constexpr int across = min_of(packs_per_row, THREADS), down = THREADS / across;
   static constexpr int passes_across = packs_per_row / across, passes_down = ROWS / down;
+  /// Neighbouring rows of a thread.
+  static constexpr int depth =
+      LAYOUT == Layout::swizzled_columns ? min_of(passes_down, 16 / static_cast<int>(sizeof(Stored))) : 1;
   static_assert(COLUMNS % WIDTH == 0 && packs_per_row % across == 0 && THREADS % across == 0 && ROWS % down == 0,
                 "every thread copies the same number of packs");
 
@@ -113,14 +179,14 @@ class TileCopy {
   template <typename Visit>
   __device__ void for_each_pack(Visit visit) const {
     const Input* from = next_;
-    const long long row_step = static_cast<long long>(down) * matrix_columns_;
+    const long long row_step = static_cast<long long>((down - 1) * depth + 1) * matrix_columns_;
 #pragma unroll
     for (int i = 0; i < passes_down; ++i) {
 #pragma unroll
       for (int j = 0; j < passes_across; ++j) {
-        visit(i * passes_across + j, i * down, j * across * WIDTH, from + j * across * WIDTH);
+        visit(i * passes_across + j, i / depth * down * depth + i % depth, j * across * WIDTH, from + j * across * WIDTH);
       }
-      from += row_step;
+      from += i % depth == depth - 1 ? row_step : matrix_columns_;
     }
   }
 
