@@ -65,7 +65,8 @@ void memory_load(Wave& wave, const Instruction& in) {
   start_memory_load<S>(wave, in.operand[0]);
 }
 
-/// Each lane's element goes to LDS, where M0 and the offset say for the first lane, and 4 bytes further for each next one.
+/// Each lane's element goes to LDS, where M0 and the offset say for the first lane, and 4 bytes further for each next
+/// one.
 template <class T>
 void load_to_lds(Wave& wave, const Instruction& in) {
   const std::uint64_t exec = wave.exec();

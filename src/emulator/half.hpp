@@ -37,8 +37,8 @@ inline Half half_from(double value) {
 
 inline float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
-/// A number of 8 bits with this many bits of mantissa (E4M3: 3, E5M2: 2) and a bias of the exponent. fnuz: CDNA3's forms,
-/// which have one NaN in place of -0 and no infinity; otherwise OCP's, of which E4M3 has no infinity.
+/// A number of 8 bits with this many bits of mantissa (E4M3: 3, E5M2: 2) and a bias of the exponent. fnuz: CDNA3's
+/// forms, which have one NaN in place of -0 and no infinity; otherwise OCP's, of which E4M3 has no infinity.
 inline float from_f8(std::uint8_t bits, int mantissa, bool fnuz) {
   const int steps = 1 << mantissa, fraction = bits & (steps - 1), exponent = (bits & 0x7f) >> mantissa;
   const int bias = (64 >> mantissa) - (fnuz ? 0 : 1);

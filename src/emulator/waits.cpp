@@ -54,7 +54,8 @@ bool arrives_before(const Wave& wave, const Instruction& in, unsigned number) {
 
 void start_load(Wave& wave, Counter counter, const Operand& to) {
   const bool scalar = to.kind == OperandKind::scalar;
-  start(wave, counter, {static_cast<std::uint16_t>((scalar ? first_scalar : 0) + to.index), to.registers, !scalar, nullptr});
+  start(wave, counter,
+        {static_cast<std::uint16_t>((scalar ? first_scalar : 0) + to.index), to.registers, !scalar, nullptr});
 }
 
 void start_store(Wave& wave) {
