@@ -60,10 +60,14 @@ struct Product;
 /// these, each goes to the place whose number is its own, combined by xor with the number of the 128 bytes and with an
 /// eighth of that. So units in the same column of 8 neighbouring rows are in different banks, and so are those of 8
 /// rows that are 2, 4 or 8 apart.
+///
+/// If the bits of two rows differ, and those of two columns, then the place of both sums is that of the one, combined by
+/// xor with that of the other: swizzled(a + b, c + d) == (swizzled(a, c) ^ swizzled(b, d)).
 template <class T, int COLUMNS>
 __host__ __device__ constexpr int swizzled(int row, int column) {
   constexpr int in_unit = 16 / static_cast<int>(sizeof(T));
-  static_assert(COLUMNS % in_unit == 0, "a row is made of units of 16 bytes");
+  static_assert(COLUMNS % in_unit == 0 && (COLUMNS & (COLUMNS - 1)) == 0,
+                "a row is made of units of 16 bytes, and has a power of two of elements");
   const int unit = row * (COLUMNS / in_unit) + column / in_unit, line = unit / 8;
   return (line * 8 + ((unit ^ line ^ line / 8) & 7)) * in_unit + column % in_unit;
 }
@@ -72,6 +76,15 @@ __host__ __device__ constexpr int swizzled(int row, int column) {
 __host__ __device__ constexpr int unit_at(int place) {
   const int line = place / 8;
   return line * 8 + ((place ^ line ^ line / 8) & 7);
+}
+
+/// The same number, of which the compiler for AMD GPUs knows nothing. What depends on it is then computed where it is
+/// needed, and not kept in registers from before a loop.
+__device__ inline int unforeseen(int value) {
+#if XTUNE_ON_AMD
+  asm volatile("" : "+v"(value));
+#endif
+  return value;
 }
 
 /// Elements as the matrix cores take them. CDNA3 has f8 with an exponent that is larger by one (e4m3fnuz), so that the

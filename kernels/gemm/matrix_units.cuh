@@ -9,14 +9,20 @@ class Arithmetic {
 
   /// Reads the operands of a slice of the tiles into this buffer.
   __device__ void load(int buffer, const Stored* a_tile, const Stored* b_tile, int k, const Place& place) {
+#if INSTRUCTION > 8
+    // What the lanes add to the place of a fragment, which is known before; the warp's place and that of the slice.
+    const auto place_of = [](int row, int along_k) { return xtune::matrix::swizzled<Stored, BLOCK_K>(row, along_k); };
+    const int slice_a = xtune::matrix::unforeseen(place_of(place.row, k)),
+              slice_b = xtune::matrix::unforeseen(place_of(place.column, k));
+#endif
 #pragma unroll
     for (int i = 0; i < across_m; ++i) {
-      const int first = place.row + i * Product::m;
 #if INSTRUCTION > 8
       Product::load_a(a_[buffer][i], place.lane, [&](int row, int along_k) {
-        return a_tile + xtune::matrix::swizzled<Stored, BLOCK_K>(first + row, k + along_k);
+        return a_tile + (slice_a ^ place_of(row, along_k) ^ place_of(i * Product::m, 0));
       });
 #else
+      const int first = place.row + i * Product::m;
       const Stored* const from = a_tile + first * a_stride + k;
       Product::load_a(a_[buffer][i], place.lane,
                       [&](int row, int along_k) { return from + row * a_stride + along_k; });
@@ -24,12 +30,12 @@ class Arithmetic {
     }
 #pragma unroll
     for (int j = 0; j < across_n; j += Product::b_at_once) {
-      const int first = place.column + j * Product::n;
 #if INSTRUCTION > 8
       Product::load_b(&b_[buffer][j], place.lane, [&](int column, int along_k) {
-        return b_tile + xtune::matrix::swizzled<Stored, BLOCK_K>(first + column, k + along_k);
+        return b_tile + (slice_b ^ place_of(column, along_k) ^ place_of(j * Product::n, 0));
       });
 #else
+      const int first = place.column + j * Product::n;
       const Stored* const from = b_tile + k * b_stride + first;
       Product::load_b(&b_[buffer][j], place.lane,
                       [&](int along_k, int column) { return from + along_k * b_stride + column; });

@@ -32,18 +32,21 @@ class TileCopy {
   __device__ void load(int rows, int columns) {
     for_each_pack([&](int i, int row, int column, const Input* from) {
       if constexpr (WHOLE) {
-        if (rows > 0) staged_[i] = load_pack<WIDTH>(from);
+        if (rows > 0) staged_[i] = staged(load_pack<WIDTH>(from));
       } else {
-        staged_[i] = load_checked(from, tile_row_ + row < rows ? columns - tile_column_ - column : 0);
+        staged_[i] = staged(load_checked(from, tile_row_ + row < rows ? columns - tile_column_ - column : 0));
       }
     });
   }
 
   __device__ void store(Stored* tile) const {
-#if TENSOR_CORES
-    if constexpr (LAYOUT == Layout::swizzled_columns) return store_swizzled_columns(tile);
-    if constexpr (LAYOUT == Layout::swizzled_rows) return store_swizzled_rows(tile);
-#endif
+#if TENSOR_CORES && INSTRUCTION > 8
+    if constexpr (LAYOUT == Layout::swizzled_columns) {
+      store_swizzled_columns(tile);
+    } else {
+      store_swizzled_rows(tile);
+    }
+#else
     for_each_pack([&](int i, int row, int column, const Input*) {
       if constexpr (LAYOUT == Layout::columns || WIDTH == 1) {
 #pragma unroll
@@ -57,6 +60,7 @@ class TileCopy {
         store_pack<WIDTH>(tile + (tile_row_ + row) * STRIDE + tile_column_ + column, pack);
       }
     });
+#endif
   }
 
 #if DIRECT
@@ -99,27 +103,45 @@ class TileCopy {
 #endif
 
  private:
-#if TENSOR_CORES
+#if TENSOR_CORES && INSTRUCTION > 8
   __device__ void store_swizzled_rows(Stored* tile) const {
+    using xtune::matrix::swizzled;
+    const int own = xtune::matrix::unforeseen(swizzled<Stored, COLUMNS>(tile_row_, tile_column_));
     for_each_pack([&](int i, int row, int column, const Input*) {
-      Stored* const to = tile + xtune::matrix::swizzled<Stored, COLUMNS>(tile_row_ + row, tile_column_ + column);
-      store_pack<WIDTH>(to, operands(staged_[i]));
+      store_pack<WIDTH>(tile + (own ^ swizzled<Stored, COLUMNS>(row, column)), operands(unstaged(staged_[i])));
     });
   }
 
   /// Transposes squares of a thread's elements in registers, so that it writes packs of neighbours along the columns.
   __device__ void store_swizzled_columns(Stored* tile) const {
+    using xtune::matrix::swizzled;
+    const int own = xtune::matrix::unforeseen(swizzled<Stored, ROWS>(tile_column_, tile_row_));
     for_each_pack([&](int i, int row, int column, const Input*) {
       if (i / passes_across % depth != 0) return;
 #pragma unroll
       for (int v = 0; v < WIDTH; ++v) {
         Pack<Stored, depth> pack;
 #pragma unroll
-        for (int j = 0; j < depth; ++j) pack.x[j] = staged_[i + j * passes_across].x[v];
-        Stored* const to = tile + xtune::matrix::swizzled<Stored, ROWS>(tile_column_ + column + v, tile_row_ + row);
-        store_pack<depth>(to, operands(pack));
+        for (int j = 0; j < depth; ++j) pack.x[j] = unstaged(staged_[i + j * passes_across]).x[v];
+        store_pack<depth>(tile + (own ^ swizzled<Stored, ROWS>(column + v, row)), operands(pack));
       }
     });
+  }
+
+  /// Words in place of a pack's elements: from one tile to the next, the compilers for AMD GPUs would keep each element in
+  /// a register of its own.
+  struct Words {
+    unsigned word[max_of(WIDTH * static_cast<int>(sizeof(Input)) / 4, 1)];
+  };
+  __device__ static Words staged(const Pack<Input, WIDTH>& pack) {
+    Words words = {};
+    __builtin_memcpy(&words, &pack, sizeof(pack));
+    return words;
+  }
+  __device__ static Pack<Input, WIDTH> unstaged(const Words& words) {
+    Pack<Input, WIDTH> pack;
+    __builtin_memcpy(&pack, &words, sizeof(pack));
+    return pack;
   }
 
   /// The pack as the matrix cores take it.
@@ -132,6 +154,9 @@ class TileCopy {
     __builtin_memcpy(&result, &from, sizeof(from));
     return result;
   }
+#else
+  using Words = Pack<Input, WIDTH>;
+  __device__ static const Words& staged(const Pack<Input, WIDTH>& pack) { return pack; }
 #endif
 
   /// A pack of which the matrix has the first `left` elements.
@@ -198,7 +223,7 @@ class TileCopy {
     return tile + row * STRIDE + (LAYOUT == Layout::swapped_rows ? column ^ 1 : column);
   }
 
-  Pack<Input, WIDTH> staged_[passes_down * passes_across];
+  Words staged_[passes_down * passes_across];
   const Input* next_;
   int matrix_columns_, tile_row_, tile_column_;
   bool packed_;
