@@ -102,10 +102,9 @@ __device__ inline pack<f8e4m3, COUNT> operands(const pack<f8e4m3, COUNT>& from) 
   __builtin_memcpy(words, &from, COUNT);
 #pragma unroll
   for (int i = 0; i < count; ++i) {
-    const unsigned sizes = words[i] & 0x7f7f7f7fu;
-    const unsigned nan = (sizes + 0x01010101u) & 0x80808080u, not_zero = (sizes + 0x7f7f7f7fu) & 0x80808080u;
-    const unsigned kept = words[i] & (not_zero | 0x7f7f7f7fu);
-    words[i] = (kept & ~(nan | (nan - (nan >> 7)))) | nan;
+    // The highest bit of each byte: whether it is NaN, and whether it is not 0. Both lose their sign; 0x7f becomes 0x80.
+    const unsigned sizes = words[i] & 0x7f7f7f7fu, nan = sizes + 0x01010101u, not_zero = sizes + 0x7f7f7f7fu;
+    words[i] = (words[i] & ((not_zero & ~nan) | 0x7f7f7f7fu)) + (nan >> 7 & 0x01010101u);
   }
   pack<f8e4m3, COUNT> result;
   __builtin_memcpy(&result, words, COUNT);

@@ -118,12 +118,15 @@ class TileCopy {
     const int own = xtune::matrix::unforeseen(swizzled<Stored, ROWS>(tile_column_, tile_row_));
     for_each_pack([&](int i, int row, int column, const Input*) {
       if (i / passes_across % depth != 0) return;
+      Pack<Stored, WIDTH> rows[depth];
+#pragma unroll
+      for (int j = 0; j < depth; ++j) rows[j] = operands(unstaged(staged_[i + j * passes_across]));
 #pragma unroll
       for (int v = 0; v < WIDTH; ++v) {
         Pack<Stored, depth> pack;
 #pragma unroll
-        for (int j = 0; j < depth; ++j) pack.x[j] = unstaged(staged_[i + j * passes_across]).x[v];
-        store_pack<depth>(tile + (own ^ swizzled<Stored, ROWS>(column + v, row)), operands(pack));
+        for (int j = 0; j < depth; ++j) pack.x[j] = rows[j].x[v];
+        store_pack<depth>(tile + (own ^ swizzled<Stored, ROWS>(column + v, row)), pack);
       }
     });
   }
@@ -145,13 +148,12 @@ class TileCopy {
   }
 
   /// The pack as the matrix cores take it.
-  template <int COUNT>
-  __device__ static Pack<Stored, COUNT> operands(const Pack<Stored, COUNT>& pack) {
-    xtune::pack<Stored, COUNT> from;
-    __builtin_memcpy(&from, &pack, sizeof(from));
-    from = xtune::matrix::operands(from);
-    Pack<Stored, COUNT> result;
-    __builtin_memcpy(&result, &from, sizeof(from));
+  __device__ static Pack<Stored, WIDTH> operands(const Pack<Input, WIDTH>& pack) {
+    xtune::pack<Input, WIDTH> numbers;
+    __builtin_memcpy(&numbers, &pack, sizeof(numbers));
+    numbers = xtune::matrix::operands(numbers);
+    Pack<Stored, WIDTH> result;
+    __builtin_memcpy(&result, &numbers, sizeof(numbers));
     return result;
   }
 #else

@@ -109,3 +109,29 @@ TEST_CASE("kernels/gemm on matrix cores is right for sizes that suit the tiles, 
       check_product(program, gemm, size);
   }
 }
+
+TEST_CASE("kernels/gemm on matrix cores keeps NaN and the extreme numbers of f8e4m3") {
+  if (!can_emulate() || !has_hip()) return;
+  for (const char* arch : {"gfx942", "gfx1201"}) {
+    CAPTURE(arch);
+    const MatrixGemm gemm = {arch, "F8", 16, 32, 32, 64, 4, 4, 1, 16, 1, 0};
+    const emulator::Program program = compile_kernel("gemm/gemm.cu", arch, defines_of(gemm));
+    // A row of A for each code, with one element in it; B is 1 where it counts.
+    constexpr unsigned k = 32, n = 16;
+    std::vector<std::byte> a(256 * k), b(k * n);
+    for (unsigned code = 0; code < 256; ++code) a[code * k + code % k] = static_cast<std::byte>(code);
+    for (std::byte& each : b) each = std::byte{0x38};
+    std::vector<float> c(256 * n, -1);
+    multiply(program, gemm, {256, n, k}, a, b, c);
+    for (unsigned code = 0; code < 256; ++code) {
+      const int exponent = static_cast<int>(code >> 3 & 15), fraction = static_cast<int>(code & 7);
+      const double size = std::ldexp(exponent == 0 ? fraction : 8 + fraction, std::max(exponent, 1) - 10);
+      const double expected = (code & 0x7f) == 0x7f ? NAN : code & 0x80 ? -size : size;
+      for (unsigned j = 0; j < n; ++j) {
+        const float found = c[code * n + j];
+        CHECK_MESSAGE((std::isnan(expected) ? std::isnan(found) : found == expected),
+                      "code " << code << ": " << found << " is not " << expected);
+      }
+    }
+  }
+}
