@@ -45,10 +45,10 @@ constexpr int lanes = XTUNE_MATRIX_CDNA ? 64 : 32;
 /// | A, B | a lane's part of an operand |
 /// | load_a(a, lane, place) | reads A from shared memory: place(row, k) is the address of 16 bytes, neighbours along k |
 /// | b_by_columns | whether load_b asks for place(column, k), neighbours along k; else place(k, column), along the columns |
-/// | load_b(b, lane, place), b_at_once | reads B: this many fragments, which are neighbours along the columns |
+/// | load_b(b, lane, place), b_at_once | reads B: b_at_once fragments, which are neighbours along the columns |
 /// | multiply_add(sum, a, b) | adds the product to a lane's results |
 /// | sums, sum_row(lane, i), sum_column(lane, i) | a lane's results and where they are |
-/// | run | this many results, from multiples of it on, are neighbours in a row |
+/// | run | results that are neighbours in a row, from a multiple of run on |
 /// | scale | what the sums are to be multiplied by at the end |
 ///
 /// All lanes have to call load_a, load_b and multiply_add.

@@ -171,7 +171,7 @@ TEST_CASE("Lanes that read different words of one bank of LDS count as conflicts
           std::pair<std::uint64_t, std::uint64_t>(32, 31));
     CHECK(conflicts("v_lshlrev_b32 v9, 7, v10\n", "ds_write_b128 v9, v[0:3]") ==
           std::pair<std::uint64_t, std::uint64_t>(32, 28));
-    // The same word is no conflict.
+    // Reading or writing the same word does not conflict.
     CHECK(conflicts("", "ds_write_b32 v9, v0") == std::pair<std::uint64_t, std::uint64_t>(1, 0));
   }
 }
