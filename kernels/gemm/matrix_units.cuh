@@ -68,21 +68,31 @@ class Arithmetic {
       if (row >= m || column >= n) continue;
       float* const to = c + static_cast<long long>(row) * n + column;
       if (packed) {
-        Pack<float, run> pack;
-#pragma unroll
-        for (int v = 0; v < run; ++v) pack.x[v] = Product::scale * sum_[i + v];
-        store_pack<run>(to, pack);
+        store_pack<run>(to, results<run>(i));
       } else {
-        to[0] = Product::scale * sum_[i];
+        to[0] = scaled(i);
 #pragma unroll
         for (int v = 1; v < run; ++v) {
-          if (column + v < n) to[v] = Product::scale * sum_[i + v];
+          if (column + v < n) to[v] = scaled(i + v);
         }
       }
     }
   }
 
  private:
+  /// A pack of results, from this one on.
+  template <int COUNT>
+  __device__ Pack<float, COUNT> results(int i) const {
+    if constexpr (COUNT == 4) {
+      return {{scaled(i), scaled(i + 1), scaled(i + 2), scaled(i + 3)}};
+    } else if constexpr (COUNT == 2) {
+      return {{scaled(i), scaled(i + 1)}};
+    } else {
+      return {{scaled(i)}};
+    }
+  }
+  __device__ float scaled(int i) const { return Product::scale * sum_[i]; }
+
   static constexpr int across_m = warp_m / Product::m, across_n = warp_n / Product::n;
   static_assert(Product::b_by_columns == (INSTRUCTION > 8), "tiles of B lie as the instruction reads them");
   static_assert(warp_m % Product::m == 0 && warp_n % (Product::b_at_once * Product::n) == 0,
