@@ -90,6 +90,10 @@ __host__ __device__ inline float f16_value(unsigned short bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
   return value;
+#elif XTUNE_ON_AMD
+  _Float16 half;
+  __builtin_memcpy(&half, &bits, sizeof(half));
+  return static_cast<float>(half);
 #else
   if ((bits & 0x7c00u) != 0x7c00u) return widened<5, 10>(bits);
   return float_of((bits & 0x8000u) << 16 | 0x7f800000u | (bits & 0x3ffu) << 13);

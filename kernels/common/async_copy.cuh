@@ -1,6 +1,8 @@
-// Copies from global to shared memory that bypass registers where the hardware can (NVIDIA, compute capability 8.0 on).
-// The host backend does them as late as it may, so that a wait or a barrier that is missing shows.
-// Source: CUDA PTX ISA, section "Data Movement and Conversion Instructions: Asynchronous copy" (cp.async).
+// Copies from global to shared memory that bypass registers where the hardware can: asynchronous copies (NVIDIA, compute
+// capability 8.0 on), and direct copies (AMD CDNA3). The host backend does them as late as it may, so that a
+// wait or a barrier that is missing shows.
+// Sources: CUDA PTX ISA, section "Data Movement and Conversion Instructions: Asynchronous copy" (cp.async); AMD Instinct
+// MI300 Instruction Set Architecture, "Memory Load to LDS" (global_load_lds_dword).
 #pragma once
 
 #include "portable.cuh"
@@ -52,6 +54,45 @@ __device__ inline void async_copy_wait() {
   __pipeline_wait_prior(PENDING);
 #else
   asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
+}
+
+#endif
+
+#if defined(XTUNE_HOST) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__)
+#define HAS_DIRECT_COPY 1
+#else
+#define HAS_DIRECT_COPY 0
+#endif
+
+#if HAS_DIRECT_COPY
+
+/// Starts copying 4 bytes for each lane that calls it. The hardware counts the places from the one of lane 0 of the
+/// wave: `to_shared` is that place plus 4 bytes for each lane below.
+__device__ inline void direct_copy(void* to_shared, const void* from_global, int lane) {
+#if defined(XTUNE_HOST)
+  (void)lane;
+  __pipeline_memcpy_async(to_shared, from_global, 4, 0);
+#else
+  // Not by the compiler's function for this instruction, with which clang 19 crashes. m0 has the place, one wait state
+  // before; the compiler may use m0, so that it is restored.
+  const auto place = (__attribute__((address_space(3))) char*)(static_cast<char*>(to_shared) - lane * 4);
+  unsigned saved;
+  asm volatile(
+      "s_mov_b32 %0, m0\n\ts_mov_b32 m0, %2\n\ts_nop 0\n\tglobal_load_lds_dword %1, off\n\ts_mov_b32 m0, %0"
+      : "=&s"(saved)
+      : "v"(from_global), "s"(__builtin_amdgcn_readfirstlane(static_cast<int>(reinterpret_cast<size_t>(place))))
+      : "memory");
+#endif
+}
+
+/// Waits for this thread's direct copies, and on AMD for its loads.
+__device__ inline void direct_copy_wait() {
+#if defined(XTUNE_HOST)
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+#else
+  __builtin_amdgcn_s_waitcnt(0x0f70);  // vmcnt(0), as gfx9 encodes it
 #endif
 }
 

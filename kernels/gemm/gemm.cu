@@ -1,16 +1,25 @@
-// C = A * B for row-major matrices of any size: f32, f16 or bf16 inputs, f32 accumulation and result.
+// C = A * B for row-major matrices of any size: f32, f16, bf16 or f8e4m3 inputs, f32 accumulation and result.
 //
 // A block computes a BLOCK_M x BLOCK_N tile of C. Along K it moves tiles of A and B through a ring of STAGES buffers in
 // shared memory, and reads them slice by slice into registers. 32 consecutive threads form a 4 x 8 grid; each holds
-// THREAD_M x THREAD_N results, or, with TENSOR_CORES, the 32 hold (4 THREAD_M) x (8 THREAD_N) together. The parameters
-// are macros from -D; README.md describes each.
+// THREAD_M x THREAD_N results, or, with TENSOR_CORES, the 32 hold (4 THREAD_M) x (8 THREAD_N) together. On matrix cores
+// of CDNA, 64 threads hold (8 THREAD_M) x (8 THREAD_N). The parameters are macros from -D; README.md describes each.
 #include "../common/async_copy.cuh"
 #include "../common/pack.cuh"
 #include "input.cuh"
 
+#ifndef INSTRUCTION
+#define INSTRUCTION 8
+#endif
+#ifndef DIRECT
+#define DIRECT 0
+#endif
+
 // The vector units compute in f32: narrower inputs are widened once, on their way into shared memory.
 #if TENSOR_CORES
+#include <xtune/matrix.cuh>
 using Stored = Input;
+using Product = xtune::matrix::Product<Input, INSTRUCTION>;
 __device__ inline Stored to_stored(Input value) { return value; }
 #else
 using Stored = float;
@@ -18,27 +27,50 @@ __device__ inline Stored to_stored(Input value) { return to_float(value); }
 #endif
 // Two stages go through registers even where the hardware copies by itself, so that both ways can be tuned against each
 // other.
-#define COPIES_ASYNC (HAS_ASYNC_COPY && STAGES > 2 && (TENSOR_CORES ? VECTOR > 1 : !(INPUT_F16 || INPUT_BF16)))
+#define COPIES_ASYNC        \
+  (HAS_ASYNC_COPY && STAGES > 2 && !(TENSOR_CORES && INSTRUCTION > 8) && \
+   (TENSOR_CORES ? VECTOR > 1 : !(INPUT_F16 || INPUT_BF16 || INPUT_F8)))
+// AMD's matrix cores want neighbours along K of B too, so that registers have to bring it. A can come without.
+#if DIRECT && !(TENSOR_CORES && INSTRUCTION > 8 && STAGES > 1)
+#error "DIRECT = 1 takes TENSOR_CORES = 1, INSTRUCTION = 16 or 32, and two stages or more"
+#elif DIRECT && (!HAS_DIRECT_COPY || (INPUT_F8 && XTUNE_MATRIX_CDNA))
+#error "DIRECT = 1 takes an AMD GPU of CDNA3, and f16, bf16 or f32 inputs"
+#endif
 
-#include "tile_copy.cuh"
-
-constexpr int lanes_m = 4, lanes_n = 8;
+#if TENSOR_CORES
+constexpr int warp_lanes = xtune::matrix::lanes;
+#else
+constexpr int warp_lanes = lane_count;
+#endif
+constexpr int lanes_m = warp_lanes / 8, lanes_n = 8;
 constexpr int warp_m = lanes_m * THREAD_M, warp_n = lanes_n * THREAD_N;
 constexpr int warps_n = BLOCK_N / warp_n;
 /// Threads that compute a whole tile of C; K_GROUPS such groups share the slices of the tiles along K.
-constexpr int group_threads = (BLOCK_M / warp_m) * warps_n * lane_count;
+constexpr int group_threads = (BLOCK_M / warp_m) * warps_n * warp_lanes;
 constexpr int thread_count = group_threads * K_GROUPS;
+
+#include "tile_copy.cuh"
+
 // 16 bytes at the end of each shared row shift the next row to other banks, and keep it aligned for the widest access.
 // The vector units read A by columns, so there it lies transposed, and rows of B need no shift.
+// For INSTRUCTION = 16 and 32, rows of A and columns of B are swizzled, without unused bytes.
+#if TENSOR_CORES && INSTRUCTION > 8
+constexpr int a_stride = BLOCK_K, b_stride = BLOCK_K;
+constexpr int a_elements = BLOCK_M * BLOCK_K, b_elements = BLOCK_K * BLOCK_N;
+constexpr int a_width = DIRECT ? 4 / static_cast<int>(sizeof(Stored)) : VECTOR;
+constexpr Layout a_layout = DIRECT ? Layout::direct_rows : Layout::swizzled_rows;
+constexpr Layout b_layout = Layout::swizzled_columns;
+#else
 constexpr int pad = PAD * 16 / static_cast<int>(sizeof(Stored));
 constexpr int a_stride = (TENSOR_CORES ? BLOCK_K : BLOCK_M) + pad, b_stride = BLOCK_N + (TENSOR_CORES ? pad : 0);
 constexpr int a_elements = (TENSOR_CORES ? BLOCK_M : BLOCK_K) * a_stride, b_elements = BLOCK_K * b_stride;
-constexpr int stage_elements = a_elements + b_elements;
 // What the hardware copies arrives as it is: A can be transposed on its way only element by element, and the pairs of B
 // stay as they are.
 constexpr int a_width = COPIES_ASYNC && !TENSOR_CORES ? 1 : VECTOR;
 constexpr Layout a_layout = TENSOR_CORES ? Layout::rows : Layout::columns;
 constexpr Layout b_layout = TENSOR_CORES || COPIES_ASYNC ? Layout::rows : Layout::swapped_rows;
+#endif
+constexpr int stage_elements = a_elements + b_elements;
 
 static_assert(BLOCK_M % warp_m == 0 && BLOCK_N % warp_n == 0, "a block tile is made of whole warp tiles");
 
@@ -47,8 +79,8 @@ static_assert(BLOCK_M % warp_m == 0 && BLOCK_N % warp_n == 0, "a block tile is m
 struct Place {
   int row, column, lane, lane_m, lane_n;
   __device__ Place() {
-    const int thread = static_cast<int>(threadIdx.x) % group_threads, warp = thread / lane_count;
-    lane = thread % lane_count;
+    const int thread = static_cast<int>(threadIdx.x) % group_threads, warp = thread / warp_lanes;
+    lane = thread % warp_lanes;
     row = warp / warps_n * warp_m;
     column = warp % warps_n * warp_n;
     lane_m = (lane >> 1 & 1) | (lane >> 4) << 1;
@@ -89,7 +121,12 @@ class Ring {
     current_ = 0;
     async_copy_wait<STAGES - 1>();
 #else
+    if (DIRECT) current_ = STAGES - 1;
     refill<false>(first);
+#if DIRECT
+    direct_copy_wait();
+    move_on();
+#endif
     store();
     refill<false>(BLOCK_K);
 #endif
@@ -109,6 +146,9 @@ class Ring {
     move_on();
 #else
     if (STAGES == 1) __syncthreads();
+#if DIRECT
+    direct_copy_wait();
+#endif
     move_on();
     store();
 #endif
@@ -127,7 +167,11 @@ class Ring {
     b_.start<WHOLE>(stage + a_elements, b_rows, columns_);
     async_copy_commit();
 #else
+#if DIRECT
+    a_.start_direct<WHOLE>(stages_ + next_stage() * stage_elements, a_rows, depth);
+#else
     a_.load<WHOLE>(a_rows, depth);
+#endif
     b_.load<WHOLE>(b_rows, columns_);
 #endif
     a_.advance(0, depth);
@@ -135,7 +179,8 @@ class Ring {
     --left_;
   }
 
-  /// Waits for what refill() has started. Then the shared memory is free for other things.
+  /// Waits for what refill() has started. Then the shared memory is free for other things. The last direct copies have
+  /// been waited for in next(), because they bring no zeros.
   __device__ void finish() {
 #if COPIES_ASYNC
     async_copy_wait<0>();
@@ -144,12 +189,15 @@ class Ring {
   }
 
  private:
-  __device__ void move_on() { current_ = current_ == STAGES - 1 ? 0 : current_ + 1; }
+  __device__ int next_stage() const { return current_ == STAGES - 1 ? 0 : current_ + 1; }
+  __device__ void move_on() { current_ = next_stage(); }
 
 #if !COPIES_ASYNC
   __device__ void store() const {
     Stored* const stage = stages_ + current_ * stage_elements;
+#if !DIRECT
     a_.store(stage);
+#endif
     b_.store(stage + a_elements);
   }
 #endif

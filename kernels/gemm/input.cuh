@@ -1,5 +1,8 @@
-// The element type of A and B, chosen by the spec: f32, or with INPUT_F16 = 1 f16, or with INPUT_BF16 = 1 bf16.
+// The element type of A and B, chosen by the spec: f32, or with INPUT_F16 = 1 f16, with INPUT_BF16 = 1 bf16, with
+// INPUT_F8 = 1 f8e4m3.
 #pragma once
+
+#include <xtune/narrow.cuh>
 
 #include "../common/portable.cuh"
 
@@ -9,21 +12,17 @@
 #ifndef INPUT_BF16
 #define INPUT_BF16 0
 #endif
-
-#if INPUT_F16 && ON_NVIDIA
-#include <cuda_fp16.h>
+#ifndef INPUT_F8
+#define INPUT_F8 0
 #endif
 
 #if INPUT_F16
-using Input = __half;
-__device__ inline float to_float(Input value) { return __half2float(value); }
+using Input = xtune::f16;
 #elif INPUT_BF16
-/// The upper half of an f32. The compilers' own types have three names and need a header with one of them.
-struct Input {
-  unsigned short bits;
-};
-__device__ inline float to_float(Input value) { return __uint_as_float(static_cast<unsigned>(value.bits) << 16); }
+using Input = xtune::bf16;
+#elif INPUT_F8
+using Input = xtune::f8e4m3;
 #else
 using Input = float;
-__device__ inline float to_float(Input value) { return value; }
 #endif
+__device__ inline float to_float(Input value) { return static_cast<float>(value); }

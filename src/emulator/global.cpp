@@ -65,6 +65,25 @@ void memory_load(Wave& wave, const Instruction& in) {
   start_memory_load<S>(wave, in.operand[0]);
 }
 
+/// Each lane's element goes to LDS, where M0 and the offset say for the first lane, and 4 bytes further for each next
+/// one.
+template <class T>
+void load_to_lds(Wave& wave, const Instruction& in) {
+  const std::uint64_t exec = wave.exec();
+  const auto first = static_cast<std::int64_t>(wave.scalar[scalar_register::m0] & 0xffffu) + in.modifiers.offset;
+  auto copy = std::make_shared<LdsCopy>();
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    T value;
+    const std::uint64_t address = lane_address<Space::global>(wave, in, 0, true, lane);
+    std::memcpy(&value, global_place(wave, address, sizeof value, lane, Use::read), sizeof value);
+    const auto place = static_cast<std::uint64_t>(first + 4 * lane);
+    lds_place(wave, place, 4, lane, Use::write);
+    copy->words.push_back({static_cast<std::uint32_t>(place), word_from<T, Extension::none>(value, 0)});
+  }
+  start_copy(wave, std::move(copy));
+}
+
 template <Space S, class T, int Words, bool High>
 void memory_store(Wave& wave, const Instruction& in) {
   constexpr bool has_base = S != Space::flat;
@@ -184,6 +203,11 @@ constexpr Operation global_table[] = {
     LOADS("scratch_", Space::scratch, Kind::scratch),
     UPDATES("global_atomic_", Space::global),
     UPDATES("flat_atomic_", Space::flat),
+    {"global_load_lds_dword", load_to_lds<U>, Kind::global},
+    {"global_load_lds_ubyte", load_to_lds<U8>, Kind::global},
+    {"global_load_lds_sbyte", load_to_lds<I8>, Kind::global},
+    {"global_load_lds_ushort", load_to_lds<U16>, Kind::global},
+    {"global_load_lds_sshort", load_to_lds<I16>, Kind::global},
 };
 
 #undef LOADS

@@ -1,4 +1,4 @@
-// Numbers of 16 bits (f16 and bf16), and sums that round once.
+// Numbers of 8 and 16 bits (f8, f16 and bf16), and sums that round once.
 #pragma once
 
 #include <bit>
@@ -36,6 +36,19 @@ inline Half half_from(double value) {
 }
 
 inline float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+
+/// A number of 8 bits with this many bits of mantissa (E4M3: 3, E5M2: 2) and a bias of the exponent. fnuz: CDNA3's
+/// forms, which have one NaN in place of -0 and no infinity; otherwise OCP's, of which E4M3 has no infinity.
+inline float from_f8(std::uint8_t bits, int mantissa, bool fnuz) {
+  const int steps = 1 << mantissa, fraction = bits & (steps - 1), exponent = (bits & 0x7f) >> mantissa;
+  const int bias = (64 >> mantissa) - (fnuz ? 0 : 1);
+  if (fnuz && bits == 0x80) return NAN;
+  if (!fnuz && mantissa == 3 && (bits & 0x7f) == 0x7f) return NAN;
+  const float sign = bits & 0x80 ? -1.0f : 1.0f;
+  if (!fnuz && mantissa == 2 && exponent == 31) return fraction != 0 ? NAN : sign * INFINITY;
+  const int normal = exponent == 0 ? 0 : steps;
+  return sign * std::ldexp(static_cast<float>(normal + fraction), (exponent == 0 ? 1 : exponent) - bias - mantissa);
+}
 
 /// a * b + c for numbers of f16, rounded once. The product is exact in double; the sum is rounded to odd first, so that
 /// the second rounding sees whether it was exact.

@@ -71,8 +71,7 @@ struct Instruction {
   std::array<Operand, 8> operand;
   std::uint8_t operands = 0;
   Kind kind = Kind::unknown;
-  bool loads =
-      false;  ///< a memory access: a register that an earlier access of the same counter loads may be its target
+  bool loads = false;  ///< a memory access with a target, to which an earlier access of the same counter may load too
   std::uint8_t ranges = 0;
   std::array<RegisterRange, 8> range{};
   std::int32_t target = -1;  ///< of a branch, as the number of an instruction

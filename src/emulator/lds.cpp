@@ -1,4 +1,7 @@
 // LDS instructions: reads, writes and atomic updates of a workgroup's shared memory, and moves between lanes.
+#include <algorithm>
+#include <array>
+
 #include "emulator/access.hpp"
 #include "emulator/arithmetic.hpp"
 #include "emulator/operations.hpp"
@@ -10,8 +13,32 @@ std::uint64_t lds_address(const Wave& wave, const Operand& from, int offset, int
   return std::uint64_t{wave.row(from.index)[lane]} + static_cast<unsigned>(offset);
 }
 
+/// Counts the clocks of an access of this many words of each lane.
+void count_clocks(const Wave& wave, const Operand& from, int offset, int words) {
+  constexpr std::uint64_t banks = 32;
+  const std::uint64_t exec = wave.exec();
+  const int lanes_at_once = static_cast<int>(banks) / words;
+  for (int first = 0; first < wave.lanes; first += lanes_at_once) {
+    std::array<std::array<std::uint64_t, banks>, banks> word;  // different ones of each bank
+    std::array<std::uint64_t, banks> count{};
+    for (int lane = first; lane < first + lanes_at_once; ++lane) {
+      if (!(exec >> lane & 1)) continue;
+      for (int i = 0; i < words; ++i) {
+        const std::uint64_t one = lds_address(wave, from, offset, lane) / 4 + static_cast<unsigned>(i);
+        auto& of_bank = word[one % banks];
+        std::uint64_t& known = count[one % banks];
+        if (std::find(of_bank.begin(), of_bank.begin() + known, one) == of_bank.begin() + known) of_bank[known++] = one;
+      }
+    }
+    const std::uint64_t clocks = *std::max_element(count.begin(), count.end());
+    wave.group->report->lds_clocks += clocks;
+    wave.group->report->lds_conflicts += clocks > 1 ? clocks - 1 : 0;
+  }
+}
+
 template <class T, int Words, Extension E>
 void ds_read(Wave& wave, const Instruction& in) {
+  count_clocks(wave, in.operand[1], in.modifiers.offset, Words);
   load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
     return lds_place(wave, lds_address(wave, in.operand[1], in.modifiers.offset, lane), bytes, lane, Use::read);
   });
@@ -26,6 +53,7 @@ void start_lds_write(Wave& wave) {
 
 template <class T, int Words, bool High>
 void ds_write(Wave& wave, const Instruction& in) {
+  count_clocks(wave, in.operand[0], in.modifiers.offset, Words);
   store_lanes<T, Words, High>(wave, in.operand[1], [&](int lane, std::size_t bytes) {
     return lds_place(wave, lds_address(wave, in.operand[0], in.modifiers.offset, lane), bytes, lane, Use::write);
   });
@@ -38,6 +66,7 @@ void ds_read2(Wave& wave, const Instruction& in) {
   Operand half = in.operand[0];
   half.registers = Words;
   for (const int offset : {in.modifiers.offset0, in.modifiers.offset1}) {
+    count_clocks(wave, in.operand[1], offset * 4 * Words * Stride, Words);
     load_lanes<std::uint32_t, Words, Extension::none>(wave, half, [&](int lane, std::size_t bytes) {
       return lds_place(wave, lds_address(wave, in.operand[1], offset * 4 * Words * Stride, lane), bytes, lane,
                        Use::read);
@@ -67,6 +96,7 @@ template <int Words, int Stride>
 void ds_write2(Wave& wave, const Instruction& in) {
   for (int i = 0; i < 2; ++i) {
     const int offset = (i == 0 ? in.modifiers.offset0 : in.modifiers.offset1) * 4 * Words * Stride;
+    count_clocks(wave, in.operand[0], offset, Words);
     store_lanes<std::uint32_t, Words, false>(
         wave, in.operand[static_cast<unsigned>(1 + i)], [&](int lane, std::size_t bytes) {
           return lds_place(wave, lds_address(wave, in.operand[0], offset, lane), bytes, lane, Use::write);

@@ -14,6 +14,15 @@ using U = std::uint32_t;
 struct Bf16 {
   std::uint16_t bits;
 };
+/// AMD's names: fp8 has 3 bits of mantissa, bf8 has 2.
+struct Fp8 {
+  std::uint8_t bits;
+  static constexpr int mantissa = 3;
+};
+struct Bf8 {
+  std::uint8_t bits;
+  static constexpr int mantissa = 2;
+};
 
 /// Elements of an operand of a lane, which begins at a vector register.
 template <class T>
@@ -21,6 +30,9 @@ float real_element(const Wave& wave, int first, int lane, int element) {
   const U word = wave.row(first + element * static_cast<int>(sizeof(T)) / 4)[lane];
   if constexpr (std::is_same_v<T, float>) {
     return std::bit_cast<float>(word);
+  } else if constexpr (sizeof(T) == 1) {
+    const auto bits = static_cast<std::uint8_t>(word >> (element % 4 * 8));
+    return from_f8(bits, T::mantissa, wave.generation == Generation::cdna3);
   } else {
     const auto bits = static_cast<std::uint16_t>(word >> (element % 2 * 16));
     const float value = std::is_same_v<T, Bf16> ? from_bf16(bits) : static_cast<float>(to_double(Half{bits}));
@@ -69,7 +81,7 @@ void refuse_modifiers(const Wave& wave, const Instruction& in, bool signs) {
 }
 
 /// D = A B + C for Blocks blocks of Size x Size, K deep. All lanes take part. Sums go along k, each product fused.
-template <class T, int Size, int K, int Blocks>
+template <class T, int Size, int K, int Blocks, class OfB = T>
 void mfma(Wave& wave, const Instruction& in) {
   refuse_modifiers(wave, in, false);
   constexpr bool integers = std::is_same_v<T, std::int8_t>;
@@ -90,7 +102,7 @@ void mfma(Wave& wave, const Instruction& in) {
                 static_cast<Sum>(static_cast<U>(sum) + static_cast<U>(byte_element(wave, a, i + group, element, true) *
                                                                       byte_element(wave, b, j + group, element, true)));
           else
-            sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element),
+            sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<OfB>(wave, b, j + group, element),
                            sum);
         }
         result[static_cast<unsigned>(spot.row)][static_cast<unsigned>(spot.lane)] =
@@ -104,7 +116,7 @@ void mfma(Wave& wave, const Instruction& in) {
 
 /// D = A B + C for 16 x 16 x 16 in waves of 32. RDNA3: 16 lanes hold a whole row of A or column of B, and the other 16
 /// repeat them. RDNA4: each half of the wave holds one half of k.
-template <class T>
+template <class T, class OfB = T>
 void wmma(Wave& wave, const Instruction& in) {
   constexpr bool integers = std::is_same_v<T, std::int8_t>;
   refuse_modifiers(wave, in, integers);
@@ -125,8 +137,8 @@ void wmma(Wave& wave, const Instruction& in) {
                                  static_cast<U>(byte_element(wave, a, i + group, element, in.modifiers.neg_lo & 1) *
                                                 byte_element(wave, b, j + group, element, in.modifiers.neg_lo & 2)));
         else
-          sum =
-              std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element), sum);
+          sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<OfB>(wave, b, j + group, element),
+                         sum);
       }
       result[static_cast<unsigned>(row)][static_cast<unsigned>(lane)] = std::bit_cast<U>(sum);
     }
@@ -162,6 +174,18 @@ constexpr Operation matrix_table[] = {
     {"v_mfma_i32_4x4x4i8 v_mfma_i32_4x4x4_16b_i8", mfma<I8, 4, 4, 16>, Kind::matrix},
     {"v_mfma_i32_32x32x16_i8", mfma<I8, 32, 16, 1>, Kind::matrix},
     {"v_mfma_i32_16x16x32_i8", mfma<I8, 16, 32, 1>, Kind::matrix},
+    {"v_mfma_f32_16x16x32_fp8_fp8", mfma<Fp8, 16, 32, 1>, Kind::matrix},
+    {"v_mfma_f32_16x16x32_fp8_bf8", mfma<Fp8, 16, 32, 1, Bf8>, Kind::matrix},
+    {"v_mfma_f32_16x16x32_bf8_fp8", mfma<Bf8, 16, 32, 1, Fp8>, Kind::matrix},
+    {"v_mfma_f32_16x16x32_bf8_bf8", mfma<Bf8, 16, 32, 1>, Kind::matrix},
+    {"v_mfma_f32_32x32x16_fp8_fp8", mfma<Fp8, 32, 16, 1>, Kind::matrix},
+    {"v_mfma_f32_32x32x16_fp8_bf8", mfma<Fp8, 32, 16, 1, Bf8>, Kind::matrix},
+    {"v_mfma_f32_32x32x16_bf8_fp8", mfma<Bf8, 32, 16, 1, Fp8>, Kind::matrix},
+    {"v_mfma_f32_32x32x16_bf8_bf8", mfma<Bf8, 32, 16, 1>, Kind::matrix},
+    {"v_wmma_f32_16x16x16_fp8_fp8", wmma<Fp8>, Kind::matrix},
+    {"v_wmma_f32_16x16x16_fp8_bf8", wmma<Fp8, Bf8>, Kind::matrix},
+    {"v_wmma_f32_16x16x16_bf8_fp8", wmma<Bf8, Fp8>, Kind::matrix},
+    {"v_wmma_f32_16x16x16_bf8_bf8", wmma<Bf8>, Kind::matrix},
     {"v_wmma_f32_16x16x16_f16", wmma<Half>, Kind::matrix},
     {"v_wmma_f32_16x16x16_bf16", wmma<Bf16>, Kind::matrix},
     {"v_wmma_i32_16x16x16_iu8", wmma<I8>, Kind::matrix},

@@ -216,7 +216,9 @@ Instruction parse_single(std::string_view text, int wave_size) {
   }
   in.run = operation->run;
   in.kind = operation->kind;
-  in.loads = in.kind >= Kind::lds && in.kind <= Kind::scalar_memory;
+  const auto has = [&](std::string_view part) { return mnemonic.find(part) != std::string_view::npos; };
+  in.loads =
+      in.kind >= Kind::lds && in.kind <= Kind::scalar_memory && !has("store") && !has("write") && !has("load_lds");
   if (is_wait(mnemonic)) {
     if (!add_waits(mnemonic, rest, in.modifiers)) in.reason = "its counts are not known";
   } else if (operation->sources != Sources::none) {

@@ -13,6 +13,9 @@ struct Report {
   std::array<std::uint64_t, static_cast<int>(Kind::count)> of_kind{};  ///< the same by kind
   std::uint64_t global_bytes_read = 0, global_bytes_written = 0;       ///< by active lanes
   std::uint64_t lds_bytes_read = 0, lds_bytes_written = 0;             ///< likewise
+  /// Clocks of LDS in a model: 32 banks of 4 bytes, and lanes that are served in order, 128 bytes at a time. Conflicts
+  /// are the clocks that lanes with different words in the same bank add.
+  std::uint64_t lds_clocks = 0, lds_conflicts = 0;
   std::uint64_t workgroups = 0, waves = 0;
 
   Report& operator+=(const Report& other) {
@@ -22,6 +25,8 @@ struct Report {
     global_bytes_written += other.global_bytes_written;
     lds_bytes_read += other.lds_bytes_read;
     lds_bytes_written += other.lds_bytes_written;
+    lds_clocks += other.lds_clocks;
+    lds_conflicts += other.lds_conflicts;
     workgroups += other.workgroups;
     waves += other.waves;
     return *this;

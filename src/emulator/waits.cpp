@@ -15,6 +15,11 @@ void arrive(Wave& wave, std::deque<Access>& queue) {
   const Access& access = queue.front();
   for (unsigned i = 0; i < access.registers; ++i) --wave.outstanding.pending[access.first + i];
   wave.outstanding.registers -= access.registers;
+  if (access.copy)
+    for (const LdsCopy::Word& word : access.copy->words) {
+      std::memcpy(wave.group->lds.data() + word.place, &word.value, sizeof word.value);
+      std::fill_n(wave.group->written.begin() + word.place, sizeof word.value, std::uint8_t{1});
+    }
   queue.pop_front();
 }
 
@@ -49,11 +54,18 @@ bool arrives_before(const Wave& wave, const Instruction& in, unsigned number) {
 
 void start_load(Wave& wave, Counter counter, const Operand& to) {
   const bool scalar = to.kind == OperandKind::scalar;
-  start(wave, counter, {static_cast<std::uint16_t>((scalar ? first_scalar : 0) + to.index), to.registers, !scalar});
+  start(wave, counter,
+        {static_cast<std::uint16_t>((scalar ? first_scalar : 0) + to.index), to.registers, !scalar, nullptr});
 }
 
 void start_store(Wave& wave) {
   start(wave, wave.generation <= Generation::cdna3 ? Counter::vector_memory : Counter::store, {});
+}
+
+void start_copy(Wave& wave, std::shared_ptr<const LdsCopy> copy) {
+  for (const LdsCopy::Word& word : copy->words)
+    std::fill_n(wave.group->written.begin() + word.place, sizeof word.value, std::uint8_t{0});
+  start(wave, Counter::vector_memory, {0, 0, true, std::move(copy)});
 }
 
 Counter scalar_counter(const Wave& wave) {

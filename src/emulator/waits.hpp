@@ -9,6 +9,8 @@ namespace xtune::emulator {
 void start_load(Wave& wave, Counter counter, const Operand& to);
 /// Notes an access that writes no register.
 void start_store(Wave& wave);
+/// Notes a load to LDS, which gets the words when the load is waited for. Until then they count as not written.
+void start_copy(Wave& wave, std::shared_ptr<const LdsCopy> copy);
 /// The counter that counts scalar loads.
 Counter scalar_counter(const Wave& wave);
 /// As hardware at the instruction: what is beyond `left` accesses of the counter has arrived.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,10 +25,19 @@ constexpr std::uint64_t shared_aperture = std::uint64_t{1} << 48, private_apertu
 /// What a wait instruction counts. gfx9 counts stores as vector_memory, and gfx9 to gfx11 count scalar loads as lds.
 enum class Counter : std::uint8_t { vector_memory, lds, store, scalar_memory, count };
 
-/// An access that was started: the registers that it is going to write.
+/// What a load to LDS brings: a word for each of some lanes.
+struct LdsCopy {
+  struct Word {
+    std::uint32_t place, value;  ///< offset in LDS
+  };
+  std::vector<Word> words;
+};
+
+/// An access that was started: the registers, or the words of LDS, that it is going to write.
 struct Access {
   std::uint16_t first = 0, registers = 0;
   bool in_order = true;
+  std::shared_ptr<const LdsCopy> copy;
 };
 
 struct Outstanding {

@@ -90,6 +90,10 @@ class Trial:
         with open(ROOT / "configs" / table["spec"], "rb") as file:
             self.spec = tomllib.load(file)
         shutil.copytree(ROOT / "kernels", self.folder / "kernels")
+        # Headers of xtune of which there are mutants stand before those that every backend finds.
+        if any(mutant.get("file", "").startswith("include/") for mutant in table.get("mutants", [])):
+            shutil.copytree(ROOT / "include", self.folder / "include", ignore=shutil.ignore_patterns("*.hpp"))
+            self.spec["kernel"]["include_dirs"] = [str(self.folder / "include")]
         (self.folder / "configs").mkdir()
 
     def write_spec(self, problems, configs):

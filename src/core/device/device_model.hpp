@@ -13,12 +13,12 @@ namespace xtune::device {
 
 /// The kinds of arithmetic for which data sheets give a rate. f32 and f64 run on the vector units, the others on matrix
 /// units.
-enum class Rate { f32, f64, matrix_f64, matrix_tf32, matrix_f16, matrix_bf16, matrix_f8, matrix_i8 };
-inline constexpr std::size_t rate_count = 8;
+enum class Rate { f32, f64, matrix_f64, matrix_tf32, matrix_f16, matrix_bf16, matrix_f8, matrix_i8, matrix_f32 };
+inline constexpr std::size_t rate_count = 9;
 
 /// An instruction with which one warp or wave multiplies matrices: M x K by K x N.
 struct MatrixInstruction {
-  std::string type;  ///< "f16", "bf16", "tf32", "f64", "f8", "i8"
+  std::string type;  ///< "f16", "bf16", "tf32", "f32", "f64", "f8", "i8"
   int m = 0, n = 0, k = 0;
 };
 

@@ -43,7 +43,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   // Every warp keeps its rows of the output and of the scores.
   result.registers = 40 + (bm * deep + bm * bn * 1.5) / result.threads;
   result.spill_uses = steps;
-  if (matrix) result.rate = matrix_rate(type);
+  if (matrix) result.rate = matrix_rate(type, device);
   const double products = 4 * bm * bn * deep;
   // An exponential takes up to a quarter of a lane's turn, on the vector units, in parallel with the matrix units.
   const double exponentials = bm * bn * 8 / (unit.flops_per_cycle(device::Rate::f32) / 2);

@@ -71,7 +71,9 @@ Residency residency(const Work& work, const device::DeviceModel& device) {
 
 }  // namespace
 
-device::Rate matrix_rate(DType type) noexcept {
+namespace {
+
+device::Rate usual_matrix_rate(DType type) noexcept {
   switch (type) {
     case DType::f64:
       return device::Rate::matrix_f64;
@@ -92,8 +94,16 @@ device::Rate matrix_rate(DType type) noexcept {
   }
 }
 
+}  // namespace
+
+device::Rate matrix_rate(DType type, const device::DeviceModel& device) noexcept {
+  const device::Rate rate = usual_matrix_rate(type);
+  const bool has_f32 = device.peak(device::Rate::matrix_f32) > 0;
+  return rate == device::Rate::matrix_tf32 && has_f32 ? device::Rate::matrix_f32 : rate;
+}
+
 const char* matrix_type(DType type) noexcept {
-  switch (matrix_rate(type)) {
+  switch (usual_matrix_rate(type)) {
     case device::Rate::matrix_f64:
       return "f64";
     case device::Rate::matrix_tf32:

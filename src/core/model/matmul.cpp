@@ -51,7 +51,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.flops = 2 * tile.bm * tile.bn * steps * tile.bk;
   result.spill_uses = depth;  // every accumulator is used at each k
   if (tile.tensor_units)
-    result.rate = matrix_rate(type), result.spill_uses = depth / 16;
+    result.rate = matrix_rate(type, device), result.spill_uses = depth / 16;
   else if (type == DType::f64)
     result.rate = device::Rate::f64;
 

@@ -150,7 +150,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Throughput unit(device);
   const double parts_of_k = tile.along_k * std::max(1.0, tile.splits);
   const double steps = std::max(1.0, ceil_div(ceil_div(tile.all.depth, tile.bk), parts_of_k));
-  result.rate = matrix_rate(type);
+  result.rate = matrix_rate(type, device);
   result.threads = 128 * (1 + tile.groups);
   result.blocks = tile.whole_tiles * parts_of_k;
   // Blocks of the last wave share its tiles.

@@ -68,8 +68,9 @@ struct Throughput {
   double issue_cycles() const { return warp > 32 ? warp / 16 : 1; }
 };
 
-/// The matrix rate for inputs of a type, and the type's name in MatrixInstruction ("" for none).
-device::Rate matrix_rate(DType type) noexcept;
+/// The matrix rate for inputs of a type, for f32 that of f32 where the device has it, else that of tf32; and the type's
+/// name in MatrixInstruction ("" for none).
+device::Rate matrix_rate(DType type, const device::DeviceModel& device) noexcept;
 const char* matrix_type(DType type) noexcept;
 
 // Latencies in cycles, rounded from Jia et al., "Dissecting the NVidia Turing T4 GPU via Microbenchmarking" (2019), for

@@ -59,6 +59,8 @@ TEST_CASE("figures of data sheets") {
   CHECK_FALSE(a100.has_matrix("f8"));
   const DeviceModel mi300x = model_of("gfx942");
   CHECK(mi300x.peak(Rate::matrix_f16) == doctest::Approx(1307.4));
+  CHECK(mi300x.peak(Rate::matrix_f32) == doctest::Approx(163.4));
+  CHECK(a100.peak(Rate::matrix_f32) == 0);
   CHECK(mi300x.registers_per_thread == 512);
   CHECK(model_of("gfx942:sramecc+:xnack-").memory_GB_s == mi300x.memory_GB_s);
   CHECK(model_of("sm_90a").peak(Rate::f32) == model_of("sm_90").peak(Rate::f32));

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "base/find_program.hpp"
 #include "base/subprocess.hpp"
 #include "emulator/disassembler.hpp"
+#include "emulator/half.hpp"
 #include "emulator/program.hpp"
 
 namespace xtune::test {
@@ -75,6 +77,57 @@ inline std::string compile_hip(const std::string& text, const std::string& arch,
       "-nogpulib", "-nogpuinc", "-mcode-object-version=5", "--no-gpu-bundle-output", "-std=c++17"};
   options.insert(options.end(), more.begin(), more.end());
   return build(small_hip + text, ".hip", options);
+}
+
+/// Whether HIP's headers and device libraries are installed; prints a line if not.
+inline bool has_hip() {
+  static const bool found = std::filesystem::exists("/usr/include/hip/hip_runtime.h") &&
+                            std::filesystem::exists("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode/hip.bc");
+  if (!found) MESSAGE("skipped: HIP's headers or device libraries are not installed");
+  return found;
+}
+
+/// Compiles a source of kernels/ as xtune does for AMD GPUs. defines: "BLOCK_M=64 PAD=1".
+inline emulator::Program compile_kernel(const std::string& source, const std::string& arch,
+                                        const std::string& defines) {
+  const std::string root = XTUNE_SOURCE_DIR, bitcode = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode/";
+  std::vector<std::string> options = {"-x",
+                                      "hip",
+                                      "--cuda-device-only",
+                                      "-O3",
+                                      "-nogpulib",
+                                      "-mcode-object-version=5",
+                                      "--no-gpu-bundle-output",
+                                      "-std=c++17",
+                                      "--hip-path=/usr",
+                                      "-include",
+                                      "hip/hip_runtime.h",
+                                      "-I" + root + "/include",
+                                      "-Wno-unused-command-line-argument",
+                                      "--offload-arch=" + arch};
+  for (const char* file :
+       {"hip.bc", "ockl.bc", "oclc_isa_version_90a.bc", "oclc_wavefrontsize64_on.bc", "oclc_abi_version_500.bc"})
+    options.insert(options.end(), {"-Xclang", "-mlink-builtin-bitcode", "-Xclang", bitcode + file});
+  std::istringstream words(defines);
+  for (std::string word; words >> word;) options.push_back("-D" + word);
+  const std::string text = "#include \"" + root + "/kernels/" + source + "\"\n";
+  return emulator::Program::load(build(text, ".hip", options), arch);
+}
+
+/// Reproducible small integers as f32, whose sums are exact.
+inline std::vector<float> small_integers(std::size_t count, unsigned seed) {
+  std::vector<float> values(count);
+  for (float& each : values) {
+    seed = seed * 1664525 + 1013904223;
+    each = static_cast<float>(static_cast<int>(seed >> 24) % 9 - 4);
+  }
+  return values;
+}
+
+inline std::vector<std::uint16_t> halves_of(const std::vector<float>& values) {
+  std::vector<std::uint16_t> halves;
+  for (const float each : values) halves.push_back(emulator::half_from(each).bits);
+  return halves;
 }
 
 /// Arguments of a kernel: pointers and numbers, each at its alignment.

@@ -9,23 +9,12 @@
 #include <map>
 #include <numeric>
 
-#include "emulator/half.hpp"
 #include "unit/emulator/built.hpp"
 
 using namespace xtune::test;
 namespace emulator = xtune::emulator;
 
 namespace {
-
-/// Reproducible small integers as f32, whose sums are exact.
-std::vector<float> small_integers(std::size_t count, unsigned seed) {
-  std::vector<float> values(count);
-  for (float& each : values) {
-    seed = seed * 1664525 + 1013904223;
-    each = static_cast<float>(static_cast<int>(seed >> 24) % 9 - 4);
-  }
-  return values;
-}
 
 const std::string sources = R"(
 extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
@@ -144,12 +133,6 @@ emulator::Launch launch_of(const std::string& kernel, std::array<std::uint32_t, 
   launch.grid = grid;
   launch.block = block;
   return launch;
-}
-
-std::vector<std::uint16_t> halves_of(const std::vector<float>& values) {
-  std::vector<std::uint16_t> halves;
-  for (const float each : values) halves.push_back(emulator::half_from(each).bits);
-  return halves;
 }
 
 }  // namespace
@@ -305,38 +288,13 @@ TEST_CASE("Matrix instructions multiply a tile exactly") {
 
 TEST_CASE("kernels/gemm multiplies a tile of 64 x 64 x 32 in f32") {
   if (!can_emulate()) return;
-  const std::filesystem::path bitcode = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode/hip.bc";
-  if (!std::filesystem::exists("/usr/include/hip/hip_runtime.h") || !std::filesystem::exists(bitcode)) {
-    MESSAGE("skipped: HIP's headers or device libraries are not installed");
-    return;
-  }
-  const std::string root = XTUNE_SOURCE_DIR;
-  std::vector<std::string> options = {"-x",
-                                      "hip",
-                                      "--cuda-device-only",
-                                      "-O3",
-                                      "-nogpulib",
-                                      "-mcode-object-version=5",
-                                      "--no-gpu-bundle-output",
-                                      "-std=c++17",
-                                      "--hip-path=/usr",
-                                      "-include",
-                                      "hip/hip_runtime.h",
-                                      "-I" + root + "/include",
-                                      "-I" + root + "/kernels/gemm",
-                                      "-Wno-unused-command-line-argument"};
-  for (const char* file :
-       {"hip.bc", "ockl.bc", "oclc_isa_version_90a.bc", "oclc_wavefrontsize64_on.bc", "oclc_abi_version_500.bc"})
-    options.insert(options.end(), {"-Xclang", "-mlink-builtin-bitcode", "-Xclang", bitcode.parent_path() / file});
-  for (const char* parameter :
-       {"INPUT_F16=0", "TENSOR_CORES=0", "BLOCK_M=64", "BLOCK_N=64", "BLOCK_K=32", "THREAD_M=8", "THREAD_N=8",
-        "K_UNROLL=8", "FRAGMENTS=2", "K_GROUPS=1", "VECTOR=4", "STAGES=2", "PAD=1", "MIN_BLOCKS=1"})
-    options.push_back(std::string("-D") + parameter);
+  if (!has_hip()) return;
   for (const std::string& arch : emulated_archs) {
     CAPTURE(arch);
-    std::vector<std::string> for_arch = options;
-    for_arch.push_back("--offload-arch=" + arch);
-    const emulator::Program program = emulator::Program::load(build("#include \"gemm.cu\"\n", ".hip", for_arch), arch);
+    const emulator::Program program =
+        compile_kernel("gemm/gemm.cu", arch,
+                       "TENSOR_CORES=0 BLOCK_M=64 BLOCK_N=64 BLOCK_K=32 THREAD_M=8 THREAD_N=8 K_UNROLL=8 FRAGMENTS=2 "
+                       "K_GROUPS=1 VECTOR=4 STAGES=2 PAD=1 MIN_BLOCKS=1");
     CHECK(program.unknown_instructions().empty());
     std::vector<float> a = small_integers(64 * 32, 7), b = small_integers(32 * 64, 8), c(64 * 64, -1);
     emulator::Launch launch = launch_of("gemm", {1, 1, 1}, {64, 1, 1});

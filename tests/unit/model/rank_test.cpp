@@ -169,3 +169,34 @@ TEST_CASE("absurd values of any field are harmless") {
         }
       }
 }
+
+TEST_CASE("kernels/gemm is ranked first on matrix cores where the device has them for the type") {
+  struct Expected {
+    const char *name, *arch, *parameter;
+    std::int64_t value;
+  };
+  for (const auto& [name, arch, parameter, value] : std::vector<Expected>{{"gemm_f16", "gfx90a", "TENSOR_CORES", 1},
+                                                                          {"gemm_f16", "gfx942", "TENSOR_CORES", 1},
+                                                                          {"gemm_f16", "gfx1100", "TENSOR_CORES", 1},
+                                                                          {"gemm_f16", "gfx1201", "TENSOR_CORES", 1},
+                                                                          {"gemm_f16", "gfx1030", "TENSOR_CORES", 0},
+                                                                          {"gemm_f16", "sm_80", "TENSOR_CORES", 1},
+                                                                          {"gemm", "gfx1100", "INSTRUCTION", 8},
+                                                                          {"gemm", "sm_80", "INSTRUCTION", 8}}) {
+    CAPTURE(name);
+    CAPTURE(arch);
+    const Spec spec = load_spec(std::string(XTUNE_SOURCE_DIR "/configs/") + name + ".toml");
+    const DeviceModel device = model_of(arch);
+    const Space space = make_space(spec, spec.cases.front(), device_facts(device.info));
+    const Ranking ranking = rank_candidates(spec, space, spec.cases.front(), device, {});
+    REQUIRE_FALSE(ranking.configs.empty());
+    CHECK(value_of(spec, space, ranking.configs.front().index, parameter) == value);
+  }
+  // f32: CDNA2's matrix cores have twice the rate of its vector units.
+  const Spec spec = load_spec(XTUNE_SOURCE_DIR "/configs/gemm.toml");
+  const DeviceModel device = model_of("gfx90a");
+  const Space space = make_space(spec, spec.cases.front(), device_facts(device.info));
+  const Ranking ranking = rank_candidates(spec, space, spec.cases.front(), device, {});
+  REQUIRE_FALSE(ranking.configs.empty());
+  CHECK(value_of(spec, space, ranking.configs.front().index, "INSTRUCTION") > 8);
+}
