@@ -171,7 +171,9 @@ void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Wor
 }
 
 bool advance_workgroup(LaunchState& state, Workgroup& group) {
+  const std::atomic<bool>* const stop = state.launch->stop;
   for (;;) {
+    if (stop && stop->load(std::memory_order_relaxed)) return false;
     for (Wave& wave : group.wave)
       if (wave.state == WaveState::running) execute(state, wave, quantum);
     if (state.report.instructions > state.launch->max_instructions)
