@@ -30,7 +30,7 @@ class HipBackend final : public backend::Backend {
     device::DeviceInfo info = hip::query_device(calls, index);
     gpu::DriverApi api = hip::open_driver_api(calls, index);
     if (device::is_emulated(info))
-      api.no_timing = "times are simulated from counts of instructions and bytes, and are no measurement";
+      api.no_timing = device::simulated_times;
     else
       api.timing_code = [arch = info.arch] {
         HipBackend self;

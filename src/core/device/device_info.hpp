@@ -46,6 +46,9 @@ inline constexpr std::string_view emulated_mark = "-emulated";
 /// its architecture is "gfx942-emulated": no record of it is ever an answer for a real gfx942.
 bool is_emulated(std::string_view arch) noexcept;
 inline bool is_emulated(const DeviceInfo& device) noexcept { return is_emulated(device.arch); }
+/// What a user must know of the times of an emulated GPU.
+inline constexpr const char* simulated_times =
+    "times are simulated from counts of instructions and bytes, and are not measurements";
 /// The name under which records of an emulated architecture are kept: "gfx942-emulated" for "gfx942".
 std::string emulated_arch(std::string_view arch);
 /// The device's name: "emulated gfx942 (no hardware)" for "gfx942".
