@@ -51,18 +51,27 @@ std::optional<std::int64_t> attribute(hipDeviceAttribute_t which, const device::
   }
 }
 
-hipError_t require_device(int index) { return index == 0 ? hipSuccess : hipErrorInvalidDevice; }
+/// What `use` does with the GPU of this index.
+template <class Use>
+hipError_t with_gpu(int index, const Use& use) {
+  return answer([&](RuntimeState&) {
+    const std::vector<device::DeviceModel>& gpus = emulated_gpus();
+    if (index < 0 || static_cast<std::size_t>(index) >= gpus.size()) return hipErrorInvalidDevice;
+    return use(gpus[static_cast<std::size_t>(index)]);
+  });
+}
 
 }  // namespace
 }  // namespace xtune::emulator
 
 using namespace xtune::emulator;
+using xtune::device::DeviceModel;
 
 extern "C" {
 
 hipError_t hipInit(unsigned /*flags*/) {
   return answer([](RuntimeState&) {
-    static_cast<void>(emulated_gpu());
+    static_cast<void>(emulated_gpus());
     return hipSuccess;
   });
 }
@@ -79,43 +88,42 @@ hipError_t hipRuntimeGetVersion(int* version) {
 
 hipError_t hipGetDeviceCount(int* count) {
   return answer([&](RuntimeState&) {
-    static_cast<void>(emulated_gpu());
-    *count = 1;
+    *count = static_cast<int>(emulated_gpus().size());
     return hipSuccess;
   });
 }
 
 hipError_t hipSetDevice(int index) {
-  return answer([&](RuntimeState&) { return require_device(index); });
+  return answer([&](RuntimeState&) { return choose_gpu(index) ? hipSuccess : hipErrorInvalidDevice; });
 }
 
 hipError_t hipGetDevice(int* index) {
-  *index = 0;
+  *index = current_gpu_index();
   return hipSuccess;
 }
 
 hipError_t hipDeviceGetName(char* name, int bytes, hipDevice_t index) {
-  return answer([&](RuntimeState&) {
+  return with_gpu(index, [&](const DeviceModel& gpu) {
     if (bytes < 1) return hipErrorInvalidValue;
-    std::strncpy(name, emulated_gpu().info.name.c_str(), static_cast<std::size_t>(bytes));
+    std::strncpy(name, gpu.info.name.c_str(), static_cast<std::size_t>(bytes));
     name[bytes - 1] = '\0';
-    return require_device(index);
+    return hipSuccess;
   });
 }
 
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t which, int index) {
-  return answer([&](RuntimeState&) {
-    const auto found = attribute(which, emulated_gpu());
+  return with_gpu(index, [&](const DeviceModel& gpu) {
+    const auto found = attribute(which, gpu);
     if (!found) return hipErrorInvalidValue;
     *value = static_cast<int>(std::min<std::int64_t>(*found, INT32_MAX));
-    return require_device(index);
+    return hipSuccess;
   });
 }
 
 hipError_t hipDeviceTotalMem(std::size_t* bytes, hipDevice_t index) {
-  return answer([&](RuntimeState&) {
-    *bytes = static_cast<std::size_t>(emulated_gpu().info.memory_bytes);
-    return require_device(index);
+  return with_gpu(index, [&](const DeviceModel& gpu) {
+    *bytes = static_cast<std::size_t>(gpu.info.memory_bytes);
+    return hipSuccess;
   });
 }
 
@@ -125,8 +133,7 @@ hipError_t hipDeviceGetPCIBusId(char* /*address*/, int /*bytes*/, int /*index*/)
 
 /// In the layout of the headers that this is compiled with; they name the symbol that belongs to it.
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int index) {
-  return answer([&](RuntimeState&) {
-    const xtune::device::DeviceModel& gpu = emulated_gpu();
+  return with_gpu(index, [&](const DeviceModel& gpu) {
     std::memset(properties, 0, sizeof *properties);
     std::strncpy(properties->name, gpu.info.name.c_str(), sizeof properties->name - 1);
     std::strncpy(properties->gcnArchName, gpu.info.arch.c_str(), sizeof properties->gcnArchName - 1);
@@ -136,7 +143,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int index) {
     properties->warpSize = gpu.info.warp_size;
     properties->maxThreadsPerBlock = gpu.info.max_threads_per_block;
     properties->multiProcessorCount = gpu.info.compute_units;
-    return require_device(index);
+    return hipSuccess;
   });
 }
 

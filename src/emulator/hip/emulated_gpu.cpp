@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/memory.hpp"
+#include "base/text.hpp"
 #include "emulator/disassembler.hpp"
 #include "emulator/program.hpp"
 #include "xtune/error.hpp"
@@ -17,10 +18,7 @@ namespace {
 constexpr const char* variable = "XTUNE_EMULATED_ARCH";
 constexpr const char* usual_arch = "gfx942";
 
-std::string chosen_arch() {
-  const char* const named = std::getenv(variable);
-  return named && *named ? named : usual_arch;
-}
+thread_local int chosen = 0;
 
 device::DeviceModel model_of(const std::string& arch) {
   std::optional<device::DeviceInfo> info;
@@ -41,11 +39,27 @@ device::DeviceModel model_of(const std::string& arch) {
 
 }  // namespace
 
-const device::DeviceModel& emulated_gpu() {
-  static const device::DeviceModel model = model_of(chosen_arch());
-  return model;
+const std::vector<device::DeviceModel>& emulated_gpus() {
+  static const std::vector<device::DeviceModel> gpus = [] {
+    const char* const named = std::getenv(variable);
+    std::vector<device::DeviceModel> found;
+    for (const std::string& arch : base::split(named && *named ? named : usual_arch, ','))
+      found.push_back(model_of(arch));
+    return found;
+  }();
+  return gpus;
 }
 
-std::string emulated_code_arch() { return device::code_arch(emulated_gpu().info.arch); }
+bool choose_gpu(int index) {
+  if (index < 0 || static_cast<std::size_t>(index) >= emulated_gpus().size()) return false;
+  chosen = index;
+  return true;
+}
+
+int current_gpu_index() noexcept { return chosen; }
+
+const device::DeviceModel& current_gpu() { return emulated_gpus()[static_cast<std::size_t>(chosen)]; }
+
+std::string code_arch_of(const device::DeviceModel& gpu) { return device::code_arch(gpu.info.arch); }
 
 }  // namespace xtune::emulator

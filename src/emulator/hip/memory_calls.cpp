@@ -9,12 +9,11 @@ namespace xtune::emulator {
 namespace {
 
 void spend(RuntimeState& state, std::size_t bytes) {
-  state.clock_ms += simulated_copy_ms(static_cast<double>(bytes), emulated_gpu());
+  state.clock_ms += simulated_copy_ms(static_cast<double>(bytes), current_gpu());
 }
 
 hipError_t allocate(RuntimeState& state, void** address, std::size_t bytes) {
   if (!address) return hipErrorInvalidValue;
-  static_cast<void>(emulated_gpu());
   void* const memory = bytes == 0 ? nullptr : state.memory.allocate(bytes);
   if (bytes > 0 && !memory) return hipErrorOutOfMemory;
   *address = memory;

@@ -24,6 +24,7 @@ struct EmulatedFunction {
 };
 
 struct EmulatedModule {
+  const device::DeviceModel* gpu;
   std::string image;
   Program program;
   std::map<std::string, EmulatedFunction> functions;  ///< those that were asked for
@@ -52,12 +53,13 @@ std::string_view elf_at(const void* image) {
 hipError_t load(hipModule_t* handle, const void* image) {
   const std::string_view bytes = elf_at(image);
   if (bytes.empty()) return hipErrorInvalidImage;
-  const std::string arch = gpu::code_object_arch(bytes), own = emulated_code_arch();
+  const std::string arch = gpu::code_object_arch(bytes), own = code_arch_of(current_gpu());
   if (arch != own)
     return failed(hipErrorNoBinaryForGpu,
                   fmt::format("the code object is for '{}', and the emulated GPU is {}", arch, own));
   try {
-    *handle = reinterpret_cast<hipModule_t>(new EmulatedModule{std::string(bytes), Program::load(bytes, own), {}, {}});
+    *handle = reinterpret_cast<hipModule_t>(
+        new EmulatedModule{&current_gpu(), std::string(bytes), Program::load(bytes, own), {}, {}});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::invalid_argument) throw;
     return failed(hipErrorInvalidImage, error.what());
@@ -80,7 +82,7 @@ hipError_t attribute_of(int* value, const EmulatedFunction& function, hipFunctio
   const build::ResourceUsage& usage = function.metadata.usage;
   switch (which) {
     case HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      *value = usage.max_threads_per_block.value_or(emulated_gpu().info.max_threads_per_block);
+      *value = usage.max_threads_per_block.value_or(function.module->gpu->info.max_threads_per_block);
       return hipSuccess;
     case HIP_FUNC_ATTRIBUTE_NUM_REGS:
       *value = usage.registers.value_or(0);
@@ -110,7 +112,7 @@ hipError_t launch(RuntimeState& state, const EmulatedFunction* function, Launch&
   launch.kernel = function->symbol;
   launch.arguments = arguments;
   const Report report = launch_in_threads(function->module->program, launch, state.memory.for_kernels());
-  state.clock_ms += simulated_ms(report, emulated_gpu());
+  state.clock_ms += simulated_ms(report, *function->module->gpu);
   return hipSuccess;
 }
 

@@ -248,6 +248,22 @@ TEST_CASE("Scalar instructions set the condition code and mask lanes") {
   }
 }
 
+TEST_CASE("The address of an LDS access has 32 bits, so that a base may be negative") {
+  if (!can_emulate()) return;
+  for (const std::string& arch : emulated_archs) {
+    const std::string wait = arch.starts_with("gfx12") ? "s_wait_dscnt 0x0" : "s_waitcnt lgkmcnt(0)";
+    const std::string body =
+        "v_mov_b32 v9, 4\nv_mov_b32 v10, -16\nds_write_b32 v9, v0\nds_read_b32 v4, v10 offset:20\n" + wait +
+        "\nds_read2_b32 v[6:7], v10 offset0:5 offset1:4\n" + wait;
+    const emulator::Program program = emulator::Program::load(
+        assemble(snippet_kernel("wrapped", "v_mov_b32 v8, 0\nds_write_b32 v8, v1\n" + body, arch, 64), arch), arch);
+    const std::vector<Words> inputs = edge_inputs(wave_size_of(arch));
+    const std::vector<Words> found = run_snippet(program, "wrapped", arch, inputs);
+    CAPTURE(arch);
+    CHECK(found[0] == Words{inputs.back()[0], 0, inputs.back()[0], inputs.back()[1]});
+  }
+}
+
 TEST_CASE("The tables say how many mnemonics of each kind are known") {
   constexpr const char* names[] = {"scalar",  "vector",        "matrix", "LDS", "global and buffer",
                                    "scratch", "scalar memory", "control"};
