@@ -65,6 +65,12 @@ WithCarry<T> wide_product(L a, L b, T c) {
   return {sum, over};
 }
 
+U dot_of_bytes(U a, U b, U sum) {
+  for (int shift = 0; shift < 32; shift += 8)
+    sum += static_cast<U>(static_cast<std::int8_t>(a >> shift) * static_cast<std::int8_t>(b >> shift));
+  return sum;
+}
+
 constexpr Operation integer_table[] = {
     {"v_mov_b32", each_lane<[](U a) { return a; }>, Kind::vector},
     {"v_mov_b64", each_lane<[](U64 a) { return a; }>, Kind::vector},
@@ -201,12 +207,9 @@ constexpr Operation integer_table[] = {
     {"v_dual_lshlrev_b32", each_lane<[](U a, U b) { return b << (a & 31); }>, Kind::vector},
     {"v_dual_cndmask_b32", each_lane<[](U a, U b, LaneBit c) { return c.set ? b : a; }>, Kind::vector,
      Sources::with_vcc},
-    {"v_dot4_i32_i8", each_lane<[](U a, U b, U c) {
-       for (int shift = 0; shift < 32; shift += 8)
-         c += static_cast<U>(static_cast<std::int8_t>(a >> shift) * static_cast<std::int8_t>(b >> shift));
-       return c;
-     }>,
-     Kind::vector},
+    {"v_dot4_i32_i8", each_lane<[](U a, U b, U c) { return dot_of_bytes(a, b, c); }>, Kind::vector},
+    {"v_dot4c_i32_i8", each_lane<[](U a, U b, U c) { return dot_of_bytes(a, b, c); }>, Kind::vector,
+     Sources::with_target},
     {"v_dot4_u32_u8", each_lane<[](U a, U b, U c) {
        for (int shift = 0; shift < 32; shift += 8) c += (a >> shift & 255) * (b >> shift & 255);
        return c;

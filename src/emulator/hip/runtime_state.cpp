@@ -1,18 +1,15 @@
 #include "emulator/hip/runtime_state.hpp"
 
-#include <map>
 #include <new>
+#include <utility>
 
 #include "emulator/fault.hpp"
 
 namespace xtune::emulator {
 namespace {
 
-struct LastError {
-  hipError_t code = hipSuccess;
-  std::map<hipError_t, std::string> words;  ///< of the last error with each code
-};
-thread_local LastError last_error;
+/// Without a destructor: calls come until the process has ended.
+thread_local hipError_t last_code = hipSuccess;
 
 struct ErrorText {
   hipError_t code;
@@ -53,8 +50,11 @@ RuntimeState& runtime_state() {
 }
 
 hipError_t failed(hipError_t code, const std::string& words) {
-  last_error.code = code;
-  if (!words.empty()) last_error.words[code] = words;
+  last_code = code;
+  if (words.empty()) return code;
+  RuntimeState& state = runtime_state();
+  const std::lock_guard lock(state.mutex);
+  state.words[code] = &*state.all_words.insert(words).first;
   return code;
 }
 
@@ -87,17 +87,15 @@ const char* hipGetErrorName(hipError_t code) {
 }
 
 const char* hipGetErrorString(hipError_t code) {
-  if (const auto words = last_error.words.find(code); words != last_error.words.end()) return words->second.c_str();
+  RuntimeState& state = runtime_state();
+  const std::lock_guard lock(state.mutex);
+  if (const auto words = state.words.find(code); words != state.words.end()) return words->second->c_str();
   const ErrorText* const known = text_of(code);
   return known ? known->words : "unknown error";
 }
 
-hipError_t hipPeekAtLastError() { return last_error.code; }
+hipError_t hipPeekAtLastError() { return last_code; }
 
-hipError_t hipGetLastError() {
-  const hipError_t code = last_error.code;
-  last_error.code = hipSuccess;
-  return code;
-}
+hipError_t hipGetLastError() { return std::exchange(last_code, hipSuccess); }
 
 }  // extern "C"

@@ -4,7 +4,9 @@
 #include <hip/hip_runtime_api.h>
 
 #include <exception>
+#include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "emulator/hip/gpu_memory.hpp"
@@ -18,11 +20,14 @@ struct RuntimeState {
   double clock_ms = 0;           ///< simulated
   hipError_t lost = hipSuccess;  ///< after a kernel's fault: what every later call returns
   std::string fault;             ///< its words
+  /// For hipGetErrorString: the last words for each code. They are never removed, since callers have pointers to them.
+  std::map<hipError_t, const std::string*> words;
+  std::set<std::string> all_words;
 };
 /// Never destroyed: kernels of other threads may run when the process ends.
 RuntimeState& runtime_state();
 
-/// Keeps the words for hipGetErrorString on this thread, and the code for hipGetLastError. Returns the code.
+/// Keeps the words for hipGetErrorString, and the code for hipGetLastError on this thread. Returns the code.
 hipError_t failed(hipError_t code, const std::string& words = {});
 /// The code for an exception of the emulator, with its words. A kernel's fault loses the device.
 hipError_t failed(const std::exception& error);

@@ -115,6 +115,21 @@ const std::vector<Snippet> snippets = {
      [](const Words& v, int) { return one(std::fma(real(v[0]), real(v[1]), real(v[2]))); }},
     {"accumulated_f32", "v_mov_b32 v4, v2\nv_fmac_f32 v4, v0, v1", "",
      [](const Words& v, int) { return one(std::fma(real(v[0]), real(v[1]), real(v[2]))); }},
+    {"scalar_transcendental",
+     "s_mov_b32 s10, 0x41800000\ns_mov_b32 s11, 0x3e800000\nv_s_rsq_f32 s12, s10\nv_s_rcp_f32 s13, -s11\n"
+     "v_s_exp_f32 s14, 4.0\nv_s_log_f32 s15, s10\nv_mov_b32 v4, s12\nv_mov_b32 v5, s13\nv_mov_b32 v6, s14\n"
+     "v_s_sqrt_f32 s12, s10\nv_mov_b32 v7, s15\nv_add_f32 v7, s12, v7",
+     "gfx1201",
+     [](const Words&, int) {
+       return Words{std::bit_cast<U>(0.25f), std::bit_cast<U>(-4.0f), std::bit_cast<U>(16.0f), std::bit_cast<U>(8.0f)};
+     }},
+    {"sum_of_byte_products", "v_mov_b32 v4, v2\nv_dot4c_i32_i8 v4, v0, v1", "gfx90a gfx942",
+     [](const Words& v, int) {
+       U sum = v[2];
+       for (int i = 0; i < 32; i += 8)
+         sum += static_cast<U>(static_cast<std::int8_t>(v[0] >> i) * static_cast<std::int8_t>(v[1] >> i));
+       return one(sum);
+     }},
     {"clamped_f32", "v_add_f32 v4, v0, v1 clamp", "gfx1201",
      [](const Words& v, int) {
        const float sum = real(v[0]) + real(v[1]);
