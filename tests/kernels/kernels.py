@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The kernels of kernels/ compute what their specs promise, and validation refuses single mistakes in them.
 
-kernels.py --xtune PROGRAM [--part space|right|mutants|compile] [--all] [--backend host] TABLE...
+kernels.py --xtune PROGRAM [--part space|right|mutants|compile] [--all] [--backend host] [--arch gfx942] TABLE...
 
 A table, NAME.toml beside this file, describes the test of one spec; README.md lists its keys. Each test
 
@@ -123,6 +123,8 @@ class Trial:
         """The last record of each configuration and problem."""
         store = self.folder / "store"
         shutil.rmtree(store, ignore_errors=True)
+        if self.options.arch:
+            return self.validated(store, problems, configs)
         command = [self.options.xtune, "run", str(self.write_spec(problems, configs)), "--backend", self.options.backend, "--store",
                    str(store), "--format", "json", "--quiet", *(["--sanitize"] if sanitize else [])]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -135,6 +137,21 @@ class Trial:
         if len(found) != len(problems) * len(configs):
             raise Failure(f"{len(found)} of {len(problems)} x {len(configs)} configurations have a record:\n{done.stdout}\n{done.stderr}")
         return list(found.values())
+
+
+    def validated(self, store, problems, configs):
+        """The result of each configuration and problem on an emulated GPU."""
+        command = [self.options.xtune, "validate", str(self.write_spec(problems, configs)), "--all", "--arch", self.options.arch, "--store",
+                   str(store), "--format", "json", "--quiet"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode not in (0, NOTHING_VALID):
+            raise Failure(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+        cases = json.loads(done.stdout)
+        records = [row | {"problem": case["problem"]} for case in (cases if isinstance(cases, list) else [cases])
+                   for row in case["configurations"]]
+        if len(records) != len(problems) * len(configs):
+            raise Failure(f"{len(records)} of {len(problems)} x {len(configs)} configurations have a result:\n{done.stderr}")
+        return records
 
 
 def described(record):
@@ -207,7 +224,7 @@ def test_mutants(trial):
     for sanitize in (False, True):
         chosen = [(number, mutant) for number, mutant in mutants if mutant.get("sanitize", False) == sanitize]
         if chosen:
-            problems += mutant_problems(trial, chosen, sanitize and trial.options.backend == "host")
+            problems += mutant_problems(trial, chosen, sanitize and trial.options.backend == "host" and not trial.options.arch)
     if problems:
         raise Failure("\n".join(problems))
     return f"{len(mutants)} of {len(trial.table['mutants'])} mutants are tried and refused"
@@ -241,6 +258,7 @@ def main():
     parser.add_argument("--part", choices=PARTS, action="append")
     parser.add_argument("--all", action="store_true", help="try all mutants, not only the quick ones")
     parser.add_argument("--backend", default="host", help="run the parts right and mutants on this backend")
+    parser.add_argument("--arch", default="", help="run these parts on this AMD GPU, emulated if it is not here, without measuring")
     parser.add_argument("tables", nargs="+", metavar="TABLE")
     options = parser.parse_args()
     failed = False
