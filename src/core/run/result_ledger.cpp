@@ -32,8 +32,7 @@ const record::Record& ResultLedger::book(const Trial& trial, record::Record reco
   // Strategies minimise times, or scores derived from the objective.
   double observed = 0;
   const bool measured = outcome == Outcome::ok && run_.measures();
-  if (measured)
-    observed = run_.criterion.score ? run_.objective.search_score(record) : run_.criterion.of(record);
+  if (measured) observed = run_.criterion.score ? run_.objective.search_score(record) : run_.criterion.of(record);
   if (outcome == Outcome::pruned) observed = record.time_ms.min;
   if (measured) calibration_.offer(trial.proposal.index, from_store ? nullptr : &trial.artifact);
   if (!settled) listeners_.observe(trial.proposal.number, {trial.proposal.index, outcome, observed});

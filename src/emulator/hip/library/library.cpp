@@ -1,1 +1,1 @@
-// The library consists of src/emulator/hip; a shared library needs a source of its own.
+// The library consists of src/emulator/hip; a shared library must have a source.
