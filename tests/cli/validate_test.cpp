@@ -1,7 +1,8 @@
 // xtune validate: configurations are compiled, executed and compared, and nothing is measured or stored.
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <map>
+#include <string>
 
 #include "cli.hpp"
 #include "support/emulated_gpu.hpp"
@@ -94,6 +95,33 @@ TEST_CASE("an emulated AMD GPU executes kernels, and its faults are told in full
   }
   CHECK(answers[0].at("device").at("arch") == "gfx942-emulated");
   CHECK(answers[1].at("device").at("arch") == "gfx1100-emulated");
+}
+
+TEST_CASE("an emulated GPU notices the ways in which a kernel of the fault campaign fails") {
+  if (!xtune::testing::can_emulate_gpus()) return;
+  const Cli cli;
+  // Without those that a time limit ends.
+  const json answer = parsed(
+      cli.xtune({"validate", std::string(XTUNE_SOURCE_DIR) + "/tests/faults/faults.toml", "--arch", "gfx942", "--all",
+                 "-D", "N=1024", "--filter", "WORK == 1 and FAULT != 'compiler_crash' and FAULT != 'infinite_loop'",
+                 "--compiler", "clang", "--format", "json"}));
+  std::map<std::string, std::string> outcomes, messages;
+  for (const json& row : answer.at("configurations")) {
+    outcomes[row.at("config").at("FAULT")] = row.at("outcome");
+    messages[row.at("config").at("FAULT")] = row.value("message", "");
+  }
+  const std::map<std::string, std::string> expected{{"none", "ok"},
+                                                    {"compile_error", "compile_failed"},
+                                                    {"illegal_address", "crashed"},
+                                                    {"trap", "crashed"},
+                                                    {"wrong_result", "wrong_result"},
+                                                    {"nan_output", "wrong_result"},
+                                                    {"out_of_bounds_write", "wrong_result"},
+                                                    {"too_much_shared", "rejected"},
+                                                    {"too_many_threads", "rejected"}};
+  CHECK(outcomes == expected);
+  CHECK_MESSAGE(has(messages["trap"], "'s_trap 2' at offset "), messages["trap"]);
+  CHECK_MESSAGE(has(messages["trap"], ": traps: "), messages["trap"]);
 }
 
 TEST_CASE("results of an emulated GPU never answer for a real one") {

@@ -25,7 +25,7 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 KEYS = {"spec", "problems", "mutant_problems", "configs", "mutants", "compile_problems", "compile_archs", "space_problems", "refused_problems"}
-MUTANT_KEYS = {"what", "file", "text", "with", "configs", "quick", "sanitize"}
+MUTANT_KEYS = {"what", "file", "text", "with", "configs", "quick", "sanitize", "amd"}
 NOTHING_VALID, UNAVAILABLE = 3, 4
 ARCHS = ["sm_90a", "gfx90a"]
 # One launch before and one after the measurement are judged; more would only take time.
@@ -34,6 +34,10 @@ MEASURE = {"warmup": 0, "rep": 1, "min_rep": 1, "flush": "none", "race": False, 
 
 class Failure(Exception):
     """What a user of the table has to know."""
+
+
+class Skipped(Exception):
+    """What this machine lacks."""
 
 
 def toml_value(value):
@@ -144,6 +148,8 @@ class Trial:
         command = [self.options.xtune, "validate", str(self.write_spec(problems, configs)), "--all", "--arch", self.options.arch, "--store",
                    str(store), "--format", "json", "--quiet"]
         done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode == UNAVAILABLE:
+            raise Skipped(done.stderr.strip())
         if done.returncode not in (0, NOTHING_VALID):
             raise Failure(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         cases = json.loads(done.stdout)
@@ -192,6 +198,8 @@ def tried_mutants(trial):
     mutants = list(enumerate(trial.table.get("mutants", []), 1))
     if not mutants:
         raise Failure("the table has no [[mutants]]")
+    if trial.options.arch.startswith("gfx"):
+        mutants = [(number, mutant) for number, mutant in mutants if mutant.get("amd", True)]
     quick = [(number, mutant) for number, mutant in mutants if mutant.get("quick")]
     return mutants if trial.options.all or not quick else quick
 
@@ -267,6 +275,8 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     print(f"{name}: {PARTS[part](Trial(options, read_table(name), folder))}", flush=True)
+                except Skipped as skipped:
+                    print(f"{name}, {part}: skipped: {skipped}", flush=True)
                 except Failure as failure:
                     failed = True
                     print(f"{name}, {part}:\n{failure}", flush=True)

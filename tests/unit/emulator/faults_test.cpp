@@ -139,6 +139,9 @@ TEST_CASE("An instruction that is not known ends the launch where it is executed
 
 TEST_CASE("A kernel that does not end is stopped") {
   if (!can_emulate()) return;
+  const Caught trap = caught("s_trap 2", "gfx1100");
+  CHECK(trap.kind == FaultKind::trap);
+  CHECK_MESSAGE(!caught("s_trap 3", "gfx1100").kind, "a stop for a debugger");
   const Caught endless = caught("again:\ns_branch again", "gfx1100");
   CHECK(endless.kind == FaultKind::endless);
 }
