@@ -1,13 +1,17 @@
 // Single instructions, assembled for each architecture, against the formulas of AMD's documents.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "emulator/arithmetic.hpp"
+#include "emulator/half.hpp"
 #include "emulator/operations.hpp"
 #include "unit/emulator/snippet.hpp"
 
 using namespace xtune::test;
+namespace emulator = xtune::emulator;
 namespace emulator = xtune::emulator;
 
 namespace {
@@ -122,6 +126,34 @@ const std::vector<Snippet> snippets = {
      "gfx1201",
      [](const Words&, int) {
        return Words{std::bit_cast<U>(0.25f), std::bit_cast<U>(-4.0f), std::bit_cast<U>(16.0f), std::bit_cast<U>(8.0f)};
+     }},
+    {"indexed_registers",
+     "s_mov_b32 s10, 1\nv_mov_b32 v8, v0\nv_mov_b32 v9, v1\ns_set_gpr_idx_on s10, gpr_idx(SRC0)\nv_mov_b32 v4, v8\n"
+     "s_set_gpr_idx_off\ns_set_gpr_idx_on s10, gpr_idx(DST)\nv_mov_b32 v4, v2\ns_set_gpr_idx_off\n"
+     "s_set_gpr_idx_on s10, gpr_idx(SRC1,DST)\nv_add_u32 v5, v0, v8\ns_set_gpr_idx_off\nv_mov_b32 v7, v8",
+     "gfx90a",
+     [](const Words& v, int) {
+       return Words{v[1], v[2], v[0] + v[1], v[0]};
+     }},
+    {"middle_of_halves", "v_max3_f16 v4, v0, v1, v2\nv_min3_f16 v5, v0, v1, v2\nv_med3_f16 v6, v0, v0, v0",
+     "gfx90a gfx942",
+     [](const Words& v, int) {
+       const auto number = [&](int i) {
+         return emulator::to_double(emulator::Half{static_cast<std::uint16_t>(v[static_cast<std::size_t>(i)])});
+       };
+       const auto code = [](double x) { return U{emulator::half_from(x).bits}; };
+       const auto most = [](double a, double b) { return emulator::maximum_number(a, b); };
+       const auto least = [](double a, double b) { return emulator::minimum_number(a, b); };
+       return Words{code(most(most(number(0), number(1)), number(2))),
+                    code(least(least(number(0), number(1)), number(2))), code(number(0)), 0};
+     }},
+    {"short_product_and_sum", "v_mad_legacy_u16 v4, v0, v1, v2", cdna,
+     [](const Words& v, int) { return one((v[0] * v[1] + v[2]) & 0xffff); }},
+    {"middle_of_shorts", "v_max3_u16 v4, v0, v1, v2\nv_min3_u16 v5, v0, v1, v2\nv_med3_u16 v6, v0, v1, v2",
+     "gfx90a gfx942",
+     [](const Words& v, int) {
+       const U a = v[0] & 0xffff, b = v[1] & 0xffff, c = v[2] & 0xffff;
+       return Words{std::max({a, b, c}), std::min({a, b, c}), std::max(std::min(a, b), std::min(std::max(a, b), c)), 0};
      }},
     {"sum_of_byte_products", "v_mov_b32 v4, v2\nv_dot4c_i32_i8 v4, v0, v1", "gfx90a gfx942",
      [](const Words& v, int) {
