@@ -12,7 +12,6 @@
 
 using namespace xtune::test;
 namespace emulator = xtune::emulator;
-namespace emulator = xtune::emulator;
 
 namespace {
 
@@ -154,6 +153,33 @@ const std::vector<Snippet> snippets = {
      [](const Words& v, int) {
        const U a = v[0] & 0xffff, b = v[1] & 0xffff, c = v[2] & 0xffff;
        return Words{std::max({a, b, c}), std::min({a, b, c}), std::max(std::min(a, b), std::min(std::max(a, b), c)), 0};
+     }},
+    {"clamped_sums",
+     "v_add_u32 v4, v0, v1 clamp\nv_sub_u32 v5, v0, v1 clamp\nv_add_i32 v6, v0, v1 clamp\nv_sub_i32 v7, v0, v1 clamp",
+     cdna,
+     [](const Words& v, int) {
+       const auto clamped = [](std::int64_t value) {
+         return static_cast<U>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX));
+       };
+       const std::int64_t a = static_cast<std::int32_t>(v[0]), b = static_cast<std::int32_t>(v[1]);
+       return Words{static_cast<U>(std::min<U64>(U64{v[0]} + v[1], UINT32_MAX)), v[0] > v[1] ? v[0] - v[1] : 0,
+                    clamped(a + b), clamped(a - b)};
+     }},
+    {"sums_of_byte_products",
+     "v_dot4_i32_iu8 v4, v0, v1, v2 neg_lo:[1,1,0]\nv_dot4_i32_iu8 v5, v0, v1, v2 neg_lo:[0,1,0]\n"
+     "v_dot4_i32_iu8 v6, v0, v1, v2\nv_dot4_i32_iu8 v7, v0, v1, v2 neg_lo:[1,0,0]",
+     rdna,
+     [](const Words& v, int) {
+       const auto sum = [&](bool first, bool second) {
+         U total = v[2];
+         for (int i = 0; i < 32; i += 8) {
+           const int a = first ? static_cast<std::int8_t>(v[0] >> i) : static_cast<std::uint8_t>(v[0] >> i);
+           const int b = second ? static_cast<std::int8_t>(v[1] >> i) : static_cast<std::uint8_t>(v[1] >> i);
+           total += static_cast<U>(a * b);
+         }
+         return total;
+       };
+       return Words{sum(true, true), sum(false, true), sum(false, false), sum(true, false)};
      }},
     {"sum_of_byte_products", "v_mov_b32 v4, v2\nv_dot4c_i32_i8 v4, v0, v1", "gfx90a gfx942",
      [](const Words& v, int) {
