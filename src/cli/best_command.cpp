@@ -44,6 +44,7 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
     if (const std::string metrics = report::metrics_text(spec, record); !metrics.empty()) print_out(" ({})", metrics);
     print_out("\n");
     if (!spec.objective.goals.empty()) print_out("  {}\n", report::objective_text(spec, record));
+    if (device::is_emulated(record.device)) print_out("  emulated: {}\n", device::simulated_times);
     if (!record.tainted.empty()) print_out("  tainted: {}\n", fmt::join(record.tainted, "; "));
     if (found.stale)
       print_out("  stale: {}; `xtune run` measures again\n", record::driver_change(record.device, device));

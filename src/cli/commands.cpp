@@ -47,7 +47,7 @@ const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
       {done, "done"},
       {own_failure, "a failure of xtune itself, or of the machine"},
       {bad_arguments, "wrong arguments or spec"},
-      {nothing_valid, "nothing valid was found"},
+      {nothing_valid, "nothing valid was found, or `validate` found a configuration that fails"},
       {unavailable, "the device or backend is unavailable"},
       {regressed, "an answer is slower than `diff --fail-if-slower` allows, or lost"},
       {interrupted, "interrupted, or out of the job's time; everything measured so far is kept"}};
@@ -368,5 +368,25 @@ CLI::Validator positive_seconds() {
       },
       "");
 }
+
+void pin_config(const std::string& config, CommonOptions& common) {
+  if (config.empty()) return;
+  for (const std::string& word : base::split(config, ',')) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(ErrorKind::invalid_argument,
+                  "--config '" + base::printable(config, 200) +
+                      "': write NAME=value for each parameter, for example BLOCK=64,UNROLL=4");
+    common.defines.push_back(word);
+  }
+}
+
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> parts = base::split(text, ',');
+  std::erase(parts, "");
+  return parts;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace xtune::cli

@@ -144,6 +144,13 @@ Place place_in(const std::string& message);
 /// like any other mistake: Error(invalid_argument) that names the option.
 double share_of(const std::string& option, const std::string& text);
 
+/// "A=1,B=2", the value of an option --config, as words of -D: the space then has only configurations with these
+/// values. Throws Error(invalid_argument).
+void pin_config(const std::string& config, CommonOptions& common);
+/// The parts of "gfx90a,gfx942" that are not empty.
+std::vector<std::string> split_list(const std::string& text);
+std::string first_line(const std::string& text);
+
 /// A check that an option has one of these words; the error lists them.
 CLI::Validator one_of(std::vector<std::string> words);
 /// Applies one_of to the option; help and completion list the words.

@@ -56,12 +56,6 @@ struct CompileReport {
   bool several_cases = false;
 };
 
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts = base::split(text, ',');
-  std::erase(parts, "");
-  return parts;
-}
-
 /// All cases of one spec, one architecture after the other.
 class CompileRun {
  public:
@@ -125,8 +119,6 @@ template <class T>
 std::string cell(const std::optional<T>& value) {
   return value ? std::to_string(*value) : "-";
 }
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 void print_text(const CompileReport& report) {
   report::FittedTable table;

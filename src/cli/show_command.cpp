@@ -55,19 +55,6 @@ struct Shown {
   std::string profile;          ///< a command line; empty: no profiler is known
 };
 
-/// "A=1,B=2" as words of -D.
-void pin(const std::string& config, CommonOptions& common) {
-  if (config.empty()) return;
-  for (const std::string& word : base::split(config, ',')) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw Error(ErrorKind::invalid_argument,
-                  "--config '" + base::printable(config, 200) +
-                      "': write NAME=value for each parameter, for example BLOCK=64,UNROLL=4");
-    common.defines.push_back(word);
-  }
-}
-
 class ShowRun {
  public:
   ShowRun(const ShowOptions& options, const target::Target& target, const spec::Spec& spec, base::EventLoop& loop,
@@ -344,7 +331,7 @@ void require_kernel(const std::string& path, const spec::Spec& spec) {
 }
 
 int show(ShowOptions options) {
-  pin(options.config, options.common);
+  pin_config(options.config, options.common);
   require_kernel(options.path, read_spec(options.path, options.common, ""));
   const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);

@@ -157,7 +157,8 @@ std::vector<record::Record> Selector::records_of(const std::string& arch) {
 std::vector<record::Record> Selector::records_elsewhere(const device::DeviceInfo& device) {
   std::vector<record::Record> all;
   for (const std::string& arch : record::recorded_archs(store_, spec_.kernel.name)) {
-    if (arch == device.arch) continue;
+    // Simulated times of an emulator choose nothing for a device.
+    if (arch == device.arch || (device::is_emulated(arch) && !device::is_emulated(device))) continue;
     for (record::Record& record : records_of(arch)) {
       record.device.arch = device.arch;
       record.device.backend = device.backend;
@@ -267,7 +268,7 @@ std::shared_ptr<const store::Bundle> open_bundle(const std::filesystem::path& pa
 std::vector<std::string> compiled_archs(const device::DeviceInfo& device, const std::string& given) {
   if (!given.empty()) return {given};
   std::vector<std::string> archs{device::code_arch(device)};
-  base::add_once(archs, device.arch);
+  base::add_once(archs, device::code_arch(device.arch));
   return archs;
 }
 

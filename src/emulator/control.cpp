@@ -69,6 +69,13 @@ void s_barrier_wait(Wave& wave, const Instruction& in) {
   wave.state = WaveState::at_barrier;
 }
 
+/// 2: __builtin_trap and failed assertions; 3: a stop for a debugger, without which the kernel goes on.
+void s_trap(Wave& wave, const Instruction& in) {
+  constexpr int abort = 2, debugger = 3;
+  if (in.operand[0].integer == abort) wave.fault(FaultKind::trap, "traps: __builtin_trap, abort or an assertion");
+  if (in.operand[0].integer != debugger) wave.fault(FaultKind::unknown_instruction, "is a trap that is not known");
+}
+
 constexpr Operation control_table[] = {
     {"s_nop s_sleep s_delay_alu s_clause s_sendmsg s_setprio s_icache_inv s_dcache_inv s_dcache_wb s_dcache_inv_vol "
      "s_dcache_wb_vol s_gl1_inv s_inst_prefetch s_set_inst_prefetch_distance s_waitcnt_depctr s_wait_alu s_wait_idle "
@@ -92,6 +99,7 @@ constexpr Operation control_table[] = {
      "s_wait_samplecnt s_wait_bvhcnt s_wait_expcnt s_wait_dscnt s_wait_kmcnt s_wait_loadcnt_dscnt "
      "s_wait_storecnt_dscnt",
      s_wait, Kind::control},
+    {"s_trap", s_trap, Kind::control},
     {"s_barrier", s_barrier, Kind::control, Sources::none},
     {"s_barrier_signal", s_barrier_signal, Kind::control},
     {"s_barrier_wait", s_barrier_wait, Kind::control},

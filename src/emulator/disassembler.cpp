@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/dynamic_library.hpp"
+#include "base/not_installed.hpp"
 #include "base/trimmed.hpp"
 #include "xtune/error.hpp"
 
@@ -28,7 +29,14 @@ struct LlvmLibrary {
       names.push_back(fmt::format("libLLVM-{}.so.1", major));
       names.push_back(fmt::format("libLLVM-{}.so", major));
     }
-    library = base::DynamicLibrary::open(names);
+    try {
+      library = base::DynamicLibrary::open(names);
+    } catch (const Error& error) {
+      base::throw_with_message(
+          error, fmt::format("no LLVM of version 17 to 22 is installed, which decodes AMD's instructions (Debian: "
+                             "libllvm19; {})",
+                             error.what()));
+    }
     for (const char* part :
          {"LLVMInitializeAMDGPUTargetInfo", "LLVMInitializeAMDGPUTargetMC", "LLVMInitializeAMDGPUDisassembler"}) {
       void (*initialise)() = nullptr;

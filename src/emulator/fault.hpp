@@ -17,6 +17,7 @@ enum class FaultKind {
   scratch_bounds,
   barrier,
   endless,
+  trap,
   unsupported,
 };
 

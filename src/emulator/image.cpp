@@ -54,7 +54,7 @@ Image::Image(std::string_view bytes) {
     damaged("it is not an ELF file, or is truncated");
   map_segments(bytes);
   relocate(bytes);
-  read_kernels(bytes);
+  read_symbols(bytes);
   if (text_bytes_ == 0) damaged("it has no instructions");
 }
 
@@ -103,30 +103,35 @@ void Image::relocate(std::string_view bytes) {
   }
 }
 
-void Image::read_kernels(std::string_view bytes) {
+void Image::read_symbols(std::string_view bytes) {
   const std::vector<Elf64_Shdr> sections = sections_of(bytes);
-  const std::string_view memory(reinterpret_cast<const char*>(base_), bytes_);
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections.size()) continue;
     for (std::uint64_t done = 0; done + sizeof(Elf64_Sym) <= section.sh_size; done += sizeof(Elf64_Sym)) {
       const auto symbol = at<Elf64_Sym>(bytes, section.sh_offset + done);
-      const std::string_view name = text_at(bytes, sections[section.sh_link].sh_offset + symbol.st_name);
-      if (!name.ends_with(".kd")) continue;
-      const std::string kernel(name.substr(0, name.size() - 3));
-      KernelDescriptor one;
-      one.lds_bytes = at<std::uint32_t>(memory, symbol.st_value);
-      one.scratch_bytes = at<std::uint32_t>(memory, symbol.st_value + 4);
-      one.argument_bytes = at<std::uint32_t>(memory, symbol.st_value + 8);
-      one.entry =
-          reinterpret_cast<std::uint64_t>(base_) + symbol.st_value + at<std::uint64_t>(memory, symbol.st_value + 16);
-      one.resources1 = at<std::uint32_t>(memory, symbol.st_value + 48);
-      one.resources2 = at<std::uint32_t>(memory, symbol.st_value + 52);
-      one.properties = at<std::uint16_t>(memory, symbol.st_value + 56);
-      one.preload = at<std::uint16_t>(memory, symbol.st_value + 58);
-      if (const auto metadata = gpu::kernel_metadata(bytes, kernel)) one.hidden = metadata->hidden;
-      kernels_.emplace(kernel, one);
+      const std::string name(text_at(bytes, sections[section.sh_link].sh_offset + symbol.st_name));
+      if (name.ends_with(".kd"))
+        add_kernel(bytes, name.substr(0, name.size() - 3), symbol.st_value);
+      else if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_value <= bytes_ &&
+               symbol.st_size <= bytes_ - symbol.st_value)
+        variables_[name] = {base_ + symbol.st_value, symbol.st_size};
     }
   }
+}
+
+void Image::add_kernel(std::string_view bytes, const std::string& name, std::uint64_t descriptor) {
+  const std::string_view memory(reinterpret_cast<const char*>(base_), bytes_);
+  KernelDescriptor one;
+  one.lds_bytes = at<std::uint32_t>(memory, descriptor);
+  one.scratch_bytes = at<std::uint32_t>(memory, descriptor + 4);
+  one.argument_bytes = at<std::uint32_t>(memory, descriptor + 8);
+  one.entry = reinterpret_cast<std::uint64_t>(base_) + descriptor + at<std::uint64_t>(memory, descriptor + 16);
+  one.resources1 = at<std::uint32_t>(memory, descriptor + 48);
+  one.resources2 = at<std::uint32_t>(memory, descriptor + 52);
+  one.properties = at<std::uint16_t>(memory, descriptor + 56);
+  one.preload = at<std::uint16_t>(memory, descriptor + 58);
+  if (const auto metadata = gpu::kernel_metadata(bytes, name)) one.hidden = metadata->hidden;
+  kernels_.emplace(name, one);
 }
 
 }  // namespace xtune::emulator

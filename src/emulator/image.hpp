@@ -23,12 +23,19 @@ struct KernelDescriptor {
   int wave_size() const { return properties >> 10 & 1 ? 32 : 64; }
 };
 
+/// A variable of a code object that others may find by its name.
+struct Variable {
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+};
+
 class Image {
  public:
   /// Throws Error(invalid_argument) if the bytes are not a whole code object, or have a relocation that is not known.
   explicit Image(std::string_view bytes);
 
   const std::map<std::string, KernelDescriptor>& kernels() const noexcept { return kernels_; }
+  const std::map<std::string, Variable>& variables() const noexcept { return variables_; }
   /// The instructions.
   const std::byte* text() const noexcept { return base_ + text_offset_; }
   std::size_t text_bytes() const noexcept { return text_bytes_; }
@@ -39,12 +46,14 @@ class Image {
  private:
   void map_segments(std::string_view bytes);
   void relocate(std::string_view bytes);
-  void read_kernels(std::string_view bytes);
+  void read_symbols(std::string_view bytes);
+  void add_kernel(std::string_view bytes, const std::string& name, std::uint64_t descriptor);
 
   std::vector<std::byte> storage_;
   std::byte* base_ = nullptr;  // aligned to a page, in storage_
   std::size_t bytes_ = 0, text_offset_ = 0, text_bytes_ = 0;
   std::map<std::string, KernelDescriptor> kernels_;
+  std::map<std::string, Variable> variables_;
 };
 
 }  // namespace xtune::emulator

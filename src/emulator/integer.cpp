@@ -1,6 +1,7 @@
 // Integer and bit instructions of the vector unit.
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "emulator/arithmetic.hpp"
 #include "emulator/lanes.hpp"
@@ -65,16 +66,58 @@ WithCarry<T> wide_product(L a, L b, T c) {
   return {sum, over};
 }
 
+/// The nearest number of the type.
+template <class T>
+T nearest(std::int64_t value) {
+  return static_cast<T>(std::clamp<std::int64_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+
+/// Sum is exact, and in the type T; with clamp the nearest number that T has, else the lower bits.
+template <class T, auto Sum>
+void sum_of(Wave& wave, const Instruction& in) {
+  using Bits = std::make_unsigned_t<T>;
+  if (!in.modifiers.clamp) return each_lane<[](T a, T b) { return static_cast<Bits>(Sum(a, b)); }>(wave, in);
+  Instruction unclamped = in;
+  unclamped.modifiers.clamp = false;
+  each_lane<[](T a, T b) { return static_cast<Bits>(nearest<T>(Sum(a, b))); }>(wave, unclamped);
+}
+constexpr auto plus = [](std::int64_t a, std::int64_t b) { return a + b; };
+constexpr auto minus = [](std::int64_t a, std::int64_t b) { return a - b; };
+constexpr auto reverse_minus = [](std::int64_t a, std::int64_t b) { return b - a; };
+
+/// Four products of bytes, each signed or not.
+U dot_of_bytes(U a, U b, U sum, bool a_signed = true, bool b_signed = true) {
+  const auto byte = [](U word, int shift, bool is_signed) {
+    return is_signed ? I{static_cast<std::int8_t>(word >> shift)} : static_cast<I>(word >> shift & 255);
+  };
+  for (int shift = 0; shift < 32; shift += 8)
+    sum += static_cast<U>(byte(a, shift, a_signed) * byte(b, shift, b_signed));
+  return sum;
+}
+
+/// The negation bits of the sources say whether their bytes are signed.
+void v_dot4_i32_iu8(Wave& wave, const Instruction& in) {
+  Lanes<U> a, b, sum;
+  fetch(wave, in, in.operand[1], 0, a);
+  fetch(wave, in, in.operand[2], 1, b);
+  fetch(wave, in, in.operand[3], 2, sum);
+  const int is_signed = in.modifiers.neg_lo;
+  for (int lane = 0; lane < 64; ++lane)
+    sum.value[lane] =
+        dot_of_bytes(a.value[lane], b.value[lane], sum.value[lane], (is_signed & 1) != 0, (is_signed & 2) != 0);
+  write(wave, in, in.operand[0], sum);
+}
+
 constexpr Operation integer_table[] = {
     {"v_mov_b32", each_lane<[](U a) { return a; }>, Kind::vector},
     {"v_mov_b64", each_lane<[](U64 a) { return a; }>, Kind::vector},
     {"v_mov_b16", each_lane<[](U16 a) { return a; }>, Kind::vector},
     {"v_cndmask_b32", each_lane<[](U a, U b, LaneBit c) { return c.set ? b : a; }>, Kind::vector},
-    {"v_add_u32 v_add_nc_u32", each_lane<[](U a, U b) { return a + b; }>, Kind::vector},
-    {"v_sub_u32 v_sub_nc_u32", each_lane<[](U a, U b) { return a - b; }>, Kind::vector},
-    {"v_subrev_u32 v_subrev_nc_u32", each_lane<[](U a, U b) { return b - a; }>, Kind::vector},
-    {"v_add_i32 v_add_nc_i32", each_lane<[](U a, U b) { return a + b; }>, Kind::vector},
-    {"v_sub_i32 v_sub_nc_i32", each_lane<[](U a, U b) { return a - b; }>, Kind::vector},
+    {"v_add_u32 v_add_nc_u32", sum_of<U, plus>, Kind::vector},
+    {"v_sub_u32 v_sub_nc_u32", sum_of<U, minus>, Kind::vector},
+    {"v_subrev_u32 v_subrev_nc_u32", sum_of<U, reverse_minus>, Kind::vector},
+    {"v_add_i32 v_add_nc_i32", sum_of<I, plus>, Kind::vector},
+    {"v_sub_i32 v_sub_nc_i32", sum_of<I, minus>, Kind::vector},
     {"v_add_co_u32", each_lane<[](U a, U b) {
        return Carry{a + b, a + b < a};
      }>,
@@ -106,8 +149,10 @@ constexpr Operation integer_table[] = {
     {"v_add_i16 v_add_nc_i16", each_lane<[](U16 a, U16 b) { return u16(a + b); }>, Kind::vector},
     {"v_sub_i16 v_sub_nc_i16", each_lane<[](U16 a, U16 b) { return u16(a - b); }>, Kind::vector},
     {"v_mul_lo_u16", each_lane<[](U16 a, U16 b) { return (static_cast<U16>(U{a} * b)); }>, Kind::vector},
-    {"v_mad_u16", each_lane<[](U16 a, U16 b, U16 c) { return (static_cast<U16>(U{a} * b + c)); }>, Kind::vector},
-    {"v_mad_i16", each_lane<[](U16 a, U16 b, U16 c) { return (static_cast<U16>(U{a} * b + c)); }>, Kind::vector},
+    {"v_mad_u16 v_mad_legacy_u16", each_lane<[](U16 a, U16 b, U16 c) { return (static_cast<U16>(U{a} * b + c)); }>,
+     Kind::vector},
+    {"v_mad_i16 v_mad_legacy_i16", each_lane<[](U16 a, U16 b, U16 c) { return (static_cast<U16>(U{a} * b + c)); }>,
+     Kind::vector},
     {"v_mad_u32_u16", each_lane<[](U16 a, U16 b, U c) { return U{a} * b + c; }>, Kind::vector},
     {"v_mad_i32_i16", each_lane<[](I16 a, I16 b, U c) { return (static_cast<U>(I{a} * b) + c); }>, Kind::vector},
     {"v_min_u16", each_lane<[](U16 a, U16 b) { return a < b ? a : b; }>, Kind::vector},
@@ -177,6 +222,9 @@ constexpr Operation integer_table[] = {
     {"v_max_u32", each_lane<[](U a, U b) { return (a > b ? a : b); }>, Kind::vector},
     {"v_min_i32", each_lane<[](I a, I b) { return a < b ? a : b; }>, Kind::vector},
     {"v_max_i32", each_lane<[](I a, I b) { return (a > b ? a : b); }>, Kind::vector},
+    {"v_min3_u16", each_lane<[](U16 a, U16 b, U16 c) { return std::min(a, std::min(b, c)); }>, Kind::vector},
+    {"v_max3_u16", each_lane<[](U16 a, U16 b, U16 c) { return std::max(a, std::max(b, c)); }>, Kind::vector},
+    {"v_med3_u16", each_lane<[](U16 a, U16 b, U16 c) { return median(a, b, c); }>, Kind::vector},
     {"v_min3_u32", each_lane<[](U a, U b, U c) { return std::min(a, std::min(b, c)); }>, Kind::vector},
     {"v_max3_u32", each_lane<[](U a, U b, U c) { return std::max(a, std::max(b, c)); }>, Kind::vector},
     {"v_min3_i32", each_lane<[](I a, I b, I c) { return std::min(a, std::min(b, c)); }>, Kind::vector},
@@ -201,12 +249,10 @@ constexpr Operation integer_table[] = {
     {"v_dual_lshlrev_b32", each_lane<[](U a, U b) { return b << (a & 31); }>, Kind::vector},
     {"v_dual_cndmask_b32", each_lane<[](U a, U b, LaneBit c) { return c.set ? b : a; }>, Kind::vector,
      Sources::with_vcc},
-    {"v_dot4_i32_i8", each_lane<[](U a, U b, U c) {
-       for (int shift = 0; shift < 32; shift += 8)
-         c += static_cast<U>(static_cast<std::int8_t>(a >> shift) * static_cast<std::int8_t>(b >> shift));
-       return c;
-     }>,
-     Kind::vector},
+    {"v_dot4_i32_i8", each_lane<[](U a, U b, U c) { return dot_of_bytes(a, b, c); }>, Kind::vector},
+    {"v_dot4c_i32_i8", each_lane<[](U a, U b, U c) { return dot_of_bytes(a, b, c); }>, Kind::vector,
+     Sources::with_target},
+    {"v_dot4_i32_iu8", v_dot4_i32_iu8, Kind::vector},
     {"v_dot4_u32_u8", each_lane<[](U a, U b, U c) {
        for (int shift = 0; shift < 32; shift += 8) c += (a >> shift & 255) * (b >> shift & 255);
        return c;

@@ -212,6 +212,8 @@ T scaled_and_clamped(const Wave& wave, const Instruction& in, T value) {
 template <class T>
 void write(Wave& wave, const Instruction& in, const Operand& to, Lanes<T>& from) {
   const std::uint64_t mask = written_lanes(wave, in);
+  if (to.kind != OperandKind::vector)
+    wave.fault(FaultKind::unknown_instruction, "writes a scalar register, which is not known of it");
   if (!is_float<T> && in.modifiers.clamp)
     wave.fault(FaultKind::unknown_instruction, "clamps an integer, which is not known");
   if constexpr (is_float<T>)

@@ -9,8 +9,9 @@
 namespace xtune::emulator {
 namespace {
 
+/// The sum has 32 bits: compilers use a base before the beginning with an offset that leads behind it.
 std::uint64_t lds_address(const Wave& wave, const Operand& from, int offset, int lane) {
-  return std::uint64_t{wave.row(from.index)[lane]} + static_cast<unsigned>(offset);
+  return wave.row(from.index)[lane] + static_cast<std::uint32_t>(offset);
 }
 
 /// Counts the clocks of an access of this many words of each lane.

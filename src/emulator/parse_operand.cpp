@@ -86,6 +86,22 @@ std::optional<Operand> parse_constant(std::string_view text) {
   return operand;
 }
 
+/// "gpr_idx(SRC0,DST)" as S_SET_GPR_IDX_ON encodes it: a bit for each operand.
+std::optional<Operand> parse_index_uses(std::string_view text) {
+  constexpr std::string_view names[] = {"SRC0", "SRC1", "SRC2", "DST"};
+  Operand operand;
+  operand.kind = OperandKind::integer;
+  text = text.substr(8, text.size() - 9);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const auto found = std::find(std::begin(names), std::end(names), base::trimmed(text.substr(0, end)));
+    if (found == std::end(names)) return std::nullopt;
+    operand.integer |= std::int64_t{1} << (found - std::begin(names));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return operand;
+}
+
 /// As S_GETREG encodes it: the number, the first bit and the number of bits.
 std::optional<Operand> parse_hardware_register(std::string_view text) {
   text = text.substr(6, text.size() - 7);
@@ -146,6 +162,7 @@ std::optional<Operand> parse_operand(std::string_view text, int wave_size) {
     sign_extended = true;
     text = text.substr(5, text.size() - 6);
   }
+  if (text.starts_with("gpr_idx(") && text.ends_with(')')) return parse_index_uses(text);
   if (text.starts_with("hwreg(") && text.ends_with(')')) return parse_hardware_register(text);
   std::optional<Operand> operand = parse_special(text);
   if (!operand) operand = parse_register(text);

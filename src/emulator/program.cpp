@@ -25,9 +25,14 @@ constexpr KnownArch known_archs[] = {{"gfx90a", Generation::cdna2}, {"gfx94", Ge
                                      {"gfx103", Generation::rdna2}, {"gfx110", Generation::rdna3},
                                      {"gfx115", Generation::rdna3}, {"gfx120", Generation::rdna4}};
 
+const KnownArch* find_arch(std::string_view arch) {
+  const auto found = std::find_if(std::begin(known_archs), std::end(known_archs),
+                                  [&](const KnownArch& one) { return arch.starts_with(one.begin); });
+  return found == std::end(known_archs) ? nullptr : found;
+}
+
 Generation generation_of(std::string_view arch) {
-  for (const KnownArch& one : known_archs)
-    if (arch.starts_with(one.begin)) return one.generation;
+  if (const KnownArch* const known = find_arch(arch)) return known->generation;
   throw Error(ErrorKind::unsupported, fmt::format("the emulator does not know the architecture '{}'; it knows gfx90a, "
                                                   "gfx942, gfx1030, gfx1100 and gfx1201, and their relatives",
                                                   arch));
@@ -93,6 +98,8 @@ void check_launch(const Launch& launch, const KernelDescriptor& kernel) {
 
 }  // namespace
 
+bool executes(std::string_view arch) { return find_arch(arch) != nullptr; }
+
 struct Program::State {
   Image image;
   Generation generation;
@@ -118,6 +125,11 @@ std::vector<std::string> Program::kernels() const {
   std::vector<std::string> names;
   for (const auto& [name, descriptor] : state_->image.kernels()) names.push_back(name);
   return names;
+}
+
+std::optional<Variable> Program::variable(const std::string& name) const {
+  const auto found = state_->image.variables().find(name);
+  return found == state_->image.variables().end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::string> Program::unknown_instructions() const {
@@ -152,7 +164,7 @@ Report Program::launch(const Launch& launch, const Memory& memory) const {
   std::uint64_t next = std::min(launch.first_group, all);
   const std::uint64_t end = next + std::min(launch.groups, all - next);
   std::deque<std::unique_ptr<Workgroup>> resident;
-  while (next < end || !resident.empty()) {
+  while ((next < end || !resident.empty()) && !(launch.stop && launch.stop->load(std::memory_order_relaxed))) {
     std::unique_ptr<Workgroup> group;
     if (next < end && resident.size() < max_resident) {
       group = std::make_unique<Workgroup>();

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "emulator/fault.hpp"
+#include "emulator/image.hpp"
 #include "emulator/memory.hpp"
 #include "emulator/report.hpp"
 
@@ -24,7 +27,12 @@ struct Launch {
   std::uint64_t first_group = 0, groups = ~std::uint64_t{0};
   bool check_lds = true;                               ///< whether reading LDS that no lane has written is an error
   std::uint64_t max_instructions = 20'000'000'000ull;  ///< of all waves; more end the launch
+  /// Once it is true, the launch ends early, since another thread's part of it has failed. nullptr: it is never.
+  const std::atomic<bool>* stop = nullptr;
 };
+
+/// Whether code for this architecture ("gfx942") can be executed.
+bool executes(std::string_view arch);
 
 /// A code object that was decoded once. Nothing changes in a launch, so several threads may launch at the same time,
 /// as long as the kernel itself shares no writable variables of the code object.
@@ -38,6 +46,9 @@ class Program {
   ~Program();
 
   std::vector<std::string> kernels() const;
+  /// nullopt: the code object exports no variable of this name. The memory belongs to this object, and kernels of it
+  /// may access it.
+  std::optional<Variable> variable(const std::string& name) const;
   /// Distinct instructions of the code object that the emulator does not know, with the reason.
   std::vector<std::string> unknown_instructions() const;
   /// Executes the workgroups one after the other, each until it ends or waits for another one. Throws Fault for what

@@ -24,6 +24,20 @@ double logarithm2(double x) { return std::log2(x); }
 
 float flush_denormal(float x) { return std::fabs(x) < 1.17549435e-38f ? std::copysign(0.0f, x) : x; }
 
+float reciprocal_f32(float x) { return flush_denormal(by_double<reciprocal>(flush_denormal(x))); }
+float reciprocal_root_f32(float x) { return by_double<reciprocal_root>(flush_denormal(x)); }
+float root_f32(float x) { return std::sqrt(flush_denormal(x)); }
+float exponential_f32(float x) { return flush_denormal(by_double<exponential2>(flush_denormal(x))); }
+float logarithm_f32(float x) { return by_double<logarithm2>(flush_denormal(x)); }
+
+/// One value, from and to a scalar register.
+template <float (*Function)(float)>
+void of_scalar(Wave& wave, const Instruction& in) {
+  const Operand& from = in.operand[1];
+  const float value = flushed(wave, with_modifiers(scalar_source<float>(wave, from), from));
+  write_scalar(wave, in.operand[0], std::bit_cast<U>(scaled_and_clamped(wave, in, Function(value))));
+}
+
 /// The argument is in turns. The hardware is defined for up to 256 of them.
 float sine(float turns) {
   return std::isinf(turns) ? NAN
@@ -180,13 +194,16 @@ constexpr Operation real_table[] = {
     {"v_minmax_f32 v_minmax_num_f32",
      each_lane<[](float a, float b, float c) { return maximum_number(minimum_number(a, b), c); }>, Kind::vector},
     {"v_med3_f32 v_med3_num_f32", each_lane<[](float a, float b, float c) { return median(a, b, c); }>, Kind::vector},
-    {"v_rcp_f32 v_rcp_iflag_f32 v_s_rcp_f32",
-     each_lane<[](float a) { return flush_denormal(by_double<reciprocal>(flush_denormal(a))); }>, Kind::vector},
-    {"v_rsq_f32", each_lane<[](float a) { return by_double<reciprocal_root>(flush_denormal(a)); }>, Kind::vector},
-    {"v_sqrt_f32", each_lane<[](float a) { return std::sqrt(flush_denormal(a)); }>, Kind::vector},
-    {"v_exp_f32", each_lane<[](float a) { return flush_denormal(by_double<exponential2>(flush_denormal(a))); }>,
-     Kind::vector},
-    {"v_log_f32", each_lane<[](float a) { return by_double<logarithm2>(flush_denormal(a)); }>, Kind::vector},
+    {"v_rcp_f32 v_rcp_iflag_f32", each_lane<[](float a) { return reciprocal_f32(a); }>, Kind::vector},
+    {"v_rsq_f32", each_lane<[](float a) { return reciprocal_root_f32(a); }>, Kind::vector},
+    {"v_sqrt_f32", each_lane<[](float a) { return root_f32(a); }>, Kind::vector},
+    {"v_exp_f32", each_lane<[](float a) { return exponential_f32(a); }>, Kind::vector},
+    {"v_log_f32", each_lane<[](float a) { return logarithm_f32(a); }>, Kind::vector},
+    {"v_s_rcp_f32", of_scalar<reciprocal_f32>, Kind::vector},
+    {"v_s_rsq_f32", of_scalar<reciprocal_root_f32>, Kind::vector},
+    {"v_s_sqrt_f32", of_scalar<root_f32>, Kind::vector},
+    {"v_s_exp_f32", of_scalar<exponential_f32>, Kind::vector},
+    {"v_s_log_f32", of_scalar<logarithm_f32>, Kind::vector},
     {"v_sin_f32", each_lane<[](float a) { return sine(a); }>, Kind::vector},
     {"v_cos_f32", each_lane<[](float a) { return cosine(a); }>, Kind::vector},
     {"v_trunc_f32", each_lane<[](float a) { return std::trunc(a); }>, Kind::vector},

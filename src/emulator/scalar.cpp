@@ -198,6 +198,23 @@ using I = std::int32_t;
 using U64 = std::uint64_t;
 using I64 = std::int64_t;
 
+/// GPR indexing of gfx9: M0 has the index in bits 0 to 7, and in bits 12 to 15 the operands that it applies to.
+constexpr std::uint32_t index_bits = 0xff, index_uses = 0xf000;
+
+void set_index(Wave& wave, std::uint32_t bits, std::uint32_t value) {
+  std::uint32_t& m0 = wave.scalar[scalar_register::m0];
+  m0 = (m0 & ~bits) | (value & bits);
+}
+void s_set_gpr_idx_on(Wave& wave, const Instruction& in) {
+  set_index(wave, index_bits, scalar_source<std::uint32_t>(wave, in.operand[0]));
+  set_index(wave, index_uses, static_cast<std::uint32_t>(in.operand[1].integer) << 12);
+  wave.indexes_registers = true;
+}
+void s_set_gpr_idx_idx(Wave& wave, const Instruction& in) {
+  set_index(wave, index_bits, scalar_source<std::uint32_t>(wave, in.operand[0]));
+}
+void s_set_gpr_idx_off(Wave& wave, const Instruction&) { wave.indexes_registers = false; }
+
 constexpr Operation scalar_table[] = {
     {"s_mov_b32", scalar<[](U a) { return a; }>, Kind::scalar},
     {"s_mov_b64", scalar<[](U64 a) { return a; }>, Kind::scalar},
@@ -383,6 +400,9 @@ constexpr Operation scalar_table[] = {
      write_exec<[](U64 s, U64 e) { return ~s & e; }>, Kind::scalar},
     {"s_getreg_b32", s_getreg, Kind::scalar},
     {"s_setreg_b32 s_setreg_imm32_b32", s_setreg, Kind::scalar},
+    {"s_set_gpr_idx_on", s_set_gpr_idx_on, Kind::scalar},
+    {"s_set_gpr_idx_idx", s_set_gpr_idx_idx, Kind::scalar},
+    {"s_set_gpr_idx_off", s_set_gpr_idx_off, Kind::scalar, Sources::none},
     {"s_round_mode", s_round_mode, Kind::scalar},
     {"s_denorm_mode", s_denorm_mode, Kind::scalar},
     {"s_add_f32", scalar<[](float a, float b) { return a + b; }>, Kind::scalar},

@@ -101,6 +101,17 @@ constexpr Operation short_real_table[] = {
      each_lane<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::vector},
     {"v_max_f16 v_max_num_f16",
      each_lane<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::vector},
+    {"v_min3_f16 v_min3_num_f16", each_lane<[](Half a, Half b, Half c) {
+       return half_from(minimum_number(minimum_number(to_double(a), to_double(b)), to_double(c)));
+     }>,
+     Kind::vector},
+    {"v_max3_f16 v_max3_num_f16", each_lane<[](Half a, Half b, Half c) {
+       return half_from(maximum_number(maximum_number(to_double(a), to_double(b)), to_double(c)));
+     }>,
+     Kind::vector},
+    {"v_med3_f16 v_med3_num_f16",
+     each_lane<[](Half a, Half b, Half c) { return half_from(median(to_double(a), to_double(b), to_double(c))); }>,
+     Kind::vector},
     {"v_rcp_f16", each_lane<[](Half a) { return half_from(1 / to_double(a)); }>, Kind::vector},
     {"v_rsq_f16", each_lane<[](Half a) { return half_from(1 / std::sqrt(to_double(a))); }>, Kind::vector},
     {"v_sqrt_f16", each_lane<[](Half a) { return half_from(std::sqrt(to_double(a))); }>, Kind::vector},

@@ -85,6 +85,20 @@ void set_mode_of(const KernelDescriptor& kernel, Generation generation, Wave& wa
   wave.mode.clamp_nan = generation == Generation::rdna4 || (kernel.resources1 >> 21 & 1) != 0;
 }
 
+/// A vector instruction with the index in M0 added to its registers: bits 12 to 14 for the sources, 15 for the target.
+void run_indexed(const LaunchState& state, Wave& wave, const Instruction& in) {
+  const std::uint32_t m0 = wave.scalar[scalar_register::m0], index = m0 & 0xff, uses = m0 >> 12 & 15;
+  Instruction shifted = in;
+  for (unsigned i = 0; i < 4 && i < in.operands; ++i) {
+    Operand& operand = shifted.operand[i];
+    if (operand.kind != OperandKind::vector || !(uses >> (i == 0 ? 3 : i - 1) & 1)) continue;
+    if (operand.index + index + operand.registers > static_cast<unsigned>(std::max(state.code->vector_rows, 3) + 1))
+      wave.fault(FaultKind::unsupported, fmt::format("indexes a register that no instruction names (M0 is {:#x})", m0));
+    operand.index = static_cast<std::uint16_t>(operand.index + index);
+  }
+  shifted.run(wave, shifted);
+}
+
 void execute(LaunchState& state, Wave& wave, std::uint32_t limit) {
   const std::vector<Instruction>& code = state.code->instruction;
   std::vector<std::uint32_t> old, second;
@@ -95,6 +109,10 @@ void execute(LaunchState& state, Wave& wave, std::uint32_t limit) {
     if (wave.outstanding.registers > 0) check_registers(wave, in);
     ++state.report.instructions;
     ++state.report.of_kind[static_cast<unsigned>(in.kind)];
+    if (wave.indexes_registers && in.kind == Kind::vector) {
+      run_indexed(state, wave, in);
+      continue;
+    }
     if (!in.second) {
       in.run(wave, in);
       continue;
@@ -171,7 +189,9 @@ void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Wor
 }
 
 bool advance_workgroup(LaunchState& state, Workgroup& group) {
+  const std::atomic<bool>* const stop = state.launch->stop;
   for (;;) {
+    if (stop && stop->load(std::memory_order_relaxed)) return false;
     for (Wave& wave : group.wave)
       if (wave.state == WaveState::running) execute(state, wave, quantum);
     if (state.report.instructions > state.launch->max_instructions)

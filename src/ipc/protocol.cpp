@@ -205,7 +205,7 @@ constexpr auto bench_job_form = fields::object<BenchJob>(
     required("launch", &BenchJob::launch, plan_form), required("scalars", &BenchJob::scalars, scalars_form),
     optional("incumbent", &BenchJob::incumbent, incumbent_form),
     required("scratch", &BenchJob::scratch, fields::List{layout_form}), optional("inputs_seed", &BenchJob::inputs_seed),
-    required("maps", &BenchJob::maps, fields::List{map_form}));
+    required("maps", &BenchJob::maps, fields::List{map_form}), optional("validate_only", &BenchJob::validate_only));
 
 constexpr auto telemetry_form =
     fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};

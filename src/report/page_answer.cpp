@@ -155,6 +155,8 @@ std::string answer_section(const CaseView& view) {
   const ReportCase& shown = view.shown;
   std::string text = heading(view.heading, "Answer");
   for (const std::string& note : shown.notes) text += paragraph(note, "note");
+  if (device::is_emulated(shown.device))
+    text += paragraph(fmt::format("The GPU is emulated: {}.", device::simulated_times), "note");
   if (!shown.best) return text + no_answer(view);
   const record::Record& best = *shown.best->record;
   const double time_ms = measure::statistic(best.time_ms, shown.spec->measure.statistic);

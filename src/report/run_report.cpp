@@ -176,6 +176,7 @@ std::string best_text(const spec::Spec& spec, const record::Best& best, const re
 
 std::string caveats_text(const spec::Spec& spec, const record::Record& best) {
   std::string text;
+  if (device::is_emulated(best.device)) text += fmt::format("      emulated: {}\n", device::simulated_times);
   if (!best.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(best.tainted, "; "));
   if (!spec::validates(spec))
     text += spec.process ? "      not validated but by its exit code: the spec has neither check nor expect\n"
@@ -284,6 +285,7 @@ nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Recor
   }
   json["interval_ms"] = {record.time_ms.low, record.time_ms.high};
   if (!record.tainted.empty()) json["tainted"] = record.tainted;
+  if (device::is_emulated(record.device)) json["simulated"] = true;
   return json;
 }
 

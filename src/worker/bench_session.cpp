@@ -220,6 +220,7 @@ void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scrat
   if (!check_repeats(
           arguments_, sets_[0], job_.repeats, [&] { run_once(false); }, answer))
     return;
+  if (job.validate_only) return;
 
   answer.stage = "measure";
   const spec::MeasureSpec& measure = job_.measure;

@@ -2,9 +2,11 @@
 #include "suite.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "core/device/backend_facts.hpp"
+#include "support/emulated_gpu.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::backend;
@@ -30,6 +32,17 @@ const Exclusion exclusions[] = {
 #undef EXCLUDE
 };
 
+const char* const essential[] = {
+#define ESSENTIAL(test) test,
+#include "essential.def"
+#undef ESSENTIAL
+};
+
+/// Those whose code is executed: the whole suite on two that are compiled for anyway, and gfx90a by the first compiler
+/// that knows it; the essential part on the last.
+constexpr const char* emulated = "gfx942,gfx90a,gfx1100,gfx1201";
+constexpr const char* partly_tested = "gfx1201";
+
 /// The architectures for which each backend, or one of its compilers, must compile without a device.
 const std::map<std::string, std::vector<std::string>> offline_archs = {
     {"cuda", {"sm_80", "sm_90a"}},
@@ -40,7 +53,7 @@ const std::map<std::string, std::vector<std::string>> offline_archs = {
 struct Opened {
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Toolchain> toolchain;
-  std::unique_ptr<Device> device;
+  std::vector<std::unique_ptr<Device>> devices;
 };
 
 bool known_to(Toolchain& toolchain, const std::string& arch) {
@@ -72,18 +85,24 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
     return;
   }
   const DeviceList devices = one.backend->list_devices();
-  if (devices.devices.empty()) {
-    MESSAGE(label << ": compile only: " << devices.reason);
-  } else {
-    one.device = one.backend->open_device(0);
-    found.push_back({name, one.device->info().arch, one.toolchain.get(), one.device.get(), compiler});
+  if (devices.devices.empty()) MESSAGE(label << ": compile only: " << devices.reason);
+  std::set<std::string> with_device;
+  for (const DeviceInfo& device : devices.devices) {
+    const std::string arch = is_emulated(device) ? code_arch(device) : device.arch;
+    const bool tested = std::any_of(found.begin(), found.end(), [&](const Target& target) {
+      return is_emulated(device) && target.arch == arch && target.device;
+    });
+    if (tested || !knows_arch(one.toolchain->archs(), arch) || !with_device.insert(arch).second) continue;
+    one.devices.push_back(one.backend->open_device(device.index));
+    found.push_back({name, arch, one.toolchain.get(), one.devices.back().get(), compiler, device.index,
+                     is_emulated(device) && arch == partly_tested});
   }
   if (const auto archs = offline_archs.find(label); archs != offline_archs.end())
     for (const std::string& arch : archs->second)
-      if (!one.device || one.device->info().arch != arch)
-        // HIP's NVIDIA side takes NVIDIA's names only.
-        if (one.toolchain->default_arch().substr(0, 2) == arch.substr(0, 2) && known_to(*one.toolchain, arch))
-          found.push_back({name, arch, one.toolchain.get(), nullptr, compiler});
+      // HIP's NVIDIA side takes NVIDIA's names only.
+      if (!with_device.contains(arch) && one.toolchain->default_arch().substr(0, 2) == arch.substr(0, 2) &&
+          known_to(*one.toolchain, arch))
+        found.push_back({name, arch, one.toolchain.get(), nullptr, compiler});
   opened.push_back(std::move(one));
 }
 
@@ -92,6 +111,7 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
 const std::vector<Target>& targets() {
   static std::vector<Opened> opened;
   static const std::vector<Target> all = [] {
+    testing::use_emulated_gpus(emulated);
     std::vector<Target> found;
     for (const std::string& name : backend_names()) {
       std::vector<std::string> compilers = compilers_of(name);
@@ -114,7 +134,21 @@ void on_each_target(const char* title, void (*test)(const Target&)) {
     bool excluded = false;
     for (const Exclusion& exclusion : exclusions)
       excluded = excluded || (target.backend == exclusion.backend && std::strcmp(title, exclusion.test) == 0);
-    if (!excluded) test(target);
+    if (target.partial && std::none_of(std::begin(essential), std::end(essential),
+                                       [&](const char* one) { return std::strcmp(title, one) == 0; }))
+      continue;
+    if (excluded) continue;
+    if (target.index == 0) {
+      test(target);
+      continue;
+    }
+    // A thread has one current device of a backend: the one that it has opened last.
+    Target own = target;
+    const auto backend = make_backend(target.backend);
+    const auto device = backend->open_device(target.index);
+    own.device = device.get();
+    test(own);
+    static_cast<void>(backend->open_device(0));
   }
 }
 

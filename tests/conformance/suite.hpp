@@ -18,10 +18,13 @@ struct Target {
   build::Toolchain* toolchain;
   measure::Device* device;    ///< nullptr: the test's compile-only half runs
   std::string compiler = {};  ///< of several compilers of the backend, which one
+  int index = 0;              ///< of the device
+  bool partial = false;       ///< only the tests in essential.def
 };
 
-/// Every registered backend: its device if there is one, and the architectures for which it must compile anywhere. A
-/// backend whose compiler is not on this machine is skipped with a message. Created once per process.
+/// Every registered backend: its first device of each architecture, and the architectures for which it must compile
+/// anywhere. Without an AMD GPU there are emulated ones. A backend whose compiler is not on this machine is skipped
+/// with a message. Created once per process.
 const std::vector<Target>& targets();
 
 /// Runs a test on every target but the excluded ones (exclusions.def).

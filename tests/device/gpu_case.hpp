@@ -13,6 +13,7 @@
 
 #include "backends/backend.hpp"
 #include "core/device/backend_facts.hpp"
+#include "support/emulated_gpu.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -27,13 +28,14 @@ struct Gpu {
     request.source_name = "k.cu";
     request.source = source;
     request.entry = entry;
-    request.arch = device->info().arch;
+    request.arch = device::code_arch(device->info().arch);
     return toolchain->compile(request);
   }
 };
 
 /// Runs the check on the first device of every GPU backend; reports backends without one.
 inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
+  use_emulated_gpus("gfx942");
   bool any = false;
   for (const std::string& name : device::backend_names()) {
     if (name == "host") continue;
@@ -44,7 +46,7 @@ inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
       continue;
     }
     CAPTURE(name);
-    Gpu gpu{backend->open_device(0), backend->open_toolchain()};
+    Gpu gpu{backend->open_device(0), backend::open_toolchain(*backend, "", device::code_arch(list.devices[0].arch))};
     check(gpu);
     any = true;
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The kernels of kernels/ compute what their specs promise, and validation refuses single mistakes in them.
 
-kernels.py --xtune PROGRAM [--part space|right|mutants|compile] [--all] [--backend host] TABLE...
+kernels.py --xtune PROGRAM [--part space|right|mutants|compile] [--all] [--backend host] [--arch gfx942] TABLE...
 
 A table, NAME.toml beside this file, describes the test of one spec; README.md lists its keys. Each test
 
@@ -24,8 +24,8 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-KEYS = {"spec", "problems", "mutant_problems", "configs", "mutants", "compile_problems", "compile_archs", "space_problems", "refused_problems"}
-MUTANT_KEYS = {"what", "file", "text", "with", "configs", "quick", "sanitize"}
+KEYS = {"spec", "problems", "mutant_problems", "configs", "mutants", "compile_problems", "compile_archs", "space_problems", "refused_problems", "amd_configs"}
+MUTANT_KEYS = {"what", "file", "text", "with", "configs", "quick", "sanitize", "amd"}
 NOTHING_VALID, UNAVAILABLE = 3, 4
 ARCHS = ["sm_90a", "gfx90a"]
 # One launch before and one after the measurement are judged; more would only take time.
@@ -34,6 +34,10 @@ MEASURE = {"warmup": 0, "rep": 1, "min_rep": 1, "flush": "none", "race": False, 
 
 class Failure(Exception):
     """What a user of the table has to know."""
+
+
+class Skipped(Exception):
+    """What this machine lacks."""
 
 
 def toml_value(value):
@@ -127,6 +131,8 @@ class Trial:
         """The last record of each configuration and problem."""
         store = self.folder / "store"
         shutil.rmtree(store, ignore_errors=True)
+        if self.options.arch:
+            return self.validated(store, problems, configs)
         command = [self.options.xtune, "run", str(self.write_spec(problems, configs)), "--backend", self.options.backend, "--store",
                    str(store), "--format", "json", "--quiet", *(["--sanitize"] if sanitize else [])]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -139,6 +145,23 @@ class Trial:
         if len(found) != len(problems) * len(configs):
             raise Failure(f"{len(found)} of {len(problems)} x {len(configs)} configurations have a record:\n{done.stdout}\n{done.stderr}")
         return list(found.values())
+
+
+    def validated(self, store, problems, configs):
+        """The result of each configuration and problem on an emulated GPU."""
+        command = [self.options.xtune, "validate", str(self.write_spec(problems, configs)), "--all", "--arch", self.options.arch, "--store",
+                   str(store), "--format", "json", "--quiet"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode == UNAVAILABLE:
+            raise Skipped(done.stderr.strip())
+        if done.returncode not in (0, NOTHING_VALID):
+            raise Failure(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+        cases = json.loads(done.stdout)
+        records = [row | {"problem": case["problem"]} for case in (cases if isinstance(cases, list) else [cases])
+                   for row in case["configurations"]]
+        if len(records) != len(problems) * len(configs):
+            raise Failure(f"{len(records)} of {len(problems)} x {len(configs)} configurations have a result:\n{done.stderr}")
+        return records
 
 
 def described(record):
@@ -167,7 +190,10 @@ def test_space(trial):
 
 def test_right(trial):
     """All problems in all configurations are computed correctly."""
-    records = trial.records(trial.table["problems"], trial.table["configs"])
+    configs = trial.table["configs"]
+    if trial.options.arch.startswith("gfx"):
+        configs = [configs[number] for number in trial.table.get("amd_configs", range(len(configs)))]
+    records = trial.records(trial.table["problems"], configs)
     wrong = [described(record) for record in records if record["outcome"] != "ok"]
     if wrong:
         raise Failure("\n".join(wrong))
@@ -179,6 +205,8 @@ def tried_mutants(trial):
     mutants = list(enumerate(trial.table.get("mutants", []), 1))
     if not mutants:
         raise Failure("the table has no [[mutants]]")
+    if trial.options.arch.startswith("gfx"):
+        mutants = [(number, mutant) for number, mutant in mutants if mutant.get("amd", True)]
     quick = [(number, mutant) for number, mutant in mutants if mutant.get("quick")]
     return mutants if trial.options.all or not quick else quick
 
@@ -211,7 +239,7 @@ def test_mutants(trial):
     for sanitize in (False, True):
         chosen = [(number, mutant) for number, mutant in mutants if mutant.get("sanitize", False) == sanitize]
         if chosen:
-            problems += mutant_problems(trial, chosen, sanitize and trial.options.backend == "host")
+            problems += mutant_problems(trial, chosen, sanitize and trial.options.backend == "host" and not trial.options.arch)
     if problems:
         raise Failure("\n".join(problems))
     return f"{len(mutants)} of {len(trial.table['mutants'])} mutants are tried and refused"
@@ -245,6 +273,7 @@ def main():
     parser.add_argument("--part", choices=PARTS, action="append")
     parser.add_argument("--all", action="store_true", help="try all mutants, not only the quick ones")
     parser.add_argument("--backend", default="host", help="run the parts right and mutants on this backend")
+    parser.add_argument("--arch", default="", help="run these parts on this AMD GPU, emulated if it is not here, without measuring")
     parser.add_argument("tables", nargs="+", metavar="TABLE")
     options = parser.parse_args()
     failed = False
@@ -253,6 +282,8 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     print(f"{name}: {PARTS[part](Trial(options, read_table(name), folder))}", flush=True)
+                except Skipped as skipped:
+                    print(f"{name}, {part}: skipped: {skipped}", flush=True)
                 except Failure as failure:
                     failed = True
                     print(f"{name}, {part}:\n{failure}", flush=True)

@@ -38,6 +38,7 @@ LAYERS = {
     "backends/kokkos/runtime": [],
     "backends/replay": ["core/spec", "core/replay", "core/target", "ipc"],
     "emulator": ["backends/gpu"],
+    "emulator/hip": ["core/device", "backends/gpu", "emulator"],
     "worker": ["core/device", "core/build", "core/measure", "core/validate", "core/target", "ipc", "backends",
                "backends/host"],
     "cluster": ["core/space", "core/record", "core/run"],

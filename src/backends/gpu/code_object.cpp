@@ -115,7 +115,10 @@ KernelMetadata read_kernel(const json& kernel) {
       const bool hidden =
           kind != parameter.end() && kind->is_string() && kind->get_ref<const std::string&>().starts_with("hidden_");
       const auto size = number(parameter, ".size"), offset = number(parameter, ".offset");
-      if (size && !hidden) result.parameter_bytes.push_back(static_cast<std::size_t>(*size));
+      if (size && !hidden) {
+        result.parameter_bytes.push_back(static_cast<std::size_t>(*size));
+        result.parameter_offsets.push_back(static_cast<std::size_t>(offset.value_or(0)));
+      }
       if (size && offset && hidden)
         result.hidden.push_back(
             {kind->get<std::string>(), static_cast<std::size_t>(*offset), static_cast<std::size_t>(*size)});
@@ -124,12 +127,26 @@ KernelMetadata read_kernel(const json& kernel) {
   return result;
 }
 
+json metadata_of(std::string_view image) {
+  const std::string_view text = find_metadata(image);
+  return text.empty() ? json() : parse_metadata(text);
+}
+
 }  // namespace
 
+std::string code_object_arch(std::string_view image) {
+  const json metadata = metadata_of(image);
+  if (!metadata.is_object()) return {};
+  const auto target = metadata.find("amdhsa.target");
+  if (target == metadata.end() || !target->is_string()) return {};
+  const std::string id = target->get<std::string>();
+  const std::size_t begin = id.rfind("--");
+  const std::string arch = begin == std::string::npos ? "" : id.substr(begin + 2);
+  return arch.substr(0, arch.find(':'));
+}
+
 std::optional<KernelMetadata> kernel_metadata(std::string_view image, std::string_view symbol) {
-  const std::string_view text = find_metadata(image);
-  if (text.empty()) return std::nullopt;
-  const json metadata = parse_metadata(text);
+  const json metadata = metadata_of(image);
   if (!metadata.is_object()) return std::nullopt;
   const auto kernels = metadata.find("amdhsa.kernels");
   if (kernels == metadata.end() || !kernels->is_array()) return std::nullopt;

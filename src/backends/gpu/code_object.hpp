@@ -18,7 +18,8 @@ struct HiddenParameter {
 
 struct KernelMetadata {
   build::ResourceUsage usage;
-  std::vector<std::size_t> parameter_bytes;  ///< explicit parameters, in kernel order
+  std::vector<std::size_t> parameter_bytes;    ///< explicit parameters, in kernel order
+  std::vector<std::size_t> parameter_offsets;  ///< of the same, in the kernel's arguments
   std::vector<HiddenParameter> hidden;
 };
 
@@ -26,6 +27,10 @@ struct KernelMetadata {
 /// ("gemm", without ".kd"). nullopt: the image is not a code object, is damaged, or has no such kernel. Never reads
 /// outside the image. Source: "Code Object V3 to V5 Metadata", LLVM AMDGPU backend guide.
 std::optional<KernelMetadata> kernel_metadata(std::string_view image, std::string_view symbol);
+
+/// The architecture that the metadata of a code object names: "gfx90a" for "amdgcn-amd-amdhsa--gfx90a:xnack+". Empty:
+/// the image has no such metadata.
+std::string code_object_arch(std::string_view image);
 
 /// The code object for `arch` in a clang offload bundle; an image that is not a bundle is returned as it is. Empty: the
 /// bundle has none for that architecture, or is damaged. The result points into `image`. Source: "Bundled Binary File

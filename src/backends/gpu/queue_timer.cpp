@@ -81,6 +81,7 @@ void QueueTimer::release() noexcept {
 
 void QueueTimer::load() {
   const DriverApi& api = session_.api();
+  if (!api.no_timing.empty()) throw Error(ErrorKind::unsupported, api.no_timing);
   if (!api.timing_code || !api.allocate_mapped)
     throw Error(ErrorKind::unsupported, "this driver has no host memory that the device can read");
   const build::Artifact code = api.timing_code();

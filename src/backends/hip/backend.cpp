@@ -29,10 +29,13 @@ class HipBackend final : public backend::Backend {
       throw Error(ErrorKind::unavailable, fmt::format("hip device {} is not there: the driver shows {}", index, count));
     device::DeviceInfo info = hip::query_device(calls, index);
     gpu::DriverApi api = hip::open_driver_api(calls, index);
-    api.timing_code = [arch = info.arch] {
-      HipBackend self;
-      return backend::open_toolchain(self, "", arch)->compile(gpu::timing_request(arch));
-    };
+    if (device::is_emulated(info))
+      api.no_timing = device::simulated_times;
+    else
+      api.timing_code = [arch = info.arch] {
+        HipBackend self;
+        return backend::open_toolchain(self, "", arch)->compile(gpu::timing_request(arch));
+      };
     return gpu::make_device(std::move(api), std::move(info));
   }
   std::shared_ptr<backend::Runtime> open_runtime() override {

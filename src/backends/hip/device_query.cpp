@@ -52,6 +52,16 @@ void add_platform_facts(const HipCalls&, int index, device::DeviceInfo& info) {
 
 #else
 
+/// Empty: unknown.
+std::string driver_version(const HipCalls& calls) {
+  int version = 0;
+  if (calls.hipDriverGetVersion(&version) != hipSuccess) return {};
+  std::string text = fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
+  std::ifstream file("/sys/module/amdgpu/version");  // AMD's own module has one, the kernel's does not
+  if (std::string module_version; file >> module_version) text += " (amdgpu " + module_version + ")";
+  return text;
+}
+
 void add_platform_facts(const HipCalls& calls, int index, device::DeviceInfo& info) {
   int status = 0;
   const std::string arch = device_arch([&](const char* symbol) { return calls.library.find(symbol); }, index, &status);
@@ -62,12 +72,7 @@ void add_platform_facts(const HipCalls& calls, int index, device::DeviceInfo& in
                                                     index, arch));
   info.vendor = "amd";
   info.arch = strip_target_features(arch);
-  int version = 0;
-  if (calls.hipDriverGetVersion(&version) == hipSuccess)
-    info.driver = fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
-  std::ifstream file("/sys/module/amdgpu/version");  // AMD's own module has one, the kernel's does not
-  if (std::string module_version; !info.driver.empty() && file >> module_version)
-    info.driver += " (amdgpu " + module_version + ")";
+  info.driver = device::is_emulated(info) ? "emulator, times are simulated" : driver_version(calls);
   info.shared_per_block_optin = info.shared_per_block;  // all of the LDS, without opting in
   info.shared_per_compute_unit = optional_attribute(calls, index, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor);
   if (info.shared_per_compute_unit < info.shared_per_block) info.shared_per_compute_unit = info.shared_per_block;
@@ -95,6 +100,8 @@ int initialise(const HipCalls& calls) {
 #endif
   for (const char* variable : {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
     if (const char* visible = std::getenv(variable)) advice = fmt::format(" ({} is \"{}\")", variable, visible);
+  if (const char* library = std::getenv("XTUNE_HIP_LIBRARY"); library && *library)
+    advice = fmt::format(" (XTUNE_HIP_LIBRARY is \"{}\")", library);
   throw Error(ErrorKind::unavailable, fmt::format("HIP finds no device: {}{}", describe(calls, status), advice));
 }
 

@@ -32,13 +32,22 @@ HipCalls load() {
 #define XTUNE_TEXT_OF(name) #name
 #define XTUNE_TEXT(name) XTUNE_TEXT_OF(name)
 
-HipCalls load() {
-  HipCalls calls;
+base::DynamicLibrary open_runtime() {
+  if (const char* named = std::getenv("XTUNE_HIP_LIBRARY"); named && *named) try {
+      return base::DynamicLibrary::open({named});
+    } catch (const Error& error) {
+      base::throw_with_message(error, fmt::format("XTUNE_HIP_LIBRARY={}: {}", named, error.what()));
+    }
   try {
-    calls.library = base::DynamicLibrary::open(rocm_library_candidates("amdhip64"));
+    return base::DynamicLibrary::open(rocm_library_candidates("amdhip64"));
   } catch (const Error& error) {
     base::throw_with_message(error, fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
   }
+}
+
+HipCalls load() {
+  HipCalls calls;
+  calls.library = open_runtime();
   calls.library.keep_resident();
 #define XTUNE_LOAD(name, arguments) calls.library.get(XTUNE_TEXT(name), calls.name);
   XTUNE_HIP_CALLS(XTUNE_LOAD)

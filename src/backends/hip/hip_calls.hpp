@@ -57,7 +57,8 @@ struct HipCalls {
   const char* (*hipGetErrorString)(hipError_t) = nullptr;
 };
 
-/// Thread-safe. Throws Error(unavailable): "libamdhip64.so not found: no ROCm on this node".
+/// Of the library that XTUNE_HIP_LIBRARY names, else of ROCm's. Thread-safe. Throws Error(unavailable): "libamdhip64.so
+/// not found: no ROCm on this node".
 const HipCalls& hip_calls();
 
 /// "hipErrorIllegalAddress: an illegal memory access was encountered"

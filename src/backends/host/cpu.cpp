@@ -7,8 +7,8 @@
 #include <string>
 
 #include "backends/host/compiler.hpp"
-#include "backends/host/thread_pool.hpp"
 #include "base/control_groups.hpp"
+#include "base/cpus.hpp"
 #include "base/text.hpp"
 
 namespace xtune::host {
@@ -73,7 +73,7 @@ device::DeviceInfo cpu_info(const std::filesystem::path& root) {
   info.name = base::printable(field(root / "proc/cpuinfo", "model name"), 120);
   if (info.name.empty()) info.name = info.arch + " CPU";
   info.warp_size = 32;
-  info.compute_units = static_cast<int>(usable_cpus());
+  info.compute_units = static_cast<int>(base::usable_cpus());
   if (const std::int64_t quota = base::cpu_quota_milli(root); quota < info.compute_units * std::int64_t{1000})
     info.cpu_quota_milli = quota;
   info.shared_per_block = 48 * kib;

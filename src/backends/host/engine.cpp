@@ -11,6 +11,7 @@
 #include "backends/host/block_place.hpp"
 #include "backends/host/cluster_runner.hpp"
 #include "backends/host/floating_point.hpp"
+#include "base/cpus.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -59,7 +60,7 @@ struct Engine::Run {
   }
 };
 
-Engine::Engine(std::int64_t shared_limit_bytes) : pool_(usable_cpus()) {
+Engine::Engine(std::int64_t shared_limit_bytes) : pool_(base::usable_cpus()) {
   for (unsigned i = 0; i < pool_.size(); ++i) lanes_.push_back(std::make_unique<Lane>(shared_limit_bytes));
 }
 Engine::~Engine() = default;

@@ -33,7 +33,4 @@ class ThreadPool {
   std::atomic<bool> ending_{false};
 };
 
-/// The CPUs this process may use.
-unsigned usable_cpus();
-
 }  // namespace xtune::host

@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "backends/host/compiler.hpp"
-#include "backends/host/thread_pool.hpp"
+#include "base/cpus.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -45,7 +45,7 @@ int threads_wanted() {
                   fmt::format("{}='{}': give a number of threads, or unset it", name, base::printable(value, 80)));
     return number;
   }
-  return static_cast<int>(host::usable_cpus());
+  return static_cast<int>(base::usable_cpus());
 }
 
 ExecutionSpace make(const Installation& kokkos, const Known& known) {

@@ -13,9 +13,21 @@ int nvidia_arch_number(const DeviceInfo& device) noexcept {
   return known ? std::atoi(device.arch.c_str() + 3) : 0;
 }
 
+bool is_emulated(std::string_view arch) noexcept { return arch.ends_with(emulated_mark); }
+
+std::string emulated_arch(std::string_view arch) { return std::string(arch) + std::string(emulated_mark); }
+
+std::string emulated_name(std::string_view arch) { return "emulated " + std::string(arch) + " (no hardware)"; }
+
+std::string code_arch(std::string_view arch) {
+  if (is_emulated(arch)) arch.remove_suffix(emulated_mark.size());
+  return std::string(arch);
+}
+
 std::string code_arch(const DeviceInfo& device) {
   const BackendFacts* const facts = find_backend_facts(device.backend);
-  return facts && facts->source == SourceKind::kokkos ? device.arch : full_arch(device.arch);
+  if (facts && facts->source == SourceKind::kokkos) return device.arch;
+  return full_arch(code_arch(device.arch));
 }
 
 bool knows_arch(const std::vector<std::string>& known, std::string_view arch) {
@@ -40,7 +52,7 @@ Bindings device_facts(const DeviceInfo& device) {
   text("device.backend", device.backend);
   text("device.name", device.name);
   text("device.vendor", device.vendor);
-  text("device.arch", device.arch);
+  text("device.arch", code_arch(device.arch));  // an emulator's space is the one of the device in whose place it is
   number("device.warp_size", device.warp_size);
   number("device.compute_units", device.compute_units);
   number("device.shared_per_block", device.shared_per_block);

@@ -40,12 +40,27 @@ struct DeviceInfo {
 
 /// Whether kernels run on the CPU and share its memory with compilers and all other programs.
 inline bool is_cpu(const DeviceInfo& device) { return device.vendor == "cpu"; }
+/// The end of the architecture's name of an emulated GPU.
+inline constexpr std::string_view emulated_mark = "-emulated";
+/// Whether it is xtune's emulator in the place of a GPU. Its results are those of the GPU; its times are simulated, so
+/// its architecture is "gfx942-emulated": no record of it is ever an answer for a real gfx942.
+bool is_emulated(std::string_view arch) noexcept;
+inline bool is_emulated(const DeviceInfo& device) noexcept { return is_emulated(device.arch); }
+/// What a user must know of the times of an emulated GPU.
+inline constexpr const char* simulated_times =
+    "times are simulated from counts of instructions and bytes, and are not measurements";
+/// The name under which records of an emulated architecture are kept: "gfx942-emulated" for "gfx942".
+std::string emulated_arch(std::string_view arch);
+/// The device's name: "emulated gfx942 (no hardware)" for "gfx942".
+std::string emulated_name(std::string_view arch);
 /// 90 for "sm_90" and "sm_90a"; 0 if it is not an NVIDIA GPU.
 int nvidia_arch_number(const DeviceInfo& device) noexcept;
 
-/// The architecture that code for a device is compiled for: with all features of its chip (full_arch). Units of Kokkos
-/// are compiled for the architecture that Kokkos was built for, which is the device's own.
+/// The architecture that code for a device is compiled for: with all features of its chip (full_arch), and the one that
+/// is emulated. Units of Kokkos are compiled for the architecture that Kokkos was built for, which is the device's own.
 std::string code_arch(const DeviceInfo& device);
+/// The same for a name that a user gave: "gfx942" for "gfx942-emulated", others as they are.
+std::string code_arch(std::string_view arch);
 
 /// Blocks of the largest thread block cluster, to which a kernel may have to opt in; 0: the device has none.
 int max_cluster_blocks(const DeviceInfo& device) noexcept;
@@ -60,7 +75,7 @@ const std::vector<std::string>& device_fact_names();
 bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b);
 
 /// The name under which an architecture's facts are listed: "sm_90" for "sm_90a" (code for this chip only) and
-/// "sm_100f" (its family), "gfx90a" for "gfx90a:sramecc+:xnack-" (features of the target).
+/// "sm_100f" (its family), "gfx90a" for "gfx90a:sramecc+:xnack-" (features of the target) and "gfx90a-emulated".
 std::string_view base_arch(std::string_view arch);
 /// An architecture with all features of its chip: "sm_90a" for "sm_90". NVIDIA's GPUs of compute capability 9.0 and
 /// newer have instructions that only code for this very chip may use, such as wgmma and tcgen05 (CUDA C++ Programming

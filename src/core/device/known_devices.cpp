@@ -76,6 +76,7 @@ bool only_forms(std::string_view rest) {
 }  // namespace
 
 std::string_view base_arch(std::string_view arch) {
+  arch.remove_suffix(is_emulated(arch) ? emulated_mark.size() : 0);
   if (arch.starts_with("sm_") && arch.size() > 4 && (arch.back() == 'a' || arch.back() == 'f') &&
       std::isdigit(static_cast<unsigned char>(arch[arch.size() - 2])))
     arch.remove_suffix(1);
@@ -96,7 +97,7 @@ std::optional<DeviceInfo> known_device(std::string_view arch) {
     DeviceInfo device;
     const std::string_view vendor = known.vendor;
     device.backend = backend_of_vendor(vendor);
-    device.name = known.product;
+    device.name = is_emulated(arch) ? emulated_name(base) : known.product;
     device.vendor = known.vendor;
     device.arch = std::string(arch);
     device.warp_size = known.warp_size;

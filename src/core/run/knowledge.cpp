@@ -213,6 +213,7 @@ void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Spac
   Studies studies([&](const Bindings& sizes, const device::DeviceInfo& device) {
     if (device.backend == "replay" || device::is_cpu(device) != device::is_cpu(own) || is_own(sizes, device))
       return false;
+    if (device::is_emulated(device) && !device::is_emulated(own)) return false;  // simulated times
     // A replay would be guided by the results that it is meant to find, from any backend. A run that measures is not:
     // results of another backend on this device are knowledge like any other.
     return own.backend != "replay" || sizes != problem || !device::may_be_same_hardware(device, own);

@@ -87,6 +87,7 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
   job.folder = run_.spec.path.parent_path();
   job.repeats = run_.spec.validate.repeat;
   job.measure = run_.spec.measure;
+  if (!run_.measures()) job.measure.flush = spec::Flush::none;  // no further sets of buffers
   job.warn = [this, warned = std::make_shared<std::set<std::string>>()](const std::string& text) {
     if (warned->insert(text).second) run_.observer.on_warning(text);  // several workers may compute the reference
   };

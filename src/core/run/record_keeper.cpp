@@ -27,6 +27,7 @@ void RecordKeeper::stamp(record::Record& record) {
 
 void RecordKeeper::store(const record::Record& record) {
   run_.resolver.throw_if_data_changed();
+  if (!run_.measures()) return;
   try {
     writer_.append(record);
     unsynced_ = true;

@@ -31,10 +31,10 @@ const record::Record& ResultLedger::book(const Trial& trial, record::Record reco
   const Outcome outcome = record.outcome;
   // Strategies minimise times, or scores derived from the objective.
   double observed = 0;
-  if (outcome == Outcome::ok)
-    observed = run_.criterion.score ? run_.objective.search_score(record) : run_.criterion.of(record);
+  const bool measured = outcome == Outcome::ok && run_.measures();
+  if (measured) observed = run_.criterion.score ? run_.objective.search_score(record) : run_.criterion.of(record);
   if (outcome == Outcome::pruned) observed = record.time_ms.min;
-  if (outcome == Outcome::ok) calibration_.offer(trial.proposal.index, from_store ? nullptr : &trial.artifact);
+  if (measured) calibration_.offer(trial.proposal.index, from_store ? nullptr : &trial.artifact);
   if (!settled) listeners_.observe(trial.proposal.number, {trial.proposal.index, outcome, observed});
   const std::size_t place = results_.put(trial, std::move(record));
   if (outcome == Outcome::pruned) pruned_.add(trial.proposal.index, place);

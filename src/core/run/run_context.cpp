@@ -80,6 +80,7 @@ ipc::BenchJob RunContext::bench_job(const Trial& trial) const {
   ipc::BenchJob job{trial.artifact, trial.launch, resolver.scalars(trial.config), std::nullopt, trial.record.config};
   job.scratch = resolver.scratch(trial.config);
   job.maps = resolver.tensor_maps(trial.config);
+  job.validate_only = !measures();
   if (spec.validate.inputs == spec::Inputs::fresh) job.inputs_seed = inputs_seed(spec.search.seed, job.config);
   job.compile_job = [this, key = trial.record.artifact_key, config = trial.config] {
     return compile_job(key, resolver.compile_request(config));

@@ -54,6 +54,8 @@ struct RunContext {
   /// Whether challengers are measured only while they can still win.
   bool races() const { return spec.measure.race && !criterion.score && options.only.empty(); }
   bool holds_finals() const { return spec.measure.finals >= 2 && criterion.times && options.only.empty(); }
+  /// Whether the times of configurations that passed are known.
+  bool measures() const { return !options.validate_only; }
   std::size_t max_finalists() const { return static_cast<std::size_t>(std::max(spec.measure.finals, 1)); }
   /// Whether all stored results are read completely.
   bool reads_all() const { return !options.best_only || criterion.score; }

@@ -33,7 +33,7 @@ std::size_t RunResults::put(const Trial& trial, record::Record record) {
     result_.records[place] = std::move(record);
   else
     result_.records.push_back(std::move(record));
-  if (result_.records[place].outcome == Outcome::ok) consider(place);
+  if (result_.records[place].outcome == Outcome::ok && run_.measures()) consider(place);
   return place;
 }
 

@@ -27,6 +27,7 @@ StoreAnswers::StoreAnswers(const RunContext& run, RecordKeeper& keeper)
 
 /// The rows of this problem on this kind of device.
 std::vector<StoreAnswers::Row> StoreAnswers::read(RecordKeeper& keeper) {
+  if (!run_.measures()) return {};
   records_.refresh();
   std::vector<Row> rows = records_.rows_of(run_.problem, run_.target.device);
   base::Causes causes;

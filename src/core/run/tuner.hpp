@@ -45,6 +45,9 @@ struct TuneOptions {
   std::optional<std::size_t> best_only;
   /// Not empty: exactly these configurations, each in full; those that the space does not allow are skipped.
   std::vector<Bindings> only;
+  /// Each configuration is compiled, launched and compared, and nothing is measured: an ok record has no samples. The
+  /// store's records are neither read nor written; its artifacts are used. With `only`.
+  bool validate_only = false;
 };
 
 /// The progress of a run.

@@ -135,10 +135,12 @@ Target choose_target(const TargetOptions& options) {
     target.assumed_arch = options.arch.empty();
     target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch);
   }
-  target.arch = options.arch.empty() ? device::code_arch(target.device) : options.arch;
+  target.arch = options.arch.empty() ? device::code_arch(target.device) : device::code_arch(options.arch);
   select_compiler(target.backend, options.compiler, target.arch);
   // "sm_90a" on an sm_90 is the same device; any other architecture is another device, known only by its facts.
-  const bool same = target.arch == target.device.arch || target.arch == device::code_arch(target.device);
+  // So is "gfx942" on an emulated one; but not the other way round.
+  const bool same = (target.arch == target.device.arch || target.arch == device::code_arch(target.device)) &&
+                    (!device::is_emulated(options.arch) || device::is_emulated(target.device));
   if (target.present && !same) {
     if (options.need == TargetNeed::device)
       throw Error(ErrorKind::invalid_argument,
@@ -146,7 +148,7 @@ Target choose_target(const TargetOptions& options) {
                               target.device.arch, target.device.name));
     target.present = false;
     target.further.clear();
-    target.device = device_for_arch(backend, target.arch);
+    target.device = device_for_arch(backend, options.arch);
   }
   const device::BackendFacts* const facts = device::find_backend_facts(target.backend.name);
   target.own_memory = facts && facts->memory == device::ArgumentMemory::device;

@@ -12,6 +12,7 @@ using namespace xtune::testing;
 
 TEST_CASE("an illegal address") {
   // One backend a process: after the fault nothing else in it may count on the GPU.
+  use_emulated_gpus("gfx942");
   const char* only = std::getenv("XTUNE_TEST_BACKEND");
   for (const std::string& name : backend_names()) {
     if (name == "host" || (only && name != only)) continue;
@@ -20,12 +21,13 @@ TEST_CASE("an illegal address") {
       MESSAGE("skipped: no " << name << " device: " << list.reason);
       continue;
     }
-    if (name == "hip" && backend->list_devices().devices[0].vendor == "amd") {
+    const DeviceInfo device = backend->list_devices().devices[0];
+    if (name == "hip" && device.vendor == "amd" && !is_emulated(device)) {
       MESSAGE("skipped: the ROCm runtime aborts the process on a memory fault, which the worker's parent sees");
       continue;
     }
     CAPTURE(name);
-    Gpu gpu{backend->open_device(0), backend->open_toolchain()};
+    Gpu gpu{backend->open_device(0), open_toolchain(*backend, "", code_arch(device.arch))};
     const auto artifact = gpu.compile("extern \"C\" __global__ void k(int* out) { out[1ll << 40] = 1; }");
     auto out = gpu.device->allocate(4);
     auto program = gpu.device->load(artifact, launch_of(1, 1));

@@ -126,3 +126,22 @@ TEST_CASE("every known architecture is found and makes sense") {
     CHECK(device->compute_units > 0);
   }
 }
+
+TEST_CASE("an emulated GPU has the facts and the code of its architecture, and another name and key") {
+  CHECK_FALSE(is_emulated("gfx942"));
+  CHECK_FALSE(is_emulated(""));
+  const std::string arch = emulated_arch("gfx942");
+  CHECK(arch == "gfx942-emulated");
+  CHECK(is_emulated(arch));
+  CHECK(base_arch(arch) == "gfx942");
+  CHECK(code_arch(arch) == "gfx942");
+  CHECK(code_arch(std::string_view("sm_90a")) == "sm_90a");
+  const DeviceInfo real = known_device("gfx942").value(), emulated = known_device(arch).value();
+  CHECK(emulated.arch == arch);
+  CHECK(emulated.name == "emulated gfx942 (no hardware)");
+  CHECK(code_arch(emulated) == "gfx942");
+  CHECK(emulated.compute_units == real.compute_units);
+  CHECK(device_facts(emulated).at("device.arch") == device_facts(real).at("device.arch"));
+  CHECK_FALSE(may_be_same_hardware(emulated, real));
+  CHECK_FALSE(product_of_device(emulated.name).has_value());
+}

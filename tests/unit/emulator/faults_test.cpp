@@ -133,12 +133,15 @@ TEST_CASE("An instruction that is not known ends the launch where it is executed
   const Caught skipped =
       caught("s_branch after\nv_mfma_f64_4x4x4f64 v[4:5], v[0:1], v[2:3], v[4:5]\nafter:\ns_nop 0", "gfx90a");
   CHECK_MESSAGE(!skipped.kind, skipped.message);
-  const Caught clamped = caught("v_add_u32 v4, v0, v1 clamp", "gfx942");
+  const Caught clamped = caught("v_add_u16 v4, v0, v1 clamp", "gfx942");
   CHECK(clamped.kind == FaultKind::unknown_instruction);
 }
 
 TEST_CASE("A kernel that does not end is stopped") {
   if (!can_emulate()) return;
+  const Caught trap = caught("s_trap 2", "gfx1100");
+  CHECK(trap.kind == FaultKind::trap);
+  CHECK_MESSAGE(!caught("s_trap 3", "gfx1100").kind, "a stop for a debugger");
   const Caught endless = caught("again:\ns_branch again", "gfx1100");
   CHECK(endless.kind == FaultKind::endless);
 }

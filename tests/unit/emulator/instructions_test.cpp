@@ -1,9 +1,12 @@
 // Single instructions, assembled for each architecture, against the formulas of AMD's documents.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "emulator/arithmetic.hpp"
+#include "emulator/half.hpp"
 #include "emulator/operations.hpp"
 #include "unit/emulator/snippet.hpp"
 
@@ -115,6 +118,76 @@ const std::vector<Snippet> snippets = {
      [](const Words& v, int) { return one(std::fma(real(v[0]), real(v[1]), real(v[2]))); }},
     {"accumulated_f32", "v_mov_b32 v4, v2\nv_fmac_f32 v4, v0, v1", "",
      [](const Words& v, int) { return one(std::fma(real(v[0]), real(v[1]), real(v[2]))); }},
+    {"scalar_transcendental",
+     "s_mov_b32 s10, 0x41800000\ns_mov_b32 s11, 0x3e800000\nv_s_rsq_f32 s12, s10\nv_s_rcp_f32 s13, -s11\n"
+     "v_s_exp_f32 s14, 4.0\nv_s_log_f32 s15, s10\nv_mov_b32 v4, s12\nv_mov_b32 v5, s13\nv_mov_b32 v6, s14\n"
+     "v_s_sqrt_f32 s12, s10\nv_mov_b32 v7, s15\nv_add_f32 v7, s12, v7",
+     "gfx1201",
+     [](const Words&, int) {
+       return Words{std::bit_cast<U>(0.25f), std::bit_cast<U>(-4.0f), std::bit_cast<U>(16.0f), std::bit_cast<U>(8.0f)};
+     }},
+    {"indexed_registers",
+     "s_mov_b32 s10, 1\nv_mov_b32 v8, v0\nv_mov_b32 v9, v1\ns_set_gpr_idx_on s10, gpr_idx(SRC0)\nv_mov_b32 v4, v8\n"
+     "s_set_gpr_idx_off\ns_set_gpr_idx_on s10, gpr_idx(DST)\nv_mov_b32 v4, v2\ns_set_gpr_idx_off\n"
+     "s_set_gpr_idx_on s10, gpr_idx(SRC1,DST)\nv_add_u32 v5, v0, v8\ns_set_gpr_idx_off\nv_mov_b32 v7, v8",
+     "gfx90a",
+     [](const Words& v, int) {
+       return Words{v[1], v[2], v[0] + v[1], v[0]};
+     }},
+    {"middle_of_halves", "v_max3_f16 v4, v0, v1, v2\nv_min3_f16 v5, v0, v1, v2\nv_med3_f16 v6, v0, v0, v0",
+     "gfx90a gfx942",
+     [](const Words& v, int) {
+       const auto number = [&](int i) {
+         return emulator::to_double(emulator::Half{static_cast<std::uint16_t>(v[static_cast<std::size_t>(i)])});
+       };
+       const auto code = [](double x) { return U{emulator::half_from(x).bits}; };
+       const auto most = [](double a, double b) { return emulator::maximum_number(a, b); };
+       const auto least = [](double a, double b) { return emulator::minimum_number(a, b); };
+       return Words{code(most(most(number(0), number(1)), number(2))),
+                    code(least(least(number(0), number(1)), number(2))), code(number(0)), 0};
+     }},
+    {"short_product_and_sum", "v_mad_legacy_u16 v4, v0, v1, v2", cdna,
+     [](const Words& v, int) { return one((v[0] * v[1] + v[2]) & 0xffff); }},
+    {"middle_of_shorts", "v_max3_u16 v4, v0, v1, v2\nv_min3_u16 v5, v0, v1, v2\nv_med3_u16 v6, v0, v1, v2",
+     "gfx90a gfx942",
+     [](const Words& v, int) {
+       const U a = v[0] & 0xffff, b = v[1] & 0xffff, c = v[2] & 0xffff;
+       return Words{std::max({a, b, c}), std::min({a, b, c}), std::max(std::min(a, b), std::min(std::max(a, b), c)), 0};
+     }},
+    {"clamped_sums",
+     "v_add_u32 v4, v0, v1 clamp\nv_sub_u32 v5, v0, v1 clamp\nv_add_i32 v6, v0, v1 clamp\nv_sub_i32 v7, v0, v1 clamp",
+     cdna,
+     [](const Words& v, int) {
+       const auto clamped = [](std::int64_t value) {
+         return static_cast<U>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX));
+       };
+       const std::int64_t a = static_cast<std::int32_t>(v[0]), b = static_cast<std::int32_t>(v[1]);
+       return Words{static_cast<U>(std::min<U64>(U64{v[0]} + v[1], UINT32_MAX)), v[0] > v[1] ? v[0] - v[1] : 0,
+                    clamped(a + b), clamped(a - b)};
+     }},
+    {"sums_of_byte_products",
+     "v_dot4_i32_iu8 v4, v0, v1, v2 neg_lo:[1,1,0]\nv_dot4_i32_iu8 v5, v0, v1, v2 neg_lo:[0,1,0]\n"
+     "v_dot4_i32_iu8 v6, v0, v1, v2\nv_dot4_i32_iu8 v7, v0, v1, v2 neg_lo:[1,0,0]",
+     rdna,
+     [](const Words& v, int) {
+       const auto sum = [&](bool first, bool second) {
+         U total = v[2];
+         for (int i = 0; i < 32; i += 8) {
+           const int a = first ? static_cast<std::int8_t>(v[0] >> i) : static_cast<std::uint8_t>(v[0] >> i);
+           const int b = second ? static_cast<std::int8_t>(v[1] >> i) : static_cast<std::uint8_t>(v[1] >> i);
+           total += static_cast<U>(a * b);
+         }
+         return total;
+       };
+       return Words{sum(true, true), sum(false, true), sum(false, false), sum(true, false)};
+     }},
+    {"sum_of_byte_products", "v_mov_b32 v4, v2\nv_dot4c_i32_i8 v4, v0, v1", "gfx90a gfx942",
+     [](const Words& v, int) {
+       U sum = v[2];
+       for (int i = 0; i < 32; i += 8)
+         sum += static_cast<U>(static_cast<std::int8_t>(v[0] >> i) * static_cast<std::int8_t>(v[1] >> i));
+       return one(sum);
+     }},
     {"clamped_f32", "v_add_f32 v4, v0, v1 clamp", "gfx1201",
      [](const Words& v, int) {
        const float sum = real(v[0]) + real(v[1]);
@@ -245,6 +318,22 @@ TEST_CASE("Scalar instructions set the condition code and mask lanes") {
       CAPTURE(lane);
       CHECK(found[lane] == Words{inputs[lane][0] > inputs[lane][1] ? 1u : 0u, 5, 1, inputs[3][0]});
     }
+  }
+}
+
+TEST_CASE("The address of an LDS access has 32 bits, so that a base may be negative") {
+  if (!can_emulate()) return;
+  for (const std::string& arch : emulated_archs) {
+    const std::string wait = arch.starts_with("gfx12") ? "s_wait_dscnt 0x0" : "s_waitcnt lgkmcnt(0)";
+    const std::string body =
+        "v_mov_b32 v9, 4\nv_mov_b32 v10, -16\nds_write_b32 v9, v0\nds_read_b32 v4, v10 offset:20\n" + wait +
+        "\nds_read2_b32 v[6:7], v10 offset0:5 offset1:4\n" + wait;
+    const emulator::Program program = emulator::Program::load(
+        assemble(snippet_kernel("wrapped", "v_mov_b32 v8, 0\nds_write_b32 v8, v1\n" + body, arch, 64), arch), arch);
+    const std::vector<Words> inputs = edge_inputs(wave_size_of(arch));
+    const std::vector<Words> found = run_snippet(program, "wrapped", arch, inputs);
+    CAPTURE(arch);
+    CHECK(found[0] == Words{inputs.back()[0], 0, inputs.back()[0], inputs.back()[1]});
   }
 }
 

@@ -154,6 +154,16 @@ TEST_CASE("a CPU's records do not guide a GPU, nor the other way") {
   CHECK(sources[0].name == "EPYC (x86_64_v3), M=64, N=64");
 }
 
+TEST_CASE("simulated times of an emulated GPU do not guide a real one; the other way they do") {
+  Study study;
+  study.target.device = other_device("gfx942", "AMD Instinct MI300X");
+  study.store(other_device(emulated_arch("gfx942"), emulated_name("gfx942")), study.problem, 1000);
+  CHECK(study.sources().empty());
+  study.store(study.target.device, study.problem, 2000);
+  study.target.device = other_device(emulated_arch("gfx90a"), emulated_name("gfx90a"));
+  CHECK(study.sources().size() == 2);
+}
+
 TEST_CASE("candidates come from the model for a GPU that is known, and are said to be missing for one that is not") {
   Study study;
   study.spec = parse_spec(

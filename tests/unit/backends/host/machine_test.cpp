@@ -6,7 +6,7 @@
 #include "backends/host/compiler.hpp"
 #include "backends/host/cpu.hpp"
 #include "backends/host/shared_library.hpp"
-#include "backends/host/thread_pool.hpp"
+#include "base/cpus.hpp"
 #include "base/files.hpp"
 #include "base/random.hpp"
 #include "xtune/error.hpp"
@@ -50,13 +50,13 @@ TEST_CASE("the CPU's facts come from procfs and sysfs") {
   CHECK(info.memory_bytes == 2048 * 1024);
   CHECK(info.l2_bytes == 2 << 20);
   CHECK(info.clock_khz == 1234000);
-  CHECK(info.compute_units == static_cast<int>(usable_cpus()));
+  CHECK(info.compute_units == static_cast<int>(base::usable_cpus()));
   CHECK(info.arch == own_arch());
   CHECK(info.cpu_quota_milli == 0);
   put(root.path() / "proc/self/cgroup", "0::/\n");
   put(root.path() / "sys/fs/cgroup/cpu.max", "50000 100000\n");
   CHECK(cpu_info(root.path()).cpu_quota_milli == 500);
-  put(root.path() / "sys/fs/cgroup/cpu.max", std::to_string(usable_cpus() * 100000) + " 100000\n");
+  put(root.path() / "sys/fs/cgroup/cpu.max", std::to_string(base::usable_cpus() * 100000) + " 100000\n");
   CHECK(cpu_info(root.path()).cpu_quota_milli == 0);
   put(cache / "index2/size", "300M\n");
   CHECK(cpu_info(root.path()).l2_bytes == 32 << 20);

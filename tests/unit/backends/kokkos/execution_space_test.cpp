@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "backends/host/compiler.hpp"
-#include "backends/host/thread_pool.hpp"
 #include "backends/kokkos/device.hpp"
+#include "base/cpus.hpp"
 #include "fakes/environment_variable.hpp"
 #include "xtune/error.hpp"
 
@@ -40,7 +40,7 @@ TEST_CASE("Without a word the most parallel space of a Kokkos is taken") {
   const kokkos::ExecutionSpace openmp = choose_space(built_for({"SERIAL", "OPENMP"}));
   CHECK(openmp.type == "Kokkos::OpenMP");
   CHECK(openmp.backend == "host");
-  CHECK(openmp.threads == static_cast<int>(host::usable_cpus()));
+  CHECK(openmp.threads == static_cast<int>(base::usable_cpus()));
   const kokkos::ExecutionSpace cuda = choose_space(built_for({"CUDA", "OPENMP", "SERIAL"}));
   CHECK(cuda.type == "Kokkos::Cuda");
   CHECK(cuda.backend == "cuda");

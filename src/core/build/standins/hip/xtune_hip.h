@@ -70,6 +70,12 @@ __device__ inline void syncwarp(unsigned long long = ~0ull) {
 
 }  // namespace xtune_hip
 
+// hipRTC 5.2 compiles HIP's own __any and __all to comparisons of the lower 32 lanes of a wavefront only.
+#if defined(__HIPCC_RTC__) && HIP_VERSION_MAJOR < 6
+#define __any(...) (__ballot(__VA_ARGS__) != 0)
+#define __all(...) (__ballot(!(__VA_ARGS__)) == 0)
+#endif
+
 #define __shfl_sync(...) xtune_hip::shfl(__VA_ARGS__)
 #define __shfl_up_sync(...) xtune_hip::shfl_up(__VA_ARGS__)
 #define __shfl_down_sync(...) xtune_hip::shfl_down(__VA_ARGS__)

@@ -1,0 +1,273 @@
+// xtune validate: compile, execute and compare configurations, without measuring them.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/chosen_store.hpp"
+#include "base/files.hpp"
+#include "base/suspension.hpp"
+#include "base/text.hpp"
+#include "cli/progress.hpp"
+#include "cli/spec_list.hpp"
+#include "cli/terminal.hpp"
+#include "core/record/record_json.hpp"
+#include "core/run/job.hpp"
+#include "core/search/spread_sample.hpp"
+#include "core/target/emulator.hpp"
+#include "report/run_report.hpp"
+#include "report/table.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct ValidateOptions {
+  CommonOptions common;
+  std::vector<std::string> paths;
+  std::string path;  ///< path for one of them
+  std::string config;
+  std::uint64_t configs = 20;
+  bool all = false, sanitize = false, quiet = false;
+};
+
+/// The results of one case on one device.
+struct ValidatedCase {
+  spec::Spec spec;
+  run::TuneResult result;
+
+  std::size_t count(Outcome outcome) const {
+    const auto found = result.counts.find(outcome);
+    return found == result.counts.end() ? 0 : found->second;
+  }
+  /// A configuration that the device's limits forbid has not failed.
+  std::size_t failed() const { return result.records.size() - count(Outcome::ok) - count(Outcome::rejected); }
+};
+
+std::string verdict(const record::Record& record) {
+  return record.outcome == Outcome::ok ? "valid" : to_string(record.outcome);
+}
+
+/// Valid ones first, in the order of their texts.
+std::vector<const record::Record*> ordered(const ValidatedCase& one) {
+  std::vector<std::pair<std::string, const record::Record*>> named;
+  for (const record::Record& record : one.result.records)
+    named.emplace_back(
+        fmt::format("{} {}", static_cast<int>(record.outcome), report::config_text(one.spec, record.config)), &record);
+  std::sort(named.begin(), named.end());
+  std::vector<const record::Record*> order;
+  for (const auto& [name, record] : named) order.push_back(record);
+  return order;
+}
+
+std::string error_text(const record::Record& record) {
+  return record.validation ? fmt::format("{:.2g}", record.validation->max_abs_error) : "-";
+}
+
+void print_text(const std::vector<ValidatedCase>& cases) {
+  report::FittedTable table;
+  table.header = {"device", "result", "max abs error"};
+  table.texts = {{"configuration", {}}, {"problem", {}}, {"message", {}}};
+  bool any_message = false;
+  for (const ValidatedCase& one : cases)
+    for (const record::Record* const record : ordered(one)) {
+      table.rows.push_back({one.result.device.arch, verdict(*record), error_text(*record)});
+      table.texts[0].cells.push_back(report::config_text(one.spec, record->config));
+      table.texts[1].cells.push_back(space::shown_text(one.result.problem));
+      table.texts[2].cells.push_back(first_line(record->message));
+      any_message = any_message || !record->message.empty();
+    }
+  if (!any_message) table.texts.pop_back();
+  const auto same_problem = [&](const ValidatedCase& one) {
+    return one.result.problem == cases.front().result.problem;
+  };
+  if (std::all_of(cases.begin(), cases.end(), same_problem)) table.texts.erase(table.texts.begin() + 1);
+  if (!table.rows.empty()) print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+  for (const ValidatedCase& one : cases) {
+    std::string text = fmt::format("{} of {} valid", one.count(Outcome::ok), one.result.records.size());
+    for (const auto& [outcome, count] : one.result.counts)
+      if (outcome != Outcome::ok) text += fmt::format(", {} {}", count, to_string(outcome));
+    print_out("{} on {}: {}\n", one.spec.kernel.name, one.result.device.name, text);
+  }
+}
+
+nlohmann::ordered_json case_json(const ValidatedCase& one) {
+  const device::DeviceInfo& device = one.result.device;
+  nlohmann::ordered_json json{{"kernel", one.spec.kernel.name},
+                              {"device", {{"backend", device.backend}, {"name", device.name}, {"arch", device.arch}}},
+                              {"problem", report::bindings_json(one.result.problem)},
+                              {"space_size", one.result.space_size}};
+  json["counts"] = nlohmann::ordered_json::object();
+  for (const auto& [outcome, count] : one.result.counts) json["counts"][to_string(outcome)] = count;
+  json["configurations"] = nlohmann::ordered_json::array();
+  for (const record::Record* const record : ordered(one)) {
+    nlohmann::ordered_json row{{"config", report::bindings_json(record->config)},
+                               {"valid", record->outcome == Outcome::ok},
+                               {"outcome", to_string(record->outcome)}};
+    if (record->outcome != Outcome::ok) row["stage"] = record->stage;
+    if (!record->message.empty()) row["message"] = record->message;
+    if (record->validation) row["validation"] = record::to_json(*record->validation);
+    json["configurations"].push_back(std::move(row));
+  }
+  return json;
+}
+
+/// One spec on one device.
+class ValidateRun {
+ public:
+  ValidateRun(const ValidateOptions& options, base::EventLoop& loop, const std::atomic<bool>& stop)
+      : options_(options), loop_(loop), stop_(stop) {}
+
+  void validate_on(target::Target target, std::vector<ValidatedCase>& cases) {
+    target.further.clear();
+    const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
+    if (spec.space_only())
+      throw Error(ErrorKind::invalid_spec,
+                  options_.path + ": the spec describes only a space; there is nothing to validate");
+    if (!options_.quiet) tell_begin(spec, target);
+    run::JobWorkers workers(loop_, ipc::default_jobs(), run::JobWorkers::Orphans::kill);
+    workers.add_benches(target, options_.sanitize);
+    const run::TuneServices services{loop_, workers.compiler(), workers.benches(), base::awake_clock(), stop_};
+    using enum ProgressPrinter::Verbosity;
+    ProgressPrinter printer(spec, "", options_.quiet ? quiet : all, loop_);
+    for (const Bindings& problem : spec.cases) {
+      if (stop_) return;
+      cases.push_back({spec, validate_case(spec, problem, target, services, printer)});
+      printer.finish();
+    }
+  }
+
+ private:
+  void tell_begin(const spec::Spec& spec, const target::Target& target) const {
+    tell("{}: {} on {}, compiler {}\n", spec.kernel.name, target.backend.name, target.device.name,
+         device::compiler_name(target.backend.toolchain));
+    if (!spec::validates(spec))
+      tell("note: {}: the spec has neither a reference nor a check: only faults of the kernel are found\n",
+           options_.path);
+  }
+
+  run::TuneResult validate_case(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+                                const run::TuneServices& services, ProgressPrinter& printer) const {
+    const base::TemporaryDirectory scratch;
+    run::TuneOptions settings;
+    settings.store = options_.common.store_path();
+    settings.sanitize = options_.sanitize;
+    settings.validate_only = true;
+    settings.only = chosen(spec, problem, target);
+    run::TuningJob job(std::move(settings), !base::cache_disabled());
+    return run::tune(spec, problem, target, job.next_run(spec, target, scratch.path()), services, printer);
+  }
+
+  std::vector<Bindings> chosen(const spec::Spec& spec, const Bindings& problem, const target::Target& target) const {
+    const space::Space space = spec::make_space(spec, problem, device::device_facts(target.device));
+    const std::uint64_t limit = options_.all ? space.size() : options_.configs;
+    const auto each = [](std::uint64_t index) { return std::to_string(index); };
+    std::vector<Bindings> configs;
+    for (const std::uint64_t index : search::spread_sample(space, limit, each)) {
+      const space::Config config = space.at(index);
+      Bindings& named = configs.emplace_back();
+      for (std::size_t i = 0; i < config.size(); ++i) named.emplace(space.parameters()[i].name, config[i]);
+    }
+    if (!options_.quiet && configs.size() < space.size())
+      tell("{} of {} configurations, drawn so that every parameter value is among them (--configs says how many)\n",
+           configs.size(), space.size());
+    return configs;
+  }
+
+  const ValidateOptions& options_;
+  base::EventLoop& loop_;
+  const std::atomic<bool>& stop_;
+};
+
+/// The device for an architecture; "": the one that is here.
+target::Target target_of(const ValidateOptions& options, const std::string& arch) {
+  target::TargetOptions wanted = options.common.target_options(target::TargetNeed::device);
+  wanted.arch = arch;
+  if ((wanted.backend == "auto" || wanted.backend == "hip") && target::needs_emulator(arch)) {
+    target::use_emulator(arch);
+    wanted.backend = "hip";
+  }
+  return target_for(options.path, options.common, wanted);
+}
+
+int validate_one(const ValidateOptions& options, base::EventLoop& loop, const std::atomic<bool>& stop,
+                 std::vector<nlohmann::ordered_json>& answers) {
+  std::vector<std::string> archs = split_list(options.common.arch);
+  if (archs.empty()) archs.emplace_back();
+  std::vector<ValidatedCase> cases;
+  for (const std::string& arch : archs)
+    if (!stop) ValidateRun(options, loop, stop).validate_on(target_of(options, arch), cases);
+  int code = done;
+  for (const ValidatedCase& one : cases) {
+    if (one.failed() > 0 || one.count(Outcome::ok) == 0) code = nothing_valid;
+    if (options.common.json()) answers.push_back(case_json(one));
+  }
+  if (!options.common.json()) print_text(cases);
+  return stop ? static_cast<int>(interrupted) : code;
+}
+
+int validate(const ValidateOptions& options) {
+  SpecList list = list_specs(options.paths);
+  read_all(list, options.common);
+  base::EventLoop loop;
+  std::atomic<bool> stop{false};
+  const auto ask_to_stop = [&stop] { stop = true; };
+  const base::EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
+  base::remove_abandoned_temporaries();
+  std::vector<std::vector<nlohmann::ordered_json>> answers;
+  const auto validate_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
+    ValidateOptions one = options;
+    one.path = item.path;
+    one.common = options_for(item, options.common);
+    pin_config(options.config, one.common);
+    return validate_one(one, loop, stop, own);
+  };
+  const int code = for_each_spec(list, in_order(list), answers, validate_item, [&] { return stop.load(); });
+  if (options.common.json()) print_answers(list, answers);
+  return stop ? static_cast<int>(interrupted) : code;
+}
+
+void add_choice_options(CLI::App& command, ValidateOptions& options) {
+  CLI::Option* const configs =
+      command.add_option("--configs", options.configs,
+                         "Validate at most N configurations of each case, a sample that shows every parameter value");
+  configs->check(whole_number(1))->type_name("N")->capture_default_str()->group(option_group::search);
+  command.add_flag("--all", options.all, "Validate every configuration")
+      ->excludes(configs)
+      ->group(option_group::search);
+  command.add_option("--config", options.config, "Validate only configurations with these values: BLOCK=64,UNROLL=4")
+      ->type_name("NAME=VALUE,...")
+      ->group(option_group::search);
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("validate", "Compile, execute and check configurations without measuring them");
+  add_example(*command, "xtune validate configs/gemm.toml --arch gfx942 -D M=64 -D N=64 -D K=64");
+  static ValidateOptions options;
+  add_specs_argument(*command, options.paths);
+  add_choice_options(*command, options);
+  add_problem_options(*command, options.common);
+  add_backend_option(
+      *command, options.common,
+      "Choose the backend; auto takes that of --arch, else that of the first GPU that is here, else the CPU");
+  add_compiler_option(*command, options.common);
+  add_arch_option(*command, options.common,
+                  "Validate for these architectures, separated by commas; AMD GPUs that are not here are emulated: "
+                  "gfx90a,gfx942");
+  add_device_option(*command, options.common);
+  command
+      ->add_flag("--sanitize", options.sanitize, "Compile kernels of the host backend with AddressSanitizer and UBSan")
+      ->group(option_group::device);
+  add_format_option(*command, options.common.format);
+  command->add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
+  add_store_option(*command, options.common.store, "Keep compiled kernels in this directory");
+  command->callback([&context] { context.exit_code = validate(options); });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,176 @@
+// HIP's calls for modules and kernels. A launch is executed before its call returns.
+#include <elf.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "backends/gpu/code_object.hpp"
+#include "emulator/hip/emulated_gpu.hpp"
+#include "emulator/hip/parallel_launch.hpp"
+#include "emulator/hip/runtime_state.hpp"
+#include "emulator/hip/simulated_time.hpp"
+
+namespace xtune::emulator {
+namespace {
+
+struct EmulatedModule;
+
+struct EmulatedFunction {
+  const EmulatedModule* module = nullptr;
+  std::string symbol;
+  gpu::KernelMetadata metadata;
+};
+
+struct EmulatedModule {
+  const device::DeviceModel* gpu;
+  std::string image;
+  Program program;
+  std::map<std::string, EmulatedFunction> functions;  ///< those that were asked for
+  std::vector<Variable> variables;                    ///< likewise
+};
+
+EmulatedModule* module_of(hipModule_t handle) { return reinterpret_cast<EmulatedModule*>(handle); }
+const EmulatedFunction* function_of(hipFunction_t handle) { return reinterpret_cast<EmulatedFunction*>(handle); }
+
+/// An ELF file in memory whose length the caller does not give. Empty: it is not one.
+std::string_view elf_at(const void* image) {
+  Elf64_Ehdr header;
+  if (!image || std::memcmp(image, ELFMAG, SELFMAG) != 0) return {};
+  std::memcpy(&header, image, sizeof header);
+  std::size_t bytes = std::max(header.e_shoff + std::size_t{header.e_shnum} * sizeof(Elf64_Shdr),
+                               header.e_phoff + std::size_t{header.e_phnum} * sizeof(Elf64_Phdr));
+  const char* const begin = static_cast<const char*>(image);
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, begin + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_NOBITS) bytes = std::max<std::size_t>(bytes, section.sh_offset + section.sh_size);
+  }
+  return {begin, bytes};
+}
+
+hipError_t load(hipModule_t* handle, const void* image) {
+  const std::string_view bytes = elf_at(image);
+  if (bytes.empty()) return hipErrorInvalidImage;
+  const std::string arch = gpu::code_object_arch(bytes), own = code_arch_of(current_gpu());
+  if (arch != own)
+    return failed(hipErrorNoBinaryForGpu,
+                  fmt::format("the code object is for '{}', and the emulated GPU is {}", arch, own));
+  try {
+    *handle = reinterpret_cast<hipModule_t>(
+        new EmulatedModule{&current_gpu(), std::string(bytes), Program::load(bytes, own), {}, {}});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::invalid_argument) throw;
+    return failed(hipErrorInvalidImage, error.what());
+  }
+  return hipSuccess;
+}
+
+hipError_t find_function(hipFunction_t* handle, EmulatedModule* module, const char* symbol) {
+  if (!module || !symbol) return hipErrorInvalidValue;
+  auto metadata = gpu::kernel_metadata(module->image, symbol);
+  const std::vector<std::string> kernels = module->program.kernels();
+  if (!metadata || std::find(kernels.begin(), kernels.end(), symbol) == kernels.end()) return hipErrorNotFound;
+  EmulatedFunction& function = module->functions[symbol];
+  function = {module, symbol, std::move(*metadata)};
+  *handle = reinterpret_cast<hipFunction_t>(&function);
+  return hipSuccess;
+}
+
+hipError_t attribute_of(int* value, const EmulatedFunction& function, hipFunction_attribute which) {
+  const build::ResourceUsage& usage = function.metadata.usage;
+  switch (which) {
+    case HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      *value = usage.max_threads_per_block.value_or(function.module->gpu->info.max_threads_per_block);
+      return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_NUM_REGS:
+      *value = usage.registers.value_or(0);
+      return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+      *value = static_cast<int>(usage.static_shared_bytes.value_or(0));
+      return hipSuccess;
+    default:
+      return hipErrorInvalidValue;
+  }
+}
+
+/// The values that `parameters` points at, at their places.
+std::vector<std::byte> arguments_of(const gpu::KernelMetadata& kernel, void** parameters) {
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < kernel.parameter_bytes.size(); ++i) {
+    const std::size_t begin = kernel.parameter_offsets[i], size = kernel.parameter_bytes[i];
+    if (bytes.size() < begin + size) bytes.resize(begin + size);
+    std::memcpy(bytes.data() + begin, parameters[i], size);
+  }
+  return bytes;
+}
+
+hipError_t launch(RuntimeState& state, const EmulatedFunction* function, Launch& launch, void** parameters) {
+  if (!function || (!parameters && !function->metadata.parameter_bytes.empty())) return hipErrorInvalidValue;
+  const std::vector<std::byte> arguments = arguments_of(function->metadata, parameters);
+  launch.kernel = function->symbol;
+  launch.arguments = arguments;
+  const Report report = launch_in_threads(function->module->program, launch, state.memory.for_kernels());
+  state.clock_ms += simulated_ms(report, *function->module->gpu);
+  return hipSuccess;
+}
+
+}  // namespace
+}  // namespace xtune::emulator
+
+using namespace xtune::emulator;
+
+extern "C" {
+
+hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
+  return answer([&](RuntimeState&) { return load(module, image); });
+}
+
+hipError_t hipModuleUnload(hipModule_t handle) {
+  return answer([&](RuntimeState& state) {
+    if (!handle) return hipErrorInvalidHandle;
+    for (const Variable& one : module_of(handle)->variables)
+      state.memory.remove_variables(one.address, one.address + one.bytes);
+    delete module_of(handle);
+    return hipSuccess;
+  });
+}
+
+hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* symbol) {
+  return answer([&](RuntimeState&) { return find_function(function, module_of(module), symbol); });
+}
+
+hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, std::size_t* bytes, hipModule_t handle, const char* symbol) {
+  return answer([&](RuntimeState& state) {
+    if (!handle || !symbol) return hipErrorInvalidValue;
+    const auto variable = module_of(handle)->program.variable(symbol);
+    if (!variable) return hipErrorNotFound;
+    module_of(handle)->variables.push_back(*variable);
+    state.memory.add_variable(variable->address, variable->bytes);
+    if (address) *address = reinterpret_cast<hipDeviceptr_t>(variable->address);
+    if (bytes) *bytes = variable->bytes;
+    return hipSuccess;
+  });
+}
+
+hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute which, hipFunction_t function) {
+  return answer([&](RuntimeState&) {
+    return function ? attribute_of(value, *function_of(function), which) : hipErrorInvalidHandle;
+  });
+}
+
+hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                 hipStream_t /*stream*/, void** parameters, void** extra) {
+  return answer([&](RuntimeState& state) {
+    if (extra) return hipErrorNotSupported;
+    Launch wanted;
+    wanted.grid = {grid_x, grid_y, grid_z};
+    wanted.block = {block_x, block_y, block_z};
+    wanted.dynamic_lds = shared_bytes;
+    return launch(state, function_of(function), wanted, parameters);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,49 @@
+// What HIP's calls of a process share: the GPU's memory, its clock, and what went wrong.
+#pragma once
+
+#include <hip/hip_runtime_api.h>
+
+#include <exception>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "emulator/hip/gpu_memory.hpp"
+
+namespace xtune::emulator {
+
+/// The calls hold the mutex: the emulated GPU does one thing at a time, when it is asked for it.
+struct RuntimeState {
+  std::recursive_mutex mutex;
+  GpuMemory memory;
+  double clock_ms = 0;           ///< simulated
+  hipError_t lost = hipSuccess;  ///< after a kernel's fault: what every later call returns
+  std::string fault;             ///< its words
+  /// For hipGetErrorString: the last words for each code. They are never removed, since callers have pointers to them.
+  std::map<hipError_t, const std::string*> words;
+  std::set<std::string> all_words;
+};
+/// Never destroyed: kernels of other threads may run when the process ends.
+RuntimeState& runtime_state();
+
+/// Keeps the words for hipGetErrorString, and the code for hipGetLastError on this thread. Returns the code.
+hipError_t failed(hipError_t code, const std::string& words = {});
+/// The code for an exception of the emulator, with its words. A kernel's fault loses the device.
+hipError_t failed(const std::exception& error);
+
+/// The body of a HIP call: `work` returns a code, and may throw.
+template <class Work>
+hipError_t answer(const Work& work) noexcept try {
+  RuntimeState& state = runtime_state();
+  const std::lock_guard lock(state.mutex);
+  if (state.lost != hipSuccess) return failed(state.lost, state.fault);
+  const hipError_t code = work(state);
+  return code == hipSuccess ? hipSuccess : failed(code);
+} catch (const std::exception& error) {
+  return failed(error);
+} catch (...) {
+  return hipErrorUnknown;
+}
+
+}  // namespace xtune::emulator

@@ -1,0 +1,155 @@
+// xtune validate: configurations are compiled, executed and compared, and nothing is measured or stored.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include "cli.hpp"
+#include "support/emulated_gpu.hpp"
+
+using namespace xtune::cli_test;
+using xtune::base::CommandResult;
+
+namespace {
+
+/// Right for FAULT = 0; 1 computes another value, and 2 writes far behind the output.
+std::string faulty_spec(const Cli& cli) {
+  cli.write("faulty.cu",
+            "extern \"C\" __global__ void faulty(const float* x, float* y, int n) {\n"
+            "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "  if (i < n) y[i] = FAULT == 1 ? 2 * x[i] : x[i];\n"
+            "  if (FAULT == 2 && i == 3) y[1 << 28] = 1;\n}\n");
+  return cli.write("faulty.toml",
+                   "[kernel]\nname = \"faulty\"\nsource = \"faulty.cu\"\nentry = \"faulty\"\n[problem]\nN = 1000\n"
+                   "[space.params]\nFAULT = [0, 1, 2]\n[launch]\ngrid = [\"ceildiv(N, 64)\"]\nblock = [64]\n"
+                   "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [1, \"N\"]\n"
+                   "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\", 1]\nrole = \"out\"\n"
+                   "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+                   "[validate]\nreference = { builtin = \"transpose\", x = \"x\" }\n");
+}
+
+/// The row of a configuration.
+json row_of(const json& answer, int fault) {
+  for (const json& row : answer.at("configurations"))
+    if (row.at("config").at("FAULT") == fault) return row;
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("validate executes configurations on the CPU, and keeps no measurement") {
+  const Cli cli;
+  const CommandResult text = cli.xtune({"validate", cli.copy_spec(), "--backend", "host"});
+  CHECK_MESSAGE(text.exit_code == 0, text.stderr_text);
+  CHECK(has(text.stdout_text, "VARIANT=1"));
+  CHECK(has(text.stdout_text, ": 3 of 3 valid\n"));
+  CHECK(cli.stored_records() == 0);
+  const json answer = parsed(
+      cli.xtune({"validate", cli.copy_spec(), "--backend", "host", "--config", "VARIANT=2", "--format", "json"}));
+  CHECK(answer.at("kernel") == "copy");
+  CHECK(answer.at("counts") == json{{"ok", 1}});
+  CHECK(answer.at("configurations").at(0).at("config") == json{{"VARIANT", 2}});
+  CHECK(answer.at("configurations").at(0).at("valid") == true);
+  CHECK(answer.at("configurations").at(0).at("validation").at("passed") == true);
+}
+
+TEST_CASE("validate reports what is wrong, and returns 3") {
+  const Cli cli;
+  const std::string spec = faulty_spec(cli);
+  const CommandResult wrong = cli.xtune({"validate", spec, "--backend", "host", "--filter", "FAULT < 2"});
+  CHECK(wrong.exit_code == 3);
+  CHECK(has(wrong.stdout_text, "wrong_result"));
+  CHECK(has(wrong.stdout_text, "y: "));
+  CHECK(has(wrong.stdout_text, ": 1 of 2 valid, 1 wrong_result\n"));
+  const CommandResult none = cli.xtune({"validate", spec, "--backend", "host", "--config", "FAULT"});
+  CHECK(none.exit_code == 2);
+  CHECK(cli.xtune({"validate", spec, "--backend", "host", "--all", "--configs", "2"}).exit_code == 2);
+}
+
+TEST_CASE("validate takes at most as many configurations as asked for") {
+  const Cli cli;
+  const CommandResult some =
+      cli.xtune({"validate", cli.copy_spec("[1, 2, 3, 4, 5, 6]"), "--backend", "host", "--configs", "2"});
+  CHECK(has(some.stdout_text, ": 2 of 2 valid\n"));
+  CHECK(has(some.stderr_text, "2 of 6 configurations"));
+}
+
+TEST_CASE("an emulated AMD GPU executes kernels, and its faults are told in full") {
+  if (!xtune::testing::can_emulate_gpus()) return;
+  const Cli cli;
+  const CommandResult done =
+      cli.xtune({"validate", faulty_spec(cli), "--arch", "gfx942,gfx1100", "--compiler", "clang", "--format", "json"});
+  CHECK(done.exit_code == 3);
+  const json answers = parsed(done);
+  REQUIRE(answers.size() == 2);
+  for (const json& answer : answers) {
+    const std::string arch = answer.at("device").at("arch");
+    CHECK(answer.at("device").at("name") == "emulated " + arch.substr(0, arch.find('-')) + " (no hardware)");
+    CHECK(row_of(answer, 0).at("outcome") == "ok");
+    CHECK(row_of(answer, 1).at("outcome") == "wrong_result");
+    CHECK(row_of(answer, 2).at("outcome") == "crashed");
+    const std::string message = row_of(answer, 2).at("message");
+    for (const char* part : {"kernel 'faulty', 'global_store_",
+                             " of its code, workgroup 0,0,0, wave 0, lane 3: writes 4 ", "which is in no allocation"})
+      CHECK_MESSAGE(has(message, part), message);
+  }
+  CHECK(answers[0].at("device").at("arch") == "gfx942-emulated");
+  CHECK(answers[1].at("device").at("arch") == "gfx1100-emulated");
+}
+
+TEST_CASE("an emulated GPU notices the ways in which a kernel of the fault campaign fails") {
+  if (!xtune::testing::can_emulate_gpus()) return;
+  const Cli cli;
+  // Without those that a time limit ends.
+  const json answer = parsed(
+      cli.xtune({"validate", std::string(XTUNE_SOURCE_DIR) + "/tests/faults/faults.toml", "--arch", "gfx942", "--all",
+                 "-D", "N=1024", "--filter", "WORK == 1 and FAULT != 'compiler_crash' and FAULT != 'infinite_loop'",
+                 "--compiler", "clang", "--format", "json"}));
+  std::map<std::string, std::string> outcomes, messages;
+  for (const json& row : answer.at("configurations")) {
+    outcomes[row.at("config").at("FAULT")] = row.at("outcome");
+    messages[row.at("config").at("FAULT")] = row.value("message", "");
+  }
+  const std::map<std::string, std::string> expected{{"none", "ok"},
+                                                    {"compile_error", "compile_failed"},
+                                                    {"illegal_address", "crashed"},
+                                                    {"trap", "crashed"},
+                                                    {"wrong_result", "wrong_result"},
+                                                    {"nan_output", "wrong_result"},
+                                                    {"out_of_bounds_write", "wrong_result"},
+                                                    {"too_much_shared", "rejected"},
+                                                    {"too_many_threads", "rejected"}};
+  CHECK(outcomes == expected);
+  CHECK_MESSAGE(has(messages["trap"], "'s_trap 2' at offset "), messages["trap"]);
+  CHECK_MESSAGE(has(messages["trap"], ": traps: "), messages["trap"]);
+}
+
+TEST_CASE("results of an emulated GPU never answer for a real one") {
+  if (!xtune::testing::can_emulate_gpus()) return;
+  Cli cli;
+  cli.env.emplace_back("XTUNE_HIP_LIBRARY", xtune::testing::emulator_library());
+  cli.env.emplace_back("XTUNE_EMULATED_ARCH", "gfx942");
+  const std::string spec = cli.copy_spec();
+  const CommandResult devices = cli.xtune({"devices", "--backend", "hip"});
+  CHECK(has(devices.stdout_text, "gfx942-emulated"));
+  CHECK(has(devices.stdout_text, "times are simulated"));
+  const CommandResult run = cli.xtune({"run", spec, "--backend", "hip", "--compiler", "clang"});
+  CHECK_MESSAGE(run.exit_code == 0, run.stderr_text);
+  CHECK(has(run.stdout_text, "emulated: times are simulated from counts of instructions and bytes"));
+  CHECK(cli.stored_records() >= 3);
+  for (const json& record : cli.records()) CHECK(record.at("device").at("arch") == "gfx942-emulated");
+  const CommandResult again = cli.xtune({"best", spec, "--backend", "hip", "--compiler", "clang"});
+  CHECK(has(again.stdout_text, "exact: "));
+  CHECK(has(again.stdout_text, "emulated: times are simulated"));
+  cli.env.resize(cli.env.size() - 2);
+  const CommandResult real = cli.xtune({"best", spec, "--arch", "gfx942", "--backend", "hip", "--compiler", "clang"});
+  CHECK_MESSAGE(has(real.stdout_text, "none: nothing stored for this problem"), real.stdout_text);
+}
+
+TEST_CASE("an emulator that is not there is named, with what to do") {
+  Cli cli;
+  cli.env.emplace_back("XTUNE_HIP_LIBRARY", cli.path("libxtune_amdhip64.so"));
+  const CommandResult done = cli.xtune({"validate", cli.copy_spec(), "--arch", "gfx942"});
+  CHECK(done.exit_code == 4);
+  CHECK_MESSAGE(has(done.stderr_text, "XTUNE_HIP_LIBRARY=" + cli.path("libxtune_amdhip64.so")), done.stderr_text);
+}

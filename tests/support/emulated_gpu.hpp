@@ -1,0 +1,49 @@
+// The emulator of AMD GPUs in the place of a GPU that this machine does not have.
+#pragma once
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "base/find_program.hpp"
+
+namespace xtune::testing {
+
+/// The library in the place of libamdhip64.so; empty: this build has none.
+inline std::string emulator_library() {
+#ifdef XTUNE_TEST_EMULATOR
+  return XTUNE_TEST_EMULATOR;
+#else
+  return {};
+#endif
+}
+
+/// Whether kernels can be compiled and executed for emulated GPUs here; prints a line if not.
+inline bool can_emulate_gpus() {
+  static const bool possible = [] {
+    std::string missing;
+    if (emulator_library().empty()) missing = "this build has no emulator";
+    for (const char* program : {"clang-19", "ld.lld-19"})
+      if (base::find_program(program).empty()) missing = std::string(program) + " is not installed";
+    void* const llvm = dlopen("libLLVM.so.19.1", RTLD_LAZY | RTLD_LOCAL);
+    if (!llvm) missing = "libllvm19 is not installed";
+    if (llvm) dlclose(llvm);
+    if (!missing.empty()) MESSAGE("skipped: emulated AMD GPUs: " << missing);
+    return missing.empty();
+  }();
+  return possible;
+}
+
+/// Lets the hip backend of this process and of its workers use emulated GPUs of these architectures ("gfx942,gfx1100").
+/// Nothing happens on a machine with an AMD GPU, if XTUNE_HIP_LIBRARY is set, and where kernels cannot be emulated. To
+/// be called before HIP is used.
+inline void use_emulated_gpus(const char* archs) {
+  if (std::filesystem::exists("/dev/kfd") || std::getenv("XTUNE_HIP_LIBRARY") || !can_emulate_gpus()) return;
+  setenv("XTUNE_HIP_LIBRARY", emulator_library().c_str(), 1);
+  setenv("XTUNE_EMULATED_ARCH", archs, 1);
+}
+
+}  // namespace xtune::testing
