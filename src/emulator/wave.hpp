@@ -61,7 +61,7 @@ struct Wave {
   Generation generation = Generation::cdna2;
   WaveState state = WaveState::running;
   bool scc = false, signalled = false;
-  std::uint32_t next = 0;  ///< the instruction after the current one
+  std::uint32_t next = 0;          ///< the instruction after the current one
   bool indexes_registers = false;  ///< gfx9: vector instructions add M0 to the operands that it names
   FloatMode mode;
   std::uint32_t mode_bits = 0;

@@ -26,8 +26,10 @@ void check_conversions(const Target& t, const std::string& type, const std::stri
                        bool saturates) {
   const auto artifact = compile(t, conversions(type, bits), "convert");
   if (!t.device) return;
-  std::vector<Code> codes(format.codes());
-  for (unsigned i = 0; i < codes.size(); ++i) codes[i] = static_cast<Code>(i);
+  // On an emulated device, which is slow: every 13th code of a large type.
+  const unsigned step = device::is_emulated(t.device->info()) && format.codes() > 1000 ? 13 : 1;
+  std::vector<Code> codes((format.codes() + step - 1) / step);
+  for (unsigned i = 0; i < codes.size(); ++i) codes[i] = static_cast<Code>(i * step);
   std::vector<float> from = format.interesting();
   if (from.size() > 20000) {  // an expected code is found by search
     std::vector<float> some;
@@ -42,12 +44,12 @@ void check_conversions(const Target& t, const std::string& type, const std::stri
       arguments(code, value, static_cast<int>(codes.size()), input, output, static_cast<int>(from.size())));
   const auto values = download<float>(*value);
   for (unsigned i = 0; i < codes.size(); ++i) {
-    const double expected = format.value(i);
+    const double expected = format.value(codes[i]);
     if (std::isnan(expected)
             ? std::isnan(values[i])
             : values[i] == static_cast<float>(expected) && std::signbit(values[i]) == std::signbit(expected))
       continue;
-    CHECK_MESSAGE(false, type << " code " << i << ": " << values[i] << ", expected " << expected);
+    CHECK_MESSAGE(false, type << " code " << i * step << ": " << values[i] << ", expected " << expected);
   }
   const auto rounded = download<Code>(*output);
   for (std::size_t i = 0; i < from.size(); ++i) {

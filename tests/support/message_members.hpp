@@ -76,7 +76,8 @@ XTUNE_PART_OF_MEMBERS(OpenJob,
                        check_kernel, job, tolerances, check, check_at, folder, repeats, measure, warn),
                       (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
                        check_kernel, tolerances, check, check_at, folder, repeats, measure))
-XTUNE_PART_OF_MEMBERS(BenchJob, (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed, maps, validate_only),
+XTUNE_PART_OF_MEMBERS(BenchJob,
+                      (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed, maps, validate_only),
                       (artifact, launch, scalars, incumbent, scratch, inputs_seed, maps, validate_only))
 XTUNE_PART_OF_MEMBERS(BenchAnswer,
                       (outcome, lack, stage, message, log, samples_ms, validation, reported, telemetry, taints, busy_s,
