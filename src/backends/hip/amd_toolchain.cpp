@@ -150,7 +150,7 @@ class HiprtcToolchain final : public build::Toolchain {
     options.push_back("-I" + portable.string());
     options.insert(options.end(), {"-include", (portable / "xtune_hip.h").string()});
     const std::string list = (work.path() / "read").string();
-    // hipRTC 7.2 preprocesses in a step of its own: the next one would only list that step's output.
+    // hipRTC 7.2 preprocesses in a separate step: the next one would only list that step's output.
     for (const std::string& word : {std::string("-dependency-file"), list, std::string("-MT"), std::string("code"),
                                     std::string("-sys-header-deps")}) {
       options.emplace_back("-Xpreprocessor");

@@ -1,4 +1,4 @@
-// The compiler behind hipRTC, a library of its own.
+// The library that compiles for hipRTC.
 #pragma once
 
 #include <string>
