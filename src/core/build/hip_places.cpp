@@ -37,7 +37,7 @@ fs::path rocm_of(const std::string& compiler) {
   return root.filename() == "lib" ? root.parent_path() : root;
 }
 
-/// The major version of clang in the directory of its own files, "/usr/lib/llvm-19/lib/clang/19"; 0: unknown.
+/// The major version in the name of clang's resource directory, "/usr/lib/llvm-19/lib/clang/19"; 0: unknown.
 int version_of(const fs::path& resources) {
   const std::string name = resources.filename().string();
   int version = 0;
