@@ -72,7 +72,7 @@ extern "C" __global__ void k(V* out, const __half* in) { out[0] = __half2float(i
   CHECK(toolchain()->compile(request).entry_symbol == "k");
 }
 
-TEST_CASE("hiprtc: HIP's own cooperative groups may come before the source, as since 6") {
+TEST_CASE("hiprtc: HIP's own cooperative groups may come before the source, as since 5.7") {
   if (!toolchain()) return;
   const CompileRequest request = request_for("gfx90a", "k", R"(
 #ifndef HIP_INCLUDE_HIP_AMD_DETAIL_HIP_COOPERATIVE_GROUPS_H
