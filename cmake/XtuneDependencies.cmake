@@ -4,7 +4,11 @@ include(XtuneSharedArchive)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.8 REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(Eigen3 3.3 REQUIRED NO_MODULE)
+# Not by find_package: Eigen 5 says that it is not compatible with a request for 3.
+find_package(Eigen3 REQUIRED NO_MODULE)
+if(Eigen3_VERSION VERSION_LESS 3.3)
+  message(FATAL_ERROR "Eigen ${Eigen3_VERSION} is too old: install libeigen3-dev 3.3 or newer (or run `make deps`)")
+endif()
 
 function(xtune_find_library target header package)
   find_path(${target}_INCLUDE ${header})

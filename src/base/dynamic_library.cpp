@@ -40,6 +40,16 @@ DynamicLibrary DynamicLibrary::open(const std::vector<std::string>& names) {
   throw Error(ErrorKind::unavailable, message);
 }
 
+DynamicLibrary DynamicLibrary::loaded(const std::vector<std::string>& names) {
+  DynamicLibrary library;
+  for (const std::string& name : names) {
+    library.handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    library.name_ = name;
+    if (library) return library;
+  }
+  return {};
+}
+
 DynamicLibrary::~DynamicLibrary() {
   if (handle_ && !resident_) dlclose(handle_);
 }

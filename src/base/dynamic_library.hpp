@@ -12,6 +12,8 @@ class DynamicLibrary {
   DynamicLibrary() = default;
   /// Opens the first library that loads. Throws Error(unavailable) with the loader's message for the last one tried.
   static DynamicLibrary open(const std::vector<std::string>& names);
+  /// The first library that this process has loaded already; empty if there is none.
+  static DynamicLibrary loaded(const std::vector<std::string>& names);
   ~DynamicLibrary();
   DynamicLibrary(DynamicLibrary&& other) noexcept;
   DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;

@@ -245,15 +245,31 @@ def test_mutants(trial):
     return f"{len(mutants)} of {len(trial.table['mutants'])} mutants are tried and refused"
 
 
+def compile_archs(trial):
+    """The table's architectures, or, of those that the command line names, the ones of the vendors that the table names."""
+    table = trial.table.get("compile_archs", ARCHS)
+    if not trial.options.compile_for:
+        return table
+    vendors = {vendor_of(arch) for arch in table}
+    chosen = [arch for arch in trial.options.compile_for if vendor_of(arch) in vendors]
+    # A table with one architecture of NVIDIA's uses its instructions.
+    return [arch for arch in chosen if vendors != {"sm"} or arch in table]
+
+
+def vendor_of(arch):
+    return "sm" if arch.startswith("sm_") else "gfx"
+
+
 def test_compile(trial):
     """The spec itself compiles for NVIDIA's and AMD's GPUs, or those of the table, where their compilers are."""
     compiled = []
     problems = trial.table.get("compile_problems", [{}])
     limit = 2 if len(problems) == 1 else 1
-    for arch in trial.table.get("compile_archs", ARCHS):
+    for arch in compile_archs(trial):
         for problem in problems:
             done = subprocess.run([trial.options.xtune, "compile", str(ROOT / "configs" / trial.table["spec"]), "--arch", arch, "--limit", str(limit),
-                                   "--quiet", "--store", str(trial.folder / "store"), *pins(problem)], capture_output=True, text=True)
+                                   "--quiet", "--compiler", trial.options.compiler, "--store", str(trial.folder / "store"), *pins(problem)],
+                                  capture_output=True, text=True)
             if done.returncode == UNAVAILABLE:
                 compiled.append(f"no compiler for {arch}")
                 break
@@ -261,7 +277,7 @@ def test_compile(trial):
                 raise Failure(f"{' '.join(pins(problem))} for {arch}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         else:
             compiled.append(f"compiles for {arch}")
-    return ", ".join(compiled)
+    return ", ".join(compiled) or "compiles for none of these architectures"
 
 
 PARTS = {"space": test_space, "right": test_right, "mutants": test_mutants, "compile": test_compile}
@@ -274,6 +290,8 @@ def main():
     parser.add_argument("--all", action="store_true", help="try all mutants, not only the quick ones")
     parser.add_argument("--backend", default="host", help="run the parts right and mutants on this backend")
     parser.add_argument("--arch", default="", help="run these parts on this AMD GPU, emulated if it is not here, without measuring")
+    parser.add_argument("--compile-for", metavar="ARCH", action="append", help="compile for this architecture instead of the table's, where the kernel can; may be repeated")
+    parser.add_argument("--compiler", default="auto", help="compile for AMD GPUs with this compiler: auto, hiprtc or clang")
     parser.add_argument("tables", nargs="+", metavar="TABLE")
     options = parser.parse_args()
     failed = False

@@ -47,6 +47,9 @@ std::pair<int, int> release(const Nvrtc& nvrtc) {
   return {major, minor};
 }
 
+/// Debian has NVIDIA's headers beside the C library's, which NVRTC cannot read: xtune's come first.
+constexpr const char* system_headers = "/usr/include";
+
 class NvrtcToolchain final : public build::Toolchain {
  public:
   NvrtcToolchain(const Nvrtc& nvrtc, Dialect dialect)
@@ -178,10 +181,13 @@ class NvrtcToolchain final : public build::Toolchain {
     if (has_cache_) options.emplace_back("--no-cache");
     for (const std::string& define : dialect_.defines) options.push_back("-D" + define);
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
-    for (const std::string& folder : dialect_.include_dirs) options.push_back("-I" + folder);
+    for (const std::string& folder : dialect_.include_dirs)
+      if (folder != system_headers) options.push_back("-I" + folder);
     const auto own = dialect_.map_options ? dialect_.map_options(request.options) : request.options;
     options.insert(options.end(), own.begin(), own.end());
     options.push_back("-I" + portable_.path().string());
+    for (const std::string& folder : dialect_.include_dirs)
+      if (folder == system_headers) options.push_back("-I" + folder);
     return options;
   }
 

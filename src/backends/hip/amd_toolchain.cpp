@@ -10,8 +10,9 @@
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/library_file.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
+#include "backends/hip/code_object_manager.hpp"
 #include "backends/hip/device_query.hpp"
-#include "backends/hip/hip_calls.hpp"
+#include "backends/hip/rocm_libraries.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "backends/hip/toolchain_support.hpp"
 #include "backends/runtime_files.hpp"
@@ -54,20 +55,17 @@ struct Hiprtc {
 
 Hiprtc load() {
   Hiprtc table;
-  // Until ROCm 5.4 hipRTC was part of the HIP runtime.
-  std::vector<std::string> names = rocm_library_candidates("hiprtc");
-  const std::vector<std::string> runtime = rocm_library_candidates("amdhip64");
-  names.insert(names.end(), runtime.begin(), runtime.end());
+  const char* const advice =
+      "install ROCm's hipRTC (Debian: libamdhip64-dev brings what it needs; ROCm: hip-runtime-amd) or set ROCM_PATH";
   try {
-    table.library = base::DynamicLibrary::open(names);
+    table.library = open_rocm_library({"hiprtc", "amdhip64"});  // until ROCm 5.4 hipRTC was part of the HIP runtime
   } catch (const Error& error) {
     base::throw_with_message(
-        error,
-        fmt::format(
-            "neither libhiprtc.so nor libamdhip64.so was found: install ROCm's hipRTC (Debian: libamdhip64-5 and "
-            "libhiprtc-builtins5) or set ROCM_PATH ({})",
-            error.what()));
+        error, fmt::format("neither libhiprtc.so nor libamdhip64.so was found: {} ({})", advice, error.what()));
   }
+  if (!table.library.find("hiprtcCreateProgram"))
+    throw base::NotInstalled(
+        fmt::format("libhiprtc.so was not found, and {} does not contain hipRTC: {}", table.library.name(), advice));
   table.library.keep_resident();
 #define XTUNE_LOAD(name) table.library.get(#name, table.name);
   XTUNE_HIPRTC_CALLS(XTUNE_LOAD)
@@ -79,36 +77,6 @@ const Hiprtc& hiprtc() {
   static const Hiprtc table = load();
   return table;
 }
-
-/// The code object manager: the compiler behind hipRTC. Its list of architectures is needed, because hipRTC (at least
-/// up to 5.2) corrupts its heap for an architecture that is not in it.
-struct CodeObjectManager {
-  std::vector<std::string> archs;  ///< empty: unknown
-  std::string build, path;
-
-  CodeObjectManager() {
-    try {
-      library = base::DynamicLibrary::open({"libamd_comgr.so.2", "libamd_comgr.so.3", "libamd_comgr.so"});
-      library.keep_resident();
-      int (*count_of)(std::size_t*) = nullptr;
-      int (*name_of)(std::size_t, const char**) = nullptr;
-      library.get("amd_comgr_get_isa_count", count_of);
-      library.get("amd_comgr_get_isa_name", name_of);
-      build = gpu::library_build_id(reinterpret_cast<const void*>(count_of));
-      path = gpu::library_path(reinterpret_cast<const void*>(count_of));
-      std::size_t count = 0;
-      if (count_of(&count) != 0) return;
-      for (std::size_t i = 0; i < count; ++i) {
-        const char* isa = nullptr;  // "amdgcn-amd-amdhsa--gfx90a"
-        if (name_of(i, &isa) != 0 || !isa) continue;
-        const std::string text = isa;
-        archs.push_back(text.substr(text.rfind('-') + 1));
-      }
-    } catch (const Error&) {  // part of the runtime in some packages: hipRTC's own answer must be enough
-    }
-  }
-  base::DynamicLibrary library;
-};
 
 gpu::CompilerApi compiler_api(const Hiprtc& table) {
   const Hiprtc* r = &table;
@@ -149,7 +117,8 @@ gpu::CompilerApi compiler_api(const Hiprtc& table) {
 
 class HiprtcToolchain final : public build::Toolchain {
  public:
-  explicit HiprtcToolchain(const Hiprtc& table) : api_(compiler_api(table)) {
+  explicit HiprtcToolchain(const Hiprtc& table)
+      : api_(compiler_api(table)), manager_(gpu::library_path(reinterpret_cast<const void*>(table.hiprtcVersion))) {
     const auto* symbol = reinterpret_cast<const void*>(table.hiprtcVersion);
     // hiprtcVersion returns 9.0 in every release, so the version is taken from the file's name.
     std::string version = gpu::library_version(symbol);
@@ -181,9 +150,10 @@ class HiprtcToolchain final : public build::Toolchain {
     options.push_back("-I" + portable.string());
     options.insert(options.end(), {"-include", (portable / "xtune_hip.h").string()});
     const std::string list = (work.path() / "read").string();
+    // hipRTC 7.2 preprocesses in a separate step: the next one would only list that step's output.
     for (const std::string& word : {std::string("-dependency-file"), list, std::string("-MT"), std::string("code"),
                                     std::string("-sys-header-deps")}) {
-      options.emplace_back("-Xclang");
+      options.emplace_back("-Xpreprocessor");
       options.push_back(word);
     }
     build::Artifact artifact;

@@ -3,11 +3,11 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
-
 #include "base/not_installed.hpp"
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/cuda/driver.hpp"
+#else
+#include "backends/hip/rocm_libraries.hpp"
 #endif
 
 namespace xtune::hip {
@@ -39,7 +39,7 @@ base::DynamicLibrary open_runtime() {
       base::throw_with_message(error, fmt::format("XTUNE_HIP_LIBRARY={}: {}", named, error.what()));
     }
   try {
-    return base::DynamicLibrary::open(rocm_library_candidates("amdhip64"));
+    return open_rocm_library({"amdhip64"});
   } catch (const Error& error) {
     base::throw_with_message(error, fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
   }
@@ -73,20 +73,5 @@ std::string describe(const HipCalls& calls, hipError_t status) {
   // HIP's string often is only the name.
   return !words || std::string(words) == name ? std::string(name) : fmt::format("{}: {}", name, words);
 }
-
-#if !defined(__HIP_PLATFORM_NVIDIA__)
-std::vector<std::string> rocm_library_candidates(const std::string& stem) {
-  // The headers' major version first: structures differ between majors.
-  std::vector<std::string> names{fmt::format("lib{}.so.{}", stem, HIP_VERSION_MAJOR), fmt::format("lib{}.so", stem)};
-  for (int major = 7; major >= 5; --major)
-    if (major != HIP_VERSION_MAJOR) names.push_back(fmt::format("lib{}.so.{}", stem, major));
-  std::vector<std::string> candidates = names;
-  for (const char* variable : {"ROCM_PATH", "HIP_PATH"})
-    if (const char* root = std::getenv(variable); root && *root)
-      for (const std::string& name : names) candidates.push_back(fmt::format("{}/lib/{}", root, name));
-  for (const std::string& name : names) candidates.push_back("/opt/rocm/lib/" + name);
-  return candidates;
-}
-#endif
 
 }  // namespace xtune::hip

@@ -64,10 +64,4 @@ const HipCalls& hip_calls();
 /// "hipErrorIllegalAddress: an illegal memory access was encountered"
 std::string describe(const HipCalls& calls, hipError_t status);
 
-#if !defined(__HIP_PLATFORM_NVIDIA__)
-/// File names and paths to try for the shared library with this stem ("amdhip64", "hiprtc"); the version of the headers
-/// comes first.
-std::vector<std::string> rocm_library_candidates(const std::string& stem);
-#endif
-
 }  // namespace xtune::hip

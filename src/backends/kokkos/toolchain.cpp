@@ -21,6 +21,7 @@
 #include "core/build/dependency_rule.hpp"
 #include "core/build/preamble.hpp"
 #include "core/build/source_closure.hpp"
+#include "core/build/system_headers.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -143,6 +144,7 @@ class KokkosToolchain final : public build::Toolchain {
     std::vector<std::string> folders = standard_folders_;
     append(folders, build::include_options(kokkos_.flags.compile).folders);
     if (header) folders.push_back(header->folder.string());
+    std::erase_if(*files, build::is_system_header_path);
     return build::files_outside(std::move(*files), folders);
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 #include "base/find_program.hpp"
@@ -34,6 +35,14 @@ fs::path rocm_of(const std::string& compiler) {
   if (compiler.empty() || llvm.filename() != "llvm") return {};
   const fs::path root = llvm.parent_path();
   return root.filename() == "lib" ? root.parent_path() : root;
+}
+
+/// The major version in the name of clang's resource directory, "/usr/lib/llvm-19/lib/clang/19"; 0: unknown.
+int version_of(const fs::path& resources) {
+  const std::string name = resources.filename().string();
+  int version = 0;
+  std::from_chars(name.data(), name.data() + name.size(), version);
+  return version;
 }
 
 template <class T>
@@ -83,6 +92,10 @@ std::vector<fs::path> device_library_folders(const std::string& compiler, const 
        {"usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "usr/lib/aarch64-linux-gnu/amdgcn/bitcode", "usr/lib/amdgcn/bitcode",
         "usr/lib64/amdgcn/bitcode", "usr/amdgcn/bitcode", "opt/rocm/amdgcn/bitcode"})
     add_once(folders, system / place);
+  // Debian since 13: in the directory of the clang that they were made with. A clang reads bitcode of older ones.
+  const int version = version_of(resources);
+  for (int older = version > 0 ? version : newest_clang; older >= oldest_clang; --older)
+    add_once(folders, system / fmt::format("usr/lib/llvm-{0}/lib/clang/{0}/amdgcn/bitcode", older));
   return folders;
 }
 

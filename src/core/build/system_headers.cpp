@@ -15,6 +15,9 @@ constexpr const char* multiarch = "/usr/include/aarch64-linux-gnu";
 constexpr const char* multiarch = "/usr/include/x86_64-linux-gnu";
 #endif
 
+// Debian's newer releases have links to it in /usr/include.
+constexpr std::string_view kernel_headers = "/usr/lib/linux/uapi/";
+
 // Sorted, for a binary search. Directories have no slash.
 constexpr std::string_view system_names[] = {"a.out.h",
                                              "aio.h",
@@ -183,6 +186,7 @@ bool is_system_header(std::string_view name) {
 bool is_system_header_path(const std::string& path) {
   std::error_code failed;
   const fs::path real = fs::weakly_canonical(path, failed);
+  if (real.string().starts_with(kernel_headers)) return true;
   for (const char* folder : {multiarch, "/usr/include"}) {
     const fs::path name = real.lexically_relative(fs::weakly_canonical(folder, failed));
     if (!name.empty() && *name.begin() != "..") return is_system_header(name.generic_string());

@@ -147,6 +147,13 @@ TEST_CASE("errors for missing libraries and symbols name them") {
   CHECK(message([] { (void)DynamicLibrary().get("cos"); }).find("no library is open") == 0);
 }
 
+TEST_CASE("a library that the process has loaded is found by its name, and none is loaded for that") {
+  CHECK(DynamicLibrary::loaded({"libxtune-none.so.9", "libc.so.6"}).name() == "libc.so.6");
+  CHECK_FALSE(DynamicLibrary::loaded({"libxtune-none.so.9"}));
+  CHECK_FALSE(DynamicLibrary::loaded({"libresolv-none.so", "libthread_db.so.1"}));  // the second is on the system
+  CHECK_FALSE(DynamicLibrary::loaded({}));
+}
+
 TEST_CASE("libraries move, and residents stay") {
   DynamicLibrary first = DynamicLibrary::open({"libm.so.6"});
   DynamicLibrary second = std::move(first);

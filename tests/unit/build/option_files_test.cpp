@@ -189,6 +189,8 @@ TEST_CASE("Headers of the C library, the C++ library and the kernel count by nam
   for (const char* name : {"mylib/math.h", "Eigen/Dense", "eigen3/Eigen/Core", "zlib.h", "boost/math.hpp", ""})
     CHECK_FALSE(is_system_header(name));
   CHECK(is_system_header_path("/usr/include/stdio.h"));
+  CHECK(is_system_header_path("/usr/lib/linux/uapi/x86/asm/types.h"));
+  CHECK_FALSE(is_system_header_path("/usr/lib/linux/other.h"));
   CHECK_FALSE(is_system_header_path("/usr/include/eigen3/Eigen/Core"));
   CHECK_FALSE(is_system_header_path("/usr/local/include/math.h"));
   CompileRequest request;

@@ -15,7 +15,8 @@ XTUNE_DEVICE T xtune_rounded(T value) {
   return value;
 }
 
-// The C library declares some of these names as extern "C": the definitions here must match.
+// C libraries declare some of these names as extern "C" (glibc: __expf; from 2.41 on sinpif; from 2.42 on rsqrt). The
+// definitions here must match.
 extern "C" {
 #define XTUNE_FAST1(name, call) \
   inline float name(float x) noexcept { return call; }
@@ -27,18 +28,18 @@ XTUNE_FAST1(__log10f, log10f(x))
 XTUNE_FAST1(__sinf, sinf(x))
 XTUNE_FAST1(__cosf, cosf(x))
 XTUNE_FAST1(__tanf, tanf(x))
+XTUNE_FAST1(rsqrtf, 1.0f / sqrtf(x))
+XTUNE_FAST1(sinpif, sinf(static_cast<float>(M_PI) * x))
+XTUNE_FAST1(cospif, cosf(static_cast<float>(M_PI) * x))
 #undef XTUNE_FAST1
 inline float __powf(float x, float y) noexcept { return powf(x, y); }
 inline void __sincosf(float x, float* s, float* c) noexcept { *s = sinf(x), *c = cosf(x); }
+inline double rsqrt(double x) noexcept { return 1.0 / sqrt(x); }
 }
 XTUNE_DEVICE float __fdividef(float x, float y) { return x / y; }
 XTUNE_DEVICE float fdividef(float x, float y) { return x / y; }
 XTUNE_DEVICE float __saturatef(float x) { return x >= 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
-XTUNE_DEVICE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-XTUNE_DEVICE double rsqrt(double x) { return 1.0 / sqrt(x); }
 XTUNE_DEVICE float rsqrt(float x) { return rsqrtf(x); }
-XTUNE_DEVICE float sinpif(float x) { return sinf(static_cast<float>(M_PI) * x); }
-XTUNE_DEVICE float cospif(float x) { return cosf(static_cast<float>(M_PI) * x); }
 
 XTUNE_DEVICE float __fadd_rn(float x, float y) { return xtune_rounded(x + y); }
 XTUNE_DEVICE float __fsub_rn(float x, float y) { return xtune_rounded(x - y); }

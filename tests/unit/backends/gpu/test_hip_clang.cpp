@@ -39,6 +39,7 @@ struct Answers {
   std::string version = "Some clang version 18.1.3 (build 7)";
   std::string archs = "gfx90a gfx942 gfx11-generic";
   std::string linker = "/somewhere/lld";
+  std::string resources = "/no/such/resources";
   std::string own_libraries = "";  ///< the device libraries that it finds
   std::string compile = "exit 1";  ///< what compiling does
 };
@@ -69,7 +70,9 @@ class FakeSystem {
                         "  *-print-prog-name=lld*) echo '" +
                         answers.linker +
                         "' ;;\n"
-                        "  *-print-resource-dir*) echo '/no/such/resources' ;;\n"
+                        "  *-print-resource-dir*) echo '" +
+                        answers.resources +
+                        "' ;;\n"
                         "  *-print-search-dirs*) ;;\n"
                         "  *-###*) " +
                         (answers.own_libraries.empty() ? "case \"$*\" in *-nogpulib*) ;; *) exit 1;; esac"
@@ -195,6 +198,22 @@ TEST_CASE("hip clang: missing headers and device libraries are named, and found 
   const fs::path own = system.add_libraries("own/bitcode");
   system.add_clang("bin/clang++-19", {.own_libraries = own.string()});
   CHECK(system.find().device_libraries == own);
+}
+
+TEST_CASE("hip clang: device libraries that were made with an older clang are found, and not those of a newer one") {
+  FakeSystem system;
+  system.add_headers();
+  system.add_clang("bin/clang++-19", {.resources = "/usr/lib/llvm-19/lib/clang/19"});
+  const auto place = [](int version) {
+    const std::string number = std::to_string(version);
+    return "usr/lib/llvm-" + number + "/lib/clang/" + number + "/amdgcn/bitcode";
+  };
+  system.add_libraries(place(20));
+  CHECK(has(system.refusal(), "AMD's device libraries (ocml.bc, ockl.bc) were not found"));
+  const fs::path seventeen = system.add_libraries(place(17));
+  CHECK(system.find().device_libraries == seventeen);
+  const fs::path eighteen = system.add_libraries(place(18));
+  CHECK(system.find().device_libraries == eighteen);
 }
 
 TEST_CASE("hip clang: a ROCm's compiler brings that ROCm's headers and libraries") {

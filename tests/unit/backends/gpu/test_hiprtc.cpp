@@ -72,6 +72,24 @@ extern "C" __global__ void k(V* out, const __half* in) { out[0] = __half2float(i
   CHECK(toolchain()->compile(request).entry_symbol == "k");
 }
 
+TEST_CASE("hiprtc: HIP's own cooperative groups may come before the source, as since 5.7") {
+  if (!toolchain()) return;
+  const CompileRequest request = request_for("gfx90a", "k", R"(
+#ifndef HIP_INCLUDE_HIP_AMD_DETAIL_HIP_COOPERATIVE_GROUPS_H
+#define HIP_INCLUDE_HIP_AMD_DETAIL_HIP_COOPERATIVE_GROUPS_H
+namespace cooperative_groups { class thread_block; thread_block this_thread_block(); }
+#endif
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void k(float* x) {
+  const auto block = cg::this_thread_block();
+  const auto tile = cg::tiled_partition<16>(block);
+  x[block.thread_rank()] = cg::reduce(tile, x[0], cg::plus<float>());
+})");
+  CHECK(toolchain()->compile(request).entry_symbol == "k");
+}
+
 TEST_CASE("hiprtc: headers beside the source") {
   if (!toolchain()) return;
   const TemporaryDirectory folder;
@@ -133,10 +151,15 @@ TEST_CASE("hiprtc: the compiler lists the headers that it read, for any option t
   CompileRequest request =
       request_for("gfx90a", "k", "#include <factor.h>\nextern \"C\" __global__ void k(int* x) { *x = FACTOR; }\n");
   request.options = {"-iprefix", folder.path().string() + "/", "-iwithprefix", "."};
-  const Artifact artifact = toolchain()->compile(request);
-  REQUIRE(artifact.files_read);
-  REQUIRE(artifact.files_read->size() == 1);
-  CHECK(std::filesystem::canonical(artifact.files_read->front()) == std::filesystem::canonical(header));
+  // hipRTC 7.2 always preprocesses separately.
+  for (const bool separately : {false, true}) {
+    CAPTURE(separately);
+    if (separately) request.options.emplace_back("-no-integrated-cpp");
+    const Artifact artifact = toolchain()->compile(request);
+    REQUIRE(artifact.files_read);
+    REQUIRE(artifact.files_read->size() == 1);
+    CHECK(std::filesystem::canonical(artifact.files_read->front()) == std::filesystem::canonical(header));
+  }
 }
 
 TEST_CASE("hiprtc: the fingerprint names the compiler and its build") {

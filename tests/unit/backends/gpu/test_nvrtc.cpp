@@ -8,6 +8,8 @@
 #include <fstream>
 #include <thread>
 
+#include "backends/cuda/nvrtc.hpp"
+#include "backends/cuda/toolchain.hpp"
 #include "base/files.hpp"
 #include "unit/backends/gpu/compile_cases.hpp"
 
@@ -43,6 +45,21 @@ void for_each_toolchain(Check check) {
 }
 
 }  // namespace
+
+#if XTUNE_HAS_CUDA
+TEST_CASE("nvrtc: xtune's headers come before the C library's, where NVIDIA's are beside those") {
+  if (!toolchain_or_null("cuda")) return;
+  cuda::Dialect dialect;
+  dialect.api = cuda::compiler_api(cuda::nvrtc());
+  dialect.name = "nvrtc";
+  dialect.include_dirs = {"/usr/include"};
+  const auto toolchain = cuda::make_toolchain(cuda::nvrtc(), std::move(dialect));
+  const std::string source =
+      "#include <limits.h>\n#include <climits>\n#include <stdint.h>\n"
+      "extern \"C\" __global__ void k(int* x) { *x = INT_MAX; }\n";
+  CHECK(toolchain->compile(request_for("sm_80", "k", source)).entry_symbol == "k");
+}
+#endif
 
 TEST_CASE("nvrtc: a template for sm_80 and sm_90a, with its resources") {
   for_each_toolchain([](Toolchain& toolchain) {

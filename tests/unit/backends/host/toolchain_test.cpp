@@ -211,6 +211,20 @@ TEST_CASE("clang++ compiles the same kernels") {
   CHECK(first == 63);
 }
 
+TEST_CASE("the C library may declare functions that the device has, too") {
+  // As glibc does: sinpif and cospif from 2.41 on, rsqrt and rsqrtf from 2.42 on.
+  const auto toolchain = make_backend("host")->open_toolchain();
+  const Artifact artifact = toolchain->compile(request(R"(
+extern "C" float sinpif(float) noexcept(true);
+extern "C" float cospif(float) noexcept(true);
+extern "C" float rsqrtf(float) noexcept(true);
+extern "C" double rsqrt(double) noexcept(true);
+extern "C" __global__ void k(float* x) {
+  x[0] = sinpif(x[0]) + cospif(x[1]) + rsqrtf(x[2]) + rsqrt(x[3]) + (float)rsqrt((double)x[4]);
+})"));
+  CHECK_FALSE(artifact.image.empty());
+}
+
 TEST_CASE("a kernel whose threads wait for each other for ever is a crash that says so") {
   const auto backend = make_backend("host");
   const auto device = backend->open_device(0);

@@ -1,6 +1,11 @@
 // For AMD GPUs and the CPU: what CUDA's cooperative groups have for blocks and for parts of a warp.
 #pragma once
 
+// hipRTC since 5.7 has HIP's groups before every source. They lack much of CUDA's, so the source means those below.
+#ifdef HIP_INCLUDE_HIP_AMD_DETAIL_HIP_COOPERATIVE_GROUPS_H
+#define cooperative_groups xtune_cooperative_groups
+#endif
+
 namespace cooperative_groups {
 
 /// All threads of a block.
