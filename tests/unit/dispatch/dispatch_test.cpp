@@ -117,6 +117,13 @@ TEST_CASE("another architecture's best is compiled for this one when it was aske
   CHECK(shop.compiled == 1);
 }
 
+TEST_CASE("simulated times of an emulator choose nothing for a GPU") {
+  Shop shop;
+  shop.measure(4096, 128, 1.0, 1, "sm_90-emulated");
+  shop.settings.other_architectures = true;
+  CHECK(shop.kernel().choice({{"N", std::int64_t{4096}}}).kind == Choice::Kind::none);
+}
+
 TEST_CASE("without a measurement the default configuration is compiled once and kept in the store") {
   Shop shop;
   CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=32 ");
