@@ -50,7 +50,7 @@ std::uint64_t write_case(const Spec& spec, const Bindings& problem, Record recor
   record.problem = problem;
   for (std::uint64_t i = 0; i < space.size(); ++i) {
     const Config config = space.at(i);
-    record.config = resolver.config_bindings(config);
+    record.config = space.named(config);
     record.artifact_key = resolver.artifact_key(resolver.compile_request(config));
     record.artifact_sha256 = sha256(record.artifact_key);
     record.key_parts = resolver.measurement_key_parts(config, record.artifact_key);

@@ -140,10 +140,7 @@ std::vector<Bindings> all_configs(const Tunable& tunable, const CompileSettings&
         ErrorKind::invalid_argument,
         fmt::format("the space has {} valid configurations, more than the {} asked for at most", space.size(), most));
   std::vector<Bindings> configs(space.size());
-  for (std::uint64_t i = 0; i < space.size(); ++i) {
-    const space::Config values = space.at(i);
-    for (std::size_t j = 0; j < values.size(); ++j) configs[i][space.parameters()[j].name] = values[j];
-  }
+  for (std::uint64_t i = 0; i < space.size(); ++i) configs[i] = space.named(space.at(i));
   return configs;
 }
 

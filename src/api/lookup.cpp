@@ -108,8 +108,7 @@ std::vector<Candidate> candidates(const Tunable& tunable, const CandidateSetting
        model::rank_candidates(question.spec, space, question.problem, device::device_model(question.device), options)
            .configs) {
     Candidate candidate;
-    const space::Config values = space.at(ranked.index);
-    for (std::size_t i = 0; i < values.size(); ++i) candidate.config[space.parameters()[i].name] = values[i];
+    candidate.config = space.named(space.at(ranked.index));
     if (ranked.estimate) candidate.estimated_ms = ranked.estimate->time_ms;
     candidate.reason = std::move(ranked.reason);
     best.push_back(std::move(candidate));

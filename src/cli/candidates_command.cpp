@@ -135,11 +135,8 @@ nlohmann::ordered_json ranking_json(const spec::Spec& spec, const space::Space& 
       {"valid", space.size()}, {"scored", ranking.scored}, {"unfit", ranking.unfit}, {"whole", ranking.whole}};
   json["candidates"] = nlohmann::ordered_json::array();
   for (const model::RankedConfig& config : ranking.configs) {
-    Bindings bindings;
-    const space::Config values = space.at(config.index);
-    for (std::size_t i = 0; i < values.size(); ++i) bindings[space.parameters()[i].name] = values[i];
     nlohmann::ordered_json entry{{"index", config.index},
-                                 {"config", report::bindings_json(bindings)},
+                                 {"config", report::bindings_json(space.named(space.at(config.index)))},
                                  {"cost", config.cost},
                                  {"reason", config.reason}};
     if (config.estimate) entry["estimate"] = part_json(*config.estimate);

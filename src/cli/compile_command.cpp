@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
+#include "cli/stop_signals.hpp"
 #include "cli/terminal.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve.hpp"
@@ -100,7 +100,7 @@ class CompileRun {
       if (!swept.done) continue;
       ++summary.configurations;
       if (swept.outcome == Outcome::ok) ++summary.compiled;
-      const Bindings config = resolver.config_bindings(space.at(swept.index));
+      const Bindings config = space.named(space.at(swept.index));
       rows.push_back({target.arch, problem, config, report::config_text(spec, config), std::move(swept)});
     }
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.config_text < b.config_text; });
@@ -239,9 +239,8 @@ int compile(const CompileOptions& options) {
   SpecList list = list_specs(options.paths);
   read_all(list, options.common);
   base::EventLoop loop;
-  std::atomic<bool> stop{false};
-  const auto ask_to_stop = [&stop] { stop = true; };
-  const base::EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
+  const StopSignals signals(loop);
+  const std::atomic<bool>& stop = signals.asked();
   base::remove_abandoned_temporaries();
   run::JobWorkers workers(loop, ipc::default_jobs());
   std::vector<std::vector<nlohmann::ordered_json>> answers;

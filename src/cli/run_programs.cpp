@@ -46,9 +46,10 @@ struct Commands {
   std::string artifact_key, rejected;
 };
 
-Commands commands_of(const resolve::CandidateResolver& resolver, const space::Config& config) {
+Commands commands_of(const resolve::CandidateResolver& resolver, const space::Space& space,
+                     const space::Config& config) {
   Commands commands;
-  commands.config = resolver.config_bindings(config);
+  commands.config = space.named(config);
   try {
     commands.call = *resolver.launch(config).call;
     commands.build = resolver.compile_request(config);
@@ -144,7 +145,7 @@ int RunCommand::print_commands() {
     if (count < space.size())
       tell("{} of {} configurations, in the order of the space (--evals says how many)\n", count, space.size());
     for (std::uint64_t index = 0; index < count; ++index) {
-      const Commands commands = commands_of(resolver, space.at(index));
+      const Commands commands = commands_of(resolver, space, space.at(index));
       if (options_.common.text()) {
         print_lines(spec_, commands, built);
         continue;

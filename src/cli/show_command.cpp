@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <atomic>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/disassembly.hpp"
+#include "cli/stop_signals.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/build/cache.hpp"
 #include "core/device/backend_facts.hpp"
@@ -71,7 +71,7 @@ class ShowRun {
     Shown shown;
     shown.problem = problem;
     const std::uint64_t index = chosen(space, problem, shown);
-    shown.config = resolver.config_bindings(space.at(index));
+    shown.config = space.named(space.at(index));
     shown.request = resolver.compile_request(space.at(index));
     compile(space, resolver, index, shown);
     add_maps(resolver.tensor_maps(space.at(index)), shown);
@@ -336,9 +336,8 @@ int show(ShowOptions options) {
   const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
   base::EventLoop loop;
-  std::atomic<bool> stop{false};
-  const auto ask_to_stop = [&stop] { stop = true; };
-  const base::EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
+  const StopSignals signals(loop);
+  const std::atomic<bool>& stop = signals.asked();
   base::remove_abandoned_temporaries();
   run::JobWorkers workers(loop, 1);
   ShowRun run(options, target, spec, loop, workers.compiler(), stop);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -11,6 +10,7 @@
 #include "base/event_loop.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/stop_signals.hpp"
 #include "cluster/join_study.hpp"
 #include "cluster/study_status.hpp"
 #include "cluster/submission.hpp"
@@ -174,9 +174,7 @@ int status(const StatusOptions& options) {
   const std::filesystem::path store = common.store_path();
   const Subject subject = find_subject(store, options.what);
   base::EventLoop loop;
-  bool stopped = false;
-  const auto stop = [&stopped] { stopped = true; };
-  const base::EventLoop::Watch watches[] = {loop.on_signal(SIGINT, stop), loop.on_signal(SIGTERM, stop)};
+  const StopSignals signals(loop);
   for (;;) {
     const cluster::StudyStatus found = cluster::read_study(store, subject.studies, base::system_clock().unix_time_ms());
     const Json json = status_json(subject, found);
@@ -190,8 +188,8 @@ int status(const StatusOptions& options) {
     bool waited = false;
     const base::EventLoop::Watch timer =
         loop.call_after(static_cast<std::uint64_t>(options.every_s * 1e3), [&waited] { waited = true; });
-    while (!waited && !stopped) loop.run_once();
-    if (stopped) return interrupted;
+    while (!waited && !signals.asked()) loop.run_once();
+    if (signals.asked()) return interrupted;
     if (options.format == "text") print_out("\n");
   }
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "base/text.hpp"
 #include "cli/progress.hpp"
 #include "cli/spec_list.hpp"
+#include "cli/stop_signals.hpp"
 #include "cli/terminal.hpp"
 #include "core/record/record_json.hpp"
 #include "core/run/job.hpp"
@@ -166,11 +166,8 @@ class ValidateRun {
     const std::uint64_t limit = options_.all ? space.size() : options_.configs;
     const auto each = [](std::uint64_t index) { return std::to_string(index); };
     std::vector<Bindings> configs;
-    for (const std::uint64_t index : search::spread_sample(space, limit, each)) {
-      const space::Config config = space.at(index);
-      Bindings& named = configs.emplace_back();
-      for (std::size_t i = 0; i < config.size(); ++i) named.emplace(space.parameters()[i].name, config[i]);
-    }
+    for (const std::uint64_t index : search::spread_sample(space, limit, each))
+      configs.push_back(space.named(space.at(index)));
     if (!options_.quiet && configs.size() < space.size())
       tell("{} of {} configurations, drawn so that every parameter value is among them (--configs says how many)\n",
            configs.size(), space.size());
@@ -213,9 +210,8 @@ int validate(const ValidateOptions& options) {
   SpecList list = list_specs(options.paths);
   read_all(list, options.common);
   base::EventLoop loop;
-  std::atomic<bool> stop{false};
-  const auto ask_to_stop = [&stop] { stop = true; };
-  const base::EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
+  const StopSignals signals(loop);
+  const std::atomic<bool>& stop = signals.asked();
   base::remove_abandoned_temporaries();
   std::vector<std::vector<nlohmann::ordered_json>> answers;
   const auto validate_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {

@@ -136,7 +136,7 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
   SourcesOfToday today;
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
     const space::Config config = space.at(i);
-    const Bindings named = resolver.config_bindings(config);
+    const Bindings named = space.named(config);
     if (!measured.has(named)) {
       ++verdicts.never;
       continue;

@@ -31,12 +31,6 @@ class Preparer {
   std::atomic<std::thread::id>& mark_;
 };
 
-Bindings space_bindings(const space::Space& space, const space::Config& config) {
-  Bindings bindings;
-  for (std::size_t i = 0; i < space.parameters().size(); ++i)
-    bindings.emplace(space.parameters()[i].name, config.at(i));
-  return bindings;
-}
 }  // namespace
 
 KernelState::Case KernelState::case_of(const Bindings& problem) {
@@ -57,7 +51,7 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
   const space::Space space = spec::make_space(found.spec, problem, device::device_facts(found.device));
   const std::vector<space::Config> configs =
       dispatch::default_configs(found.spec, space, problem, found.device, settings_.default_config);
-  found.selection.choice.config = space_bindings(space, configs.front());
+  found.selection.choice.config = space.named(configs.front());
   if (found.has_failed(found.selection.choice.config))
     found.refusal = found.failure->message;
   else if (const std::string objection =
@@ -131,7 +125,7 @@ Prepared KernelState::make(const Key& key, const Case& found) {
     if (auto prepared = attempt(config, record)) return std::move(*prepared);
   for (const space::Config& config :
        dispatch::default_configs(found.spec, space, found.problem, found.device, settings_.default_config)) {
-    const Bindings bindings = space_bindings(space, config);
+    const Bindings bindings = space.named(config);
     if (found.has_failed(bindings)) continue;
     if (std::string against = selector_.objection_to(bindings, found.spec, found.problem, found.device, found.archs);
         !against.empty()) {

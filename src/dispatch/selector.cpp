@@ -10,7 +10,6 @@
 #include "base/absolute_path.hpp"
 #include "base/causes.hpp"
 #include "base/text.hpp"
-#include "core/device/device_model.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
@@ -287,18 +286,8 @@ std::vector<space::Config> default_configs(const spec::Spec& spec, const space::
                                                  " on this device");
   }
   std::vector<space::Config> configs;
-  if (spec.candidates && !device::is_cpu(device)) {
-    try {
-      model::RankOptions options = model::rank_options(*spec.candidates);
-      options.top_k = most / 2;
-      for (const model::RankedConfig& ranked :
-           model::rank_candidates(spec, space, problem, device::device_model(device), options).configs)
-        configs.push_back(space.at(ranked.index));
-    } catch (const Error& error) {
-      // No candidate fits, or the model does not know this device.
-      if (error.kind() == ErrorKind::invalid_spec) throw;
-    }
-  }
+  if (const auto ranking = model::suggest(spec, space, problem, device, most / 2).ranking)
+    for (const model::RankedConfig& ranked : ranking->configs) configs.push_back(space.at(ranked.index));
   for (std::uint64_t index = 0; index < space.size() && configs.size() < most; ++index)
     configs.push_back(space.at(index));
   return configs;

@@ -211,4 +211,19 @@ Ranking rank_candidates(const spec::Spec& spec, const space::Space& space, const
   return ranking;
 }
 
+Suggestions suggest(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                    const device::DeviceInfo& device, std::optional<std::size_t> top_k) {
+  Suggestions suggestions;
+  if (!spec.candidates || device::is_cpu(device)) return suggestions;
+  RankOptions options = rank_options(*spec.candidates);
+  options.top_k = top_k.value_or(options.top_k);
+  try {
+    suggestions.ranking = rank_candidates(spec, space, problem, device::device_model(device), options);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::invalid_spec) throw;
+    suggestions.refused = error.what();
+  }
+  return suggestions;
+}
+
 }  // namespace xtune::model

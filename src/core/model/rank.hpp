@@ -48,6 +48,17 @@ struct Ranking {
 Ranking rank_candidates(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                         const device::DeviceModel& device, const RankOptions& options);
 
+struct Suggestions {
+  std::optional<Ranking> ranking;  ///< nullopt: the model has nothing to say
+  std::string refused;             ///< why the model cannot rank this problem on this device
+};
+
+/// The ranking, for code that goes on without one: nothing without [candidates] and on a CPU, which the model does not
+/// know; `refused` where no configuration fits, the device is unknown, or a size is above the model's maximum. top_k:
+/// instead of the spec's. Throws Error(invalid_spec).
+Suggestions suggest(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                    const device::DeviceInfo& device, std::optional<std::size_t> top_k = {});
+
 /// The element type for the model: that of [candidates], else that of the first input buffer.
 DType input_type(const spec::Spec& spec, const Bindings& problem);
 

@@ -53,8 +53,7 @@ record::Record record_of(const Recording& recording, const std::string& kernel, 
   record::Record record;
   record.kernel = kernel;
   record.problem = recording.problem;
-  const space::Config values = recording.space.at(index);
-  for (std::size_t i = 0; i < values.size(); ++i) record.config[recording.space.parameters()[i].name] = values[i];
+  record.config = recording.space.named(recording.space.at(index));
   record.outcome = config.outcome;
   record.stage = config.outcome == Outcome::ok ? "measure" : config.stage;
   record.message = config.message;

@@ -159,14 +159,7 @@ CandidateResolver::~CandidateResolver() = default;
 
 Bindings CandidateResolver::bindings(const space::Config& config) const {
   Bindings result = state_->constants;
-  result.merge(config_bindings(config));
-  return result;
-}
-
-Bindings CandidateResolver::config_bindings(const space::Config& config) const {
-  Bindings result;
-  const std::vector<space::Parameter>& parameters = state_->space.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) result.emplace(parameters[i].name, config.at(i));
+  result.merge(state_->space.named(config));
   return result;
 }
 

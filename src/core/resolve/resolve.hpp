@@ -38,8 +38,6 @@ class CandidateResolver {
 
   /// The problem, "device.*" and the configuration's parameters, as names for expressions.
   Bindings bindings(const space::Config& config) const;
-  /// Parameter name -> value.
-  Bindings config_bindings(const space::Config& config) const;
 
   /// The request, with the files and the toolchain that its key describes. A text without a value for this
   /// configuration is replaced by its error; launch then rejects the configuration.

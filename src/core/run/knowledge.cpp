@@ -13,7 +13,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "core/device/device_model.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/best.hpp"
 #include "core/record/key_fit.hpp"
@@ -185,17 +184,14 @@ std::vector<search::Observation> observations_of(const Study& study, const space
 Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                         const target::Target& target) {
   Knowledge knowledge;
-  if (!spec.candidates || device::is_cpu(target.device)) return knowledge;
-  try {
-    const model::Ranking ranking = model::rank_candidates(spec, space, problem, device::device_model(target.device),
-                                                          model::rank_options(*spec.candidates));
-    for (const model::RankedConfig& config : ranking.configs) knowledge.first.push_back(config.index);
+  const model::Suggestions suggestions = model::suggest(spec, space, problem, target.device);
+  if (const auto& ranking = suggestions.ranking) {
+    for (const model::RankedConfig& config : ranking->configs) knowledge.first.push_back(config.index);
     knowledge.notes.push_back(
         fmt::format("starts from {} candidates of the {} model; {} of {} configurations do not fit",
-                    knowledge.first.size(), spec.candidates->template_name, ranking.unfit, ranking.scored));
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::invalid_spec) throw;
-    knowledge.notes.push_back(fmt::format("starts without candidates: {}", error.what()));
+                    knowledge.first.size(), spec.candidates->template_name, ranking->unfit, ranking->scored));
+  } else if (!suggestions.refused.empty()) {
+    knowledge.notes.push_back("starts without candidates: " + suggestions.refused);
   }
   return knowledge;
 }

@@ -43,7 +43,7 @@ TrialPtr RunContext::make_trial(std::uint64_t index) const {
   record::Record& record = trial->record;
   record.kernel = spec.kernel.name;
   record.problem = problem;
-  record.config = resolver.config_bindings(trial->config);
+  record.config = space.named(trial->config);
   record.device = target.device;
   record.toolchain = target.backend.toolchain;
   record.attempt = options.attempt;

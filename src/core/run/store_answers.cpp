@@ -55,7 +55,7 @@ std::vector<StoreAnswers::Row> StoreAnswers::read(RecordKeeper& keeper) {
 bool StoreAnswers::is_of(const StoredResults::Answer& found, std::uint64_t index) const {
   const std::string config =
       found.record ? space::bindings_text(found.record->config) : store::config_text(*found.row.config);
-  if (config == space::bindings_text(run_.resolver.config_bindings(run_.space.at(index)))) return true;
+  if (config == space::bindings_text(run_.space.named(run_.space.at(index)))) return true;
   run_.observer.on_warning("a stored record names the configuration " + base::printable(config, 200) +
                            ", and its key is of another one: it is damaged and is ignored");
   return false;

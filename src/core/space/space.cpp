@@ -254,6 +254,13 @@ std::optional<Config> Space::ordered(const Bindings& named_values) const {
   return config;
 }
 
+Bindings Space::named(const Config& config) const {
+  Bindings named_values;
+  for (std::size_t i = 0; i < state_->parameters.size(); ++i)
+    named_values.emplace(state_->parameters[i].name, config.at(i));
+  return named_values;
+}
+
 std::vector<std::uint64_t> Space::neighbours(std::uint64_t index) const {
   std::vector<std::uint32_t> digits = value_indices(index);
   std::vector<std::uint64_t> found;

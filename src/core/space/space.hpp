@@ -67,6 +67,8 @@ class Space {
   /// The values in the order of the parameters, valid or not; nullopt: the names are not exactly those of the
   /// parameters.
   std::optional<Config> ordered(const Bindings& named_values) const;
+  /// The values by their parameters' names. Throws std::out_of_range for too few values.
+  Bindings named(const Config& config) const;
 
   /// Valid configurations that differ from `index` in exactly one parameter, ascending.
   std::vector<std::uint64_t> neighbours(std::uint64_t index) const;

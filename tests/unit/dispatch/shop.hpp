@@ -106,7 +106,7 @@ struct Shop {
     record.key_parts = resolver.measurement_key_parts(config, artifact.key);
     record.key = build::key_of(record.key_parts);
     record.problem = problem;
-    record.config = resolver.config_bindings(config);
+    record.config = space.named(config);
     record.outcome = outcome;
     if (outcome == Outcome::ok) {
       record.samples_ms = {time_ms, time_ms, time_ms};

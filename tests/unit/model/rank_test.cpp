@@ -114,6 +114,33 @@ TEST_CASE("invalid sizes give no candidates and no crash") {
   CHECK(failure(edited("M = 4096", "M = 0")).find("invalid_spec") == 0);
 }
 
+TEST_CASE("suggestions: the spec's number or the given one, and reasons in place of errors") {
+  const Spec spec = parsed(matmul_spec);
+  const Bindings& problem = spec.cases.front();
+  const DeviceInfo device = model_of("sm_90").info;
+  const Space space = make_space(spec, problem, device_facts(device));
+  const Ranking whole = rank_candidates(spec, space, problem, device_model(device), rank_options(*spec.candidates));
+  REQUIRE(suggest(spec, space, problem, device).ranking);
+  CHECK(suggest(spec, space, problem, device).ranking->configs.size() == whole.configs.size());
+  REQUIRE(suggest(spec, space, problem, device, 2).ranking->configs.size() == 2);
+  CHECK(suggest(spec, space, problem, device, 2).ranking->configs[0].index == whole.configs[0].index);
+
+  DeviceInfo cpu;
+  cpu.vendor = "cpu";
+  CHECK_FALSE(suggest(spec, space, problem, cpu).ranking);
+  CHECK(suggest(spec, space, problem, cpu).refused.empty());
+  Spec plain = spec;
+  plain.candidates.reset();
+  CHECK_FALSE(suggest(plain, space, problem, device).ranking);
+  DeviceInfo unknown = device;
+  unknown.arch = "sm_1";
+  unknown.name.clear();
+  CHECK_FALSE(suggest(spec, space, problem, unknown).ranking);
+  CHECK_FALSE(suggest(spec, space, problem, unknown).refused.empty());
+  const Spec wrong = parsed(edited("block_m = \"BM\"", "block_m = \"BM - 1000\""));
+  CHECK_THROWS_AS(suggest(wrong, space, problem, device), Error);
+}
+
 TEST_CASE("a bare template ranks its own space") {
   const DeviceModel device = model_of("sm_90");
   const Bindings problem{{"M", std::int64_t{4096}}, {"N", std::int64_t{4096}}, {"K", std::int64_t{4096}}};

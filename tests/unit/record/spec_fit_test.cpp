@@ -45,7 +45,7 @@ struct Job {
     const Config config{std::int64_t{1}};
     Record record;
     record.kernel = "p";
-    record.config = resolver.config_bindings(config);
+    record.config = space.named(config);
     record.device = cpu(quota_milli);
     record.toolchain = "cc";
     record.artifact_key = resolver.artifact_key(resolver.compile_request(config));

@@ -277,6 +277,10 @@ TEST_CASE("values of every type, and configurations that are not in the space") 
   CHECK_FALSE(space.index_of(Config{std::string("row")}));
   CHECK_FALSE(space.index_of(std::vector<std::uint32_t>{0, 0, 9, 0}));
   CHECK_THROWS_AS(space.at(space.size()), std::out_of_range);
+  CHECK(space.named(space.at(0)) ==
+        Bindings{{"LAYOUT", std::string("row")}, {"FAST", false}, {"SCALE", 0.5}, {"N", std::int64_t{1}}});
+  CHECK(space.ordered(space.named(space.at(5))) == space.at(5));
+  CHECK_THROWS_AS(space.named(Config{std::string("row")}), std::out_of_range);
 }
 
 TEST_CASE("a space that nothing meets is empty, and each constraint's share is known") {
