@@ -243,7 +243,8 @@ __device__ inline void fence_async() { asm volatile("fence.proxy.async.shared::c
 // --- Reads by threads ------------------------------------------------------------------------------------------------
 
 /// Starts reading 1, 2 or 4 bytes of memory that the kernel does not write, in the lower bits. If they are not
-/// `present`, nothing is read, and the result is zero. There is no branch, so that many reads can be under way.
+/// `present`, nothing is read, and the result is zero. It compiles without a branch, so a thread can have many reads in
+/// flight.
 template <int BYTES, Cache CACHE = Cache::normal>
 __device__ inline unsigned load_present(const void* from, bool present) {
   static_assert(BYTES == 1 || BYTES == 2 || BYTES == 4, "1, 2 or 4 bytes");

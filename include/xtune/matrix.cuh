@@ -36,8 +36,8 @@ namespace xtune::matrix {
 constexpr int lanes = XTUNE_MATRIX_CDNA ? 64 : 32;
 
 /// D += A B for fragments A of m x k, B of k x n and D of m x n elements; A and B of T, which is xtune::f16, bf16,
-/// f8e4m3 or float, and D of float. COLUMNS names the kind of instruction: 8 is NVIDIA's mma.sync, 16 and 32 are AMD's
-/// MFMA and WMMA for so many rows and columns. On the CPU, and on GPUs without matrix cores, 8 and 16 are imitated.
+/// f8e4m3 or float, and D of float. COLUMNS selects the instruction: 8 is NVIDIA's mma.sync, 16 and 32 are AMD's MFMA
+/// and WMMA with 16 or 32 rows and columns. On the CPU, and on GPUs without matrix cores, 8 and 16 are emulated.
 ///
 /// | member | is |
 /// |---|---|

@@ -131,8 +131,8 @@ class TileCopy {
     });
   }
 
-  /// Words in place of a pack's elements: from one tile to the next, the compilers for AMD GPUs would keep each element in
-  /// a register of its own.
+  /// Words in place of a pack's elements: from one tile to the next, the compilers for AMD GPUs would keep each element
+  /// in its own register.
   struct Words {
     unsigned word[max_of(WIDTH * static_cast<int>(sizeof(Input)) / 4, 1)];
   };

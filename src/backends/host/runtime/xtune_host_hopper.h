@@ -168,8 +168,9 @@ XTUNE_DEVICE float xtune_half(unsigned word, int which) {
   const unsigned short bits = static_cast<unsigned short>(word >> 16 * which);
   return TYPE == Type::f16 ? detail::f16_value(bits) : detail::bf16_value(bits);
 }
-// Lanes read each other's operands where they lie: the four lanes of its own row of x, and of its two columns of y. A
-// kernel has hundreds of calls, which would take long to compile if they were inlined.
+// A lane reads the operands of other lanes from their variables: those of the four lanes that hold its row of x, and of
+// those that hold its two columns of y. A kernel has hundreds of calls, which would take long to compile if they were
+// inlined.
 template <Type TYPE>
 XTUNE_DEVICE __attribute__((noinline)) void warp_product(float* sums, const unsigned (&x)[4], unsigned y0,
                                                          unsigned y1) {
