@@ -77,7 +77,7 @@ TEST_CASE("A budget of seconds ends a run in good order") {
   const Cli cli;
   const std::string spec = cli.slow_copy_spec("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]");
   REQUIRE(cli.run(spec, {"--evals", "1"}).exit_code == 0);  // the artifact, so that the seconds are for measuring
-  const CommandResult result = cli.run(spec, {"--seconds", "1.5"});
+  const CommandResult result = cli.run(spec, {"--seconds", "0.4"});
   CAPTURE(result.stderr_text);
   CHECK((result.exit_code == 0 || result.exit_code == 3));
   const json answer = parsed(result);
