@@ -13,9 +13,6 @@
 #include "emulator/hip/simulated_time.hpp"
 
 namespace xtune::emulator {
-namespace {
-
-struct EmulatedModule;
 
 struct EmulatedFunction {
   const EmulatedModule* module = nullptr;
@@ -31,7 +28,13 @@ struct EmulatedModule {
   std::vector<Variable> variables;                    ///< likewise
 };
 
-EmulatedModule* module_of(hipModule_t handle) { return reinterpret_cast<EmulatedModule*>(handle); }
+namespace {
+
+/// nullptr: unknown, or unloaded.
+EmulatedModule* module_of(const RuntimeState& state, hipModule_t handle) {
+  const auto found = state.modules.find(handle);
+  return found == state.modules.end() ? nullptr : found->second.get();
+}
 const EmulatedFunction* function_of(hipFunction_t handle) { return reinterpret_cast<EmulatedFunction*>(handle); }
 
 /// An ELF file in memory whose length the caller does not give. Empty: it is not one.
@@ -50,7 +53,7 @@ std::string_view elf_at(const void* image) {
   return {begin, bytes};
 }
 
-hipError_t load(hipModule_t* handle, const void* image) {
+hipError_t load(RuntimeState& state, hipModule_t* handle, const void* image) {
   const std::string_view bytes = elf_at(image);
   if (bytes.empty()) return hipErrorInvalidImage;
   const std::string arch = gpu::code_object_arch(bytes), own = code_arch_of(current_gpu());
@@ -58,8 +61,10 @@ hipError_t load(hipModule_t* handle, const void* image) {
     return failed(hipErrorNoBinaryForGpu,
                   fmt::format("the code object is for '{}', and the emulated GPU is {}", arch, own));
   try {
-    *handle = reinterpret_cast<hipModule_t>(
-        new EmulatedModule{&current_gpu(), std::string(bytes), Program::load(bytes, own), {}, {}});
+    auto module = std::make_shared<EmulatedModule>(
+        EmulatedModule{&current_gpu(), std::string(bytes), Program::load(bytes, own), {}, {}});
+    *handle = reinterpret_cast<hipModule_t>(module.get());
+    state.modules.emplace(*handle, std::move(module));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::invalid_argument) throw;
     return failed(hipErrorInvalidImage, error.what());
@@ -68,7 +73,8 @@ hipError_t load(hipModule_t* handle, const void* image) {
 }
 
 hipError_t find_function(hipFunction_t* handle, EmulatedModule* module, const char* symbol) {
-  if (!module || !symbol) return hipErrorInvalidValue;
+  if (!module) return hipErrorInvalidHandle;
+  if (!symbol) return hipErrorInvalidValue;
   auto metadata = gpu::kernel_metadata(module->image, symbol);
   const std::vector<std::string> kernels = module->program.kernels();
   if (!metadata || std::find(kernels.begin(), kernels.end(), symbol) == kernels.end()) return hipErrorNotFound;
@@ -124,29 +130,31 @@ using namespace xtune::emulator;
 extern "C" {
 
 hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
-  return answer([&](RuntimeState&) { return load(module, image); });
+  return answer([&](RuntimeState& state) { return load(state, module, image); });
 }
 
 hipError_t hipModuleUnload(hipModule_t handle) {
   return answer([&](RuntimeState& state) {
-    if (!handle) return hipErrorInvalidHandle;
-    for (const Variable& one : module_of(handle)->variables)
-      state.memory.remove_variables(one.address, one.address + one.bytes);
-    delete module_of(handle);
+    const EmulatedModule* const module = module_of(state, handle);
+    if (!module) return hipErrorInvalidHandle;
+    for (const Variable& one : module->variables) state.memory.remove_variables(one.address, one.address + one.bytes);
+    state.modules.erase(handle);
     return hipSuccess;
   });
 }
 
 hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* symbol) {
-  return answer([&](RuntimeState&) { return find_function(function, module_of(module), symbol); });
+  return answer([&](RuntimeState& state) { return find_function(function, module_of(state, module), symbol); });
 }
 
 hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, std::size_t* bytes, hipModule_t handle, const char* symbol) {
   return answer([&](RuntimeState& state) {
-    if (!handle || !symbol) return hipErrorInvalidValue;
-    const auto variable = module_of(handle)->program.variable(symbol);
+    EmulatedModule* const module = module_of(state, handle);
+    if (!module) return hipErrorInvalidHandle;
+    if (!symbol) return hipErrorInvalidValue;
+    const auto variable = module->program.variable(symbol);
     if (!variable) return hipErrorNotFound;
-    module_of(handle)->variables.push_back(*variable);
+    module->variables.push_back(*variable);
     state.memory.add_variable(variable->address, variable->bytes);
     if (address) *address = reinterpret_cast<hipDeviceptr_t>(variable->address);
     if (bytes) *bytes = variable->bytes;

@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -13,10 +14,14 @@
 
 namespace xtune::emulator {
 
+struct EmulatedModule;
+
 /// The calls hold the mutex: the emulated GPU does one thing at a time, when it is asked for it.
 struct RuntimeState {
   std::recursive_mutex mutex;
   GpuMemory memory;
+  /// The runtime owns them, as a driver does: after a fault they can no longer be unloaded.
+  std::map<hipModule_t, std::shared_ptr<EmulatedModule>> modules;
   double clock_ms = 0;           ///< simulated
   hipError_t lost = hipSuccess;  ///< after a kernel's fault: what every later call returns
   std::string fault;             ///< its words

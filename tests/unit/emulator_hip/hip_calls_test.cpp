@@ -110,6 +110,8 @@ TEST_CASE("a module is for the GPU that is current when it is loaded") {
   hipFunction_t function = nullptr;
   CHECK(hipModuleGetFunction(&function, module, "other") == hipErrorNotFound);
   CHECK(hipModuleUnload(module) == hipSuccess);
+  CHECK(hipModuleUnload(module) == hipErrorInvalidHandle);
+  CHECK(hipModuleGetFunction(&function, module, "words") == hipErrorInvalidHandle);
 }
 
 TEST_CASE("a launch computes, takes simulated time, and a fault loses the device with its words") {
