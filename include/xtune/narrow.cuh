@@ -297,8 +297,12 @@ __host__ __device__ inline void widen(const pack<T, COUNT>& from, float (&to)[CO
 
 /// c plus the products of the four signed bytes of a and b, without saturation; the same of unsigned bytes.
 __device__ inline int dot4(int a, int b, int c) {
-#if defined(XTUNE_HOST) || (XTUNE_ON_NVIDIA && __CUDA_ARCH__ >= 610)
+#if defined(XTUNE_HOST)
   return __dp4a(a, b, c);
+#elif XTUNE_ON_NVIDIA && __CUDA_ARCH__ >= 610  // NVRTC 11 does not declare __dp4a
+  int sum;
+  asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+  return sum;
 #elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx940__) || \
     defined(__gfx941__) || defined(__gfx942__) || defined(__gfx1011__) || defined(__gfx1012__) || \
     defined(__gfx1030__) || defined(__gfx1031__) || defined(__gfx1032__) || defined(__gfx1034__)
@@ -310,7 +314,9 @@ __device__ inline int dot4(int a, int b, int c) {
 }
 __device__ inline unsigned dot4(unsigned a, unsigned b, unsigned c) {
 #if XTUNE_ON_NVIDIA && __CUDA_ARCH__ >= 610
-  return __dp4a(a, b, c);
+  unsigned sum;
+  asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+  return sum;
 #elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx940__) || \
     defined(__gfx941__) || defined(__gfx942__) || defined(__gfx1011__) || defined(__gfx1012__) || \
     defined(__gfx1030__) || defined(__gfx1031__) || defined(__gfx1032__) || defined(__gfx1034__)

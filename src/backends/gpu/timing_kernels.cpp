@@ -53,6 +53,7 @@ build::CompileRequest timing_request(const std::string& arch) {
   request.source_name = "timing_kernels.cu";
   request.source = source;
   request.entry = timing_kernel::hold;
+  request.options = {"-std=c++17"};  // before CUDA 12, NVRTC's default is C++14
   request.arch = arch;
   return request;
 }

@@ -234,6 +234,7 @@ build::CompileRequest check_request(const std::string& arch) {
   request.source_name = "<xtune>/check_kernel.cu";
   request.source = source;
   request.entry = check_kernel::name;
+  request.options = {"-std=c++17"};  // before CUDA 12, NVRTC's default is C++14
   request.arch = arch;
   return request;
 }

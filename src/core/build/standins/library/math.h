@@ -1,17 +1,18 @@
 // For compilers without the C library (NVRTC, hipRTC), which have its functions without a header: the constants.
 #pragma once
+#include <xtune_infinity.h>
 
 #ifndef INFINITY
-#define INFINITY __builtin_bit_cast(float, 0x7f800000)
+#define INFINITY XTUNE_INFINITY
 #endif
 #ifndef NAN
-#define NAN __builtin_bit_cast(float, 0x7fc00000)
+#define NAN XTUNE_NAN
 #endif
 #ifndef HUGE_VALF
-#define HUGE_VALF __builtin_bit_cast(float, 0x7f800000)
+#define HUGE_VALF XTUNE_INFINITY
 #endif
 #ifndef HUGE_VAL
-#define HUGE_VAL __builtin_bit_cast(double, 0x7ff0000000000000)
+#define HUGE_VAL static_cast<double>(XTUNE_INFINITY)
 #endif
 #ifndef M_PI
 #define M_E 2.7182818284590452354
