@@ -163,7 +163,7 @@ TEST_CASE("A filter in constant memory is filled, in a namespace too, and its co
   // A reference kernel of the same source has its own filled.
   replace(spec, "{ builtin = \"conv2d\", x = \"image\", w = \"filter\" }", "{ kernel = \"convolve\" }");
   CHECK(parsed(cli.run(spec, {"--fresh"}))["counts"] == json{{"ok", 2}});
-  CHECK(cli.run(spec, {"--sanitize"}).exit_code == 0);
+  if (can_sanitize) CHECK(cli.run(spec, {"--sanitize"}).exit_code == 0);
 }
 
 TEST_CASE("A constant without a variable that can hold it fails with a message about it") {
@@ -188,7 +188,7 @@ TEST_CASE("Scratch buffers have their own size for each configuration; too large
   REQUIRE(run.exit_code == 0);
   CHECK(parsed(run)["counts"] == json{{"ok", 2}, {"rejected", 2}});
   CHECK(has(failures(run), "scratch buffer 'partial': f32["));
-  CHECK(cli.run(spec, {"--sanitize", "-D", "SIZE=1"}).exit_code == 0);
+  if (can_sanitize) CHECK(cli.run(spec, {"--sanitize", "-D", "SIZE=1"}).exit_code == 0);
 
   // Without zeros the counters never reach their end; without room for the parts a guard zone is hit.
   replace(spec, "zero = true\n", "");

@@ -20,6 +20,14 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using test::has;
 
+/// Whether the program can use --sanitize: AddressSanitizer's runtime cannot be loaded into a program that
+/// ThreadSanitizer watches; it fails now and then.
+#ifdef __SANITIZE_THREAD__
+constexpr bool can_sanitize = false;
+#else
+constexpr bool can_sanitize = true;
+#endif
+
 struct Cli {
   base::TemporaryDirectory folder;
   base::Environment env;

@@ -139,8 +139,8 @@ TEST_CASE("A crash of the host's compiler is told from a refusal, whichever comp
   }
 }
 
-#ifndef __SANITIZE_THREAD__  // AddressSanitizer's runtime cannot be loaded into a program that ThreadSanitizer watches
 TEST_CASE("--sanitize finds threads of a block that count without atomics") {
+  if (!can_sanitize) return;
   const Cli cli;
   const auto run = [&](const std::string& count, bool sanitize) {
     cli.write("count.cu", "extern \"C\" __global__ void count(const int* x, int* bins) {\n  " + count + "\n}\n");
@@ -163,6 +163,7 @@ TEST_CASE("--sanitize finds threads of a block that count without atomics") {
 }
 
 TEST_CASE("--sanitize names the line of a bad access to shared and to global memory") {
+  if (!can_sanitize) return;
   const Cli cli;
   cli.write("oob.cu",
             "extern \"C\" __global__ void oob(const float* x, float* y, int n) {\n"
@@ -202,7 +203,6 @@ TEST_CASE("--sanitize names the line of a bad access to shared and to global mem
   CHECK(log.find("oob.cu:9") != std::string::npos);
   CHECK(log.find("heap-buffer-overflow") != std::string::npos);
 }
-#endif
 
 TEST_CASE("A kernel's assertion, print and argument types are told to the user") {
   const Cli cli;

@@ -221,6 +221,7 @@ TEST_CASE("cover needs a store and a share; why answers in both places") {
 }
 
 TEST_CASE("cover --stored ignores problems that only kernels built with sanitizers ran") {
+  if (!can_sanitize) return;
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");
   REQUIRE(cli.run(spec).exit_code == 0);
