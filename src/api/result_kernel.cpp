@@ -64,7 +64,7 @@ measure::TensorMap map_of(const WinningArgument& argument) {
                          from.strides,   from.swizzle, from.l2_promotion, from.interleave, from.nan_outside};
   if (const auto reason = measure::forbidden(map))
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("Result::binary: the tensor map '{}': {}", argument.name, *reason));
+                fmt::format("Result::binary: the tensor map '{}': {}", argument.name, reason->reason));
   return map;
 }
 

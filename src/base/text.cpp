@@ -182,6 +182,7 @@ void add_once(std::vector<std::string>& list, const std::string& item) {
 std::string human_bytes(std::uint64_t bytes) {
   constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024) return fmt::format("{} B", bytes);
+  if (bytes == std::numeric_limits<std::uint64_t>::max()) return "at least 16 EiB";  // sums end there
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
   while (value >= 1023.95 && unit + 1 < std::size(units)) {

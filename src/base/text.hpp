@@ -33,7 +33,7 @@ std::string end_of(std::string_view text, std::size_t bytes);
 std::vector<std::string> split(std::string_view text, char separator);
 /// Appends the item if the list does not contain it.
 void add_once(std::vector<std::string>& list, const std::string& item);
-std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"
+std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"; "at least 16 EiB" for 2^64 - 1
 std::string human_seconds(double seconds);     ///< "850 ms", "12.3 s", "4 min 10 s"
 std::string human_time_ms(double ms);          ///< three significant digits with unit: "12.3 us", "1.25 ms"
 

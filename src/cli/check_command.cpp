@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -58,19 +59,27 @@ std::optional<target::Target> target_of(const spec::Spec& spec, const CommonOpti
   return target;
 }
 
-/// The checks of buffers that a run makes before it compiles anything. Shapes may use a device's facts; if no device is
-/// known, any GPU's are used. The available memory depends on the machine and is not checked.
-void check_arguments(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                     const std::optional<target::Target>& target) {
-  constexpr std::uint64_t any_machine_bytes = std::uint64_t{1} << 62;
-  const device::DeviceInfo device = target ? target->device : device::known_device("sm_80").value();
+constexpr std::uint64_t any_machine_bytes = std::uint64_t{1} << 62;
+
+/// The device for checks of launches and buffers: that of --arch, else one without those limits that differ between
+/// devices, because another one may run the kernel.
+device::DeviceInfo device_for_checks(const std::optional<target::Target>& target, bool asked_for) {
+  if (asked_for && target) return target->device;
+  device::DeviceInfo device = target ? target->device : device::known_device("sm_90").value();
+  if (measure::lack_of_tensor_maps(device)) device = device::known_device("sm_90").value();
+  device.memory_bytes = any_machine_bytes;
+  device.shared_per_block = device.shared_per_block_optin = std::numeric_limits<std::int32_t>::max();
+  return device;
+}
+
+/// The checks of launches and buffers that a run makes before it compiles anything, as notes or errors. The available
+/// memory depends on the machine and is not checked.
+std::optional<std::string> check_launches(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                                          const device::DeviceInfo& device) {
   const resolve::CandidateResolver resolver(spec, space, problem, device, device.arch, "", false);
   resolver.constants(any_machine_bytes);
-  try {
-    resolver.tensor_maps(space.at(0));
-  } catch (const build::CandidateFailure&) {  // other configurations, or devices, may have it
-  }
   run::check_reference_file(spec, resolver.layouts(any_machine_bytes));
+  return run::check_launches(spec, space, resolver);
 }
 
 /// Constructs every space that can be constructed here; throws the errors that a run would.
@@ -80,7 +89,7 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
   std::optional<target::Target> target;
   const bool device_needed =
       std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return asks_for_device(spec.second); });
-  if (device_needed) target = target_of(specs.front().second, options);
+  if (device_needed || !options.arch.empty()) target = target_of(specs.front().second, options);
   std::vector<std::string> notes;
   bool any_skipped = false, any_by_device = false, plain_done = false;
   for (const auto& [backend, spec] : specs) {
@@ -102,7 +111,9 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
           spec, space, problem, facts.empty() ? device::device_facts(device::known_device("sm_80").value()) : facts);
       if (unranked)
         base::add_once(notes, fmt::format("note: {}: runs of this problem start without candidates", *unranked));
-      if (!spec.space_only() && !spec.replays()) check_arguments(spec, space, problem, target);
+      if (!spec.space_only() && !spec.replays())
+        if (const auto doubt = check_launches(spec, space, problem, device_for_checks(target, !options.arch.empty())))
+          base::add_once(notes, "note: " + *doubt);
       spaces.push_back({backend, problem, space.size()});
     }
   }

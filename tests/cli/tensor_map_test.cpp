@@ -40,7 +40,13 @@ TEST_CASE("check finds limits of tensor maps that no configuration keeps") {
   const CommandResult word = cli.xtune({"check", copy_spec(cli, "box = [\"BOX\", 64]\nswizzle = 33\n")});
   CHECK(word.exit_code == 2);
   CHECK(has(word.stderr_text, "tensor map 'a_map': swizzle = 33, and 0, 32, 64 and 128 bytes are allowed"));
-  CHECK(cli.xtune({"check", copy_spec(cli, "box = [\"BOX\", 64]\nswizzle = \"BOX // 2\"\n")}).exit_code == 0);
+  CHECK(cli.xtune({"check", copy_spec(cli, "box = [\"BOX\", 64]\nswizzle = \"BOX\"\n")}).exit_code == 0);
+  // Every value of the parameter is wrong; the error is at the key.
+  const CommandResult each = cli.xtune({"check", copy_spec(cli, "box = [64, \"BOX - 1\"]\n")});
+  CHECK(each.exit_code == 2);
+  CHECK(has(each.stderr_text,
+            "copy.toml:19:8: no configuration can be launched, e.g. BOX=64: tensor map 'a_map': the "
+            "last extent of box [64, 63] is 126 bytes of f16, and a multiple of 16 bytes is needed"));
   // A parameter does not reach the kernel, but the map.
   CHECK_FALSE(has(cli.xtune({"check", copy_spec(cli)}).stderr_text, "BOX"));
 }

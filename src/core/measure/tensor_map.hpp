@@ -40,14 +40,19 @@ std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape);
 /// are more.
 std::uint64_t span_bytes(const TensorMap& map);
 
-/// The limit of cuTensorMapEncodeTiled (CUDA driver API) that the description exceeds, with the values: "box [128, 512]
-/// has an extent of 512, and 1 to 256 are allowed".
-std::optional<std::string> forbidden(const TensorMap& map);
+/// What forbids a description.
+struct ForbiddenMap {
+  std::string key;     ///< the key of a spec whose value is wrong: "box", "swizzle", "dtype"
+  std::string reason;  ///< "box [128, 512] has the value 512, and 1 to 256 are allowed"
+};
+
+/// The limit of cuTensorMapEncodeTiled (CUDA driver API) that the description exceeds.
+std::optional<ForbiddenMap> forbidden(const TensorMap& map);
 
 /// The same for swizzle, l2_promotion and interleave only, which do not depend on other values than the rank.
-std::optional<std::string> forbidden_words(const TensorMap& map);
+std::optional<ForbiddenMap> forbidden_words(const TensorMap& map);
 
-/// The same for the buffer's address, which must be aligned.
+/// Why the buffer cannot be at this address, which must be aligned.
 std::optional<std::string> forbidden_address(const TensorMap& map, const void* address);
 
 /// Why no kernel of this device can take a tensor map: "sm_80 has no tensor maps; they need an NVIDIA GPU of sm_90 or

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/build/candidate_failure.hpp"
 #include "core/build/keys.hpp"
 #include "core/measure/device.hpp"
 #include "core/spec/spec.hpp"
@@ -26,6 +27,18 @@ std::string cpu_quota_part(const device::DeviceInfo& device);
 /// A scalar argument in the kernel's format. nullopt: the value does not fit the type, or is a text.
 std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& value);
 
+/// A configuration for which a text has no value, or one that is not allowed: "gemm.toml:31:9: division by zero in
+/// "N // B" (B = 0, N = 64)".
+struct NoValue : build::CandidateFailure {
+  NoValue(spec::Location at_, std::string complaint_)
+      : build::CandidateFailure(Outcome::rejected,
+                                at_.file.empty() ? complaint_ : spec::to_string(at_) + ": " + complaint_),
+        at(std::move(at_)),
+        complaint(std::move(complaint_)) {}
+  spec::Location at;
+  std::string complaint;  ///< without the place, which must not be part of a key
+};
+
 /// One problem on one device. Reads the sources once and parses every text once; cheap for each configuration. spec and
 /// space must outlive it. An expression that fails throws Error(invalid_spec) at its place, or
 /// CandidateFailure(rejected) with place and values if it uses a parameter. Only launch and scalars do this, so call
@@ -43,9 +56,9 @@ class CandidateResolver {
   /// configuration is replaced by its error; launch then rejects the configuration.
   build::CompileRequest compile_request(const space::Config& config) const;
   std::string artifact_key(const build::CompileRequest& request) const;
-  /// The launches of its kernels; for a program its call. Throws CandidateFailure(rejected) for a launch that no
-  /// device supports (zero, negative or beyond 32 bits), if no step is left, and for a configuration for which a text
-  /// of the kernel, the launch or an argument has no value.
+  /// The launches of its kernels; for a program its call. Throws CandidateFailure(rejected) if no step is left, and
+  /// where scratch and tensor_maps do; NoValue for a launch that no device supports (zero, negative or beyond 32 bits),
+  /// and for a configuration for which a text of the kernel, the launch or an argument has no value.
   device::LaunchPlan launch(const space::Config& config) const;
   /// The scalar arguments, encoded, in kernel order.
   std::vector<measure::ScalarArgument> scalars(const space::Config& config) const;
@@ -58,8 +71,8 @@ class CandidateResolver {
   /// negative or larger than limit_bytes (0: this machine's memory).
   std::vector<validate::ArgumentLayout> layouts(std::uint64_t limit_bytes = 0) const;
   /// The scratch buffers, in kernel order, whose fill is zero where every launch is to find zeros. Throws
-  /// CandidateFailure(rejected) for a shape that is zero or negative, or larger than the memory of the device (of this
-  /// machine, where that is not known).
+  /// NoValue for a shape that is zero or negative, or larger than the memory of the device (of this machine, where that
+  /// is not known).
   std::vector<validate::ArgumentLayout> scratch(const space::Config& config) const;
   /// The tensor maps, in kernel order. Throws CandidateFailure(rejected) with the argument and the values for one that
   /// the device does not have, Error(invalid_spec) if no configuration could have it.

@@ -24,13 +24,6 @@ class CommandWord;
 
 namespace xtune::resolve {
 
-/// A configuration for which a text has no value: "gemm.toml:31:9: division by zero in "N // B" (B = 0, N = 64)".
-struct NoValue : build::CandidateFailure {
-  NoValue(const spec::Location& at, const std::string& complaint_)
-      : build::CandidateFailure(Outcome::rejected, spec::to_string(at) + ": " + complaint_), complaint(complaint_) {}
-  std::string complaint;  ///< without the place, which must not be part of a key
-};
-
 /// An argument with its parsed texts: the value of a scalar, the symbol of a constant.
 struct ArgumentText {
   const spec::ArgSpec* argument;
@@ -53,6 +46,8 @@ struct TensorMapTexts {
   std::optional<spec::CompiledText> swizzle, l2_promotion, interleave;
 
   std::vector<const spec::CompiledText*> all() const;
+  /// The place of a key's value; of the argument, if the spec does not have the key.
+  spec::Location at(const std::string& key) const;
   /// Swizzle, l2_promotion and interleave.
   std::vector<const spec::CompiledText*> words() const;
 };
@@ -129,12 +124,13 @@ struct CandidateResolver::State {
       return use(text);
     } catch (const spec::TextError& error) {
       reject({&text}, config, error.at, error.message + " in \"" + text.source().text + "\"");
-      throw;
     }
   }
-  /// Throws NoValue if one of the texts names a parameter.
-  void reject(const std::vector<const spec::CompiledText*>& texts, const space::Config& config,
-              const spec::Location& at, const std::string& complaint) const;
+  /// Throws NoValue with the values that the texts name, if one of them is a parameter's. Else each configuration has
+  /// these values: throws Error(invalid_spec), or for a limit of this device NoValue.
+  enum class Limit { none, of_device };
+  [[noreturn]] void reject(const std::vector<const spec::CompiledText*>& texts, const space::Config& config,
+                           const spec::Location& at, const std::string& complaint, Limit limit = Limit::none) const;
   /// The template text's expansion, or the error.
   std::string expanded(const spec::CompiledText& text, const space::Config& config) const;
   measure::ScalarArgument scalar(std::size_t number, const space::Config& config) const;

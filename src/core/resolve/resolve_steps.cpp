@@ -65,10 +65,8 @@ device::LaunchPlan CandidateResolver::launch(const space::Config& config) const 
     if (own->number > 0) step.name = fmt::format("step {} '{}'", own->number, entry);
     try {
       step.launch = state_->resolve(own->launch, config);
-    } catch (const NoValue&) {  // names its place
-      throw;
-    } catch (const build::CandidateFailure& failure) {
-      throw build::CandidateFailure(failure.outcome(), step.named(failure.what()));
+    } catch (const NoValue& failure) {
+      throw NoValue(failure.at, step.named(failure.complaint));
     }
     plan.steps.push_back(std::move(step));
   }

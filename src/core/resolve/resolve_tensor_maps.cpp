@@ -3,7 +3,6 @@
 
 #include "core/resolve/resolve_state.hpp"
 #include "core/validate/inputs.hpp"
-#include "xtune/error.hpp"
 
 namespace xtune::resolve {
 
@@ -62,6 +61,18 @@ std::vector<const spec::CompiledText*> TensorMapTexts::all() const {
   return texts;
 }
 
+spec::Location TensorMapTexts::at(const std::string& key) const {
+  const std::pair<const char*, const std::vector<spec::CompiledText>*> lists[] = {
+      {"box", &box}, {"shape", &shape}, {"strides", &strides}, {"element_strides", &element_strides}};
+  for (const auto& [name, list] : lists)
+    if (key == name && !list->empty()) return list->front().source().at;
+  const std::pair<const char*, const std::optional<spec::CompiledText>*> words[] = {
+      {"swizzle", &swizzle}, {"l2_promotion", &l2_promotion}, {"interleave", &interleave}};
+  for (const auto& [name, word] : words)
+    if (key == name && *word) return (*word)->source().at;
+  return argument->at;
+}
+
 std::vector<const spec::CompiledText*> TensorMapTexts::words() const {
   std::vector<const spec::CompiledText*> texts;
   for (const auto* one : {&swizzle, &l2_promotion, &interleave})
@@ -79,14 +90,13 @@ std::vector<measure::TensorMap> CandidateResolver::tensor_maps(const space::Conf
     const spec::ArgSpec& argument = *texts.argument;
     const std::vector<std::int64_t> buffer = numbers(texts.buffer_shape, number);
     measure::TensorMap map = map_of(texts, buffer, number);
-    const auto refuse = [&](const std::vector<const spec::CompiledText*>& causes, const std::string& reason) {
-      const std::string complaint = fmt::format("tensor map '{}': {}", argument.name, reason);
-      state_->reject(causes, config, argument.at, complaint);
-      throw Error(ErrorKind::invalid_spec, spec::to_string(argument.at) + ": " + complaint);
+    const auto refuse = [&](const std::vector<const spec::CompiledText*>& causes, const measure::ForbiddenMap& found) {
+      state_->reject(causes, config, texts.at(found.key),
+                     fmt::format("tensor map '{}': {}", argument.name, found.reason));
     };
-    if (const auto reason = measure::forbidden_words(map)) refuse(texts.words(), *reason);
-    if (const auto reason = measure::forbidden(map)) refuse(texts.all(), *reason);
-    if (const auto reason = beyond_buffer(texts, map, buffer)) refuse(texts.all(), *reason);
+    if (const auto found = measure::forbidden_words(map)) refuse(texts.words(), *found);
+    if (const auto found = measure::forbidden(map)) refuse(texts.all(), *found);
+    if (const auto reason = beyond_buffer(texts, map, buffer)) refuse(texts.all(), {"shape", *reason});
     if (const auto lack = measure::lack_of_tensor_maps(state_->device))
       throw build::CandidateFailure(Outcome::rejected, fmt::format("tensor map '{}': {}", argument.name, *lack));
     result.push_back(std::move(map));

@@ -15,15 +15,7 @@ namespace xtune::resolve {
 
 namespace {
 
-std::uint32_t launch_number(const spec::CompiledText& text, const std::string& what, std::int64_t least,
-                            std::int64_t value) {
-  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-  if (value < least || value > most)
-    throw build::CandidateFailure(Outcome::rejected,
-                                  fmt::format("{}: {}, but a launch takes {} to {}", what,
-                                              text_and_value(text.source().text, std::to_string(value)), least, most));
-  return static_cast<std::uint32_t>(value);
-}
+constexpr std::int64_t most_launched = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
@@ -54,7 +46,7 @@ std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& va
 }
 
 void CandidateResolver::State::reject(const std::vector<const spec::CompiledText*>& texts, const space::Config& config,
-                                      const spec::Location& at, const std::string& complaint) const {
+                                      const spec::Location& at, const std::string& complaint, Limit limit) const {
   const space::Lookup names = lookup(config);
   std::vector<std::string> named;  // in the order of the texts
   for (const spec::CompiledText* text : texts)
@@ -70,6 +62,8 @@ void CandidateResolver::State::reject(const std::vector<const spec::CompiledText
     values += (values.empty() ? " (" : ", ") + name + " = " + space::shown_text(*value);
   }
   if (parameter_named) throw NoValue(at, complaint + values + ")");
+  if (limit == Limit::of_device) throw NoValue(at, complaint);
+  throw spec::spec_error(spec, at, complaint);
 }
 
 std::string CandidateResolver::State::expanded(const spec::CompiledText& text, const space::Config& config) const {
@@ -98,11 +92,9 @@ measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, con
   const spec::CompiledText& text = scalar_values[number].text;
   const Value value = valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate(lookup(config)); });
   if (const auto encoded = encode_scalar(argument.dtype, value)) return *encoded;
-  const std::string complaint =
-      fmt::format("argument '{}': {} does not fit {}", argument.name,
-                  text_and_value(argument.value->text, space::shown_text(value)), to_string(argument.dtype));
-  reject({&text}, config, argument.value->at, complaint);
-  throw Error(ErrorKind::invalid_spec, spec::to_string(argument.value->at) + ": " + complaint);
+  reject({&text}, config, argument.value->at,
+         fmt::format("argument '{}': {} does not fit {}", argument.name,
+                     text_and_value(argument.value->text, space::shown_text(value)), to_string(argument.dtype)));
 }
 
 std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Config& config) const {
@@ -118,19 +110,21 @@ std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Co
     for (const spec::CompiledText& text : texts.shape) {
       const std::int64_t extent =
           state_->valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); });
-      if (extent <= 0) {
-        const std::string complaint = fmt::format("scratch buffer '{}': its extent {} = {} must be at least 1",
-                                                  argument.name, text.source().text, extent);
-        state_->reject({&text}, config, text.source().at, complaint);
-        throw Error(ErrorKind::invalid_spec, spec::to_string(text.source().at) + ": " + complaint);
-      }
+      if (extent <= 0)
+        state_->reject({&text}, config, text.source().at,
+                       fmt::format("scratch buffer '{}': its extent {} = {} must be at least 1", argument.name,
+                                   text.source().text, extent));
       layout.shape.push_back(static_cast<std::uint64_t>(extent));
     }
-    if (limit > 0 && layout.bytes() > limit)
-      throw build::CandidateFailure(
-          Outcome::rejected, fmt::format("scratch buffer '{}': {} takes {}, and the device has {}", argument.name,
-                                         validate::describe(argument.dtype, layout.shape),
-                                         base::human_bytes(layout.bytes()), base::human_bytes(limit)));
+    if (limit > 0 && layout.bytes() > limit) {
+      std::vector<const spec::CompiledText*> extents;
+      for (const spec::CompiledText& text : texts.shape) extents.push_back(&text);
+      const spec::Location& at = texts.shape.front().source().at;
+      const std::string complaint = fmt::format("scratch buffer '{}': {} takes {}, and the device has {}",
+                                                argument.name, validate::describe(argument.dtype, layout.shape),
+                                                base::human_bytes(layout.bytes()), base::human_bytes(limit));
+      state_->reject(extents, config, at, complaint, State::Limit::of_device);
+    }
     result.push_back(std::move(layout));
   }
   return result;
@@ -139,8 +133,15 @@ std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Co
 device::Launch CandidateResolver::State::resolve(const CompiledLaunch& texts, const space::Config& config) const {
   const space::Lookup names = lookup(config);
   const auto number = [&](const spec::CompiledText& text, const std::string& what, std::int64_t least) {
-    return launch_number(text, what, least,
-                         valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); }));
+    const std::int64_t value =
+        valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); });
+    if (value < least || value > most_launched) {
+      const std::string complaint =
+          fmt::format("{}: {}, but a launch takes {} to {}", what,
+                      text_and_value(text.source().text, std::to_string(value)), least, most_launched);
+      reject({&text}, config, text.source().at, complaint, Limit::of_device);
+    }
+    return static_cast<std::uint32_t>(value);
   };
   const auto extents = [&](const std::vector<spec::CompiledText>& sizes, const char* what) {
     std::array<std::uint32_t, 3> result{1, 1, 1};

@@ -5,12 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/model/rank.hpp"
 #include "core/search/strategy.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/spec/template_text.hpp"
 #include "core/validate/builtin.hpp"
 #include "xtune/error.hpp"
@@ -103,6 +105,39 @@ void check_spec(const spec::Spec& spec) {
   if (spec.candidates) model::check_candidates(spec);
   if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::builtin) check_builtin(spec);
   check_reference_options(spec);
+}
+
+std::optional<std::string> check_launches(const spec::Spec& spec, const space::Space& space,
+                                          const resolve::CandidateResolver& resolver) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 18;
+  if (space.size() == 0) return std::nullopt;
+  const auto failure_of = [&](std::uint64_t index) -> std::optional<resolve::NoValue> {
+    const std::vector<spec::StepSpec> steps = spec::steps_of(spec);
+    const spec::Location at = steps.empty() || steps.front().launch.block.empty()
+                                  ? spec::Location{spec.path.string()}
+                                  : steps.front().launch.block.front().at;
+    try {
+      const auto limit = resolver.limit_violation(resolver.launch(space.at(index)), nullptr);
+      return limit ? std::optional(resolve::NoValue(at, *limit)) : std::nullopt;
+    } catch (const resolve::NoValue& failure) {
+      return failure;
+    } catch (const build::CandidateFailure& failure) {
+      return resolve::NoValue(at, failure.what());
+    }
+  };
+  // Neighbours in the numbering often fail for the same reason, so the steps are long.
+  std::uint64_t step = space.size() / 1000003 + 7919;
+  while (std::gcd(step, space.size()) != 1) ++step;
+  step %= space.size();
+  const std::uint64_t tried = std::min(space.size(), most);
+  for (std::uint64_t i = 0, index = 0; i < tried; ++i) {
+    if (!failure_of(index)) return std::nullopt;
+    index = index < space.size() - step ? index + step : index - (space.size() - step);
+  }
+  const resolve::NoValue first = *failure_of(0);
+  const std::string example = fmt::format("e.g. {}: {}", space::shown_text(space.named(space.at(0))), first.complaint);
+  if (tried == space.size()) throw spec::spec_error(spec, first.at, "no configuration can be launched, " + example);
+  return fmt::format("none of {} configurations that were tried can be launched, {}", tried, example);
 }
 
 void check_reference_file(const spec::Spec& spec, const std::vector<validate::ArgumentLayout>& layouts) {

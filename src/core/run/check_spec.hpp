@@ -1,8 +1,12 @@
 // Checks of a spec that need more than the spec: names that later stages define.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "core/resolve/resolve.hpp"
+#include "core/space/space.hpp"
 #include "core/spec/spec.hpp"
 #include "core/validate/inputs.hpp"
 
@@ -12,6 +16,12 @@ namespace xtune::run {
 /// others, and the words it knows; a reference kernel's options define no parameter whose value its launch has from
 /// elsewhere. Throws Error(invalid_spec) at the place of the word, naming the nearest valid one.
 void check_spec(const spec::Spec& spec);
+
+/// Throws Error(invalid_spec) if no configuration of the space can be launched: each has a launch, scratch buffer,
+/// tensor map or scalar that is not allowed, or that exceeds a limit of the resolver's device. Of a space that is too
+/// large, 2^18 configurations are tried; if none of them can be launched, returns a sentence that says so.
+std::optional<std::string> check_launches(const spec::Spec& spec, const space::Space& space,
+                                          const resolve::CandidateResolver& resolver);
 
 /// Throws Error(invalid_spec) at the reference's place where it is a file that does not hold what its output holds.
 void check_reference_file(const spec::Spec& spec, const std::vector<validate::ArgumentLayout>& layouts);

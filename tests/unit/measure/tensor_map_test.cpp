@@ -28,7 +28,13 @@ template <class Change>
 std::string complaint(Change change) {
   TensorMap map = matrix();
   change(map);
-  return forbidden(map).value_or("allowed");
+  const auto found = forbidden(map);
+  if (!found) return "allowed";
+  CHECK_MESSAGE(found->reason.find(found->key == "strides" ? "stride"
+                                   : found->key == "dtype" ? "element"
+                                                           : found->key) != std::string::npos,
+                found->key, ": ", found->reason);
+  return found->reason;
 }
 
 }  // namespace
@@ -101,7 +107,7 @@ TEST_CASE("an interleaved map has rows of any length, and strides of 32 bytes") 
   map.swizzle = 32;
   CHECK_FALSE(forbidden(map));
   map.strides = {128, 24};
-  CHECK(test::has(forbidden(map).value_or(""), "48 bytes, and a multiple of 32"));
+  CHECK(test::has(forbidden(map)->reason, "48 bytes, and a multiple of 32"));
 }
 
 TEST_CASE("the bytes that a map spans are those up to its last element") {

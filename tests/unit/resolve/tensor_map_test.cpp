@@ -109,7 +109,7 @@ TEST_CASE("a limit that a configuration exceeds rejects it, with the map and the
   CHECK(job.rejection(64) == "accepted");
   CHECK(
       job.rejection(512) ==
-      "k.toml:16:1: tensor map 'a_map': box [512, 64] has the value 512, and 1 to 256 are allowed (BOX = 512, M = 256, "
+      "k.toml:20:9: tensor map 'a_map': box [512, 64] has the value 512, and 1 to 256 are allowed (BOX = 512, M = 256, "
       "N = 128)");
   CHECK(job.key(512) != job.key(32));
   job.map = "of = \"A\"\nbox = [8, 64]\nshape = [\"BOX * 8\", \"N\"]";
@@ -122,7 +122,7 @@ TEST_CASE("a limit that a configuration exceeds rejects it, with the map and the
 TEST_CASE("a limit that no configuration can keep is an error at its place") {
   MapJob job;
   job.map = "of = \"A\"\nbox = [8, 257]";
-  CHECK(has(job.refusal(), "k.toml:16:1: tensor map 'a_map': box [8, 257] has the value 257"));
+  CHECK(has(job.refusal(), "k.toml:20:8: tensor map 'a_map': box [8, 257] has the value 257"));
   job.map = "of = \"A\"\nbox = [8, \"N\"]\nswizzle = 128";
   CHECK(has(job.refusal(), "256 bytes of f16, and swizzle = 128 allows at most 128"));
 }
