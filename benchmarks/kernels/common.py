@@ -75,9 +75,10 @@ def pins(problem):
             for word in ("-D", f"{name}={str(value).lower() if isinstance(value, bool) else value}")]
 
 
-def tune(options, kernel, problem):
-    """What `xtune run --format json` prints for a spec in configs/."""
-    command = [options.xtune, "run", str(ROOT / "configs" / f"{kernel}.toml"), *pins(problem), "--seconds", str(options.seconds), "--format", "json", "--quiet"]
+def tune(options, spec, problem):
+    """What `xtune run --format json` prints for a spec: its name in configs/, or its path."""
+    path = spec if isinstance(spec, pathlib.Path) else ROOT / "configs" / f"{spec}.toml"
+    command = [options.xtune, "run", str(path), *pins(problem), "--seconds", str(options.seconds), "--format", "json", "--quiet"]
     try:
         done = subprocess.run(command + (["--store", options.store] if options.store else []), capture_output=True, text=True)
     except OSError as error:
@@ -87,18 +88,19 @@ def tune(options, kernel, problem):
     return json.loads(done.stdout)
 
 
-def tuned(options, kernel, problem):
+def tuned(options, spec, problem):
     """(milliseconds of the best configuration, the configuration); (None, {}) without one."""
-    best = tune(options, kernel, problem).get("best") or {}
+    best = tune(options, spec, problem).get("best") or {}
     return best.get("time_ms"), best.get("config") or {}
 
 
-def time_torch(torch, call, launches=20):
-    """Median time of a launch in milliseconds, each after three times the L2 cache was overwritten, as in `xtune run`."""
+def time_torch(torch, call, launches=20, fills=3):
+    """Median time of a launch in milliseconds, each after the L2 cache was overwritten, as in `xtune run`. fills: how often
+    that happens with three times its size, long enough for the host to queue the launch meanwhile."""
     other = torch.empty(3 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.uint8, device="cuda")
     times = []
     for launch in range(launches + 2):
-        for _ in range(3):  # long enough for the host to queue the launch meanwhile
+        for _ in range(fills):
             other.fill_(launch)
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
