@@ -3,16 +3,15 @@
 CASES: about 16,384 rows in all. bf16 with heads that are 2,048 columns wide together, as in FlashAttention-3's benchmark;
 the same in f16; heads that share keys and values; and sequences of random lengths, whose rows lie one after the other."""
 import contextlib
+import functools
 import inspect
 import itertools
-import math
 import pathlib
 import random
 import struct
-import sys
 import tempfile
 
-from common import BYTES, ROOT, Result, time_torch, tuned
+from common import BYTES, ROOT, Result, difference, library_times, tuned
 
 EQUAL, VARIABLE = "attention_hopper", "attention_hopper_variable"
 # PyTorch's names of its backends.
@@ -130,29 +129,35 @@ def packed(torch, problem, starts, tensors):
     return lambda: varlen_attn(*tensors, ends, ends, problem["SEQ"], problem["SEQ"], **options), lambda o: o
 
 
-def libraries(torch, kernel, problem, starts, tensors):
-    """By name: a function that makes (the call, what makes rows of its result), or fails where PyTorch lacks it. Heads that
-    share keys are also tried with a key for each, because not every backend takes the former."""
-    q, k, v = tensors
-    group = problem["HEADS"] // problem["KV_HEADS"]
+def libraries(torch, kernel, problem, starts):
+    """For common.library_times. Heads that share keys are also tried with a key for each, because not every backend takes
+    the former."""
+    dtype = {"f16": torch.float16, "bf16": torch.bfloat16}[problem["TYPE"]]
+    tensors = [torch.randn(starts[-1], problem[heads], problem["HEAD_DIM"], device="cuda", dtype=dtype) for heads in ("HEADS", "KV_HEADS", "KV_HEADS")]
     inputs = {"": tensors}
+    group = problem["HEADS"] // problem["KV_HEADS"]
     if group > 1:
-        inputs[", keys repeated"] = (q, *(x.repeat_interleave(group, dim=1) for x in (k, v)))
+        inputs[", keys repeated"] = [tensors[0], *(x.repeat_interleave(group, dim=1) for x in tensors[1:])]
+
+    def checked(make, *arguments):
+        launch, rows_of = make(torch, problem, *arguments)
+        return launch, lambda result: distance(torch, problem, starts, tensors, rows_of(result))
+
     found = {}
     for suffix, each in inputs.items():
         if kernel == VARIABLE:
-            found["varlen" + suffix] = lambda each=each: packed(torch, problem, starts, each)
+            found["varlen" + suffix] = functools.partial(checked, packed, starts, each)
         for backend in BACKENDS:
             if kernel == VARIABLE:
-                found[f"nested {backend}{suffix}"] = lambda each=each, backend=backend: nested(torch, problem, starts, backend, each)
+                found[f"nested {backend}{suffix}"] = functools.partial(checked, nested, starts, backend, each)
             else:
-                found[backend + suffix] = lambda each=each, backend=backend: equal_lengths(torch, problem, backend, each)
+                found[backend + suffix] = functools.partial(checked, equal_lengths, backend, each)
     return found
 
 
-def difference(torch, problem, starts, tensors, o):
-    """Greatest norm of what a part of the result differs from one in f64, relative: the first and the last rows of the
-    first, the longest, and the last sequence, for three heads."""
+def distance(torch, problem, starts, tensors, o):
+    """How far a part of the result is from one in f64, at most: the first and the last rows of the first, the longest, and
+    the last sequence, for three heads."""
     sequences = list(itertools.pairwise(starts))
     found = []
     for begin, end in {sequences[0], max(sequences, key=lambda one: one[1] - one[0]), sequences[-1]}:
@@ -164,34 +169,8 @@ def difference(torch, problem, starts, tensors, o):
             scores = q[chosen] @ k.T / problem["HEAD_DIM"] ** 0.5
             if problem["CAUSAL"]:
                 scores.masked_fill_(torch.arange(length, device=o.device) > chosen[:, None], -float("inf"))
-            right = scores.softmax(1) @ v
-            found.append(float((o[begin:end, head][chosen].double() - right).norm() / right.norm()))
-    return max(math.inf if math.isnan(one) else one for one in found)
-
-
-def note(text):
-    print(f"note: {text}", file=sys.stderr, flush=True)
-
-
-def library_times(torch, kernel, problem, starts):
-    """Times in milliseconds by name, of those that run and compute the right result."""
-    dtype = {"f16": torch.float16, "bf16": torch.bfloat16}[problem["TYPE"]]
-    tensors = [torch.randn(starts[-1], problem[heads], problem["HEAD_DIM"], device="cuda", dtype=dtype) for heads in ("HEADS", "KV_HEADS", "KV_HEADS")]
-    times = {}
-    for name, prepare in libraries(torch, kernel, problem, starts, tensors).items():
-        where = f"{kernel}, {label(problem)}: {name}"
-        try:
-            launch, rows_of = prepare()
-            apart = difference(torch, problem, starts, tensors, rows_of(launch()))
-        except Exception as error:  # whatever a version of PyTorch without it raises
-            note(f"{where} does not run: {next(iter(str(error).splitlines()), type(error).__name__)}")
-            continue
-        if not apart < TOLERANCE:
-            note(f"{where} is not counted: its result differs by {apart:.2g} of its norm")
-            continue
-        # Calls with nested tensors take the host up to a millisecond.
-        times[name] = time_torch(torch, launch, fills=30 if kernel == VARIABLE else 3)
-    return times
+            found.append(difference(o[begin:end, head][chosen], scores.softmax(1) @ v))
+    return max(found)
 
 
 def measure(torch, options, case):
@@ -199,6 +178,7 @@ def measure(torch, options, case):
     starts = starts_of(kernel, problem)
     with spec_of(kernel, starts) as spec:
         time, config = tuned(options, spec, problem)
-    others = library_times(torch, kernel, problem, starts)
+    # Calls with nested tensors take the host up to a millisecond.
+    others = library_times(torch, f"{kernel}, {label(problem)}", libraries(torch, kernel, problem, starts), TOLERANCE, fills=30 if kernel == VARIABLE else 3)
     moved = 2 * BYTES[problem["TYPE"]] * starts[-1] * problem["HEAD_DIM"] * (problem["HEADS"] + problem["KV_HEADS"])
     return Result(kernel, problem, time, others, moved, operations(problem, starts), problem["TYPE"], config, label(problem))

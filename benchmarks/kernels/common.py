@@ -5,6 +5,7 @@ import math
 import pathlib
 import statistics
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "u8": 1}
@@ -109,6 +110,38 @@ def time_torch(torch, call, launches=20, fills=3):
         end.synchronize()
         times.append(begin.elapsed_time(end))
     return statistics.median(times[2:])
+
+
+def note(text):
+    print(f"note: {text}", file=sys.stderr, flush=True)
+
+
+def difference(result, right):
+    """Norm of what a result differs from the right one, relative to its norm; infinite where it has no number."""
+    apart = float((result.double() - right.double()).norm() / right.double().norm())
+    return math.inf if math.isnan(apart) else apart
+
+
+def library_times(torch, where, libraries, tolerance=1e-3, fills=3):
+    """Times in milliseconds by name, of those that run and compute the right result. libraries: functions that return the
+    call and, unless it is a library's own routine, a function that says how far its result is from the right one. Each may
+    fail: not every version of PyTorch has all of them, or takes each problem."""
+    times = {}
+    for name, prepare in libraries.items():
+        try:
+            launch, apart_of = prepare()
+            result = launch()
+            apart = apart_of(result) if apart_of else 0.0
+        except Exception as error:
+            lines = str(error).strip().splitlines()
+            note(f"{where}: {name} does not run: {lines[0] if lines else type(error).__name__}")
+            continue
+        del result
+        if not apart <= tolerance:
+            note(f"{where}: {name} is not counted: its result differs by {apart:.2g} of its norm")
+            continue
+        times[name] = time_torch(torch, launch, fills=fills)
+    return times
 
 
 def copy_GB_per_s(torch, total=1 << 30):
