@@ -193,7 +193,8 @@ CASES = [
     Case("stencil_3d", {}, {"torch.compile": stencil_3d}, "7 points"),
     Case("stencil_3d", {"RADIUS": 4}, {"torch.compile": stencil_3d}, "25 points"),
     Case("spmv", {}, {"CSR @ x": spmv}, "32 elements a row"),
-    Case("spmv", {"WIDTH": 4, "TAIL": 4}, {"CSR @ x": spmv}, "4 elements a row, and long rows"),
+    Case("spmv", {"SPREAD": 256}, {"CSR @ x": spmv}, "32 elements a row, wider band"),
+    Case("spmv", {"WIDTH": 4, "TAIL": 4, "SPREAD": 256}, {"CSR @ x": spmv}, "4 elements a row, and long rows"),
     Case("spmv", {"TYPE": "f64"}, {"CSR @ x": spmv}, "32 elements a row, f64"),
     Case("histogram", {}, {"histc of f32": histogram}, "u32, 256 bins"),
     Case("histogram", {"SKEW": 5}, {"histc of f32": histogram}, "u32, 256 bins, skewed"),
@@ -227,7 +228,7 @@ def minimum_work(kernel, sizes):
         return elements * (size + 4) + sizes["ROWS"] * (4 + size) + sizes["COLUMNS"] * size, 2 * elements, ""
     if kernel == "histogram":
         return size * sizes["N"], 0, ""
-    return 0, 20 * sizes["N"] ** 2, "f32"  # nbody
+    return 32 * sizes["N"], 20 * sizes["N"] ** 2, "f32"  # nbody
 
 
 def measure(torch, options, case):
