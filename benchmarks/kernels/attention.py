@@ -130,14 +130,14 @@ def packed(torch, problem, starts, tensors):
 
 
 def libraries(torch, kernel, problem, starts):
-    """For common.library_times. Heads that share keys are also tried with a key for each, because not every backend takes
-    the former."""
+    """For common.library_times. Heads that share keys are also tried with own keys, copied before the call, because not
+    every backend takes the former."""
     dtype = {"f16": torch.float16, "bf16": torch.bfloat16}[problem["TYPE"]]
     tensors = [torch.randn(starts[-1], problem[heads], problem["HEAD_DIM"], device="cuda", dtype=dtype) for heads in ("HEADS", "KV_HEADS", "KV_HEADS")]
     inputs = {"": tensors}
     group = problem["HEADS"] // problem["KV_HEADS"]
     if group > 1:
-        inputs[", keys repeated"] = [tensors[0], *(x.repeat_interleave(group, dim=1) for x in tensors[1:])]
+        inputs[" (own keys)"] = [tensors[0], *(x.repeat_interleave(group, dim=1) for x in tensors[1:])]
 
     def checked(make, *arguments):
         launch, rows_of = make(torch, problem, *arguments)

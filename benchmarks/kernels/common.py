@@ -152,7 +152,7 @@ def copy_GB_per_s(torch, total=1 << 30):
 
 
 def header():
-    return f"{'kernel':<18}{'problem':<52}{'xtune':>9}{'memory':>9}{'compute':>9}  library (ratio): configuration"
+    return f"{'kernel':<27}{'problem':<52}{'xtune':>9}{'memory':>9}{'compute':>9}  library (ratio): configuration"
 
 
 def row(result, copy_speed):
@@ -166,4 +166,4 @@ def row(result, copy_speed):
     others = ", ".join(f"{name} {1e3 * time:.1f}" for name, time in result.others_ms.items() if time)
     ratio = f"{result.ratio():.2f}" if result.ratio() else "-"
     values = " ".join(f"{name}={value}" for name, value in result.config.items())
-    return f"{result.kernel:<18}{problem:<52}{ours}{memory}{compute}  {others} ({ratio}): {values}"
+    return f"{result.kernel:<27}{problem:<52}{ours}{memory}{compute}  {others} ({ratio}): {values}"
