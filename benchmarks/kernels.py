@@ -23,10 +23,10 @@ import picture
 # The modules of kernels/, and the kernels that each measures.
 GROUPS = {
     "gemm": ["gemm_hopper", "gemm", "gemm_f16"],
-    "attention": ["attention_hopper"],
+    "attention": ["attention_hopper", "attention_hopper_variable"],
     "sparse_attention": ["sparse_attention"],
     "delta": ["chunk_delta_h", "gated_delta"],
-    "rows": ["softmax", "layernorm", "rmsnorm", "reduce_axis", "transpose", "gemv", "hadamard"],
+    "rows": ["softmax", "layernorm", "rmsnorm", "reduce_axis", "reduction", "transpose", "gemv", "hadamard"],
     "stencils": ["conv2d", "stencil_2d", "stencil_3d", "spmv", "histogram", "nbody"],
 }
 

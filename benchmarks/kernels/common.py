@@ -5,6 +5,7 @@ import math
 import pathlib
 import statistics
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "u8": 1}
@@ -75,9 +76,10 @@ def pins(problem):
             for word in ("-D", f"{name}={str(value).lower() if isinstance(value, bool) else value}")]
 
 
-def tune(options, kernel, problem):
-    """What `xtune run --format json` prints for a spec in configs/."""
-    command = [options.xtune, "run", str(ROOT / "configs" / f"{kernel}.toml"), *pins(problem), "--seconds", str(options.seconds), "--format", "json", "--quiet"]
+def tune(options, spec, problem):
+    """What `xtune run --format json` prints for a spec: its name in configs/, or its path."""
+    path = spec if isinstance(spec, pathlib.Path) else ROOT / "configs" / f"{spec}.toml"
+    command = [options.xtune, "run", str(path), *pins(problem), "--seconds", str(options.seconds), "--format", "json", "--quiet"]
     try:
         done = subprocess.run(command + (["--store", options.store] if options.store else []), capture_output=True, text=True)
     except OSError as error:
@@ -87,18 +89,19 @@ def tune(options, kernel, problem):
     return json.loads(done.stdout)
 
 
-def tuned(options, kernel, problem):
+def tuned(options, spec, problem):
     """(milliseconds of the best configuration, the configuration); (None, {}) without one."""
-    best = tune(options, kernel, problem).get("best") or {}
+    best = tune(options, spec, problem).get("best") or {}
     return best.get("time_ms"), best.get("config") or {}
 
 
-def time_torch(torch, call, launches=20):
-    """Median time of a launch in milliseconds, each after three times the L2 cache was overwritten, as in `xtune run`."""
+def time_torch(torch, call, launches=20, fills=3):
+    """Median time of a launch in milliseconds, each after the L2 cache was overwritten, as in `xtune run`. fills: how often
+    that happens with three times its size, long enough for the host to queue the launch meanwhile."""
     other = torch.empty(3 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.uint8, device="cuda")
     times = []
     for launch in range(launches + 2):
-        for _ in range(3):  # long enough for the host to queue the launch meanwhile
+        for _ in range(fills):
             other.fill_(launch)
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
@@ -109,6 +112,38 @@ def time_torch(torch, call, launches=20):
     return statistics.median(times[2:])
 
 
+def note(text):
+    print(f"note: {text}", file=sys.stderr, flush=True)
+
+
+def difference(result, right):
+    """Norm of what a result differs from the right one, relative to its norm; infinite where it has no number."""
+    apart = float((result.double() - right.double()).norm() / right.double().norm())
+    return math.inf if math.isnan(apart) else apart
+
+
+def library_times(torch, where, libraries, tolerance=1e-3, fills=3):
+    """Times in milliseconds by name, of those that run and compute the right result. libraries: functions that return the
+    call and, unless it is a library's own routine, a function that says how far its result is from the right one. Each may
+    fail: not every version of PyTorch has all of them, or takes each problem."""
+    times = {}
+    for name, prepare in libraries.items():
+        try:
+            launch, apart_of = prepare()
+            result = launch()
+            apart = apart_of(result) if apart_of else 0.0
+        except Exception as error:
+            lines = str(error).strip().splitlines()
+            note(f"{where}: {name} does not run: {lines[0] if lines else type(error).__name__}")
+            continue
+        del result
+        if not apart <= tolerance:
+            note(f"{where}: {name} is not counted: its result differs by {apart:.2g} of its norm")
+            continue
+        times[name] = time_torch(torch, launch, fills=fills)
+    return times
+
+
 def copy_GB_per_s(torch, total=1 << 30):
     """Speed of a copy: bytes read and written, per nanosecond."""
     x = torch.empty(total // 2, dtype=torch.uint8, device="cuda").fill_(7)
@@ -117,7 +152,7 @@ def copy_GB_per_s(torch, total=1 << 30):
 
 
 def header():
-    return f"{'kernel':<18}{'problem':<52}{'xtune':>9}{'memory':>9}{'compute':>9}  library (ratio): configuration"
+    return f"{'kernel':<27}{'problem':<52}{'xtune':>9}{'memory':>9}{'compute':>9}  library (ratio): configuration"
 
 
 def row(result, copy_speed):
@@ -131,4 +166,4 @@ def row(result, copy_speed):
     others = ", ".join(f"{name} {1e3 * time:.1f}" for name, time in result.others_ms.items() if time)
     ratio = f"{result.ratio():.2f}" if result.ratio() else "-"
     values = " ".join(f"{name}={value}" for name, value in result.config.items())
-    return f"{result.kernel:<18}{problem:<52}{ours}{memory}{compute}  {others} ({ratio}): {values}"
+    return f"{result.kernel:<27}{problem:<52}{ours}{memory}{compute}  {others} ({ratio}): {values}"

@@ -1,6 +1,6 @@
-"""Kernels that memory limits, against PyTorch: softmax, norms, reductions over an axis, transpose, matrix times vector,
+"""Kernels that memory limits, against PyTorch: softmax, norms, sums of all and over an axis, transpose, matrix times vector,
 the Hadamard transform."""
-from common import BYTES, Result, time_torch, tuned
+from common import BYTES, Result, library_times, tuned
 
 # Spec in configs/, and what is set in its problem: large and awkward sizes, all well beyond the L2 cache.
 CASES = [
@@ -25,6 +25,8 @@ CASES = [
     ("reduce_axis", {"OUTER": 16, "N": 8000000, "INNER": 1, "TYPE": "f32", "OP": "sum"}),
     ("reduce_axis", {"OUTER": 1, "N": 65536, "INNER": 2048, "TYPE": "f32", "OP": "sum"}),
     ("reduce_axis", {"OUTER": 4096, "N": 1000, "INNER": 33, "TYPE": "f32", "OP": "mean"}),
+    ("reduction", {"n": 67108864}),
+    ("reduction", {"n": 268435459}),
     ("transpose", {"M": 8192, "N": 8192, "TYPE": "f32"}),
     ("transpose", {"M": 8191, "N": 8193, "TYPE": "f32"}),
     ("transpose", {"M": 16384, "N": 16384, "TYPE": "f16"}),
@@ -47,6 +49,8 @@ def kernel_of(case):
 
 def bytes_moved(kernel, problem):
     """(minimum of bytes read, of bytes written), without small arguments."""
+    if kernel == "reduction":
+        return 4 * problem["n"], 0
     size = BYTES[problem["TYPE"]]
     if kernel == "reduce_axis":
         rest = problem["OUTER"] * problem["INNER"]
@@ -73,6 +77,8 @@ def hadamard_call(torch, x):
 
 
 def label(kernel, problem):
+    if kernel == "reduction":
+        return f"{problem['n']} f32"
     if kernel == "reduce_axis":
         return f"[{problem['OUTER']}, {problem['N']}, {problem['INNER']}] {problem['TYPE']} {problem['OP']}"
     if kernel == "gemv":
@@ -82,6 +88,9 @@ def label(kernel, problem):
 
 def torch_call(torch, kernel, problem):
     """A function without arguments that does the kernel's work in PyTorch."""
+    if kernel == "reduction":
+        x = torch.rand(problem["n"], device="cuda")
+        return lambda: torch.sum(x)
     dtype = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "u8": torch.uint8}[problem["TYPE"]]
 
     def random(*shape):
@@ -114,4 +123,5 @@ def torch_call(torch, kernel, problem):
 def measure(torch, options, case):
     kernel, problem = case
     time, config = tuned(options, kernel, problem)
-    return Result(kernel, problem, time, {"PyTorch": time_torch(torch, torch_call(torch, kernel, problem))}, sum(bytes_moved(kernel, problem)), config=config, label=label(kernel, problem))
+    others = library_times(torch, f"{kernel}, {problem}", {"PyTorch": lambda: (torch_call(torch, kernel, problem), None)})
+    return Result(kernel, problem, time, others, sum(bytes_moved(kernel, problem)), config=config, label=label(kernel, problem))

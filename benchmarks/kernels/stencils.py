@@ -1,17 +1,16 @@
 """Convolution, stencils, sparse matrix times vector, histogram and n-body, against PyTorch."""
 import dataclasses
+import functools
 import tomllib
-from typing import Callable
 
-from common import BYTES, ROOT, Result, time_torch, tuned
+from common import BYTES, ROOT, Result, difference, library_times, tuned
 
 
 @dataclasses.dataclass
 class Case:
     kernel: str  # a spec in configs/
     problem: dict
-    library: str  # the computation in PyTorch
-    prepare: Callable
+    libraries: dict  # by name, from PyTorch and the sizes: the call, and how far its result is from the right one, or None
     label: str
 
     def sizes(self):
@@ -28,19 +27,63 @@ def conv2d(torch, sizes):
     filters = torch.randn(sizes["F"], sizes["C"], sizes["R"], sizes["S"], **options)
     if sizes["LAYOUT"] == "nhwc":
         x, filters = (tensor.to(memory_format=torch.channels_last) for tensor in (x, filters))
-    return lambda: torch.nn.functional.conv2d(x, filters, stride=sizes["STRIDE"], padding=sizes["PADDING"], dilation=sizes["DILATION"])
+    return lambda: torch.nn.functional.conv2d(x, filters, stride=sizes["STRIDE"], padding=sizes["PADDING"], dilation=sizes["DILATION"]), None
 
 
 def element_type(torch, sizes):
     return torch.float64 if sizes["TYPE"] == "f64" else torch.float32
 
 
+def compiled(torch, function):
+    """As if nothing had been compiled before, which could make sizes and constants of another case variables here."""
+    torch.compiler.reset()
+    return torch.compile(function)
+
+
+def stencil_2d_weights(sizes):
+    """Of the centre, an edge, and a corner."""
+    return 0.5, 0.11, 0.015 if sizes["POINTS"] == 9 else 0
+
+
+def stencil_2d_sum(grid, weights):
+    """A sum of shifted slices of a padded grid."""
+    rows, columns = grid.shape[0] - 2, grid.shape[1] - 2
+    total = 0
+    for i in range(3):
+        for j in range(3):
+            weight = weights[(i != 1) + (j != 1)]
+            if weight:
+                total = total + weight * grid[i:i + rows, j:j + columns]
+    return total
+
+
+def stencil_2d_grid(torch, sizes):
+    """A padded grid, and a function that says how far a result is from the right one, by the first and the last rows."""
+    grid = torch.nn.functional.pad(torch.randn(sizes["M"], sizes["N"], device="cuda", dtype=element_type(torch, sizes)), (1,) * 4)
+
+    def distance(result):
+        rows = min(64, sizes["M"])
+        parts = ((grid[:rows + 2], result[:rows]), (grid[-rows - 2:], result[-rows:]))
+        return max(difference(own, stencil_2d_sum(part.double(), stencil_2d_weights(sizes))) for part, own in parts)
+
+    return grid, distance
+
+
 def stencil_2d(torch, sizes):
+    """Compiled to one kernel."""
+    grid, distance = stencil_2d_grid(torch, sizes)
+    weights = stencil_2d_weights(sizes)
+    call = compiled(torch, lambda x: stencil_2d_sum(x, weights))
+    return lambda: call(grid), distance
+
+
+def stencil_2d_as_convolution(torch, sizes):
     """A convolution of one channel with a filter of 3 x 3."""
-    x = torch.randn(1, 1, sizes["M"], sizes["N"], device="cuda", dtype=element_type(torch, sizes))
-    corner = 0.015 if sizes["POINTS"] == 9 else 0
-    weights = torch.tensor([[corner, 0.11, corner], [0.11, 0.5, 0.11], [corner, 0.11, corner]], device="cuda", dtype=x.dtype)
-    return lambda: torch.nn.functional.conv2d(x, weights[None, None], padding=1)
+    grid, distance = stencil_2d_grid(torch, sizes)
+    x = grid[1:-1, 1:-1].contiguous()[None, None]
+    centre, edge, corner = stencil_2d_weights(sizes)
+    filters = torch.tensor([[corner, edge, corner], [edge, centre, edge], [corner, edge, corner]], device="cuda", dtype=x.dtype)[None, None]
+    return lambda: torch.nn.functional.conv2d(x, filters, padding=1), lambda result: distance(result[0, 0])
 
 
 def stencil_3d(torch, sizes):
@@ -63,8 +106,8 @@ def stencil_3d(torch, sizes):
                 total = total + weight[distance] * (shifted(axis, -distance) + shifted(axis, distance))
         return total
 
-    compiled = torch.compile(star)
-    return lambda: compiled(padded)
+    call = compiled(torch, star)
+    return lambda: call(padded), lambda result: difference(result, star(padded))
 
 
 def spmv(torch, sizes):
@@ -83,50 +126,81 @@ def spmv(torch, sizes):
     values = torch.rand(elements, device="cuda", dtype=element_type(torch, sizes))
     matrix = torch.sparse_csr_tensor(begin.to(torch.int32), column, values, (rows, columns))
     x = torch.rand(columns, device="cuda", dtype=values.dtype)
-    return lambda: matrix @ x
+    return lambda: matrix @ x, None
 
 
 def histogram(torch, sizes):
     """bincount of bytes; histc of f32 keys, of as many bytes as u32 keys."""
     if sizes["TYPE"] == "u8":
         keys = torch.randint(0, 256, (sizes["N"],), device="cuda", dtype=torch.uint8)
-        return lambda: torch.bincount(keys, minlength=256)
+        return lambda: torch.bincount(keys, minlength=256), None
     keys = torch.rand(sizes["N"], device="cuda")
     if sizes["SKEW"]:
         keys = keys ** (2 ** sizes["SKEW"])
-    return lambda: torch.histc(keys, bins=sizes["BINS"], min=0, max=1)
+    return lambda: torch.histc(keys, bins=sizes["BINS"], min=0, max=1), None
+
+
+SOFTENING = 0.01
+
+
+def accelerations(targets, sources):
+    """Of some bodies by others: all pairs, each axis a row or a column of its own."""
+    apart = [sources[None, :, axis] - targets[:, None, axis] for axis in range(3)]
+    square = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2] + SOFTENING
+    scale = sources[None, :, 3] * square.rsqrt() / square
+    return [(scale * one).sum(1) for one in apart]
+
+
+def bodies_of(torch, sizes):
+    """Bodies, and a function that says how far slices of accelerations are from the right ones, by some of them."""
+    bodies = torch.randn(sizes["N"], 4, device="cuda")
+    chosen = torch.arange(0, sizes["N"], max(1, sizes["N"] // 64), device="cuda")
+    return bodies, lambda slices: difference(torch.cat(slices)[chosen], torch.stack(accelerations(bodies[chosen].double(), bodies.double()), 1))
 
 
 def nbody(torch, sizes):
-    """All pairs in slices of targets, compiled to one kernel per slice."""
-    bodies = torch.randn(sizes["N"], 4, device="cuda")
+    """In slices of targets, each compiled to one kernel."""
+    bodies, distance = bodies_of(torch, sizes)
+    call = compiled(torch, accelerations)
+    return lambda: [call(targets, bodies) for targets in bodies.split(16384)], lambda slices: distance([torch.stack(axes, 1) for axes in slices])
 
-    def slice_of(targets, sources):
-        apart = sources[None, :, :3] - targets[:, None, :3]
-        inverse = torch.rsqrt((apart * apart).sum(-1) + 0.01)
-        return ((sources[None, :, 3] * inverse * inverse * inverse)[:, :, None] * apart).sum(1)
 
-    compiled = torch.compile(slice_of)
-    return lambda: [compiled(targets, bodies) for targets in bodies.split(16384)]
+def nbody_as_products(torch, sizes):
+    """In slices of targets: distances and sums by matrix products in f32."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    bodies, distance = bodies_of(torch, sizes)
+    positions, masses = bodies[:, :3], bodies[:, 3]
+    squares = (positions * positions).sum(1)
+    with_ones = torch.cat((positions, torch.ones_like(masses)[:, None]), 1)
+
+    def slice_of(begin, end):
+        targets = positions[begin:end]
+        scale = torch.addmm(squares[None] + SOFTENING, targets, positions.T, alpha=-2)
+        scale.add_(squares[begin:end, None]).clamp_min_(SOFTENING).pow_(-1.5).mul_(masses)
+        sums = scale @ with_ones
+        return sums[:, :3] - sums[:, 3:] * targets
+
+    return lambda: [slice_of(begin, begin + 16384) for begin in range(0, len(bodies), 16384)], distance
 
 
 CASES = [
-    Case("conv2d", {}, "conv2d (cuDNN)", conv2d, "3 x 3, 128 channels, nchw"),
-    Case("conv2d", {"LAYOUT": "nhwc"}, "conv2d (cuDNN)", conv2d, "3 x 3, 128 channels, nhwc"),
-    Case("conv2d", {"TYPE": "f16"}, "conv2d (cuDNN)", conv2d, "3 x 3, 128 channels, nchw f16"),
-    Case("conv2d", {"C": 256, "F": 256, "R": 1, "S": 1, "PADDING": 0}, "conv2d (cuDNN)", conv2d, "1 x 1, 256 channels, nchw"),
-    Case("stencil_2d", {}, "conv2d (cuDNN)", stencil_2d, "5 points"),
-    Case("stencil_2d", {"POINTS": 9}, "conv2d (cuDNN)", stencil_2d, "9 points"),
-    Case("stencil_3d", {}, "torch.compile", stencil_3d, "7 points"),
-    Case("stencil_3d", {"RADIUS": 4}, "torch.compile", stencil_3d, "25 points"),
-    Case("spmv", {}, "CSR @ x", spmv, "32 elements a row"),
-    Case("spmv", {"WIDTH": 4, "TAIL": 4}, "CSR @ x", spmv, "4 elements a row, and long rows"),
-    Case("spmv", {"TYPE": "f64"}, "CSR @ x", spmv, "32 elements a row, f64"),
-    Case("histogram", {}, "histc of f32", histogram, "u32, 256 bins"),
-    Case("histogram", {"SKEW": 5}, "histc of f32", histogram, "u32, 256 bins, skewed"),
-    Case("histogram", {"TYPE": "u8", "N": 1073741824}, "bincount", histogram, "u8, 256 bins"),
-    Case("histogram", {"BINS": 65536}, "histc of f32", histogram, "u32, 65536 bins"),
-    Case("nbody", {}, "torch.compile", nbody, "131072 bodies"),
+    Case("conv2d", {}, {"conv2d (cuDNN)": conv2d}, "3 x 3, 128 channels, nchw"),
+    Case("conv2d", {"LAYOUT": "nhwc"}, {"conv2d (cuDNN)": conv2d}, "3 x 3, 128 channels, nhwc"),
+    Case("conv2d", {"TYPE": "f16"}, {"conv2d (cuDNN)": conv2d}, "3 x 3, 128 channels, nchw f16"),
+    Case("conv2d", {"C": 256, "F": 256, "R": 1, "S": 1, "PADDING": 0}, {"conv2d (cuDNN)": conv2d}, "1 x 1, 256 channels, nchw"),
+    Case("stencil_2d", {}, {"torch.compile": stencil_2d, "conv2d (cuDNN)": stencil_2d_as_convolution}, "5 points"),
+    Case("stencil_2d", {"POINTS": 9}, {"torch.compile": stencil_2d, "conv2d (cuDNN)": stencil_2d_as_convolution}, "9 points"),
+    Case("stencil_3d", {}, {"torch.compile": stencil_3d}, "7 points"),
+    Case("stencil_3d", {"RADIUS": 4}, {"torch.compile": stencil_3d}, "25 points"),
+    Case("spmv", {}, {"CSR @ x": spmv}, "32 elements a row"),
+    Case("spmv", {"SPREAD": 256}, {"CSR @ x": spmv}, "32 elements a row, wider band"),
+    Case("spmv", {"WIDTH": 4, "TAIL": 4, "SPREAD": 256}, {"CSR @ x": spmv}, "4 elements a row, and long rows"),
+    Case("spmv", {"TYPE": "f64"}, {"CSR @ x": spmv}, "32 elements a row, f64"),
+    Case("histogram", {}, {"histc of f32": histogram}, "u32, 256 bins"),
+    Case("histogram", {"SKEW": 5}, {"histc of f32": histogram}, "u32, 256 bins, skewed"),
+    Case("histogram", {"TYPE": "u8", "N": 1073741824}, {"bincount": histogram}, "u8, 256 bins"),
+    Case("histogram", {"BINS": 65536}, {"histc of f32": histogram}, "u32, 65536 bins"),
+    Case("nbody", {}, {"torch.compile": nbody, "products": nbody_as_products}, "131072 bodies"),
 ]
 
 
@@ -154,10 +228,13 @@ def minimum_work(kernel, sizes):
         return elements * (size + 4) + sizes["ROWS"] * (4 + size) + sizes["COLUMNS"] * size, 2 * elements, ""
     if kernel == "histogram":
         return size * sizes["N"], 0, ""
-    return 0, 20 * sizes["N"] ** 2, "f32"  # nbody
+    return 32 * sizes["N"], 20 * sizes["N"] ** 2, "f32"  # nbody
 
 
 def measure(torch, options, case):
     time, config = tuned(options, case.kernel, case.problem)
-    least, operations, rate = minimum_work(case.kernel, case.sizes())
-    return Result(case.kernel, case.problem, time, {case.library: time_torch(torch, case.prepare(torch, case.sizes()))}, least, operations, rate, config, case.label)
+    sizes = case.sizes()
+    least, operations, rate = minimum_work(case.kernel, sizes)
+    libraries = {name: functools.partial(prepare, torch, sizes) for name, prepare in case.libraries.items()}
+    others = library_times(torch, f"{case.kernel}, {case.label}", libraries)
+    return Result(case.kernel, case.problem, time, others, least, operations, rate, config, case.label)

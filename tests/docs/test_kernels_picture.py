@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""The picture of docs/kernels.md is drawn by benchmarks/kernels.py, which needs no GPU for that."""
+"""What benchmarks/kernels.py does without a GPU: it draws the picture of docs/kernels.md, and knows what it would measure."""
+import importlib
+import importlib.util
 import json
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks" / "kernels"))
@@ -100,6 +104,54 @@ class Picture(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn(words, done.stderr)
             self.assertNotIn("Traceback", done.stderr)
+
+
+class Cases(unittest.TestCase):
+    def setUp(self):
+        spec = importlib.util.spec_from_file_location("benchmarks_kernels", ROOT / "benchmarks" / "kernels.py")
+        self.program = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.program)
+
+    def cases(self):
+        """(kernel, problem) of the groups whose modules do not import PyTorch."""
+        for group in ("gemm", "attention", "rows", "stencils"):
+            module = importlib.import_module(group)
+            found = [(module.kernel_of(case), case.problem if hasattr(case, "problem") else case[1]) for case in module.CASES]
+            self.assertEqual({kernel for kernel, _ in found}, set(self.program.GROUPS[group]))
+            yield from found
+
+    def test_they_name_what_the_specs_have(self):
+        for kernel, problem in self.cases():
+            known = tomllib.loads((ROOT / "configs" / f"{kernel}.toml").read_text())["problem"]
+            self.assertLessEqual(set(problem), set(known), kernel)
+
+    def test_measuring_again_replaces_the_saved_results(self):
+        cases = list(self.cases())
+        measured = {kernel for kernel, _ in cases}
+        for result in self.program.read(SAVED).results:
+            if result.kernel in measured:
+                self.assertIn((result.kernel, result.problem), cases)
+
+    def test_a_spec_for_lengths_of_sequences_finds_its_files(self):
+        attention = importlib.import_module("attention")
+        with attention.spec_of(attention.VARIABLE, [0, 3, 10]) as path:
+            spec = tomllib.loads(path.read_text())
+            starts = next(argument for argument in spec["args"] if argument["name"] == "starts")["file"]
+            self.assertEqual(pathlib.Path(starts).read_bytes()[128:], bytes([0, 0, 0, 0, 3, 0, 0, 0, 10, 0, 0, 0]))
+            for source in (spec["kernel"]["source"], spec["validate"]["reference"]["source"]):
+                self.assertTrue(pathlib.Path(source).is_absolute() and pathlib.Path(source).is_file(), source)
+
+    def test_libraries_that_fail_or_are_wrong_have_no_time(self):
+        def fails():
+            raise ImportError("not here\nmore")
+
+        libraries = {"missing": fails, "wrong": lambda: (int, lambda result: 0.5), "none": lambda: (int, lambda result: float("nan")),
+                     "right": lambda: (int, lambda result: 1e-6), "own": lambda: (int, None)}
+        with unittest.mock.patch.object(common, "time_torch", lambda torch, call, fills: 2.0), unittest.mock.patch.object(common, "note") as note:
+            self.assertEqual(common.library_times(None, "here", libraries), {"right": 2.0, "own": 2.0})
+        self.assertEqual([call.args[0] for call in note.call_args_list],
+                         ["here: missing does not run: not here", "here: wrong is not counted: its result differs by 0.5 of its norm",
+                          "here: none is not counted: its result differs by nan of its norm"])
 
 
 if __name__ == "__main__":
