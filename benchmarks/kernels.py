@@ -29,6 +29,7 @@ GROUPS = {
     "rows": ["softmax", "layernorm", "rmsnorm", "reduce_axis", "reduction", "transpose", "gemv", "hadamard"],
     "stencils": ["conv2d", "stencil_2d", "stencil_3d", "spmv", "histogram", "nbody"],
 }
+KERNELS = [kernel for kernels in GROUPS.values() for kernel in kernels]
 
 
 @dataclasses.dataclass
@@ -42,12 +43,15 @@ class Session:
         write(path, json.dumps(dataclasses.asdict(self), indent=1) + "\n")
 
     def add(self, result):
-        """In the place of an earlier result for the same kernel and problem, if there is one."""
+        """In the place of an earlier result for the same kernel and problem, if there is one; else after the other results
+        of the kernel, in the order of GROUPS."""
         for i, known in enumerate(self.results):
             if (known.kernel, known.problem) == (result.kernel, result.problem):
                 self.results[i] = result
-                return
-        self.results.append(result)
+                break
+        else:
+            self.results.append(result)
+        self.results.sort(key=lambda one: KERNELS.index(one.kernel) if one.kernel in KERNELS else len(KERNELS))
 
 
 def write(path, text):

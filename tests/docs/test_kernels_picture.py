@@ -61,6 +61,12 @@ class Picture(unittest.TestCase):
         self.assertIn(">4.00<", picture)
         self.assertNotIn(">2.00<", picture)
 
+    def test_cases_of_a_kernel_stand_together(self):
+        result = {"ours_ms": 1, "others_ms": {"other": 2}}
+        first = [result | {"kernel": kernel, "problem": {"N": 1}} for kernel in ("spmv", "gemm")]
+        picture = self.drawn(self.saved("a.json", first), self.saved("b.json", [first[0] | {"problem": {"N": 2}}]))
+        self.assertEqual(re.findall('class="head"[^>]*>([^<]+)', picture)[-2:], ["gemm", "spmv"])
+
     def assert_refused(self, words, *arguments):
         done = kernels(*arguments)
         self.assertIn(done.returncode, (1, 2), arguments)
