@@ -17,8 +17,9 @@ endif()
 add_library(xtune_options INTERFACE)
 target_include_directories(xtune_options INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_compile_options(xtune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${XTUNE_WERROR}>:-Werror>)
-# GCC 12 takes std::string's own memcpy for overlapping, or for out of bounds (GCC bugs 105651 and 105329).
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+# GCC 12 takes std::string's own memcpy for overlapping, or for out of bounds (GCC bugs 105651 and 105329); GCC 14 with -O1
+# std::vector's.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(xtune_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 if(XTUNE_SANITIZE)

@@ -27,10 +27,10 @@ namespace xtune::conformance {
 namespace {
 
 struct Exclusion {
-  const char *backend, *test, *reason;
+  const char *target, *test, *reason;
 };
 const Exclusion exclusions[] = {
-#define EXCLUDE(backend, test, reason) {backend, test, reason},
+#define EXCLUDE(target, test, reason) {target, test, reason},
 #include "exclusions.def"
 #undef EXCLUDE
 };
@@ -112,6 +112,8 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
       if (!with_device.contains(arch) && one.toolchain->default_arch().substr(0, 2) == arch.substr(0, 2) &&
           known_to(*one.toolchain, arch))
         found.push_back({name, arch, one.toolchain.get(), nullptr, compiler});
+  // on_each_target relies on it.
+  if (one.devices.size() > 1) static_cast<void>(one.backend->open_device(0));
   opened.push_back(std::move(one));
 }
 
@@ -140,9 +142,11 @@ void on_each_target(const char* title, void (*test)(const Target&)) {
   for (const Target& target : targets()) {
     const std::string where = described(target);
     INFO(where);
+    const std::string label = target.backend + " " + target.compiler;
     bool excluded = false;
     for (const Exclusion& exclusion : exclusions)
-      excluded = excluded || (target.backend == exclusion.backend && std::strcmp(title, exclusion.test) == 0);
+      excluded = excluded || ((target.backend == exclusion.target || label == exclusion.target) &&
+                              std::strcmp(title, exclusion.test) == 0);
     if (target.partial && std::none_of(std::begin(essential), std::end(essential),
                                        [&](const char* one) { return std::strcmp(title, one) == 0; }))
       continue;

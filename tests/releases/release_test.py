@@ -29,6 +29,10 @@ class Suites(unittest.TestCase):
         listed = "bash 5.2\ng++-14 14.2.0-19\ng++-14-x86-64-linux-gnu 14.2.0-19\nlibamdhip64-5 5.7.1-6\nlibamdhip64-dev 5.7.1-6\nlibhiprtc6 \n"
         self.assertEqual(suites.shown_versions(listed), {"g++-14": "14.2.0-19", "libamdhip64-5": "5.7.1-6"})
 
+    def test_the_archives_of_a_cmake_file(self):
+        text = 'IMPORTED_LOCATION_NONE "${_IMPORT_PREFIX}/lib/m/libsimd.a"\nIMPORTED_LOCATION_NONE "${_IMPORT_PREFIX}/lib/m/libcore.so.5"\n'
+        self.assertEqual(suites.imported_archives(text), ["lib/m/libsimd.a"])
+
     def test_the_mirror_is_read_from_both_formats_of_apt(self):
         self.assertEqual(suites.mirror_of("Types: deb\n# a comment\nURIs: http://a/debian/\nSuites: x\n"), "http://a/debian")
         self.assertEqual(suites.mirror_of("# none\ndeb [arch=amd64 signed-by=/k] https://b/debian x main\n"), "https://b/debian")

@@ -95,6 +95,7 @@ class Root:
         if self.suite.extra:
             self.run(["apt-get", "install", "-y", "-t", self.suite.extra, *self.suite.extra_packages])
         self.add_cuda_headers()
+        self.add_kokkos_archives()
         self.run(["apt-get", "clean"])
         stamp.write_text(wanted)
 
@@ -106,6 +107,15 @@ class Root:
             # apt's own user cannot write there.
             self.run(["apt-get", "-o", "APT::Sandbox::User=root", "download", name], inside)
             self.run(["sh", "-c", "for file in *.deb; do dpkg-deb --fsys-tarfile $file | tar -C / -x --wildcards './usr/include/*'; done"], inside)
+
+    def add_kokkos_archives(self):
+        """Adds the archives that Kokkos' CMake files name and its package lacks. Built from source, they are empty, too."""
+        for file in (self.path / "usr/lib").glob("*/cmake/Kokkos/*.cmake"):
+            for name in suites.imported_archives(file.read_text()):
+                archive = self.path / "usr" / name
+                if not archive.exists():
+                    archive.write_text("!<arch>\n")
+                    self.note("add_kokkos_archives", str(archive))
 
     def versions(self):
         """{package: version} of the installed packages that are worth reporting."""

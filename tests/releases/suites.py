@@ -64,6 +64,11 @@ def sources(suite, mirror):
     return "".join(line + "\n" for line in lines)
 
 
+def imported_archives(text):
+    """The static libraries that a CMake file of an installed package names, relative to where it is installed."""
+    return re.findall(r'"\$\{_IMPORT_PREFIX\}/([^"]+\.a)"', text)
+
+
 def mirror_of(text):
     """The first mirror in a file of apt's, in either of its formats; None if it names none."""
     found = re.search(r"^(?:URIs:\s*|deb\s+(?:\[[^\]]*\]\s+)?)(\S+)", text, re.MULTILINE)

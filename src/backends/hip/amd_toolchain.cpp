@@ -12,6 +12,7 @@
 #include "backends/gpu/runtime_compiler.hpp"
 #include "backends/hip/code_object_manager.hpp"
 #include "backends/hip/device_query.hpp"
+#include "backends/hip/name_pointers.hpp"
 #include "backends/hip/rocm_libraries.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "backends/hip/toolchain_support.hpp"
@@ -19,6 +20,7 @@
 #include "base/dynamic_library.hpp"
 #include "base/files.hpp"
 #include "base/not_installed.hpp"
+#include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/system_headers.hpp"
@@ -158,14 +160,29 @@ class HiprtcToolchain final : public build::Toolchain {
     }
     build::Artifact artifact;
     artifact.arch = request.arch;
-    gpu::CompiledProgram program = gpu::compile_program(api_, request, source_text(request), options);
+    gpu::CompiledProgram program = compile_with_variables(request, options);
     artifact.image = std::string(gpu::unbundle(program.image, request.arch));
-    artifact.variables = std::move(program.variables);
     artifact.log = std::move(program.log);
+    artifact.variables = lowered_names(request.variables, artifact, request);
     artifact.compile_s = program.seconds;
     set_kernels(artifact, request, program.entry_symbols);
     if (!assembly_reads_files(request)) artifact.files_read = users_files(list);
     return artifact;
+  }
+
+  /// From HIP 6.4 on hipRTC neither exports a static variable nor returns its lowered name, so the variables are found
+  /// by pointers.
+  gpu::CompiledProgram compile_with_variables(const build::CompileRequest& request,
+                                              const std::vector<std::string>& options) const {
+    build::CompileRequest entries_only = request;
+    entries_only.variables.clear();
+    try {
+      return gpu::compile_program(api_, entries_only, source_text(request) + pointers_text(request.variables), options);
+    } catch (const build::CandidateFailure& failure) {
+      const std::string wrong = wrong_name(request.variables, request, failure.what());
+      if (failure.outcome() != Outcome::compile_failed || wrong.empty()) throw;
+      throw build::CandidateFailure(Outcome::compile_failed, base::printable(wrong, 600), failure.log());
+    }
   }
 
   /// Finds hipRTC itself and, behind it, Clang and LLVM with their libraries.

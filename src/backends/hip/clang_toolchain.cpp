@@ -10,8 +10,8 @@
 #include "backends/compiler/identity.hpp"
 #include "backends/compiler/precompiled_header.hpp"
 #include "backends/gpu/code_object.hpp"
-#include "backends/gpu/elf_symbols.hpp"
 #include "backends/hip/clang_installation.hpp"
+#include "backends/hip/name_pointers.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "backends/hip/toolchain_support.hpp"
 #include "backends/runtime_files.hpp"
@@ -36,57 +36,11 @@ using Arguments = std::vector<std::string>;
 
 void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-std::string pointer_name(std::size_t number) { return fmt::format("xtune_name_{}", number); }
-
 /// All names that the code object is asked for: entries, then variables.
 std::vector<std::string> names_of(const build::CompileRequest& request) {
   std::vector<std::string> names = build::entries_of(request);
   names.insert(names.end(), request.variables.begin(), request.variables.end());
   return names;
-}
-
-/// For each name a pointer on the device, whose relocation shows the lowered name, and one on the host, which exports a
-/// static variable. Line-marked, so that a message about one has its number.
-std::string pointers_text(const build::CompileRequest& request) {
-  std::string text;
-  const std::vector<std::string> names = names_of(request);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += fmt::format(
-        "\n# {0} \"<name>\"\n"
-        "extern \"C\" __attribute__((device, used)) const void* {1} = (const void*)&{2}; "
-        "__attribute__((used)) static const void* {1}_on_host = (const void*)&{2};\n",
-        i + 1, pointer_name(i), names[i]);
-  return text;
-}
-
-/// What is wrong with a name, where the compiler's first error is in the text above; empty: it is elsewhere.
-std::string wrong_name(const build::CompileRequest& request, std::string_view error) {
-  constexpr std::string_view place = "<name>:", label = "error: ";
-  if (!error.starts_with(place)) return {};
-  std::size_t number = 0;
-  std::from_chars(error.data() + place.size(), error.data() + error.size(), number);
-  const std::vector<std::string> names = names_of(request);
-  if (number < 1 || number > names.size()) return {};
-  const bool is_entry = number <= build::entries_of(request).size();
-  const std::size_t reason = error.find(label);
-  return fmt::format("{} '{}' names no {} of {}: {}", is_entry ? "entry" : "constant", names[number - 1],
-                     is_entry ? "kernel" : "variable", request.source_name,
-                     reason == error.npos ? error : error.substr(reason + label.size()));
-}
-
-/// Throws CandidateFailure(compile_failed) for a name that no exported symbol has.
-std::vector<std::string> lowered_names(const build::Artifact& artifact, const build::CompileRequest& request) {
-  std::vector<std::string> symbols;
-  for (const std::string& name : names_of(request)) {
-    const auto symbol = gpu::symbol_pointed_to(artifact.image, pointer_name(symbols.size()));
-    if (!symbol)
-      throw build::CandidateFailure(
-          Outcome::compile_failed,
-          fmt::format("the code object for {} exports no '{}' of {}", artifact.arch, name, request.source_name),
-          artifact.log);
-    symbols.push_back(*symbol);
-  }
-  return symbols;
 }
 
 /// "9402" of "gfx942": the last two digits are hexadecimal. 0 for another name.
@@ -211,7 +165,7 @@ class ClangToolchain final : public build::Toolchain {
                      "-ffile-prefix-map=" + work.string() + "=.", "-I" + (work / "portable").string(), "-MD", "-MF",
                      "read", "-o", "kernel.hsaco", "-"});
     const base::CommandResult compiled =
-        compiler::run_compiler(command, source_text(request) + pointers_text(request), work);
+        compiler::run_compiler(command, source_text(request) + pointers_text(names_of(request)), work);
     require(compiled, request, work);
 
     build::Artifact artifact;
@@ -220,7 +174,7 @@ class ClangToolchain final : public build::Toolchain {
     artifact.image = std::string(gpu::unbundle(image, request.arch));
     artifact.log = compiled.stderr_text;
     artifact.compile_s = compiled.wall_s;
-    std::vector<std::string> symbols = lowered_names(artifact, request);
+    std::vector<std::string> symbols = lowered_names(names_of(request), artifact, request);
     const auto variables = symbols.begin() + static_cast<std::ptrdiff_t>(build::entries_of(request).size());
     artifact.variables.assign(variables, symbols.end());
     symbols.erase(variables, symbols.end());
@@ -243,7 +197,7 @@ class ClangToolchain final : public build::Toolchain {
                                 "HIP_DEVICE_LIB_PATH, or another clang in XTUNE_HIP_CXX",
                                 clang_.version, clang_.device_libraries.string(), request.arch,
                                 base::printable(std::string(error), 300)));
-      const std::string wrong = wrong_name(request, error);
+      const std::string wrong = wrong_name(names_of(request), request, error);
       if (failure.outcome() != Outcome::compile_failed || wrong.empty()) throw;
       throw build::CandidateFailure(Outcome::compile_failed, base::printable(wrong, 600), failure.log());
     }

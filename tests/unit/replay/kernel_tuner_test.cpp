@@ -13,7 +13,7 @@ using namespace xtune::test;
 
 namespace {
 
-const RecordedConfig& at(const Recording& recording, std::int64_t x, const std::string& y) {
+RecordedConfig at(const Recording& recording, std::int64_t x, const std::string& y) {
   return recording.configs.at(*recording.space.index_of(Config{x, y}));
 }
 
