@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PEP 517 backend of the package xtune: CMake builds, and this module packs. It imports only the standard library.
 
-Settings of pip (-C name=value, or --config-settings):
+Settings of pip (--config-settings name=value):
     build-dir   a directory that CMake has configured or will; kept. Default: a temporary one
     jobs        parallel jobs; default: CMAKE_BUILD_PARALLEL_LEVEL, else all cores
     define      options of CMake, separated by spaces: "XTUNE_HIP=OFF"
@@ -151,10 +151,10 @@ def _without_links(files, prefix):
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    """Puts the directory python/ of a build into the path; pip install -e . -C build-dir=build/dev"""
+    """Puts the directory python/ of a build into the path; pip install -e . --config-settings build-dir=build/dev"""
     settings = config_settings or {}
     if not settings.get("build-dir"):
-        raise SystemExit("an editable installation needs a build that stays: pip install -e . -C build-dir=build/dev")
+        raise SystemExit("an editable installation needs a build that stays: pip install -e . --config-settings build-dir=build/dev")
     with _build_directory(settings) as build:
         _configure(build, settings)
         _run("cmake", "--build", build, "--target", "xtune_python")

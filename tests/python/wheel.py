@@ -57,7 +57,7 @@ def main():
             archive.extractall(work / "source")
         if options.sdist:
             source, = (work / "source").iterdir()
-        settings = ["-C", f"build-dir={options.build.resolve()}"] if options.build else []
+        settings = ["--config-settings", f"build-dir={options.build.resolve()}"] if options.build else []
         run(python, "-m", "pip", "wheel", "--no-index", "--no-deps", "-w", work, *settings, source)
         wheel, = work.glob("*.whl")
         names = zipfile.ZipFile(wheel).namelist()
