@@ -116,7 +116,8 @@ class Arguments {
   Bindings problem;                ///< problem sizes by name
   Bindings config;                 ///< only for a check: the configuration that ran
   std::vector<HostArray> inputs;   ///< arguments that are read (input, inout), before the launch
-  std::vector<HostArray> outputs;  ///< only for a check: arguments that are written (output, inout), after the launch
+  std::vector<HostArray> outputs;  ///< arguments that are written (output, inout), after the launch; a reference sees
+                                   ///< only their names, types and shapes: they have no bytes yet
 
   /// An input by name. Throws Error(invalid_argument) with the list of inputs if there is none of that name.
   const HostArray& input(std::string_view name) const;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -89,6 +90,16 @@ struct Binding;
 
 }  // namespace detail
 
+/// An argument that the caller of a kernel passes.
+struct KernelArgument {
+  std::string name;                ///< name in the spec
+  bool is_buffer = false;          ///< a device pointer; otherwise a value
+  DType dtype = DType::f32;        ///< type of the elements, or of the value
+  bool is_written = false;         ///< of a buffer: the kernel writes it
+  std::vector<std::string> shape;  ///< of a buffer: its extents as the spec has them, expressions over the problem
+  std::string size;                ///< of a value: the problem size that it sets; empty: none
+};
+
 /// A kernel that runs in the current context of the calling thread, on the stream it is given. Copies share everything.
 /// Any number of threads may call all members at once. Contexts and streams belong to the application: the library does
 /// not create any and does not wait for any, except for a capture (XTUNE_CAPTURE, docs/dispatch.md). On the host
@@ -111,6 +122,14 @@ class Kernel {
     const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
     call(stream.handle(), values, detail::TypesOf<Arguments...>::signature);
   }
+
+  /// The arguments of a call, in its order.
+  std::vector<KernelArgument> arguments() const;
+  /// The call for language bindings, whose argument types are known only at run time. values: for each of arguments(),
+  /// the address of a pointer, or of a value that has the bits of its dtype; the caller answers for the types. bytes:
+  /// empty, or for each argument the number of bytes behind its pointer (ignored for values), which are then compared
+  /// with what the problem needs, instead of a question to the driver. Throws the errors of a call.
+  void launch(Stream stream, std::span<const void* const> values, std::span<const std::size_t> bytes = {}) const;
 
   /// The same kernel for problems with these sizes, which are then not taken from scalars. Throws
   /// Error(invalid_argument) for a name that is not a problem size of the spec, and for a value of another type than
@@ -136,7 +155,8 @@ class Kernel {
   /// Waits until no tuning in the background remains. Throws Error(invalid_argument) in a callback of that tuning.
   void wait() const;
 
-  const std::string& name() const noexcept;  ///< name of the kernel
+  const std::string& name() const noexcept;     ///< name of the kernel
+  const std::string& backend() const noexcept;  ///< cuda, hip or host
 
   Kernel(const Kernel&) = default;             ///< shares everything; a move does the same, and the other stays usable
   Kernel& operator=(const Kernel&) = default;  ///< shares everything; a move does the same, and the other stays usable
@@ -147,7 +167,8 @@ class Kernel {
   friend class TypedKernel;
   Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept;
   void check_signature(const detail::Signature& signature) const;
-  void call(void* stream, const void* const* values, const detail::Signature& signature) const;
+  void call(void* stream, const void* const* values, const detail::Signature& signature,
+            const std::size_t* bytes = nullptr) const;
 
   std::shared_ptr<detail::KernelState> state_;
   std::shared_ptr<const detail::Binding> binding_;

@@ -268,12 +268,12 @@ class Tunable {
   Tunable& reference_file(const std::filesystem::path& npy, const std::string& output = {});  ///< expected contents
   Tunable& reference_command(const std::vector<std::string>& words);  ///< a program that writes the expected contents
   /// Sets code that computes the expected outputs from the inputs, once for each problem. If it throws, tune() throws
-  /// Error(invalid_argument).
+  /// Error(invalid_argument); an Error(interrupted) leaves tune() as it is.
   Tunable& reference(std::function<Expected(const Arguments&)> reference);
   /// Sets code that checks the outputs of every configuration that runs. If it returns false or throws, the result is
-  /// wrong, with the exception's text as the message; a check that returns nothing reports only by exceptions. With a
-  /// reference, it runs after the comparison. xtune cannot detect that the code changed: stored results stay valid
-  /// until the label changes, so change the label with the check.
+  /// wrong, with the exception's text as the message, except that an Error(interrupted) leaves tune(); a check that
+  /// returns nothing reports only by exceptions. With a reference, it runs after the comparison. xtune cannot detect
+  /// that the code changed: stored results stay valid until the label changes, so change the label with the check.
   template <std::invocable<const Arguments&> Check>
   Tunable& output_check(Check check, const std::string& label = "1") {
     if constexpr (std::is_void_v<std::invoke_result_t<Check&, const Arguments&>>) {

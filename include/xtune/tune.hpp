@@ -62,6 +62,9 @@ struct TuneSettings {
   std::function<void(const Measurement&, const std::string& log)> on_measurement = {};
   /// Receives notes and warnings for people. Each warning is sent once; Result::warnings counts it.
   std::function<void(const std::string& line)> on_log = {};
+  /// Called about 20 times a second, also while another thread's run is waited for: for an application that must look
+  /// at signals on this thread. While configurations run in_process, it is called between them.
+  std::function<void()> poll = {};
   std::stop_token stop = {};                              ///< ends the run soon; its measurements are returned and kept
   std::uint64_t max_copy_bytes = std::uint64_t{4} << 30;  ///< limit for memory behind device pointers, which is copied
                                                           ///< for the worker; bytes
@@ -87,6 +90,7 @@ struct CompileSettings {
   Bindings problem = {};             ///< as in TuneSettings
   std::filesystem::path store = {};  ///< as in TuneSettings
   std::size_t jobs = 0;              ///< as in TuneSettings
+  std::function<void()> poll = {};   ///< as in TuneSettings; an exception leaves the function
   std::stop_token stop = {};         ///< ends the compilation soon; configurations that are not compiled by then are
                                      ///< missing from the result
 };

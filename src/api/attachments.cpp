@@ -127,6 +127,9 @@ std::vector<PreparedBuffer> fill_all(const std::vector<validate::ArgumentLayout>
 Expected call_reference(const detail::TunableState& state, const Arguments& arguments) {
   try {
     return state.reference(arguments);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) throw;
+    throw Error(ErrorKind::invalid_argument, std::string("the reference in code failed: ") + error.what());
   } catch (const std::exception& error) {
     throw Error(ErrorKind::invalid_argument, std::string("the reference in code failed: ") + error.what());
   } catch (...) {

@@ -26,8 +26,10 @@ HostArray view(const validate::ArgumentLayout& layout, std::span<const std::byte
 Arguments inputs_of(const std::vector<PreparedBuffer>& buffers, const Bindings& problem) {
   Arguments arguments;
   arguments.problem = problem;
-  for (const PreparedBuffer& buffer : buffers)
+  for (const PreparedBuffer& buffer : buffers) {
     if (buffer.layout.role != spec::ArgRole::out) arguments.inputs.push_back(view(buffer.layout, buffer.contents));
+    if (buffer.layout.role != spec::ArgRole::in) arguments.outputs.push_back(view(buffer.layout, {}));
+  }
   return arguments;
 }
 
@@ -77,6 +79,7 @@ std::string CheckedBenchService::late_complaint(const ipc::BenchJob& job, const 
 std::string CheckedBenchService::complaint(const ipc::BenchJob& job, const std::string& launch) const {
   Arguments arguments = inputs_of(check_.buffers, check_.problem);
   arguments.config = job.config;
+  arguments.outputs.clear();
   std::vector<std::string> contents(check_.buffers.size());
   for (std::size_t i = 0; i < check_.buffers.size(); ++i) {
     const validate::ArgumentLayout& layout = check_.buffers[i].layout;
@@ -89,6 +92,9 @@ std::string CheckedBenchService::complaint(const ipc::BenchJob& job, const std::
   }
   try {
     return check_.holds(arguments) ? "" : "the check says that the outputs are wrong";
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) throw;
+    return std::string("the check: ") + error.what();
   } catch (const std::exception& error) {
     return std::string("the check: ") + error.what();
   } catch (...) {

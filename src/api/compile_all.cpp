@@ -48,6 +48,7 @@ Setting prepare(const Tunable& tunable, const CompileSettings& settings) {
   Bindings problem = choose_problem(spec, settings.problem);
   const Bindings facts = device::device_facts(target.device);
   const auto poll = [&] {
+    if (settings.poll) settings.poll();
     if (settings.stop.stop_requested()) throw Error(ErrorKind::interrupted, "stopped while the space was made");
   };
   apply_predicates(tunable, spec, problem, facts, poll);
@@ -74,7 +75,7 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
   }
   const resolve::CandidateResolver resolver(setting.spec, setting.space, setting.problem, setting.target.device,
                                             setting.target.arch, setting.target.backend.toolchain, false);
-  StoppableLoop stoppable(settings.stop);
+  StoppableLoop stoppable(settings.stop, settings.poll);
   run::JobWorkers workers(stoppable.loop(), jobs);
   run::CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name,
                           base::chosen_store(settings.store), stoppable.loop(), workers.compiler());
@@ -122,7 +123,7 @@ std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vecto
   if (settings.jobs > 4096)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("settings: jobs is {}; at most 4096 compilers run at once", settings.jobs));
-  const RunTurn turn(settings.stop);
+  const RunTurn turn(settings.stop, settings.poll);
   const Setting setting = prepare(tunable, settings);
   // Only for its errors; configurations that are merely not valid get their own rows.
   choose_configs(setting.space, configs, [](const std::string&) {});

@@ -64,13 +64,15 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
     own.problem = problem;
     own.store = store;
     own.stop = stop;
-    const RunTurn turn(own.stop);
+    const RunTurn turn(own.stop, own.poll);
     TuneCall call(*kept, own);
     return call.tune_for_calls(choose_problem(call.spec(), own.problem));
   };
   parts.kept = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
       kept, std::move(borrowed));
-  return dispatch::make_kernel(std::move(parts), settings);
+  LoadSettings own = settings;
+  own.backend = name;
+  return dispatch::make_kernel(std::move(parts), std::move(own));
 }
 
 }  // namespace

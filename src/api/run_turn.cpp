@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "api/stoppable_loop.hpp"
 #include "base/per_process.hpp"
 #include "xtune/error.hpp"
 
@@ -26,13 +27,20 @@ thread_local bool taken_here = false;
 
 }  // namespace
 
-RunTurn::RunTurn(const std::stop_token& stop) {
+RunTurn::RunTurn(const std::stop_token& stop, const std::function<void()>& poll) {
   if (taken_here)
     throw Error(ErrorKind::invalid_argument,
                 "a callback of a run asked for another run; start it once the first one has returned");
   Turn& shared = turn();
   std::unique_lock lock(shared.mutex);
-  if (!shared.changed.wait(lock, stop, [&] { return !shared.taken; }) || stop.stop_requested())
+  const auto is_free = [&] { return !shared.taken; };
+  while (poll && !stop.stop_requested() &&
+         !shared.changed.wait_for(lock, stop, StoppableLoop::poll_interval, is_free)) {
+    lock.unlock();
+    poll();
+    lock.lock();
+  }
+  if (!shared.changed.wait(lock, stop, is_free) || stop.stop_requested())
     throw Error(ErrorKind::interrupted, "stopped before the run began");
   shared.taken = taken_here = true;
 }

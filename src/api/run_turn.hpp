@@ -1,6 +1,7 @@
 // One run at a time in a process.
 #pragma once
 
+#include <functional>
 #include <stop_token>
 
 #include "base/write_signals.hpp"
@@ -12,7 +13,8 @@ namespace xtune {
 /// before the turn comes.
 class RunTurn {
  public:
-  explicit RunTurn(const std::stop_token& stop);
+  /// poll: called regularly while another thread has the turn; may be empty. Its exceptions leave.
+  RunTurn(const std::stop_token& stop, const std::function<void()>& poll);
   ~RunTurn();
   RunTurn(const RunTurn&) = delete;
   RunTurn& operator=(const RunTurn&) = delete;

@@ -10,7 +10,7 @@ namespace xtune {
 
 Result tune(const Tunable& tunable, const TuneSettings& settings) {
   try {
-    const RunTurn turn(settings.stop);
+    const RunTurn turn(settings.stop, settings.poll);
     TuneCall call(tunable, settings);
     std::vector<Result> results = call.tune({choose_problem(call.spec(), settings.problem)});
     if (!results.empty()) return std::move(results.front());
@@ -26,7 +26,7 @@ Result tune(const Tunable& tunable, const TuneSettings& settings) {
 
 std::vector<Result> tune_cases(const Tunable& tunable, const TuneSettings& settings) {
   try {
-    const RunTurn turn(settings.stop);
+    const RunTurn turn(settings.stop, settings.poll);
     TuneCall call(tunable, settings);
     return call.tune(choose_problems(call.spec(), settings.problem));
   } catch (const Error& error) {

@@ -100,7 +100,7 @@ TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
       job_(job_of(settings)),
       target_(target_of(settings)),
       base_(spec_of(tunable, target_.backend.name)),
-      stoppable_(settings.stop) {
+      stoppable_(settings.stop, settings_.poll) {
   run::apply({settings.strategy, settings.evals, settings.seed, settings.seconds}, base_.search);
 }
 
@@ -215,6 +215,7 @@ run::TuneResult TuneCall::unless_stopped(const Case& one, const std::function<ru
 
 void TuneCall::prepare(Case& one) {
   const auto poll = [this] {
+    if (settings_.poll) settings_.poll();
     if (stopped()) throw Error(ErrorKind::interrupted, "stopped before anything was measured");
   };
   apply_predicates(tunable_, one.spec, one.problem, device::device_facts(target_.device), poll);

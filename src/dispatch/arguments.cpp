@@ -183,6 +183,20 @@ std::vector<std::size_t> ArgumentPlan::map_numbers() const {
   return numbers;
 }
 
+std::vector<KernelArgument> ArgumentPlan::passed_arguments() const {
+  std::vector<KernelArgument> arguments;
+  for (const spec::ArgSpec* from : passed_) {
+    KernelArgument& argument = arguments.emplace_back();
+    argument.name = from->name;
+    argument.is_buffer = from->kind == spec::ArgKind::buffer;
+    argument.dtype = from->dtype;
+    argument.is_written = argument.is_buffer && from->role != spec::ArgRole::in;
+    for (const spec::Text& extent : from->shape) argument.shape.push_back(extent.text);
+  }
+  for (const detail::SizeSource& source : sources_) arguments[source.passed].size = source.name;
+  return arguments;
+}
+
 Error ArgumentPlan::mapping_error(std::size_t map, const std::string& why) const {
   return {ErrorKind::invalid_argument, fmt::format("{}, cannot be read through the tensor map '{}': {}",
                                                    place(mapped_[map]), maps_[map]->name, why)};

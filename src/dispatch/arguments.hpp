@@ -81,6 +81,7 @@ class ArgumentPlan {
   /// The scalars whose values depend on the configuration, in the order of the spec, by their number among all scalars.
   const std::vector<std::size_t>& filled_scalars() const noexcept { return filled_; }
   const spec::ArgSpec& passed(std::size_t index) const { return *passed_[index]; }
+  std::vector<KernelArgument> passed_arguments() const;
   std::vector<std::size_t> sizes() const;  ///< bytes of each argument of routes()
 
   /// Throws Error(invalid_argument) for a name that is not a problem size and for a value of another type than the

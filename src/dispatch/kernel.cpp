@@ -1,6 +1,8 @@
 // The public interface of dispatch.
 #include "xtune/kernel.hpp"
 
+#include <fmt/core.h>
+
 #include "base/enum_words.hpp"
 #include "dispatch/access.hpp"
 #include "dispatch/kernel_state.hpp"
@@ -29,10 +31,29 @@ const char* to_string(Choice::Kind kind) noexcept {
 Kernel::Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept
     : state_(std::move(state)), binding_(std::move(binding)) {}
 
-void Kernel::check_signature(const detail::Signature& signature) const { state_->check_signature(signature); }
+void Kernel::check_signature(const detail::Signature& signature) const {
+  try {
+    state_->plan().check_types(signature);
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                fmt::format("the type of the typed kernel does not fit the spec: {}. Declare the arguments in the "
+                            "order and with the types of the spec's args",
+                            error.what()));
+  }
+}
 
-void Kernel::call(void* stream, const void* const* values, const detail::Signature& signature) const {
-  state_->call(*binding_, stream, values, signature);
+void Kernel::call(void* stream, const void* const* values, const detail::Signature& signature,
+                  const std::size_t* bytes) const {
+  state_->call(*binding_, stream, values, signature, bytes);
+}
+
+std::vector<KernelArgument> Kernel::arguments() const { return state_->plan().passed_arguments(); }
+
+void Kernel::launch(Stream stream, std::span<const void* const> values, std::span<const std::size_t> bytes) const {
+  if (!bytes.empty() && bytes.size() != values.size())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{}: launch was given {} values and the sizes of {}", name(), values.size(), bytes.size()));
+  call(stream.handle(), values.data(), {nullptr, values.size(), true}, bytes.empty() ? nullptr : bytes.data());
 }
 
 Kernel Kernel::for_problem(const Bindings& sizes) const {
@@ -45,6 +66,7 @@ Choice Kernel::choice(const Bindings& problem) const { return state_->choice(*bi
 void Kernel::prepare(const Bindings& problem) const { state_->prepare(*binding_, problem); }
 void Kernel::wait() const { state_->wait(); }
 const std::string& Kernel::name() const noexcept { return state_->name(); }
+const std::string& Kernel::backend() const noexcept { return state_->backend(); }
 
 namespace dispatch {
 

@@ -77,18 +77,8 @@ void KernelState::say(const std::string& message) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-void KernelState::check_signature(const Signature& signature) const {
-  try {
-    plan_.check_types(signature);
-  } catch (const Error& error) {
-    throw Error(error.kind(),
-                fmt::format("the type of the typed kernel does not fit the spec: {}. Declare the arguments in the "
-                            "order and with the types of the spec's args",
-                            error.what()));
-  }
-}
-
-void KernelState::call(const Binding& binding, void* stream, const void* const* values, const Signature& signature) {
+void KernelState::call(const Binding& binding, void* stream, const void* const* values, const Signature& signature,
+                       const std::size_t* given_bytes) {
   if (signature.count != plan_.passed_count()) [[unlikely]]
     plan_.check_count(signature.count);
   // Types are one constant for each place in the code that calls: most calls come from the same place as the last one.
@@ -100,7 +90,7 @@ void KernelState::call(const Binding& binding, void* stream, const void* const* 
   const Prepared* entry = table_.find(key, key.hash());
   if (!entry) [[unlikely]]
     entry = add(key, plan_.problem(binding, values));
-  if (settings_.checked) check(binding, values, *entry);
+  if (settings_.checked) check(binding, values, given_bytes, *entry);
   const auto launch_with = [&](const dispatch::LaunchMaps* maps) {
     int status = 0;
     if (capture_) [[unlikely]]
@@ -179,13 +169,18 @@ void KernelState::fail(const Prepared& entry, int status) const {
                           runtime_.describe(status)));
 }
 
-void KernelState::check(const Binding& binding, const void* const* values, const Prepared& entry) {
+void KernelState::check(const Binding& binding, const void* const* values, const std::size_t* given_bytes,
+                        const Prepared& entry) {
   if (binding.told_twice) plan_.check_sizes(binding, values);
   for (std::size_t i = 0; i < entry.bytes.size(); ++i) {
     if (entry.bytes[i] == 0) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);
-    plan_.check_memory(i, address, entry.bytes[i], address ? runtime_.accessible_bytes(address, entry.bytes[i]) : 0);
+    const auto accessible = [&]() -> std::optional<std::size_t> {
+      if (!address) return 0;
+      return given_bytes ? given_bytes[i] : runtime_.accessible_bytes(address, entry.bytes[i]);
+    };
+    plan_.check_memory(i, address, entry.bytes[i], accessible());
   }
 }
 

@@ -48,6 +48,7 @@ struct Parts {
   std::optional<Fixed> fixed = {};
 };
 
+/// settings.backend: the name of the backend that the parts belong to.
 Kernel make_kernel(Parts parts, LoadSettings settings);
 
 }  // namespace dispatch
@@ -61,9 +62,10 @@ class KernelState {
   KernelState(const KernelState&) = delete;
   KernelState& operator=(const KernelState&) = delete;
 
-  void call(const Binding& binding, void* stream, const void* const* values, const Signature& signature);
-  /// Throws Error(invalid_argument) if arguments of these types do not fit the spec.
-  void check_signature(const Signature& signature) const;
+  /// given_bytes: of each buffer; null: the driver is asked.
+  void call(const Binding& binding, void* stream, const void* const* values, const Signature& signature,
+            const std::size_t* given_bytes);
+  const dispatch::ArgumentPlan& plan() const noexcept { return plan_; }
   std::shared_ptr<const Binding> bind(const Bindings& fixed);
   Choice choice(const Binding& binding, const Bindings& sizes);
   void prepare(const Binding& binding, const Bindings& sizes);
@@ -77,6 +79,7 @@ class KernelState {
   /// for the end of the tuning.
   static void destroy(KernelState* state);
   const std::string& name() const noexcept { return parts_.spec.kernel.name; }
+  const std::string& backend() const noexcept { return settings_.backend; }
   /// Sizes of a fixed problem that no scalar of a call gives.
   Bindings without_sizes() const;
 
@@ -86,7 +89,8 @@ class KernelState {
 
   void require_fixed(const Bindings& problem) const;
 
-  void check(const Binding& binding, const void* const* values, const dispatch::Prepared& entry);
+  void check(const Binding& binding, const void* const* values, const std::size_t* given_bytes,
+             const dispatch::Prepared& entry);
   dispatch::Key key_of(const Binding& binding, const void* const* values) noexcept;
   Bindings whole(const Binding& binding, const Bindings& sizes) const;
   const dispatch::Prepared* add(const dispatch::Key& key, const Bindings& problem);

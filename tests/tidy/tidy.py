@@ -119,7 +119,7 @@ def check_type_names(root):
 
 
 def check_sizes(root):
-    for path, name in sources(root, "src", "include"):
+    for path, name in sources(root, "src", "include", "python"):
         text = path.read_text()
         for definition in definitions_in(text):
             lines = definition.last_line - definition.line + 1
@@ -139,7 +139,7 @@ def check_sizes(root):
 
 
 def check_headers(root):
-    for path, name in sources(root, "src", "include"):
+    for path, name in sources(root, "src", "include", "python"):
         if path.suffix != ".hpp":
             continue
         opening = []
@@ -235,7 +235,7 @@ def check_words(root, words=rules.PLAIN_WORDS):
             for found in re.findall(pattern, text):
                 yield f"{name}:{number}: '{found.strip()}' is not plain English here; write: {instead}"
 
-    for path, name in sources(root, "src", "include", "tests", "benchmarks", "examples"):
+    for path, name in sources(root, "src", "include", "python", "tests", "benchmarks", "examples"):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             code, comment = split_comment(line)
             yield from complaints(name, number, words_of_comment(comment))
@@ -248,7 +248,7 @@ def check_words(root, words=rules.PLAIN_WORDS):
 
 
 def check_format(root, program):
-    files = [str(path) for path, _ in sources(root, "src", "include", "tests", "benchmarks", "examples")]
+    files = [str(path) for path, _ in sources(root, "src", "include", "python", "tests", "benchmarks", "examples")]
     result = subprocess.run([program, "--dry-run", *files], capture_output=True, text=True, check=False)
     for match in sorted(set(re.findall(r"^(.*?):(\d+):\d+: warning", result.stderr, re.MULTILINE))):
         place = pathlib.Path(match[0]).resolve().relative_to(root.resolve()).as_posix()

@@ -1,7 +1,9 @@
 // Every callback of a run may throw, stop the run, or ask the library for something else.
 #include <doctest/doctest.h>
 
+#include <future>
 #include <stdexcept>
+#include <thread>
 
 #include "unit/api/tune_fixture.hpp"
 
@@ -44,6 +46,7 @@ const std::vector<Place>& places() {
        [](Tunable&, TuneSettings& settings, const std::function<void()>& act) {
          settings.on_progress = [act](const TuneProgress&) { act(); };
        }},
+      {"poll", [](Tunable&, TuneSettings& settings, const std::function<void()>& act) { settings.poll = act; }},
       {"on_measurement",
        [](Tunable&, TuneSettings& settings, const std::function<void()>& act) {
          settings.on_measurement = [act](const Measurement&, const std::string&) { act(); };
@@ -85,6 +88,17 @@ TEST_CASE("an Error of the application's own is not taken for a stop") {
   CHECK_THROWS_WITH_AS(tune_cases(saxpy(), settings), "mine", Error);
 }
 
+TEST_CASE("a reference and a check can end the run, too") {
+  const auto give_up = [] { throw Error(ErrorKind::interrupted, "given up"); };
+  for (const Place& place : places()) {
+    Tunable tunable = saxpy();
+    TuneSettings settings = host_settings();
+    place.put(tunable, settings, give_up);
+    CAPTURE(place.name);
+    CHECK_THROWS_WITH_AS(tune(tunable, settings), "given up", Error);
+  }
+}
+
 TEST_CASE("a stop from any callback ends the run soon") {
   for (const Place& place : places()) {
     CAPTURE(place.name);
@@ -117,6 +131,27 @@ TEST_CASE("callbacks may ask for configurations and stored kernels, but for no o
   };
   CHECK(tune(tunable, settings).measurements.size() == 2);
   CHECK(has(message, "callback"));
+}
+
+TEST_CASE("poll is called while a run waits for another one, and while configurations are compiled") {
+  TuneSettings first = host_settings();
+  std::promise<void> began, end;
+  first.on_measurement = [&, once = true](const Measurement&, const std::string&) mutable {
+    if (!std::exchange(once, false)) return;
+    began.set_value();
+    end.get_future().wait();
+  };
+  std::jthread tuning([&] { CHECK(tune(saxpy(), first).found()); });
+  began.get_future().wait();
+  TuneSettings second = host_settings();
+  second.poll = [] { throw Mine(); };
+  CHECK_THROWS_AS(tune(saxpy(), second), Mine);
+  CompileSettings compile;
+  compile.backend = "host";
+  compile.store = shared_store();
+  compile.poll = second.poll;
+  CHECK_THROWS_AS(compile_all(saxpy(), {config(32, 1)}, compile), Mine);
+  end.set_value();
 }
 
 TEST_CASE("compiling and listing heed a stop, also while the space is made") {

@@ -107,6 +107,41 @@ TEST_CASE("host: a program without a store compiles the default configuration") 
   CHECK(y == ramp(100, 3));
 }
 
+TEST_CASE("host: a binding asks for the arguments, and passes values whose types it knows at run time") {
+  const Axpy axpy;
+  const Kernel kernel = load(fs::path(axpy.spec), axpy.settings());
+  const std::vector<KernelArgument> arguments = kernel.arguments();
+  REQUIRE(arguments.size() == 4);
+  CHECK(kernel.backend() == "host");
+  CHECK(arguments[0].name == "x");
+  CHECK(arguments[0].is_buffer);
+  CHECK(!arguments[0].is_written);
+  CHECK(arguments[0].shape == std::vector<std::string>{"N"});
+  CHECK(arguments[1].is_written);
+  CHECK(arguments[2].size == "N");
+  CHECK(arguments[2].dtype == DType::i32);
+  CHECK(arguments[3].size.empty());
+
+  const std::vector<float> x = ramp(100, 1);
+  std::vector<float> y(100);
+  const float *x_address = x.data(), *y_address = y.data();
+  const std::int32_t n = 100;
+  const float a = 3;
+  const void* const values[] = {&x_address, &y_address, &n, &a};
+  kernel.launch(nullptr, values);
+  CHECK(y == ramp(100, 3));
+  std::size_t bytes[] = {400, 400, 0, 0};
+  kernel.launch(nullptr, values, bytes);
+  CHECK(y == ramp(100, 6));
+  bytes[1] = 396;
+  CHECK_THROWS_WITH_AS(kernel.launch(nullptr, values, bytes),
+                       "axpy: argument 2, 'y', has 396 bytes, and this problem needs 400", Error);
+  CHECK_THROWS_WITH_AS(kernel.launch(nullptr, values, std::span(bytes).first(3)),
+                       "axpy: launch was given 4 values and the sizes of 3", Error);
+  CHECK_THROWS_WITH_AS(kernel.launch(nullptr, std::span(values).first(3)),
+                       "axpy takes 4 arguments (x, y, n, a) and was given 3", Error);
+}
+
 TEST_CASE("host: candidates for GPUs do not decide about a CPU") {
   const Axpy axpy;
   std::ofstream(axpy.spec, std::ios::app) << "[candidates]\ntemplate = \"elementwise\"\n[candidates.map]\nn = "

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call reads a torch tensor by four short methods, and a NumPy array by its struct: both paths cost well below 1 us.
+#include "arrays.hpp"
+
+#include <pybind11/numpy.h>
+
+#include <map>
+#include <string_view>
+
+#include "xtune/dtype.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::python {
+
+namespace py = pybind11;
+
+namespace {
+
+/// DLPack's ABI, version 0: https://dmlc.github.io/dlpack
+namespace dlpack {
+struct Device {
+  std::int32_t type;
+  std::int32_t index;
+};
+struct DataType {
+  std::uint8_t code;
+  std::uint8_t bits;
+  std::uint16_t lanes;
+};
+struct Tensor {
+  void* data;
+  Device device;
+  std::int32_t dimensions;
+  DataType dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;
+  std::uint64_t byte_offset;
+};
+struct Managed {
+  Tensor tensor;
+  void* context;
+  void (*deleter)(Managed* self);
+};
+constexpr std::int32_t cpu = 1, cuda = 2, cuda_host = 3, rocm = 10, rocm_host = 11, cuda_managed = 13;
+
+const char* name_of(DataType type) {
+  static const std::map<std::pair<int, int>, const char*> names{
+      {{0, 8}, "i8"},      {{0, 16}, "i16"},   {{0, 32}, "i32"}, {{0, 64}, "i64"},   {{1, 8}, "u8"},
+      {{1, 16}, "u16"},    {{1, 32}, "u32"},   {{1, 64}, "u64"}, {{2, 16}, "f16"},   {{2, 32}, "f32"},
+      {{2, 64}, "f64"},    {{4, 16}, "bf16"},  {{5, 64}, "c64"}, {{5, 128}, "c128"}, {{6, 8}, "bool"},
+      {{10, 8}, "f8e4m3"}, {{12, 8}, "f8e5m2"}};
+  const auto found = type.lanes == 1 ? names.find({type.code, type.bits}) : names.end();
+  return found == names.end() ? "an unknown type" : found->second;
+}
+}  // namespace dlpack
+
+/// A string that Python compares by its address.
+PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
+
+struct Names {
+  PyObject* const dtype = interned("dtype");
+  PyObject* const is_cuda = interned("is_cuda");
+  PyObject* const get_device = interned("get_device");
+  PyObject* const is_contiguous = interned("is_contiguous");
+  PyObject* const data_ptr = interned("data_ptr");
+  PyObject* const numel = interned("numel");
+};
+
+const Names& names() {
+  static const Names all;
+  return all;
+}
+
+py::object attribute(PyObject* object, PyObject* name) {
+  PyObject* const found = PyObject_GetAttr(object, name);
+  if (!found) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(found);
+}
+
+py::object method(PyObject* object, PyObject* name) {
+  PyObject* const arguments[] = {object};
+  PyObject* const answer = PyObject_VectorcallMethod(name, arguments, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  if (!answer) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(answer);
+}
+
+std::uintptr_t address_in(const py::object& number) {
+  const unsigned long long address = PyLong_AsUnsignedLongLong(number.ptr());
+  if (PyErr_Occurred()) throw py::error_already_set();
+  return static_cast<std::uintptr_t>(address);
+}
+
+/// A class of a module that is already imported; null: it is not.
+py::object imported_class(const char* module, const char* name) {
+  PyObject* const found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
+  if (!found || !PyObject_HasAttrString(found, name)) return {};
+  return py::reinterpret_borrow<py::object>(found).attr(name);
+}
+
+bool is_subtype(PyTypeObject* type, const py::object& base) {
+  return base && PyType_Check(base.ptr()) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base.ptr()));
+}
+
+std::string type_name(PyObject* object) {
+  const py::object type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  const std::string module = py::str(type.attr("__module__"));
+  const std::string name = py::str(type.attr("__qualname__"));
+  return module == "builtins" ? name : module + "." + name;
+}
+
+/// Whether elements lie one after the other in C order. strides: in units of `unit`; null: yes.
+template <class Extent>
+bool is_dense(const Extent* shape, const Extent* strides, std::size_t dimensions, Extent unit) {
+  if (!strides) return true;
+  Extent expected = unit;
+  for (std::size_t i = dimensions; i-- > 0;) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1 && strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string dtype_name(PyObject* dtype) {
+  static const std::map<std::string, const char*, std::less<>> known{{"float8_e4m3fn", "f8e4m3"},
+                                                                     {"float8_e5m2", "f8e5m2"},
+                                                                     {"float16", "f16"},
+                                                                     {"bfloat16", "bf16"},
+                                                                     {"float32", "f32"},
+                                                                     {"float64", "f64"},
+                                                                     {"int8", "i8"},
+                                                                     {"int16", "i16"},
+                                                                     {"int32", "i32"},
+                                                                     {"int64", "i64"},
+                                                                     {"uint8", "u8"},
+                                                                     {"uint16", "u16"},
+                                                                     {"uint32", "u32"},
+                                                                     {"uint64", "u64"},
+                                                                     {"bool", "bool"},
+                                                                     {"complex64", "c64"},
+                                                                     {"complex128", "c128"},
+                                                                     {"<f2", "f16"},
+                                                                     {"<f4", "f32"},
+                                                                     {"<f8", "f64"},
+                                                                     {"|i1", "i8"},
+                                                                     {"<i2", "i16"},
+                                                                     {"<i4", "i32"},
+                                                                     {"<i8", "i64"},
+                                                                     {"|u1", "u8"},
+                                                                     {"<u2", "u16"},
+                                                                     {"<u4", "u32"},
+                                                                     {"<u8", "u64"},
+                                                                     {"|b1", "bool"},
+                                                                     {"<c8", "c64"},
+                                                                     {"<c16", "c128"}};
+  const std::string text = py::str(py::handle(dtype));
+  std::string_view name = text;
+  constexpr std::string_view torch = "torch.";
+  if (name.substr(0, torch.size()) == torch) name.remove_prefix(torch.size());
+  const auto found = known.find(name);
+  return found == known.end() ? std::string() : found->second;
+}
+
+ArrayReader::ArrayReader(ArrayReader&& other) noexcept
+    : argument_(other.argument_),
+      on_host_(other.on_host_),
+      last_type_(std::exchange(other.last_type_, nullptr)),
+      last_source_(other.last_source_),
+      last_dtype_(std::exchange(other.last_dtype_, nullptr)) {}
+
+ArrayReader::~ArrayReader() {
+  Py_XDECREF(reinterpret_cast<PyObject*>(last_type_));
+  Py_XDECREF(last_dtype_);
+}
+
+void ArrayReader::fail(const std::string& why) const { throw Error(ErrorKind::invalid_argument, *place_ + ", " + why); }
+
+ArrayReader::Source ArrayReader::source_of(PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  if (type == last_type_) return last_source_;
+  Source source = Source::unknown;
+  if (is_subtype(type, imported_class("torch", "Tensor")))
+    source = Source::torch;
+  else if (is_subtype(type, imported_class("numpy", "ndarray")))
+    source = Source::numpy;
+  else if (PyObject_HasAttrString(object, "__cuda_array_interface__"))
+    source = Source::cuda_interface;
+  else if (PyObject_HasAttrString(object, "__dlpack__"))
+    source = Source::dlpack;
+  // A type whose instances differ (JAX's arrays, on the CPU or not) is asked each time.
+  if (source == Source::torch || source == Source::numpy) {
+    Py_INCREF(type);
+    Py_XDECREF(reinterpret_cast<PyObject*>(last_type_));
+    last_type_ = type;
+    last_source_ = source;
+  }
+  return source;
+}
+
+Memory ArrayReader::read(PyObject* object, StreamOwner& owner, const std::string& place) {
+  place_ = &place;
+  switch (source_of(object)) {
+    case Source::numpy:
+      return read_numpy(object);
+    case Source::torch:
+      return read_torch(object, owner);
+    case Source::cuda_interface:
+      return read_cuda_interface(object, owner);
+    case Source::dlpack:
+      return read_dlpack(object);
+    case Source::unknown:
+      break;
+  }
+  PyErr_SetString(PyExc_TypeError,
+                  (place + ", is a buffer of " + to_string(argument_.dtype) + " and was given " + type_name(object) +
+                   ": pass an array of NumPy, PyTorch, CuPy, Numba or JAX, or one that has __cuda_array_interface__ "
+                   "or __dlpack__")
+                      .c_str());
+  throw py::error_already_set();
+}
+
+void ArrayReader::require_dtype(PyObject* dtype) {
+  if (dtype == last_dtype_) return;
+  const std::string name = dtype_name(dtype);
+  // NumPy has no types for these: their bits.
+  const bool is_bits = (argument_.dtype == DType::bf16 && name == "u16") ||
+                       ((argument_.dtype == DType::f8e4m3 || argument_.dtype == DType::f8e5m2) && name == "u8");
+  if (name != to_string(argument_.dtype) && !is_bits)
+    fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
+         std::string(py::str(py::handle(dtype))) + ": convert it first");
+  Py_INCREF(dtype);
+  Py_XDECREF(last_dtype_);
+  last_dtype_ = dtype;
+}
+
+void ArrayReader::require_place(bool is_host, const char* what) const {
+  if (is_host == on_host_) return;
+  fail(std::string("was given ") + what +
+       (is_host ? " in host memory, and the kernel runs on a GPU: copy it there"
+                : " on a GPU, and the kernel runs on the host: copy it there"));
+}
+
+Memory ArrayReader::read_numpy(PyObject* object) {
+  const auto* const array = py::detail::array_proxy(object);
+  require_place(true, "a NumPy array");
+  require_dtype(array->descr);
+  using Flags = py::detail::npy_api;
+  if (!(array->flags & Flags::NPY_ARRAY_C_CONTIGUOUS_))
+    fail("was given an array that is not contiguous in C order: pass numpy.ascontiguousarray(...)");
+  if (argument_.is_written && !(array->flags & Flags::NPY_ARRAY_WRITEABLE_))
+    fail("is written by the kernel and was given a read-only array");
+  std::size_t bytes = size_of(argument_.dtype);
+  for (int i = 0; i < array->nd; ++i) bytes *= static_cast<std::size_t>(array->dimensions[i]);
+  return {array->data, bytes};
+}
+
+Memory ArrayReader::read_torch(PyObject* object, StreamOwner& owner) {
+  const Names& name = names();
+  const bool is_cuda = attribute(object, name.is_cuda).ptr() == Py_True;
+  require_place(!is_cuda, "a tensor");
+  require_dtype(attribute(object, name.dtype).ptr());
+  if (method(object, name.is_contiguous).ptr() != Py_True)
+    fail("was given a tensor that is not contiguous: pass tensor.contiguous()");
+  if (is_cuda && owner.kind != StreamOwner::Kind::torch)
+    owner = {StreamOwner::Kind::torch, PyLong_AsLong(method(object, name.get_device).ptr())};
+  const std::size_t bytes = address_in(method(object, name.numel)) * size_of(argument_.dtype);
+  return {reinterpret_cast<void*>(address_in(method(object, name.data_ptr))), bytes};
+}
+
+Memory ArrayReader::read_cuda_interface(PyObject* object, StreamOwner& owner) const {
+  const py::dict interface = py::reinterpret_borrow<py::object>(object).attr("__cuda_array_interface__");
+  require_place(false, "an array");
+  const std::string name = dtype_name(interface["typestr"].ptr());
+  if (name != to_string(argument_.dtype))
+    fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
+         std::string(py::str(interface["typestr"])) + ": convert it first");
+  const auto shape = interface["shape"].cast<std::vector<std::int64_t>>();
+  std::vector<std::int64_t> strides;
+  if (interface.contains("strides") && !interface["strides"].is_none())
+    strides = interface["strides"].cast<std::vector<std::int64_t>>();
+  const auto element = static_cast<std::int64_t>(size_of(argument_.dtype));
+  if (!is_dense(shape.data(), strides.empty() ? nullptr : strides.data(), shape.size(), element))
+    fail("was given an array that is not contiguous in C order: copy it first");
+  const py::tuple data = interface["data"];
+  if (argument_.is_written && data[1].cast<bool>()) fail("is written by the kernel and was given a read-only array");
+  if (owner.kind == StreamOwner::Kind::none && type_name(object).substr(0, 5) == "cupy.")
+    owner.kind = StreamOwner::Kind::cupy;
+  std::size_t bytes = size_of(argument_.dtype);
+  for (const std::int64_t extent : shape) bytes *= static_cast<std::size_t>(extent);
+  return {reinterpret_cast<void*>(data[0].cast<std::uintptr_t>()), bytes};
+}
+
+Memory ArrayReader::read_dlpack(PyObject* object) const {
+  const py::object capsule = py::reinterpret_borrow<py::object>(object).attr("__dlpack__")();
+  auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (!managed) throw py::error_already_set();
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+  // The array itself keeps the memory during the call.
+  struct Release {
+    dlpack::Managed* managed;
+    ~Release() {
+      if (managed->deleter) managed->deleter(managed);
+    }
+  } const release{managed};
+  const dlpack::Tensor& tensor = managed->tensor;
+  const bool is_host = tensor.device.type == dlpack::cpu || tensor.device.type == dlpack::cuda_host ||
+                       tensor.device.type == dlpack::rocm_host;
+  if (!is_host && tensor.device.type != dlpack::cuda && tensor.device.type != dlpack::rocm &&
+      tensor.device.type != dlpack::cuda_managed)
+    fail("was given an array of the DLPack device " + std::to_string(tensor.device.type) +
+         ", which is neither a CPU nor a GPU of CUDA or ROCm");
+  if (tensor.device.type != dlpack::cuda_managed) require_place(is_host, "an array");
+  if (const std::string name = dlpack::name_of(tensor.dtype); name != to_string(argument_.dtype))
+    fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " + name +
+         ": convert it first");
+  if (!is_dense(tensor.shape, tensor.strides, static_cast<std::size_t>(tensor.dimensions), std::int64_t{1}))
+    fail("was given an array that is not contiguous in C order: copy it first");
+  std::size_t bytes = size_of(argument_.dtype);
+  for (int i = 0; i < tensor.dimensions; ++i) bytes *= static_cast<std::size_t>(tensor.shape[i]);
+  return {static_cast<std::byte*>(tensor.data) + tensor.byte_offset, bytes};
+}
+
+}  // namespace xtune::python

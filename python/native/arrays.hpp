@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of arrays of NumPy, PyTorch, CuPy, Numba, JAX and others, for calls of a kernel.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "xtune/kernel.hpp"
+
+namespace xtune::python {
+
+/// Who made the arrays of a call, as far as it decides on the stream.
+struct StreamOwner {
+  enum class Kind { none, torch, cupy };
+  Kind kind = Kind::none;
+  long device = 0;  ///< torch: index of the device
+};
+
+/// Memory of an array.
+struct Memory {
+  void* pointer = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Reads the arrays that are passed for one argument. Not thread-safe: used under the GIL.
+class ArrayReader {
+ public:
+  /// on_host: the kernel runs on the CPU, otherwise on a GPU. argument: must outlive it.
+  ArrayReader(const KernelArgument& argument, bool on_host) : argument_(argument), on_host_(on_host) {}
+  ArrayReader(const ArrayReader&) = delete;
+  ArrayReader(ArrayReader&& other) noexcept;
+  ~ArrayReader();
+
+  /// place: of the argument, for messages. Throws Error(invalid_argument) for an array that does not fit, and Python's
+  /// TypeError, as error_already_set, for an object that is not an array.
+  Memory read(PyObject* object, StreamOwner& owner, const std::string& place);
+
+ private:
+  enum class Source { unknown, numpy, torch, cuda_interface, dlpack };
+
+  Source source_of(PyObject* object);
+  Memory read_numpy(PyObject* object);
+  Memory read_torch(PyObject* object, StreamOwner& owner);
+  Memory read_cuda_interface(PyObject* object, StreamOwner& owner) const;
+  Memory read_dlpack(PyObject* object) const;
+  void require_dtype(PyObject* dtype);
+  void require_place(bool is_host, const char* what) const;
+  [[noreturn]] void fail(const std::string& why) const;
+
+  const KernelArgument& argument_;
+  const bool on_host_;
+  const std::string* place_ = nullptr;  ///< during read()
+  PyTypeObject* last_type_ = nullptr;   ///< the type of the array that was read last, and how it is read
+  Source last_source_ = Source::unknown;
+  PyObject* last_dtype_ = nullptr;  ///< an object that was found to be the argument's type
+};
+
+/// The name that a spec has for the type of an array, or for the text of it: "float32", "torch.float32", "<f4"; empty:
+/// none.
+std::string dtype_name(PyObject* dtype);
+
+}  // namespace xtune::python

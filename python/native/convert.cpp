@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Casters of xtune's plain types.
+#include "convert.hpp"
+
+namespace pybind11::detail {
+namespace {
+
+/// A NumPy scalar has __index__ or __float__, and so do one-element arrays, which have __len__ too.
+bool is_scalar(handle source) { return !PyObject_HasAttrString(source.ptr(), "__len__"); }
+
+bool is_numpy_bool(handle source) {
+  const std::string name = Py_TYPE(source.ptr())->tp_name;
+  return name == "numpy.bool_" || name == "numpy.bool";
+}
+
+}  // namespace
+
+bool type_caster<xtune::Value>::load(handle source, bool) {
+  PyObject* const object = source.ptr();
+  if (PyBool_Check(object) || is_numpy_bool(source)) {
+    value = PyObject_IsTrue(object) == 1;
+  } else if (PyUnicode_Check(object)) {
+    value = source.cast<std::string>();
+  } else if (PyIndex_Check(object) && is_scalar(source)) {
+    const auto number = reinterpret_steal<pybind11::object>(PyNumber_Index(object));
+    if (!number) throw error_already_set();
+    const long long integer = PyLong_AsLongLong(number.ptr());
+    if (integer == -1 && PyErr_Occurred()) throw error_already_set();
+    value = integer;
+  } else if (PyFloat_Check(object) || (PyObject_HasAttrString(object, "__float__") && is_scalar(source))) {
+    const double number = PyFloat_AsDouble(object);
+    if (number == -1 && PyErr_Occurred()) throw error_already_set();
+    value = number;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+handle type_caster<xtune::Value>::cast(const xtune::Value& value, return_value_policy, handle) {
+  return std::visit([](const auto& held) { return pybind11::cast(held).release(); },
+                    static_cast<const std::variant<bool, std::int64_t, double, std::string>&>(value));
+}
+
+bool type_caster<xtune::Formula>::load(handle source, bool convert) {
+  type_caster<xtune::Value> number;
+  if (!number.load(source, convert)) return false;
+  value = xtune::Formula(to_text(static_cast<xtune::Value&>(number)));
+  return true;
+}
+
+bool type_caster<xtune::DType>::load(handle source, bool) {
+  if (!PyUnicode_Check(source.ptr())) return false;
+  const auto found = xtune::dtype_from_string(source.cast<std::string>());
+  if (!found) return false;
+  value = *found;
+  return true;
+}
+
+handle type_caster<xtune::DType>::cast(xtune::DType dtype, return_value_policy, handle) {
+  return pybind11::str(xtune::to_string(dtype)).release();
+}
+
+}  // namespace pybind11::detail
+
+namespace xtune::python {
+
+Shared::Shared(py::object object)
+    : object_(new py::object(std::move(object)), [](py::object* held) {
+        if (!Py_IsInitialized()) return;  // the interpreter has ended, and the object with it
+        const py::gil_scoped_acquire gil;
+        delete held;
+      }) {}
+
+py::object result_class(const char* name) { return py::module_::import("xtune.results").attr(name); }
+
+Bytes::Bytes(py::handle object) : view_{} {
+  if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_C_CONTIGUOUS) != 0) throw py::error_already_set();
+}
+
+}  // namespace xtune::python

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exceptions between Python and C++.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+
+namespace xtune::python {
+
+namespace py = pybind11;
+
+/// A Python exception on its way through C++ code that does not hold the GIL.
+class Raised : public std::exception {
+ public:
+  /// Takes the exception that is set. Needs the GIL.
+  Raised();
+  const char* what() const noexcept override { return text_.c_str(); }  ///< "ValueError: the message"
+  void restore() const;                                                 ///< sets it again; needs the GIL
+  bool ends_program() const;  ///< KeyboardInterrupt, SystemExit and the like, not an Exception; needs the GIL
+
+ private:
+  std::shared_ptr<py::error_already_set> error_;
+  std::string text_;
+};
+
+/// Calls back into Python from C++ code without the GIL; what is raised there becomes Raised.
+template <class Body>
+auto with_gil(const Body& body) {
+  const py::gil_scoped_acquire gil;
+  try {
+    return body();
+  } catch (py::error_already_set& error) {
+    error.restore();
+    throw Raised();
+  } catch (const py::cast_error& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+    throw Raised();
+  }
+}
+
+/// Keeps the exception as the cause of the next xtune::Error that this thread reports to Python.
+void keep_as_cause(const Raised& raised);
+/// Forgets what keep_as_cause kept.
+void forget_cause() noexcept;
+/// For callbacks whose exceptions the library turns into messages: one that ends the program is kept for
+/// raise_interrupt(), and ends the run. Takes the GIL.
+void end_run_for(const Raised& raised);
+
+/// Lets Python handle its signals. An exception of a handler (KeyboardInterrupt) is thrown, and kept for
+/// raise_interrupt(): tuning within a call of a kernel turns exceptions into messages. Takes the GIL.
+void check_signals_in_call();
+/// Sets what check_signals_in_call or end_run_for kept on this thread; false: nothing. Needs the GIL.
+bool raise_interrupt() noexcept;
+
+/// Sets the Python exception for the C++ exception that is being handled. Needs the GIL.
+void set_python_error() noexcept;
+
+/// Registers the translation for pybind11's functions.
+void register_errors();
+
+}  // namespace xtune::python

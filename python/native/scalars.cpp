@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions that a kernel's scalars need; f16 and bf16 round to nearest, ties to even.
+#include "scalars.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "xtune/error.hpp"
+
+namespace xtune::python {
+
+namespace py = pybind11;
+
+namespace {
+
+[[noreturn]] void refuse(PyObject* object, DType dtype, const std::string& place) {
+  PyErr_Clear();
+  std::string shown = py::repr(py::handle(object));
+  if (shown.size() > 80) shown = shown.substr(0, 77) + "...";
+  throw Error(ErrorKind::invalid_argument, place + ", is a scalar of " + to_string(dtype) + " and was given " + shown);
+}
+
+template <class T>
+void store(T value, Bits& bits) {
+  std::memcpy(bits.data(), &value, sizeof value);
+}
+
+template <class T>
+void read_integer(PyObject* object, DType dtype, const std::string& place, Bits& bits) {
+  const auto number = PyLong_CheckExact(object) ? py::reinterpret_borrow<py::object>(object)
+                                                : py::reinterpret_steal<py::object>(PyNumber_Index(object));
+  if (!number) refuse(object, dtype, place);
+  if constexpr (std::is_signed_v<T>) {
+    const long long value = PyLong_AsLongLong(number.ptr());
+    if ((value == -1 && PyErr_Occurred()) || !std::in_range<T>(value)) refuse(object, dtype, place);
+    store(static_cast<T>(value), bits);
+  } else {
+    const unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
+    if (PyErr_Occurred() || !std::in_range<T>(value)) refuse(object, dtype, place);
+    store(static_cast<T>(value), bits);
+  }
+}
+
+double read_double(PyObject* object, DType dtype, const std::string& place) {
+  const double value = PyFloat_AsDouble(object);
+  if (value == -1 && PyErr_Occurred()) refuse(object, dtype, place);
+  return value;
+}
+
+std::uint16_t bf16_of(float value) {
+  const auto word = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<std::uint16_t>((word >> 16) | 0x40);
+  return static_cast<std::uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16);
+}
+
+std::uint16_t f16_of(float value) {
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  if (std::isnan(value)) return sign | 0x7e00;
+  const float size = std::fabs(value);
+  if (size >= 65520.0F) return sign | 0x7c00;
+  if (size < 0x1p-14F) return static_cast<std::uint16_t>(sign | static_cast<int>(std::nearbyint(size * 0x1p24F)));
+  int exponent = 0;
+  const float fraction = std::frexp(size, &exponent);  // in [0.5, 1)
+  const int mantissa = static_cast<int>(std::nearbyint(fraction * 2048.0F)) - 1024;
+  return static_cast<std::uint16_t>(sign + ((exponent + 14) << 10) + mantissa);
+}
+
+}  // namespace
+
+void read_scalar(PyObject* object, DType dtype, const std::string& place, Bits& bits) {
+  switch (dtype) {
+    case DType::i8:
+      return read_integer<std::int8_t>(object, dtype, place, bits);
+    case DType::i16:
+      return read_integer<std::int16_t>(object, dtype, place, bits);
+    case DType::i32:
+      return read_integer<std::int32_t>(object, dtype, place, bits);
+    case DType::i64:
+      return read_integer<std::int64_t>(object, dtype, place, bits);
+    case DType::u8:
+      return read_integer<std::uint8_t>(object, dtype, place, bits);
+    case DType::u16:
+      return read_integer<std::uint16_t>(object, dtype, place, bits);
+    case DType::u32:
+      return read_integer<std::uint32_t>(object, dtype, place, bits);
+    case DType::u64:
+      return read_integer<std::uint64_t>(object, dtype, place, bits);
+    case DType::f32:
+      return store(static_cast<float>(read_double(object, dtype, place)), bits);
+    case DType::f64:
+      return store(read_double(object, dtype, place), bits);
+    case DType::f16:
+      return store(f16_of(static_cast<float>(read_double(object, dtype, place))), bits);
+    case DType::bf16:
+      return store(bf16_of(static_cast<float>(read_double(object, dtype, place))), bits);
+    case DType::boolean: {
+      const int value = PyObject_IsTrue(object);
+      if (value < 0) refuse(object, dtype, place);
+      return store(value == 1, bits);
+    }
+    case DType::c64:
+    case DType::c128: {
+      const Py_complex value = PyComplex_AsCComplex(object);
+      if (PyErr_Occurred()) refuse(object, dtype, place);
+      if (dtype == DType::c128) return store(std::complex<double>(value.real, value.imag), bits);
+      return store(std::complex<float>(static_cast<float>(value.real), static_cast<float>(value.imag)), bits);
+    }
+    case DType::f8e4m3:  // the bits
+    case DType::f8e5m2:
+      return read_integer<std::uint8_t>(object, dtype, place, bits);
+  }
+}
+
+}  // namespace xtune::python

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of Python as the bits of a kernel's argument.
+#pragma once
+
+#include <Python.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "xtune/dtype.hpp"
+
+namespace xtune::python {
+
+/// The bits of a value of any DType.
+using Bits = std::array<std::byte, 16>;
+
+/// Throws Error(invalid_argument), which begins with place, for an object that is not such a number, and for an integer
+/// out of range.
+void read_scalar(PyObject* object, DType dtype, const std::string& place, Bits& bits);
+
+}  // namespace xtune::python

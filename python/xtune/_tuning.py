@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tune, load, and the questions without a run."""
+import difflib
+import inspect
+import logging
+import os
+import warnings
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
+
+from xtune import _native
+from xtune._progress import progress_listener
+from xtune.errors import InvalidArgumentError
+from xtune.results import Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Value
+from xtune.tunable import Path, Tunable
+
+Kernel = _native.Kernel
+Source = Union[Tunable, str, "os.PathLike[str]"]
+
+_log = logging.getLogger("xtune")
+_DEFINITION = [name for name in inspect.signature(Tunable).parameters if name != "source"]
+
+
+class TuneWarning(UserWarning):
+    """A problem with measurements or the store that the user should know about."""
+
+
+def _report(line: str) -> None:
+    """Notes go to the logger "xtune", warnings to Python's warnings."""
+    text = line[len("warning: "):] if line.startswith("warning: ") else ""
+    if text:
+        warnings.warn(text, TuneWarning, stacklevel=2)
+    else:
+        _log.info(line)
+
+
+def _warn(line: str) -> None:
+    warnings.warn(line, TuneWarning, stacklevel=2)
+
+
+def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> Tunable:
+    """A Tunable from one, from a spec's file, or from a source and its definition."""
+    for name in definition:
+        if name not in _DEFINITION:
+            # Settings of the function are mistyped as often as the definition.
+            known = _DEFINITION + [each for each in inspect.signature(tune).parameters]
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'{hint}")
+    if isinstance(kernel, Tunable) or isinstance(kernel, os.PathLike) or (isinstance(kernel, str)
+                                                                           and kernel.endswith(".toml")):
+        if definition:
+            raise TypeError(f"{function}() got '{next(iter(definition))}', which only a source in code takes: "
+                            f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}")
+        return kernel if isinstance(kernel, Tunable) else Tunable.from_file(kernel)
+    if not isinstance(kernel, str):
+        raise TypeError(f"{function}() takes a Tunable, the path of a spec, or a source, not {type(kernel).__name__}")
+    if "{" not in kernel:
+        raise InvalidArgumentError(f"{function}(): {kernel[:80]!r} is neither a path that ends in .toml nor the source "
+                                   "of a kernel")
+    return Tunable(source=kernel, **definition)
+
+
+def _path(path: Optional[Path]) -> str:
+    return "" if path is None else os.fspath(path)
+
+
+def _device_list(devices: Union[None, int, Sequence[int]]) -> List[int]:
+    return [] if devices is None else [devices] if isinstance(devices, int) else list(devices)
+
+
+def _settings(tunable, *, backend, compiler, devices, problem, store, keep, jobs, evals, seconds, seed, strategy, fresh,
+              retry_failed, transfer, isolation, configs, progress, on_measurement, stop, max_copy_bytes):
+    if isolation not in ("process", "in_process"):
+        raise InvalidArgumentError(f"isolation: '{isolation}' is unknown; use process or in_process")
+    if backend == "host" and tunable._device_arrays:
+        name = next(iter(tunable._device_arrays))
+        raise InvalidArgumentError(f"'{name}' is an array on a GPU, and the backend is host: pass a copy on the host")
+    settings = _native.TuneSettings()
+    settings.backend, settings.compiler, settings.devices = backend, compiler, _device_list(devices)
+    settings.problem, settings.store, settings.keep = dict(problem or {}), _path(store), keep
+    settings.jobs, settings.evals, settings.seconds, settings.seed = jobs, evals, seconds, seed
+    settings.strategy, settings.fresh, settings.retry_failed = strategy, fresh, retry_failed
+    settings.transfer, settings.max_copy_bytes = transfer, max_copy_bytes
+    settings.set_in_process(isolation == "in_process")
+    if callable(configs):
+        settings.set_configs_of(lambda problem: [dict(config) for config in configs(problem)])
+    elif configs is not None:
+        settings.configs = [dict(config) for config in configs]
+    if on_measurement is not None:
+        settings.set_on_measurement(_without_log(on_measurement))
+    settings.set_on_log(_report)
+    settings.set_stop(stop)
+    return settings
+
+
+def _without_log(function: Callable) -> Callable:
+    """Passes the compiler's log only to a function with two parameters."""
+    try:
+        inspect.signature(function).bind(None, None)
+        return function
+    except TypeError:
+        return lambda measurement, log: function(measurement)
+    except ValueError:  # it has no signature
+        return function
+
+
+def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
+         devices: Union[None, int, Sequence[int]] = None, problem: Optional[Mapping[str, Value]] = None,
+         store: Optional[Path] = None, keep: bool = True, jobs: int = 0, evals: Optional[int] = None,
+         seconds: Optional[float] = None, seed: Optional[int] = None, strategy: str = "", fresh: bool = False,
+         retry_failed: bool = False, transfer: bool = True, isolation: str = "process",
+         configs: Union[None, Sequence[Mapping[str, Value]], Callable[[Config], Sequence[Mapping[str, Value]]]] = None,
+         progress: Union[bool, Callable] = False,
+         on_measurement: Optional[Callable[[Measurement], None]] = None, stop: Any = None,
+         max_copy_bytes: int = 4 << 30, **definition: Any) -> Result:
+    """Finds the fastest configuration of a kernel that gives right results.
+
+    kernel: a Tunable, the path of a spec (.toml), or the source of a kernel, whose params, args, grid, block, reference
+    and so on are then keywords, as of Tunable; `problem` has the problem sizes in any case.
+
+    backend: "cuda", "hip", "host" or "auto", the first with a device and a compiler. compiler: "hiprtc" or "clang" for
+    hip. devices: indices; None: the first and all like it. store: directory of all measurements; None: XTUNE_CACHE_DIR,
+    else ~/.cache/xtune. keep=False: neither read nor write a store. jobs: compilers at a time. evals, seconds: budget.
+    seed, strategy: of the search. fresh: measure again what the store has. retry_failed: try again what crashed or
+    timed out. transfer: use results of other devices and problems. isolation: "process" (workers) or "in_process".
+    configs: measure exactly these, or what a function of the problem returns. max_copy_bytes: limit for GPU arrays that
+    are copied for the worker.
+
+    progress: True shows a bar (tqdm if installed) on standard error; a callable receives Progress. on_measurement:
+    called with each Measurement, and with the compiler's log if it takes two arguments. stop: a threading.Event or
+    anything with is_set(), which ends the run soon; the result is then `interrupted`. Ctrl-C raises KeyboardInterrupt
+    soon. In both cases the store keeps what was measured. An exception of a callback ends the run and leaves tune().
+
+    The GIL is released. A process tunes one kernel at a time: other threads wait. Raises InvalidSpecError and
+    InvalidArgumentError for mistakes, UnavailableError without a device or a compiler, NothingValidError for an empty
+    space. A configuration that fails is part of the Result; without a winner, Result.best raises.
+    """
+    settings = dict(locals())
+    return _tune(settings.pop("kernel"), settings.pop("definition"), settings, _native.tune, "tune")
+
+
+def tune_cases(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
+               devices: Union[None, int, Sequence[int]] = None, problem: Optional[Mapping[str, Value]] = None,
+               store: Optional[Path] = None, keep: bool = True, jobs: int = 0, evals: Optional[int] = None,
+               seconds: Optional[float] = None, seed: Optional[int] = None, strategy: str = "", fresh: bool = False,
+               retry_failed: bool = False, transfer: bool = True, isolation: str = "process",
+               configs: Union[None, Sequence[Mapping[str, Value]],
+                              Callable[[Config], Sequence[Mapping[str, Value]]]] = None,
+               progress: Union[bool, Callable] = False,
+               on_measurement: Optional[Callable[[Measurement], None]] = None, stop: Any = None,
+               max_copy_bytes: int = 4 << 30, **definition: Any) -> List[Result]:
+    """Tunes every case (Tunable.add_case), in order: a Result each, fewer if `stop` ends the run. As tune.
+
+    With Tunable.across, Result.across has the one configuration for all cases.
+    """
+    settings = dict(locals())
+    return _tune(settings.pop("kernel"), settings.pop("definition"), settings, _native.tune_cases, "tune_cases")
+
+
+def _tune(kernel, definition, settings, run, function):
+    if isinstance(kernel, str) and not kernel.endswith(".toml") and settings["problem"]:
+        definition = {**definition, "problem": settings["problem"]}
+        settings["problem"] = None
+    tunable = tunable_of(kernel, definition, function)
+    native = _settings(tunable, **settings)
+    with progress_listener(settings["progress"], tunable.name) as listener:
+        if listener is not None:
+            native.set_on_progress(listener)
+        return run(tunable._native, native)
+
+
+def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store: Optional[Path] = None,
+         bundle: Optional[Path] = None, policy: str = "lookup", checked: bool = True, compile: bool = True,
+         other_architectures: bool = False, arch: str = "", default_config: Optional[Mapping[str, Value]] = None,
+         defines: Optional[Mapping[str, Value]] = None, tuning: Optional[Mapping[str, Any]] = None,
+         on_message: Optional[Callable[[str], None]] = None) -> Kernel:
+    """A kernel that runs the best stored configuration for the problem of each call.
+
+    kernel: a Tunable or the path of a spec (.toml). policy: what the first call on a problem without measurements does:
+    "lookup" runs the nearest problem's configuration, "tune_once" tunes within the call, "tune_in_background" tunes in a
+    thread. tuning: the settings of tune() for that, such as {"seconds": 60}. checked: compare sizes of arrays with the
+    problem at each call. compile=False: run only compiled kernels. bundle: a file of `xtune store bundle`.
+    default_config: if nothing is stored. defines: macros for a spec in a file. on_message: receives warnings, on any
+    thread; default: Python's warnings.
+
+    Raises UnavailableError without a driver, UnsupportedError for programs and Kokkos units.
+    """
+    if defines and isinstance(kernel, Tunable):
+        raise TypeError("load: defines are for specs in files; call Tunable.define")
+    tunable = kernel if isinstance(kernel, Tunable) else Tunable.from_file(kernel, defines)
+    return _native.load(tunable._native, _load_settings(**{name: value for name, value in locals().items()
+                                                           if name not in ("kernel", "tunable", "defines")},
+                                                        tunable=tunable))
+
+
+def load_bundle(bundle: Path, name: str = "", *, backend: str = "auto", compiler: str = "auto",
+                store: Optional[Path] = None, policy: str = "lookup", checked: bool = True, compile: bool = True,
+                other_architectures: bool = False, arch: str = "",
+                default_config: Optional[Mapping[str, Value]] = None, tuning: Optional[Mapping[str, Any]] = None,
+                on_message: Optional[Callable[[str], None]] = None) -> Kernel:
+    """A kernel of a bundle that carries its spec (`xtune store bundle --spec`), by name; as load."""
+    settings = {key: value for key, value in locals().items() if key not in ("bundle", "name")}
+    return _native.load_bundle(_path(bundle), name, _load_settings(**settings, bundle=None, tunable=None))
+
+
+def _load_settings(*, backend, compiler, store, bundle, policy, checked, compile, other_architectures, arch,
+                   default_config, tuning, on_message, tunable):
+    if policy not in ("lookup", "tune_once", "tune_in_background"):
+        raise InvalidArgumentError(f"policy: '{policy}' is unknown; use lookup, tune_once or tune_in_background")
+    settings = _native.LoadSettings()
+    settings.backend, settings.compiler, settings.store, settings.bundle = backend, compiler, _path(store), _path(bundle)
+    settings.checked, settings.compile, settings.other_architectures = checked, compile, other_architectures
+    settings.arch, settings.default_config = arch, dict(default_config or {})
+    settings.set_policy(policy)
+    if tuning:
+        known = inspect.signature(tune).parameters
+        for name in tuning:
+            if name not in known or name in ("kernel", "definition", "stop", "progress"):
+                raise TypeError(f"load: tuning has no setting '{name}'")
+        defaults = {name: each.default for name, each in known.items() if name not in ("kernel", "definition")}
+        settings.set_tuning(_settings(tunable or Tunable("none"), **{**defaults, **tuning}))
+    else:
+        settings.set_tuning(_native.TuneSettings())
+    settings.set_on_message(on_message or _warn)
+    return settings
+
+
+def best(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch: str = "", backend: str = "auto",
+         store: Optional[Path] = None, bundle: Optional[Path] = None, other_architectures: bool = False) -> Choice:
+    """The best stored configuration for a problem; Choice.kind is "default" if there is none. Nothing is measured.
+
+    arch: "sm_90", "gfx90a", which needs no device; default: this machine's device.
+    """
+    tunable = tunable_of(kernel, {}, "best")
+    settings = _native.LookupSettings()
+    settings.arch, settings.backend, settings.store, settings.bundle = arch, backend, _path(store), _path(bundle)
+    settings.other_architectures = other_architectures
+    settings.set_on_message(_warn)
+    return _native.best(tunable._native, dict(problem or {}), settings)
+
+
+def candidates(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch: str = "",
+               backend: str = "auto", count: int = 0) -> List[Candidate]:
+    """The configurations that the cost model (Tunable.candidates) rates best, best first. count=0: its top_k."""
+    tunable = tunable_of(kernel, {}, "candidates")
+    settings = _native.CandidateSettings()
+    settings.arch, settings.backend, settings.problem, settings.count = arch, backend, dict(problem or {}), count
+    return _native.candidates(tunable._native, settings)
+
+
+def _compile_settings(backend, compiler, arch, problem, store, jobs, stop):
+    settings = _native.CompileSettings()
+    settings.backend, settings.compiler, settings.arch, settings.problem = backend, compiler, arch, dict(problem or {})
+    settings.store, settings.jobs = _path(store), jobs
+    settings.set_stop(stop)
+    return settings
+
+
+def compile_all(kernel: Source, configs: Sequence[Mapping[str, Value]], *, backend: str = "auto",
+                compiler: str = "auto", arch: str = "", problem: Optional[Mapping[str, Value]] = None,
+                store: Optional[Path] = None, jobs: int = 0, stop: Any = None) -> List[CompiledConfig]:
+    """Compiles these configurations, for sweeps of your own: a CompiledConfig each. No device is needed.
+
+    arch: "sm_90a", "gfx90a"; default: the device's. A configuration that the space does not allow is `rejected`.
+    """
+    tunable = tunable_of(kernel, {}, "compile_all")
+    settings = _compile_settings(backend, compiler, arch, problem, store, jobs, stop)
+    return _native.compile_all(tunable._native, [dict(config) for config in configs], settings)
+
+
+def all_configs(kernel: Source, *, backend: str = "auto", compiler: str = "auto", arch: str = "",
+                problem: Optional[Mapping[str, Value]] = None, most: int = 1_000_000, stop: Any = None) -> List[Config]:
+    """The valid configurations, in the order of the space. Raises InvalidArgumentError for more than `most`."""
+    tunable = tunable_of(kernel, {}, "all_configs")
+    settings = _compile_settings(backend, compiler, arch, problem, None, 0, stop)
+    return _native.all_configs(tunable._native, settings, most)
+
+
+def devices(backend: str = "auto") -> List[Device]:
+    """The devices of this machine, of all backends or of one."""
+    return _native.devices(backend)
+
+
+def backends() -> List[Backend]:
+    """The backends of this build, with devices and compilers, or why they are missing."""
+    return _native.backends()
+
+
+def strategies() -> List[str]:
+    """The names for `strategy`, the default first."""
+    return _native.strategies()
+
+
+def _set_constant(kernel: Kernel, name: str, data: Any) -> None:
+    """Gives a constant of the spec its contents for all later calls: an array on the host, which is copied."""
+    from xtune._arrays import facts_of
+
+    facts = facts_of(data, name)
+    if facts.host is None:
+        raise InvalidArgumentError(f"'{name}' is an array on a GPU: pass a copy on the host")
+    kernel._set_constant(name, facts.dtype, facts.host)
+
+
+Kernel.set_constant = _set_constant

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs and questions return: plain dataclasses. Times are in milliseconds, memory in bytes."""
+import dataclasses
+import os
+from typing import Any, Dict, List, Mapping, Optional, Union
+
+Value = Union[bool, int, float, str]
+Config = Dict[str, Value]
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """Times of one configuration's launches in milliseconds; all zero unless its outcome is ok or pruned."""
+
+    samples: int  #: number of samples
+    min_ms: float
+    q1_ms: float  #: first quartile
+    median_ms: float
+    q3_ms: float  #: third quartile
+    mean_ms: float
+    max_ms: float
+    noise: float  #: (q3 - q1) / median
+    low_ms: float  #: lower end of the median's 95 % confidence interval
+    high_ms: float  #: upper end of the median's 95 % confidence interval
+
+
+@dataclasses.dataclass(frozen=True)
+class Resources:
+    """Resources that a configuration uses, as its compiler reports them; None: not reported."""
+
+    registers: Optional[int]  #: per thread
+    spilled_bytes: Optional[int]  #: per thread
+    shared_bytes: Optional[int]  #: per block, static and dynamic
+    max_threads_per_block: Optional[int]  #: that the binary can be launched with
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """One configuration and how it ended."""
+
+    config: Config
+    outcome: str  #: ok, rejected, compile_failed, launch_failed, wrong_result, timed_out, crashed or pruned
+    stage: str  #: last stage: space, compile, load, run, validate or measure
+    message: str  #: the reason, if it failed
+    time_ms: float  #: by the spec's statistic; a lower bound for a pruned configuration
+    timing: Timing
+    samples_ms: List[float]  #: in the order in which they were taken
+    metrics: Dict[str, float]  #: the spec's metrics; NaN: no value
+    resources: Resources
+    tainted: List[str]  #: reasons to doubt the times
+    from_store: bool  #: measured by an earlier run
+    compile_s: float  #: wall-clock seconds of its compiler; 0: nothing was compiled
+    key: str  #: of the measurement in the store
+    artifact_key: str  #: of the binary in the store
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasuredDevice:
+    """The device that was measured."""
+
+    backend: str  #: cuda, hip or host
+    name: str  #: "NVIDIA H200"
+    arch: str  #: "sm_90"
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Across:
+    """The one configuration for all cases of tune_cases, as measured in one case."""
+
+    rule: str  #: geomean or worst
+    score: float  #: over the ratios of all cases
+    ratio: float  #: its time in this case, divided by that of the case's best; at least 1
+    measurement: Measurement
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """The progress of a run, for on_progress."""
+
+    done: int  #: configurations that have ended
+    total: int  #: maximum number of configurations that will be tried
+    from_store: int  #: of `done`: their result came from the store
+    compiling: int
+    waiting: int  #: compiled, and waiting for the device
+    elapsed_s: float
+    best_ms: Optional[float]  #: minimum time so far
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """The result of tuning one problem."""
+
+    kernel_name: str
+    problem: Config  #: the problem that was tuned
+    device: MeasuredDevice
+    toolchain: str  #: the compiler
+    winner: Optional[Measurement]  #: None: no configuration compiled, ran and gave the right result
+    ties: List[Measurement]  #: configurations whose difference from the winner is within the noise
+    across: Optional[Across]  #: the one configuration for all cases, if tune_cases was asked for it
+    measurements: List[Measurement]  #: every configuration of this run, in the order in which they ended
+    counts: Dict[str, int]  #: number of measurements by outcome
+    from_store: int  #: number of measurements that came from the store
+    space_size: int  #: number of valid configurations in the space
+    total_s: float  #: wall-clock seconds
+    compile_cpu_s: float  #: CPU seconds of compilers
+    device_busy_s: float  #: wall-clock seconds in which the device was used
+    interrupted: bool  #: `stop` ended it
+    out_of_time: bool  #: the budget of seconds ended it
+    warnings: List[str]  #: problems with the measurements
+    _native: Any = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a best configuration."""
+        return self.winner is not None
+
+    @property
+    def best(self) -> Measurement:
+        """The winner. Raises NothingValidError with a summary of the failures if there is none."""
+        return self.winner if self.winner is not None else self._native.best()
+
+    def kernel(self, checked: bool = True):
+        """The winner as a callable Kernel, only for this problem; it needs neither a store nor a compiler.
+
+        checked: compare the sizes of arrays with the problem at each call. xtune.load makes a kernel for any problem.
+        Raises NothingValidError without a winner, UnavailableError if its binary is missing.
+        """
+        return self._native.kernel(checked)
+
+    @property
+    def source(self) -> str:
+        """The winner's source as it was compiled, with its flags as a comment; empty: the store no longer has it."""
+        return self._native.source()
+
+    def save(self, directory: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes best_config.json, latency.json, the source and the binary. Raises NothingValidError, StorageError."""
+        self._native.save(os.fspath(directory))
+
+    @staticmethod
+    def load(directory: Union[str, "os.PathLike[str]"]) -> "Result":
+        """Reads what save wrote. Raises StorageError if a file changed since."""
+        from xtune import _native
+
+        return _native.load_result(os.fspath(directory))
+
+    def to_pandas(self):
+        """The measurements as a pandas.DataFrame: a column for each parameter, then outcome, time_ms, interval, noise,
+        metrics and resources; in the order of `measurements`. Raises ImportError without pandas."""
+        return to_pandas(self.measurements)
+
+    def __str__(self) -> str:
+        if self.winner is None:
+            return f"{self.kernel_name}: no configuration passed, of {len(self.measurements)} tried"
+        values = " ".join(f"{name}={value}" for name, value in self.winner.config.items())
+        return (f"{self.kernel_name} on {self.device.name}: {values}, {self.winner.time_ms:.4g} ms "
+                f"({len(self.measurements)} of {self.space_size} configurations tried)")
+
+
+@dataclasses.dataclass(frozen=True)
+class CompiledConfig:
+    """One configuration that compile_all compiled, or could not compile."""
+
+    config: Config
+    outcome: str  #: ok, rejected, compile_failed, timed_out or crashed
+    message: str  #: the reason, if it was not compiled
+    log: str  #: the compiler's output
+    key: str  #: of the binary in the store
+    resources: Resources
+    seconds: float  #: wall-clock seconds; 0: it was compiled before
+    _native: Any = dataclasses.field(repr=False, compare=False)
+
+    def kernel(self, checked: bool = True):
+        """The configuration as a callable Kernel for the problem that it was compiled for. Raises NothingValidError if
+        it was not compiled."""
+        return self._native.kernel(checked)
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """Which configuration is used for a problem, and why."""
+
+    kind: str  #: exact, bucket, nearest or default, best first
+    config: Config
+    measured_for: Config  #: the problem of the measurement; empty: no measurement
+    time_ms: float  #: the measured time of that problem
+    distance: float  #: between the two problems: the sum over sizes of |log2(a / b)|
+    stale: str  #: not empty: the driver has changed since the measurement
+    scratch: Dict[str, int]  #: bytes of each scratch buffer with this configuration
+    reasons: List[str]  #: the records that were considered
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A configuration that the cost model suggests."""
+
+    config: Config
+    estimated_ms: float  #: useful for ranking rather than as a forecast
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """A device of this machine."""
+
+    backend: str
+    index: int  #: the number for `devices`
+    name: str
+    vendor: str  #: nvidia, amd or cpu
+    arch: str
+    driver: str
+    compute_units: int
+    memory_bytes: int  #: 0: not known
+    shared_bytes: int  #: maximum shared memory of a block
+
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    """A backend of this build, with its devices and its compiler on this machine."""
+
+    name: str
+    devices: List[Device]
+    device_reason: str  #: why there are no devices
+    compiler: str
+    compiler_reason: str  #: why there is no compiler
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelArgument:
+    """An argument of a Kernel's call."""
+
+    name: str
+    dtype: str  #: "f32"
+    is_buffer: bool  #: an array; otherwise a number
+    is_written: bool  #: an array that the kernel writes
+    shape: List[str]  #: of an array: expressions over the problem
+    size: str  #: of a number: the problem size that it sets; empty: none
+
+
+def to_pandas(measurements: List[Measurement]):
+    """Measurements as a pandas.DataFrame, one row each."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("to_pandas needs pandas: pip install pandas, or apt-get install python3-pandas") from error
+    return pandas.DataFrame([_row(each) for each in measurements])
+
+
+def _row(measurement: Measurement) -> Mapping[str, Any]:
+    row: Dict[str, Any] = dict(measurement.config)
+    row["outcome"] = measurement.outcome
+    row["time_ms"] = measurement.time_ms if measurement.outcome in ("ok", "pruned") else None
+    for name in ("low_ms", "high_ms", "min_ms", "mean_ms", "noise", "samples"):
+        row[name] = getattr(measurement.timing, name)
+    row.update(measurement.metrics)
+    row.update(dataclasses.asdict(measurement.resources))
+    row["from_store"] = measurement.from_store
+    row["message"] = measurement.message
+    return row

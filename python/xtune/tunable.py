@@ -1,0 +1,562 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel to tune, with everything about it."""
+import os
+import re
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+
+import numpy
+
+from xtune import _callbacks, _native
+from xtune._arrays import dtype_name, encode, facts_of, is_array
+from xtune.errors import InvalidArgumentError
+from xtune.results import Value
+
+Formula = Union[int, float, str]  #: a number, or an expression over problem, device and parameters
+Extents = Union[Formula, Sequence[Formula]]
+Path = Union[str, "os.PathLike[str]"]
+
+
+class _Buffer:
+    """An array argument, declared by its data, or by dtype and shape."""
+
+    def __init__(self, data: Any = None, dtype: Any = None, shape: Optional[Extents] = None):
+        self.data, self.dtype, self.shape = data, dtype, shape
+
+    def with_data(self, data: Any) -> "_Buffer":
+        """The same declaration for this array."""
+        return type(self)(data, self.dtype, self.shape)
+
+    def __repr__(self) -> str:
+        return f"xtune.{type(self).__name__}({'...' if self.data is not None else ''})"
+
+
+class In(_Buffer):
+    """An array that the kernel reads and must not write.
+
+    data: an array of NumPy, PyTorch, CuPy, Numba or JAX, which gives dtype, shape and contents; a function of the
+    problem (a dict) that returns such contents; the path of a .npy file (os.PathLike); or how to fill it: "auto",
+    "integer", "uniform", "normal", "zero", "one" or "range". None: "auto", small random numbers.
+    dtype: "f32", numpy.float32, torch.bfloat16; needed without an array.
+    shape: extents as numbers or expressions over the problem, ("M", "N"); without it the array's own, as numbers. With
+    expressions, one tuned kernel serves arrays of every size.
+    """
+
+
+class InOut(_Buffer):
+    """An array that the kernel reads and writes; every launch while tuning starts with the same contents. As In."""
+
+
+class Out(_Buffer):
+    """An array that the kernel writes and never reads. As In, but its contents do not matter."""
+
+
+class Constant(_Buffer):
+    """A __constant__ or __device__ variable of the source, which is no argument of a call. As In."""
+
+
+class Scratch:
+    """Memory of one launch, whose contents are never compared.
+
+    shape: extents, which may name parameters. zero: it holds zeros before every launch.
+    """
+
+    def __init__(self, dtype: Any, shape: Extents, zero: bool = False):
+        self.dtype, self.shape, self.zero = dtype, shape, zero
+
+
+class Scalar:
+    """A number that is passed by value.
+
+    dtype: "i32", numpy.int32. value: a number or an expression. The name of a problem size makes calls set that size;
+    an expression with parameters is passed by xtune, and is no argument of a call.
+    """
+
+    def __init__(self, dtype: Any, value: Formula):
+        self.dtype, self.value = dtype, value
+
+
+class TensorMap:
+    """A CUtensorMap of the buffer `of` (NVIDIA GPUs of compute capability 9.0 and later), which xtune makes.
+
+    box: elements that one copy takes. swizzle, l2_promotion, interleave: bytes. shape, strides, element_strides: in
+    elements, where they differ from the buffer's. tf32: f32 is rounded to tf32. nan_outside: what lies outside reads as
+    NaN, not as zero.
+    """
+
+    def __init__(self, of: str, box: Extents, *, swizzle: Formula = 0, shape: Extents = (), strides: Extents = (),
+                 element_strides: Extents = (), l2_promotion: Formula = 128, interleave: Formula = 0,
+                 dtype: Any = None, tf32: bool = False, nan_outside: bool = False):
+        self.of = of
+        self.view = {
+            "box": extents(box), "swizzle": swizzle, "shape": extents(shape), "strides": extents(strides),
+            "element_strides": extents(element_strides), "l2_promotion": l2_promotion, "interleave": interleave,
+            "dtype": None if dtype is None else dtype_name(dtype), "tf32": tf32, "nan_outside": nan_outside,
+        }
+
+
+def extents(value: Extents) -> List[Formula]:
+    """One extent, or several, as a list."""
+    if isinstance(value, (str, int, float)) or numpy.isscalar(value):
+        return [value]
+    return list(value)
+
+
+def entry_of(source: str) -> str:
+    """The name of the only __global__ function of a source. Raises InvalidArgumentError if there is another number."""
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.S)
+    code = re.sub(r"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)", " ", code)
+    names = list(dict.fromkeys(re.findall(r"__global__\b[^;{}()]*?\b(\w+)\s*\(", code)))
+    if len(names) != 1:
+        found = ", ".join(names) if names else "none"
+        raise InvalidArgumentError(f"the source has {len(names)} __global__ functions ({found}): pass name=, the function "
+                                   "to tune")
+    return names[0]
+
+
+def _each(value: Any) -> Iterable:
+    return [value] if isinstance(value, str) or callable(value) else value
+
+
+class Tunable:
+    """A kernel with its parameters, arguments and reference.
+
+    name: the kernel's name in the store, and its entry point unless entry is given; None: the source's only __global__
+    function. source: CUDA C++ or HIP C++; or source_file. Every keyword has a method of its own:
+
+        params       {"BLOCK": [64, 128]}: macros of the source, and names in expressions
+        problem      {"N": 4096}: problem sizes that expressions use by name
+        cases        [{"N": 4096}, {"N": 8192}]: several problems, for tune_cases
+        args         the kernel's arguments by name, in its order: arrays, In, Out, InOut, Scratch, Scalar, Constant,
+                     TensorMap, or NumPy scalars. A NumPy integer becomes a problem size of the argument's name
+        grid, block  1 to 3 extents, each a number or an expression: "ceildiv(n, BLOCK)"
+        shared       dynamic shared memory in bytes
+        constraints  expressions ("BLOCK * UNROLL <= 1024") or callables (lambda BLOCK, UNROLL: ...)
+        reference    callable that returns the expected outputs; see the method
+        check        callable that judges the outputs; see the method
+        tolerance    (rtol, atol), instead of the default for type and reduction
+        options      compiler options; defines: {"NAME": "value"}; include_dirs: paths
+        metrics      {"GB_per_s": "12 * n / time_s / 1e9"}; minimize, maximize: one or two goals instead of the time
+        measure, search, validation   keys of these sections of a spec: {"rep": 20}
+
+    Methods return the Tunable. Raises InvalidArgumentError and InvalidSpecError; some mistakes show only in check_spec()
+    and in functions that use the Tunable.
+    """
+
+    def __init__(self, name: Optional[str] = None, source: Optional[str] = None, *,
+                 source_file: Optional[Path] = None, entry: Optional[str] = None,
+                 params: Optional[Mapping[str, Sequence[Value]]] = None, problem: Optional[Mapping[str, Value]] = None,
+                 cases: Sequence[Mapping[str, Value]] = (), args: Optional[Mapping[str, Any]] = None,
+                 grid: Optional[Extents] = None, block: Optional[Extents] = None, shared: Optional[Formula] = None,
+                 cluster: Optional[Extents] = None, constraints: Any = (), reference: Optional[Callable] = None,
+                 check: Optional[Callable] = None, tolerance: Optional[Sequence[float]] = None,
+                 options: Sequence[str] = (), defines: Optional[Mapping[str, Formula]] = None,
+                 include_dirs: Sequence[Path] = (), metrics: Optional[Mapping[str, Formula]] = None,
+                 minimize: Optional[Extents] = None, maximize: Optional[Extents] = None,
+                 measure: Optional[Mapping[str, Value]] = None, search: Optional[Mapping[str, Value]] = None,
+                 validation: Optional[Mapping[str, Value]] = None):
+        if name is None:
+            if source is None:
+                raise InvalidArgumentError("Tunable: pass a name, or a source with one __global__ function")
+            name = entry_of(source)
+        self._start(_native.Tunable(name))
+        if source is not None:
+            self.source(source)
+        if source_file is not None:
+            self.source_file(source_file)
+        if entry is not None:
+            self.entry(entry)
+        for option in options:
+            self.option(option)
+        for key, value in (defines or {}).items():
+            self.define(key, value)
+        for directory in include_dirs:
+            self.include_dir(directory)
+        for key, value in (problem or {}).items():
+            self.problem(key, value)
+        for case in cases:
+            self.add_case(**case)
+        for key, values in (params or {}).items():
+            self.param(key, values)
+        for extent, set_extent in ((grid, self.grid), (block, self.block), (cluster, self.cluster)):
+            if extent is not None:
+                set_extent(*extents(extent))
+        if shared is not None:
+            self.shared(shared)
+        for key, value in (args or {}).items():
+            self.arg(key, value)
+        for constraint in _each(constraints):
+            self.constraint(constraint)
+        if reference is not None:
+            self.reference(reference)
+        if check is not None:
+            self.check(check)
+        if tolerance is not None:
+            self.tolerance(*tolerance)
+        for key, value in (metrics or {}).items():
+            self.metric(key, value)
+        for goals, set_goals in ((minimize, self.minimize), (maximize, self.maximize)):
+            if goals is not None:
+                set_goals(*extents(goals))
+        for keys, set_key in ((measure, self.measure), (search, self.search), (validation, self.validation)):
+            for key, value in (keys or {}).items():
+                set_key(key, value)
+
+    def _start(self, native: Any) -> None:
+        self._native = native
+        self._scalars: Dict[str, Any] = {}  # for references: values that the problem does not have
+        self._problem: Dict[str, Value] = {}
+        self._device_arrays: Dict[str, Any] = {}  # whose memory must remain until a run has read it
+
+    @classmethod
+    def _of(cls, native: Any) -> "Tunable":
+        tunable = cls.__new__(cls)
+        tunable._start(native)
+        return tunable
+
+    @classmethod
+    def from_file(cls, path: Path, defines: Optional[Mapping[str, Value]] = None) -> "Tunable":
+        """Reads a spec file; data, predicates, references and checks can be added. defines: like -D NAME=value.
+
+        Raises StorageError, InvalidSpecError."""
+        return cls._of(_native.Tunable.from_file(os.fspath(path), dict(defines or {})))
+
+    @classmethod
+    def from_text(cls, toml: str, base_dir: Path = ".", defines: Optional[Mapping[str, Value]] = None) -> "Tunable":
+        """The same for the text of a spec; relative paths in it start at base_dir."""
+        return cls._of(_native.Tunable.from_text(toml, os.fspath(base_dir), dict(defines or {})))
+
+    def copy(self) -> "Tunable":
+        """An independent copy."""
+        other = self._of(self._native.copy())
+        other._scalars.update(self._scalars)
+        other._problem.update(self._problem)
+        other._device_arrays.update(self._device_arrays)
+        return other
+
+    @property
+    def name(self) -> str:
+        """Name of the kernel."""
+        return self._native.name()
+
+    def __repr__(self) -> str:
+        return f"<xtune.Tunable {self.name}>"
+
+    def toml(self) -> str:
+        """The text of the spec, without data and callbacks."""
+        return self._native.toml()
+
+    def check_spec(self) -> "Tunable":
+        """Checks everything that needs no device. Raises InvalidSpecError with the line of toml() that is wrong."""
+        self._native.check_spec()
+        return self
+
+    # The source and its launch.
+
+    def source(self, text: str) -> "Tunable":
+        """The kernel's source: the common subset of CUDA C++ and HIP C++."""
+        self._native.source(text)
+        return self
+
+    def source_file(self, path: Path) -> "Tunable":
+        """The file of the kernel's source; relative paths start at the working directory."""
+        self._native.source_file(os.fspath(path))
+        return self
+
+    def entry(self, entry: str) -> "Tunable":
+        """The kernel's function: "gemm", or a template-id "gemm<{BLOCK_M}>"."""
+        self._native.entry(entry)
+        return self
+
+    def option(self, option: str, backend: Optional[str] = None) -> "Tunable":
+        """A compiler option, for every backend or only for "cuda", "hip" or "host"."""
+        self._native.option(*([option] if backend is None else [backend, option]))
+        return self
+
+    def define(self, name: str, value: Formula) -> "Tunable":
+        """A macro for the source."""
+        self._native.define(name, value)
+        return self
+
+    def include_dir(self, path: Path) -> "Tunable":
+        """Searched for includes, after the source's directory."""
+        self._native.include_dir(os.fspath(path))
+        return self
+
+    def compile_timeout_s(self, seconds: float) -> "Tunable":
+        """Time limit for compiling one configuration; default 120 seconds."""
+        self._native.compile_timeout_s(seconds)
+        return self
+
+    def grid(self, *each: Formula) -> "Tunable":
+        """1 to 3 extents, in blocks."""
+        self._native.grid(list(each))
+        return self
+
+    def block(self, *each: Formula) -> "Tunable":
+        """1 to 3 extents, in threads."""
+        self._native.block(list(each))
+        return self
+
+    def cluster(self, *each: Formula) -> "Tunable":
+        """1 to 3 extents of a thread block cluster, in blocks."""
+        self._native.cluster(list(each))
+        return self
+
+    def shared(self, size: Formula) -> "Tunable":
+        """Dynamic shared memory, bytes."""
+        self._native.shared(size)
+        return self
+
+    def step(self, entry: str, grid: Extents, block: Extents, args: Sequence[str] = (), when: str = "",
+             shared: Formula = "", cluster: Extents = ()) -> "Tunable":
+        """Adds a kernel to those that are launched in sequence; excludes entry, grid, block, cluster and shared.
+
+        args: names of its arguments, in its order; empty: all. when: the step is skipped where this is false."""
+        self._native.step(entry=entry, grid=extents(grid), block=extents(block), args=list(args), when=when,
+                          shared=shared, cluster=extents(cluster))
+        return self
+
+    # Problem and space.
+
+    def problem(self, name: str, value: Value) -> "Tunable":
+        """A problem size that expressions use by name, and its default."""
+        self._native.problem(name, value)
+        self._problem[name] = value
+        return self
+
+    def add_case(self, **problem: Value) -> "Tunable":
+        """One of several problems for tune_cases; sizes that are missing keep their defaults."""
+        self._native.add_case(problem)
+        return self
+
+    def param(self, name: str, values: Sequence[Value], launch_only: bool = False) -> "Tunable":
+        """A parameter and its values. launch_only: it is not a macro, so that its values need no recompilation."""
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise InvalidArgumentError(f"param '{name}': pass a list of values, not {values!r}")
+        self._native.param(name, list(values), launch_only)
+        return self
+
+    def param_range(self, name: str, min: int, max: int, step: int = 1, launch_only: bool = False) -> "Tunable":
+        """A parameter with the values min, min + step, ... up to max."""
+        self._native.param_range(name, min, max, step, launch_only)
+        return self
+
+    def param_pow2(self, name: str, min: int, max: int, launch_only: bool = False) -> "Tunable":
+        """A parameter with the powers of two from min to max."""
+        self._native.param_pow2(name, min, max, launch_only)
+        return self
+
+    def constraint(self, condition: Union[str, Callable[..., bool]],
+                   names: Optional[Sequence[str]] = None) -> "Tunable":
+        """A condition that every configuration must satisfy: an expression, or a callable.
+
+        A callable's parameters are names of parameters and problem sizes (names overrides them); it is called once for
+        each combination of their values, and its exceptions leave tune()."""
+        if isinstance(condition, str):
+            self._native.constraint(condition)
+            return self
+        chosen = list(names) if names is not None else _callbacks.parameter_names(condition, "constraint")
+        self._native.predicate(chosen, lambda values: condition(*(values[name] for name in chosen)))
+        return self
+
+    def candidates(self, model: str, map: Optional[Mapping[str, Formula]] = None, top_k: int = 20) -> "Tunable":
+        """Starts the search at configurations that a cost model suggests: a template ("matmul") and a formula for each
+        of its names."""
+        self._native.candidates(model, list((map or {}).items()), top_k)
+        return self
+
+    # Arguments, in the kernel's order.
+
+    def arg(self, name: str, value: Any) -> "Tunable":
+        """The next argument of the kernel: an array (read by the kernel), In, Out, InOut, Scratch, Scalar, Constant,
+        TensorMap, or a NumPy scalar. Raises InvalidArgumentError, and TypeError for anything else."""
+        if is_array(value):
+            value = In(value)
+        if isinstance(value, _Buffer):
+            self._buffer(name, value)
+        elif isinstance(value, Scratch):
+            self._native.scratch(name, dtype_name(value.dtype, f"'{name}'"), extents(value.shape), value.zero)
+        elif isinstance(value, Scalar):
+            self._scalar(name, dtype_name(value.dtype, f"'{name}'"), value.value)
+        elif isinstance(value, TensorMap):
+            self._native.tensor_map(name=name, of=value.of, **value.view)
+        elif isinstance(value, numpy.generic):
+            self._numpy_scalar(name, value)
+        elif isinstance(value, (bool, int, float)):
+            example = {bool: "bool_", int: "int32", float: "float32"}[type(value)]
+            raise TypeError(f"'{name}': pass a NumPy scalar, whose type is the argument's in the kernel, for example "
+                            f"numpy.{example}({value!r}), or xtune.Scalar")
+        else:
+            raise TypeError(f"'{name}': {type(value).__name__} is not an argument of a kernel; pass an array, a NumPy "
+                            "scalar, In, Out, InOut, Scratch, Scalar, Constant or TensorMap")
+        return self
+
+    def _buffer(self, name: str, buffer: _Buffer) -> None:
+        data, shape = buffer.data, buffer.shape
+        facts = facts_of(data, name) if is_array(data) else None
+        if facts is None and (buffer.dtype is None or shape is None):
+            raise InvalidArgumentError(f"'{name}': pass an array, or a dtype and a shape")
+        dtype = dtype_name(buffer.dtype, f"'{name}'") if buffer.dtype is not None else facts.dtype
+        if facts is not None and facts.dtype != dtype:
+            raise InvalidArgumentError(f"'{name}' is declared as {dtype}, and its array has elements of {facts.dtype}: "
+                                       "convert it first")
+        add = {In: self._native.input, Out: self._native.output, InOut: self._native.inout,
+               Constant: self._native.constant}[type(buffer)]
+        add(name, dtype, extents(shape) if shape is not None else list(facts.shape) or [1])
+        if not isinstance(buffer, Out) and data is not None:
+            self.data(name, data, dtype=dtype)
+
+    def _numpy_scalar(self, name: str, value: numpy.generic) -> None:
+        dtype = dtype_name(value.dtype, f"'{name}'")
+        if isinstance(value, numpy.integer):
+            if name not in self._problem:
+                self.problem(name, int(value))
+            self._scalar(name, dtype, name)
+        else:
+            self._scalar(name, dtype, str(value.item()).lower() if dtype == "bool" else value.item())
+
+    def _scalar(self, name: str, dtype: str, value: Formula) -> None:
+        self._native.scalar(name, dtype, value)
+        if not isinstance(value, str):
+            self._scalars[name] = value
+        elif value in ("true", "false"):
+            self._scalars[name] = value == "true"
+
+    def data(self, name: str, data: Any, dtype: Any = None) -> "Tunable":
+        """The contents of an argument that is already declared: as the data of In.
+
+        dtype: of what a function returns; needed for a spec from a file. Contents on a GPU are read when a run begins."""
+        if isinstance(data, str):
+            self._native.data_fill(name, data)
+        elif isinstance(data, os.PathLike):
+            self._native.data_file(name, os.fspath(data))
+        elif is_array(data):
+            facts = facts_of(data, name)
+            if facts.host is None:
+                self._device_arrays[name] = data
+                self._native.data_device(name, facts.pointer, facts.bytes)
+            else:
+                self._native.data_bytes(name, facts.dtype, facts.host)
+        elif callable(data):
+            chosen = None if dtype is None else dtype_name(dtype)
+
+            def generate(problem):
+                made = data(problem)
+                kind = chosen if chosen is not None else facts_of(made, name).dtype
+                return encode(made, kind, None, f"the data of '{name}'")
+
+            self._native.data_generate(name, generate)
+        else:
+            raise TypeError(f"'{name}': {type(data).__name__} is not data; pass an array, a function of the problem, the "
+                            "path of a .npy file (pathlib.Path), or a word such as \"normal\"")
+        return self
+
+    def kernel_args(self, *names: str) -> "Tunable":
+        """The arguments that the kernel takes, in its order, if these are not all that are declared."""
+        self._native.kernel_args(list(names))
+        return self
+
+    # References and checks.
+
+    def reference(self, function: Callable[..., Any]) -> "Tunable":
+        """Code that computes the expected outputs, once for each problem.
+
+        Its parameters are names of inputs (NumPy arrays before the launch), of scalars and of problem sizes, or
+        `inputs` and `problem` (dicts). It returns the only output, or a dict of outputs by name; numbers are rounded to
+        the output's type. bf16 and 8-bit floats are f32 arrays. If it raises, tune() raises InvalidArgumentError from
+        that."""
+        self._native.reference(_callbacks.reference(function, self._scalars))
+        return self
+
+    def check(self, function: Callable[..., Any], label: Optional[str] = None) -> "Tunable":
+        """Code that judges the outputs of every configuration that runs.
+
+        Its parameters are names of outputs (NumPy arrays after the launch), inputs, scalars, problem sizes and
+        parameters, or `inputs`, `outputs`, `config` and `problem` (dicts). The result is wrong if it returns False or
+        raises; None is right. label: stored results are checked again if it changes; default: from the code of the
+        function, but not of functions that it calls."""
+        self._native.check(_callbacks.check(function, self._scalars), label or _callbacks.label_of(function))
+        return self
+
+    def reference_kernel(self, entry: str, *, source: str = "", source_file: Path = "", options: Sequence[str] = (),
+                         grid: Extents = (), block: Extents = (), shared: Formula = "",
+                         args: Sequence[str] = ()) -> "Tunable":
+        """A kernel that computes the same in a simpler way; what is missing is as for the tuned kernel."""
+        self._native.reference_kernel(entry=entry, source=source, source_file=os.fspath(source_file),
+                                      options=list(options), grid=extents(grid), block=extents(block), shared=shared,
+                                      args=list(args))
+        return self
+
+    def reference_config(self, **values: Value) -> "Tunable":
+        """The kernel itself at one configuration, which cannot find an error that all configurations share."""
+        self._native.reference_config(values)
+        return self
+
+    def reference_builtin(self, builtin: str, output: str = "", **roles: Formula) -> "Tunable":
+        """A reference that xtune provides: reference_builtin("gemm", a="A", b="B")."""
+        self._native.reference_builtin(builtin, list(roles.items()), output)
+        return self
+
+    def reference_file(self, npy: Path, output: str = "") -> "Tunable":
+        """Expected contents in a .npy file."""
+        self._native.reference_file(os.fspath(npy), output)
+        return self
+
+    def reference_command(self, *words: str) -> "Tunable":
+        """A program that writes the expected contents."""
+        self._native.reference_command(list(words))
+        return self
+
+    def skip_validation(self) -> "Tunable":
+        """Accepts every result: removes the reference and the check."""
+        self._native.skip_validation()
+        return self
+
+    def tolerance(self, rtol: float, atol: float) -> "Tunable":
+        """Instead of the default for type and reduction."""
+        self._native.tolerance(rtol, atol)
+        return self
+
+    # Other keys of a spec.
+
+    def validation(self, key: str, value: Value) -> "Tunable":
+        """A key of [validate]: validation("repeat", 2)."""
+        self._native.validation(key, value)
+        return self
+
+    def measure(self, key: str, value: Value) -> "Tunable":
+        """A key of [measure]: measure("flush", "none")."""
+        self._native.measure(key, value)
+        return self
+
+    def search(self, key: str, value: Value) -> "Tunable":
+        """A key of [search]: search("evals", 100)."""
+        self._native.search(key, value)
+        return self
+
+    def metric(self, name: str, expression: Formula) -> "Tunable":
+        """A value that is shown with results: metric("GB_per_s", "12 * N / time_s / 1e9")."""
+        self._native.metric(name, expression)
+        return self
+
+    def minimize(self, *goals: Formula) -> "Tunable":
+        """One or two goals instead of the time."""
+        self._native.minimize(list(goals))
+        return self
+
+    def maximize(self, *goals: Formula) -> "Tunable":
+        """One or two goals instead of the time."""
+        self._native.maximize(list(goals))
+        return self
+
+    def across(self, rule: str = "geomean") -> "Tunable":
+        """For tune_cases: also one configuration for all cases, by "geomean" or "worst"."""
+        if rule not in ("geomean", "worst"):
+            raise InvalidArgumentError(f"across: '{rule}' is unknown; use geomean or worst")
+        self._native.across(rule == "worst")
+        return self
+
+    def dispatch_key(self, *key: Formula) -> "Tunable":
+        """Buckets problems: dispatch_key("pow2(M)", "N")."""
+        self._native.dispatch_key(list(key))
+        return self

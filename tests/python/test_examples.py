@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples, and those of docs/python.md, run."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support  # noqa: F401  sets the store
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NO_GPU = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
+
+
+class Examples(unittest.TestCase):
+    def run_program(self, *command):
+        with tempfile.TemporaryDirectory() as directory:
+            done = subprocess.run([sys.executable, *map(str, command)], cwd=directory, env=NO_GPU, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            return done.stdout
+
+    def test_examples(self):
+        for program in sorted((ROOT / "examples/python").glob("*.py")):
+            with self.subTest(program.name):
+                self.assertTrue(self.run_program(program, "host"))
+
+    def test_documentation(self):
+        """The blocks of Python follow each other, as in one program."""
+        for page in ("docs/python.md", "README.md"):
+            text = (ROOT / page).read_text()
+            blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+            self.assertTrue(blocks, page)
+            with self.subTest(page):
+                self.run_program("-c", "\n".join(blocks))
+
+
+if __name__ == "__main__":
+    unittest.main()

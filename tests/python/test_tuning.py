@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tuning from Python on the host backend: definitions, results, callables, questions."""
+import contextlib
+import dataclasses
+import io
+import logging
+import pathlib
+import tempfile
+import threading
+import unittest
+import warnings
+
+from support import HOST, N, QUICK, SAXPY, arrays, np, saxpy, xtune
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+
+class Raised(Exception):
+    pass
+
+
+def fail(*_, **__):
+    raise Raised("on purpose")
+
+
+class Results(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.x, cls.y = arrays()
+        cls.seen = []
+        cls.result = xtune.tune(
+            SAXPY, params={"BLOCK": [32, 64], "UNROLL": [1, 2]}, constraints="BLOCK * UNROLL <= 64",
+            args={"x": cls.x, "y": xtune.InOut(cls.y), "a": np.float32(2), "n": np.int32(N)},
+            grid="ceildiv(n, BLOCK * UNROLL)", block="BLOCK", reference=lambda x, y, a: a * x + y,
+            metrics={"GB_per_s": "12 * n / time_s / 1e9"}, measure=QUICK, on_measurement=cls.seen.append, **HOST)
+
+    def test_has_the_winner_and_every_measurement(self):
+        result = self.result
+        self.assertEqual(result.kernel_name, "saxpy")
+        self.assertEqual(result.problem, {"n": N})
+        self.assertEqual(result.counts, {"ok": 3})
+        self.assertEqual(result.space_size, 3)
+        self.assertEqual(self.seen, result.measurements)
+        self.assertEqual(result.best, result.winner)
+        self.assertEqual(result.best.time_ms, min(each.time_ms for each in result.measurements))
+        self.assertGreater(result.best.metrics["GB_per_s"], 0)
+        self.assertEqual(len(result.best.samples_ms), result.best.timing.samples)
+        self.assertEqual(result.device.backend, "host")
+        self.assertTrue(result.found)
+        self.assertFalse(result.interrupted)
+        self.assertIn("saxpy on ", str(result))
+        self.assertIn("float a", result.source)
+
+    def test_arrays_of_the_caller_stay_as_they_were(self):
+        np.testing.assert_array_equal(self.y, np.ones(N, np.float32))
+
+    def test_is_made_of_dataclasses(self):
+        as_dict = dataclasses.asdict(self.result.best)
+        self.assertEqual(as_dict["timing"]["median_ms"], self.result.best.timing.median_ms)
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            self.result.best.time_ms = 0
+
+    def test_saves_and_loads(self):
+        with tempfile.TemporaryDirectory() as directory:
+            self.result.save(pathlib.Path(directory))
+            loaded = xtune.Result.load(directory)
+            self.assertEqual(loaded.best.config, self.result.best.config)
+            y = np.ones(N, np.float32)
+            loaded.kernel()(self.x, y, 3.0, N)
+            np.testing.assert_array_equal(y, 3 * self.x + 1)
+            (pathlib.Path(directory) / "kernel.so").write_bytes(b"other")
+            with self.assertRaisesRegex(xtune.StorageError, "kernel.so"):
+                xtune.Result.load(directory)
+
+    @unittest.skipUnless(pandas, "needs pandas")
+    def test_is_a_frame(self):
+        frame = self.result.to_pandas()
+        self.assertEqual(len(frame), 3)
+        self.assertEqual(frame.sort_values("time_ms").iloc[0]["BLOCK"], self.result.best.config["BLOCK"])
+        self.assertIn("GB_per_s", frame.columns)
+
+    def test_a_second_run_answers_from_the_store(self):
+        self.assertEqual(xtune.tune(saxpy(), fresh=True, **HOST).from_store, 0)
+        again = xtune.tune(saxpy(), **HOST)
+        self.assertEqual(again.from_store, 4)
+        self.assertTrue(again.best.from_store)
+
+
+class Definitions(unittest.TestCase):
+    def test_the_entry_is_found_in_the_source(self):
+        launch = "// __global__ no();\nextern \"C\" __global__ __launch_bounds__(64 * (2)) void good(int n) {}"
+        self.assertEqual(xtune.Tunable(source=launch).name, "good")
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "2 __global__ functions .a, b."):
+            xtune.Tunable(source="__global__ void a() {}\n__global__ void b() {}")
+
+    def test_a_spec_from_a_text_and_from_a_file(self):
+        text = saxpy().toml()
+        self.assertEqual(len(xtune.all_configs(xtune.Tunable.from_text(text), backend="host")), 4)
+        with tempfile.TemporaryDirectory() as directory:
+            spec = pathlib.Path(directory) / "saxpy.toml"
+            spec.write_text(text)
+            self.assertEqual(xtune.tune(spec, configs=[{"BLOCK": 32, "UNROLL": 1}], **HOST).counts, {"ok": 1})
+            self.assertEqual(len(xtune.all_configs(str(spec), backend="host")), 4)
+
+    def test_constraints_are_expressions_and_callables(self):
+        tunable = saxpy(constraints=["UNROLL < 2", lambda BLOCK, n: n // BLOCK == 32])
+        self.assertEqual(xtune.all_configs(tunable, backend="host"), [{"BLOCK": 32, "UNROLL": 1}])
+        named = saxpy().constraint(lambda *values: sum(values) == 65, names=["BLOCK", "UNROLL"])
+        self.assertEqual(xtune.all_configs(named, backend="host"), [{"BLOCK": 64, "UNROLL": 1}])
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "names="):
+            saxpy().constraint(lambda *values: True)
+
+    def test_parameters_are_ranges_and_powers(self):
+        tunable = xtune.Tunable("s", SAXPY, grid=1, block="B", args={"n": np.int32(1)}).param_range("B", 32, 96, 32).param_pow2("UNROLL", 1, 4)
+        self.assertEqual({each["B"] for each in xtune.all_configs(tunable, backend="host")}, {32, 64, 96})
+        self.assertEqual({each["UNROLL"] for each in xtune.all_configs(tunable, backend="host")}, {1, 2, 4})
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "more than the 2"):
+            xtune.all_configs(tunable, backend="host", most=2)
+
+    def test_cases_and_one_configuration_for_all(self):
+        tunable = saxpy(cases=[{"n": 512}, {"n": 1024}])
+        for name in "xy":
+            tunable.data(name, lambda problem: np.ones(problem["n"]), dtype="f32")
+        tunable.reference(lambda x, y: 2 * x + y).across("worst")
+        results = xtune.tune_cases(tunable, **HOST)
+        self.assertEqual([each.problem for each in results], [{"n": 512}, {"n": 1024}])
+        self.assertEqual(results[0].across.measurement.config, results[1].across.measurement.config)
+        self.assertGreaterEqual(results[0].across.score, 1)
+
+    def test_copies_are_independent(self):
+        first = saxpy()
+        second = first.copy().constraint("UNROLL == 1")
+        self.assertEqual(len(xtune.all_configs(first, backend="host")), 4)
+        self.assertEqual(len(xtune.all_configs(second, backend="host")), 2)
+
+    def test_several_steps_scratch_and_constants(self):
+        source = r"""
+        __constant__ float weights[2];
+        extern "C" __global__ void first(const float* x, float* part) { part[threadIdx.x] = weights[0] * x[threadIdx.x]; }
+        extern "C" __global__ void second(const float* part, float* y) { y[threadIdx.x] = part[threadIdx.x] + weights[1]; }
+        """
+        x = np.arange(8, dtype=np.float32)
+        tunable = xtune.Tunable("two", source, params={"P": [1]}, measure=QUICK, args={
+            "x": x, "part": xtune.Scratch("f32", 8), "y": xtune.Out(dtype="f32", shape=8),
+            "weights": xtune.Constant(np.float32([3, 4]))}, reference=lambda x: 3 * x + 4)
+        tunable.step("first", 1, 8, args=["x", "part"]).step("second", 1, 8, args=["part", "y"])
+        self.assertEqual(xtune.tune(tunable, **HOST).counts, {"ok": 1})
+        kernel = xtune.load(tunable, backend="host")
+        y, part = np.zeros_like(x), np.zeros_like(x)
+        kernel.set_constant("weights", np.float32([1, 2]))
+        kernel(x, part, y)
+        np.testing.assert_array_equal(y, x + 2)
+
+    def test_tensor_maps_reach_the_spec(self):
+        tunable = xtune.Tunable("t", source="__global__ void t() {}", args={
+            "a": xtune.In(dtype="bf16", shape=(128, 64)), "a_map": xtune.TensorMap("a", (64, 64), swizzle=128)})
+        self.assertIn('swizzle = "128"', tunable.toml())
+        self.assertIn('dtype = "bf16"', tunable.toml())
+
+    def test_mistakes_are_explained(self):
+        x, _ = arrays()
+        for error, words, make in (
+                (TypeError, "numpy.int32.5.", lambda: xtune.Tunable("t", args={"n": 5})),
+                (TypeError, "'x': str is not an argument", lambda: xtune.Tunable("t", args={"x": "what"})),
+                (xtune.InvalidArgumentError, "not contiguous", lambda: xtune.Tunable("t", args={"x": x[::2]})),
+                (xtune.InvalidArgumentError, "declared as f16", lambda: xtune.In(x, "f16") and xtune.Tunable(
+                    "t", args={"x": xtune.In(x, "f16")})),
+                (xtune.InvalidArgumentError, "dtype and a shape", lambda: xtune.Tunable("t", args={"x": xtune.Out()})),
+                (xtune.InvalidArgumentError, "not a type that kernels take", lambda: xtune.Scalar and xtune.Tunable(
+                    "t", args={"x": np.array(["a"])})),
+                (xtune.InvalidArgumentError, "list of values", lambda: xtune.Tunable("t", params={"B": 5})),
+                (TypeError, "did you mean 'params'", lambda: xtune.tune(SAXPY, parms={"B": [1]})),
+                (TypeError, "'grid', which only a source", lambda: xtune.tune(saxpy(), grid=1)),
+                (xtune.InvalidArgumentError, "neither a path", lambda: xtune.tune("saxpy.cu")),
+                (xtune.StorageError, "missing.toml", lambda: xtune.tune("missing.toml")),
+                (xtune.InvalidArgumentError, "isolation", lambda: xtune.tune(saxpy(), isolation="thread")),
+                (xtune.InvalidArgumentError, "strategy", lambda: xtune.tune(saxpy(), strategy="magic", **HOST)),
+                (xtune.InvalidSpecError, "BLOK", lambda: saxpy(grid="BLOK").check_spec()),
+                (xtune.InvalidArgumentError, "policy", lambda: xtune.load(saxpy(), policy="guess")),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                make()
+
+    def test_errors_have_kinds_and_python_classes(self):
+        with self.assertRaises(ValueError) as caught:
+            xtune.tune(saxpy(), backend="metal")
+        self.assertIsInstance(caught.exception, xtune.Error)
+        self.assertEqual(caught.exception.kind, "invalid_argument")
+
+
+class Validation(unittest.TestCase):
+    def counts(self, tunable, **settings):
+        self.result = xtune.tune(tunable, fresh=True, configs=[{"BLOCK": 32, "UNROLL": 1}], **HOST, **settings)
+        return self.result.counts
+
+    def test_references_return_an_array_or_a_dict(self):
+        for reference in (lambda x, y, a, n: a * x[:n] + y, lambda inputs, problem: {"y": 2 * inputs["x"] + inputs["y"]},
+                          lambda **all: (2 * all["x"] + all["y"]).astype(np.float64)):
+            self.assertEqual(self.counts(saxpy(reference=reference)), {"ok": 1})
+        self.assertEqual(self.counts(saxpy(reference=lambda x: x)), {"wrong_result": 1})
+        with self.assertRaisesRegex(xtune.NothingValidError, "wrong_result"):
+            self.result.best
+
+    def test_references_that_fail_are_explained(self):
+        for words, reference in (("ValueError: on purpose", lambda x: int("on purpose")), ("returned None", lambda: None),
+                                 ("no_such", lambda no_such: 0), ("shape .4,", lambda: np.zeros(4)),
+                                 ("'z', and the outputs are y", lambda: {"z": np.zeros(N)})):
+            if "ValueError" in words:
+                def reference(x):
+                    raise ValueError("on purpose")
+            with self.subTest(words), self.assertRaisesRegex(xtune.InvalidArgumentError, words) as caught:
+                self.counts(saxpy(reference=reference))
+            self.assertIsInstance(caught.exception.__cause__, (ValueError, TypeError))
+
+    def test_checks_see_inputs_and_outputs(self):
+        seen = []
+
+        def check(x, y, inputs, config, a):
+            seen.append(config["BLOCK"])
+            np.testing.assert_array_equal(y, a * x + inputs["y"])
+
+        self.assertEqual(self.counts(saxpy(check=check)), {"ok": 1})
+        self.assertEqual(set(seen), {32})
+        self.assertEqual(self.counts(saxpy(check=lambda y: False)), {"wrong_result": 1})
+        self.assertEqual(self.counts(saxpy(check=fail)), {"wrong_result": 1})
+        self.assertIn("Raised: on purpose", self.result.measurements[0].message)
+
+    def test_the_label_of_a_check_follows_its_code(self):
+        texts = [saxpy(check=check).toml() for check in (lambda y: True, lambda y: bool(y.size), fail)]
+        self.assertEqual(len(set(texts)), 3)
+
+    def test_narrow_types_are_f32_arrays(self):
+        source = 'extern "C" __global__ void copy(const T* x, T* y) { y[threadIdx.x] = x[threadIdx.x]; }'
+        for dtype, bits, ctype in (("bf16", "u2", "unsigned short"), ("f8e4m3", "u1", "unsigned char"), ("f16", "f2", "_Float16")):
+            values = np.array([0, 1, -2, 0.5, 1.75, 448, 2**-6, -2**-9], np.float32)
+            x = xtune._arrays.encode(values, dtype, values.shape, "x").view(bits)
+            tunable = xtune.Tunable("copy", source, params={"P": [1]}, grid=1, block=8, measure=QUICK, defines={"T": ctype}, args={
+                "x": xtune.In(lambda problem, values=values: values, dtype, 8), "y": xtune.Out(dtype=dtype, shape=8)},
+                reference=lambda x: x)
+            with self.subTest(dtype):
+                self.assertEqual(xtune.tune(tunable, **HOST).counts, {"ok": 1})
+                y = np.zeros_like(x)
+                xtune.load(tunable, backend="host")(x, y)
+                np.testing.assert_array_equal(y, x)
+
+    def test_narrow_types_round_to_nearest_even(self):
+        arrays = xtune._arrays
+        for dtype, count in (("f8e4m3", 256), ("f8e5m2", 256), ("bf16", 65536)):
+            codes = np.arange(count, dtype=np.uint8 if count == 256 else np.uint16)
+            values = arrays.decode(codes.tobytes(), dtype, codes.shape)
+            finite = np.isfinite(values)
+            again = arrays.encode(values, dtype, values.shape, "x").view(codes.dtype)
+            np.testing.assert_array_equal(again[finite], codes[finite])
+        halfway = arrays.encode(np.array([1 + 1 / 16, 1 + 3 / 16, 1e9]), "f8e4m3", (3,), "x")
+        np.testing.assert_array_equal(halfway, [0x38, 0x3A, 0x7F])
+
+
+class Callbacks(unittest.TestCase):
+    def test_exceptions_leave_tune_as_they_are(self):
+        for tunable, settings in ((saxpy(constraints=[lambda BLOCK: fail()]), {}), (saxpy(), {"progress": fail}),
+                                  (saxpy(), {"on_measurement": fail}), (saxpy(), {"configs": fail}),
+                                  (saxpy().data("x", fail, dtype="f32"), {})):
+            with self.assertRaisesRegex(Raised, "on purpose"):
+                xtune.tune(tunable, fresh=True, **settings, **HOST)
+        self.assertTrue(xtune.tune(saxpy(), **HOST).found)
+
+    def test_a_run_cannot_start_in_a_callback(self):
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "callback"):
+            xtune.tune(saxpy(), progress=lambda progress: xtune.tune(saxpy(), **HOST), **HOST)
+
+    def test_progress_counts_and_shows(self):
+        seen = []
+        xtune.tune(saxpy(), fresh=True, progress=seen.append, **HOST)
+        self.assertEqual((seen[-1].done, seen[-1].total), (4, 4))
+        self.assertGreater(seen[-1].best_ms, 0)
+        with contextlib.redirect_stderr(io.StringIO()) as shown:
+            xtune.tune(saxpy(), progress=True, **HOST)
+        self.assertIn("4", shown.getvalue())
+        self.assertIn("saxpy", shown.getvalue())
+
+    def test_logs_come_with_measurements(self):
+        seen = []
+        xtune.tune(saxpy(), fresh=True, on_measurement=lambda measurement, log: seen.append((measurement.outcome, log)), **HOST)
+        self.assertEqual([outcome for outcome, _ in seen], ["ok"] * 4)
+        self.assertTrue(all(isinstance(log, str) for _, log in seen))
+
+    def test_warnings_are_pythons(self):
+        bad = [{"BLOCK": 32, "UNROLL": 1}, {"BLOCK": 33, "UNROLL": 1}]
+        with self.assertWarnsRegex(xtune.TuneWarning, "33"):
+            xtune.tune(saxpy(), configs=bad, **HOST)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(xtune.TuneWarning, "33"):
+                xtune.tune(saxpy(), configs=bad, **HOST)
+
+    def test_stop_returns_what_was_measured(self):
+        stop = threading.Event()
+        result = xtune.tune(saxpy(), fresh=True, stop=stop, on_measurement=lambda measurement: stop.set(), **HOST)
+        self.assertLess(len(result.measurements), 4)
+        self.assertTrue(result.interrupted)
+        with self.assertRaises(xtune.StoppedError):
+            xtune.all_configs(saxpy(constraints=[lambda BLOCK: True]), backend="host", stop=stop)
+        self.assertEqual(xtune.compile_all(saxpy(), [{"BLOCK": 32, "UNROLL": 1}], backend="host", stop=stop), [])
+
+    def test_other_threads_go_on(self):
+        steps, stop = [], threading.Event()
+
+        def count():
+            while not stop.wait(0.005):
+                steps.append(1)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        first = []
+        xtune.tune(saxpy(), fresh=True, progress=lambda progress: first.append(len(steps)), **HOST)
+        stop.set()
+        thread.join()
+        self.assertGreater(first[-1], 0)
+
+    def test_a_run_in_another_thread(self):
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(xtune.tune(saxpy(), **HOST))) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([each.counts for each in results], [{"ok": 4}] * 2)
+
+
+class Questions(unittest.TestCase):
+    def test_compile_all(self):
+        compiled = xtune.compile_all(saxpy(), [{"BLOCK": 32, "UNROLL": 2}, {"BLOCK": 33, "UNROLL": 2}], backend="host")
+        self.assertEqual([each.outcome for each in compiled], ["ok", "rejected"])
+        x, y = arrays()
+        compiled[0].kernel()(x, y, 1.0, N)
+        np.testing.assert_array_equal(y, x + 1)
+        with self.assertRaises(xtune.Error):
+            compiled[1].kernel()
+        broken = saxpy(source="__global__ void saxpy() { error }")
+        failed = xtune.compile_all(broken, [{"BLOCK": 32, "UNROLL": 2}], backend="host")
+        self.assertEqual(failed[0].outcome, "compile_failed")
+        self.assertIn("error", failed[0].log)
+
+    def test_best(self):
+        tunable = saxpy(name="asked", entry="saxpy")
+        self.assertEqual(xtune.best(tunable, backend="host").kind, "default")
+        won = xtune.tune(tunable, **HOST).best.config
+        choice = xtune.best(tunable, {"n": N}, backend="host")
+        self.assertEqual((choice.kind, choice.config), ("exact", won))
+        self.assertEqual(xtune.best(tunable, {"n": 4096}, backend="host").kind, "nearest")
+
+    def test_candidates(self):
+        tunable = saxpy().candidates("elementwise", {"n": "n", "threads": "BLOCK", "items": "UNROLL"})
+        suggested = xtune.candidates(tunable, arch="sm_90", count=2)
+        self.assertEqual(len(suggested), 2)
+        self.assertGreater(suggested[0].estimated_ms, 0)
+
+    def test_the_inventory(self):
+        self.assertEqual([each.backend for each in xtune.devices("host")], ["host"])
+        self.assertIn("host", [each.name for each in xtune.backends()])
+        self.assertIn("random", xtune.strategies())
+        self.assertRegex(xtune.__version__, r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    logging.basicConfig()
+    unittest.main()

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the wheel and the sdist with pip and without a network, installs the wheel into a virtual environment, and tunes
+there. Not part of `make test`, because a build with the library linked statically takes minutes.
+
+  tests/python/wheel.py [--build DIR] [--sdist]
+
+--build   a directory for the build, which is kept: DIR is configured anew unless it has a CMakeCache.txt
+--sdist   build the wheel from the unpacked sdist
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+USE = """
+import os, pathlib, xtune, xtune._native, numpy as np
+assert pathlib.Path(xtune.__file__).parts[-4].startswith("python"), xtune.__file__
+x = np.arange(64, dtype=np.float32)
+result = xtune.tune('extern "C" __global__ void twice(float* x, int n) { int i = blockIdx.x * B + threadIdx.x; if (i < n) x[i] *= 2; }',
+                    params={"B": [32]}, args={"x": xtune.InOut(x), "n": np.int32(64)}, grid="ceildiv(n, B)", block="B",
+                    reference=lambda x: 2 * x, backend="host", measure={"rep": 3})
+assert result.counts == {"ok": 1}, result
+result.kernel()(x, 64)
+assert x[63] == 126
+print("tuned with", xtune.__version__, "from", xtune.__file__)
+"""
+
+
+def run(*command, **options):
+    print("+", *command, flush=True)
+    subprocess.run([str(word) for word in command], check=True, **options)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path)
+    parser.add_argument("--sdist", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        work = pathlib.Path(name)
+        # NumPy comes from the system, pip is the environment's.
+        venv.create(work / "python-env", system_site_packages=True, with_pip=True)
+        python = work / "python-env/bin/python"
+        source = ROOT
+        sys.path.insert(0, str(ROOT / "python/build"))
+        import xtune_build
+
+        sdist = work / xtune_build.build_sdist(work)
+        with tarfile.open(sdist) as archive:
+            archive.extractall(work / "source")
+        if options.sdist:
+            source, = (work / "source").iterdir()
+        settings = ["--config-settings", f"build-dir={options.build.resolve()}"] if options.build else []
+        run(python, "-m", "pip", "wheel", "--no-index", "--no-deps", "-w", work, *settings, source)
+        wheel, = work.glob("*.whl")
+        names = zipfile.ZipFile(wheel).namelist()
+        print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MiB", *names, sep="\n  ")
+        for wanted in ("xtune/xtune", "xtune/__init__.py", "xtune/_native.pyi", "xtune/py.typed"):
+            if wanted not in names:
+                sys.exit(f"the wheel lacks {wanted}")
+        run(python, "-m", "pip", "install", "--no-index", "--no-deps", wheel)
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("XTUNE_", "PYTHON"))}
+        environment.update(XTUNE_CACHE_DIR=str(work / "store"), PATH="/usr/bin:/bin")
+        run(python, "-c", USE, cwd=work, env=environment)
+
+
+if __name__ == "__main__":
+    main()
