@@ -1,5 +1,6 @@
 // xtune best: the best stored configuration for a problem, and how well it fits.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>

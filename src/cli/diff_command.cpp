@@ -1,5 +1,6 @@
 // xtune diff: two stores, results, devices or versions compared.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

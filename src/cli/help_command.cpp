@@ -1,5 +1,6 @@
 // xtune help, version and completion: documentation of the command line.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <filesystem>

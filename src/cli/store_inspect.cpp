@@ -1,6 +1,7 @@
 // xtune store ls, verify, gc: the contents of a store, whether they are valid, and what can be removed.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>

@@ -96,6 +96,7 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
   const DeviceList devices = one.backend->list_devices();
   if (devices.devices.empty()) MESSAGE(label << ": compile only: " << devices.reason);
   std::set<std::string> with_device;
+  int current = 0;
   for (const DeviceInfo& device : devices.devices) {
     const std::string arch = is_emulated(device) ? code_arch(device) : device.arch;
     const bool tested = std::any_of(found.begin(), found.end(), [&](const Target& target) {
@@ -103,6 +104,7 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
     });
     if (tested || !knows_arch(one.toolchain->archs(), arch) || !with_device.insert(arch).second) continue;
     one.devices.push_back(one.backend->open_device(device.index));
+    current = device.index;
     found.push_back({name, arch, one.toolchain.get(), one.devices.back().get(), compiler, device.index,
                      is_emulated(device) && is_partly_tested(arch)});
   }
@@ -113,7 +115,7 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
           known_to(*one.toolchain, arch))
         found.push_back({name, arch, one.toolchain.get(), nullptr, compiler});
   // on_each_target relies on it.
-  if (one.devices.size() > 1) static_cast<void>(one.backend->open_device(0));
+  if (current != 0) static_cast<void>(one.backend->open_device(0));
   opened.push_back(std::move(one));
 }
 

@@ -130,14 +130,25 @@ class Root:
         return f"/opt/xtune/{name}"
 
     def copy_source(self, source):
-        """Copies the files of the checkout to the same path inside, since programs of tests contain it."""
+        """Copies the files of the checkout to the same path inside, since programs of tests contain it. A file whose
+        contents are the same keeps its time, and so what was built from it."""
         place = self.path / source.relative_to("/")
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
         listed = subprocess.run(["git", "-C", str(source), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                                 capture_output=True, check=True, text=True)
-        for name in listed.stdout.split("\0"):
-            if name and os.path.lexists(source / name):
+        names = {name for name in listed.stdout.split("\0") if name and os.path.lexists(source / name)}
+        for file in [path for path in place.rglob("*") if path.is_symlink() or path.is_file()]:
+            if str(file.relative_to(place)) not in names:
+                file.unlink()
+        for name in names:
+            if not same_file(source / name, place / name):
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(source / name, place / name, follow_symlinks=False)
+                (place / name).unlink(missing_ok=True)
+                shutil.copy(source / name, place / name, follow_symlinks=False)
         return str(source)
+
+
+def same_file(one, other):
+    """Whether both are links to the same name, or files with the same contents and rights."""
+    if one.is_symlink() or other.is_symlink():
+        return one.is_symlink() and other.is_symlink() and os.readlink(one) == os.readlink(other)
+    return other.is_file() and one.stat().st_mode == other.stat().st_mode and one.read_bytes() == other.read_bytes()

@@ -4,7 +4,7 @@
 namespace xtune::gpu {
 namespace {
 
-// Every loop ends by the timer or by the clock, which always advance: none of these kernels can hang a device. clock64
+// Every loop ends by the timer or by the clock, which always advance: none of these kernels can hang a device. cycle()
 // counts separately for each compute unit, so the begin and end of a count are read by one thread.
 constexpr const char* source = R"(
 #if defined(XTUNE_HIP)
@@ -15,6 +15,11 @@ __device__ unsigned long long now() {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ticks));
   return ticks;
 }
+#endif
+#if defined(__AMDGCN__)  // clock64 does not compile for gfx11 with hipRTC 5.7
+__device__ unsigned long long cycle() { return __builtin_readcyclecounter(); }
+#else
+__device__ unsigned long long cycle() { return (unsigned long long)clock64(); }
 #endif
 
 extern "C" __global__ void xtune_hold(volatile unsigned* flags, unsigned ticket, unsigned long long ticks) {
@@ -27,8 +32,8 @@ extern "C" __global__ void xtune_hold(volatile unsigned* flags, unsigned ticket,
 }
 
 extern "C" __global__ void xtune_spin(unsigned long long cycles) {
-  const unsigned long long start = (unsigned long long)clock64();
-  while ((unsigned long long)clock64() - start < cycles) {
+  const unsigned long long start = cycle();
+  while (cycle() - start < cycles) {
   }
 }
 
@@ -37,10 +42,10 @@ extern "C" __global__ void xtune_clock(unsigned long long* out, unsigned long lo
   const unsigned long long before = now();
   unsigned long long start = now();
   while (start == before) start = now();
-  const unsigned long long first = (unsigned long long)clock64();
+  const unsigned long long first = cycle();
   unsigned long long end = now();
   while (end - start < ticks) end = now();
-  const unsigned long long last = (unsigned long long)clock64();
+  const unsigned long long last = cycle();
   out[0] = last - first;
   out[1] = end - start;
 }

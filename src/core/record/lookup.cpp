@@ -2,6 +2,7 @@
 #include "core/record/lookup.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
