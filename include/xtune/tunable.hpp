@@ -194,6 +194,15 @@ class Tunable {
   /// Adds a kernel to those that are launched in sequence; excludes entry, grid, block, cluster and shared.
   Tunable& step(const KernelStep& step);
 
+  /// Tunes a function of this program instead of a kernel: the spec then has only a problem and a space. tune() calls
+  /// it on its own thread, in this process and without a time limit, once for each sample, and it returns the time of
+  /// what it measured in milliseconds. An exception is a launch that failed, except for Error(interrupted), which
+  /// leaves tune(). version: stored results answer as long as it stays the same, so change it with the function.
+  /// device: the backend whose first device (TuneSettings::devices) the function uses: cuda, hip or host. load() and
+  /// compile_all() cannot use it.
+  Tunable& function(std::function<double(const Bindings& problem, const Bindings& config)> timed,
+                    const std::string& version, const std::string& device = "host");
+
   /// Arguments are declared in the kernel's order. An input that the kernel must not write. If the data's size or type
   /// differs from the shape and type for a problem, tune() throws Error(invalid_argument) with the argument's name.
   Tunable& input(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});

@@ -77,11 +77,26 @@ def _digest(data):
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
+def _dist_info():
+    """Name -> contents."""
+    return {"METADATA": _metadata().encode(), "WHEEL": _wheel_text().encode(), "LICENSE": (ROOT / "LICENSE").read_bytes()}
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """Without it, pip builds the whole wheel to read its metadata, and then once more."""
+    directory = pathlib.Path(metadata_directory) / f"{NAME}.dist-info"
+    directory.mkdir()
+    for name, data in _dist_info().items():
+        (directory / name).write_bytes(data)
+    return directory.name
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+
 def _write_wheel(directory, files):
     """files: name in the archive -> (contents, mode)."""
-    files = {**files, f"{NAME}.dist-info/METADATA": (_metadata().encode(), 0o644),
-             f"{NAME}.dist-info/WHEEL": (_wheel_text().encode(), 0o644),
-             f"{NAME}.dist-info/LICENSE": ((ROOT / "LICENSE").read_bytes(), 0o644)}
+    files = {**files, **{f"{NAME}.dist-info/{name}": (data, 0o644) for name, data in _dist_info().items()}}
     record = [f"{name},{_digest(data)},{len(data)}" for name, (data, _) in files.items()]
     record_name = f"{NAME}.dist-info/RECORD"
     files[record_name] = ("\n".join(record + [f"{record_name},,", ""]).encode(), 0o644)

@@ -97,6 +97,18 @@ Data filled_by(const std::string& word) {
   return found->second;
 }
 
+/// function(problem, config) -> milliseconds
+std::function<double(const Bindings&, const Bindings&)> timed_by(py::object function) {
+  return [function = Shared(std::move(function))](const Bindings& problem, const Bindings& config) {
+    try {
+      return with_gil([&] { return function.get()(problem, config).cast<double>(); });
+    } catch (const Raised& raised) {
+      end_run_for(raised);
+      throw;
+    }
+  };
+}
+
 ParamKind kind_of(bool launch_only) { return launch_only ? ParamKind::launch_only : ParamKind::compile_time; }
 
 void define_kernel(py::class_<Tunable>& type) {
@@ -107,6 +119,8 @@ void define_kernel(py::class_<Tunable>& type) {
       .def("option", [](Tunable& t, const std::string& backend, const std::string& o) { t.option(backend, o); })
       .def("define", [](Tunable& t, const std::string& name, const Formula& value) { t.define(name, value); })
       .def("include_dir", [](Tunable& t, const std::filesystem::path& path) { t.include_dir(path); })
+      .def("function", [](Tunable& t, py::object function, const std::string& version,
+                          const std::string& device) { t.function(timed_by(std::move(function)), version, device); })
       .def("compile_timeout_s", [](Tunable& t, double seconds) { t.compile_timeout_s(seconds); })
       .def("problem", [](Tunable& t, const std::string& name, const Value& value) { t.problem(name, value); })
       .def("add_case", [](Tunable& t, const Bindings& problem) { t.add_case(problem); })

@@ -2,12 +2,15 @@
 """The decorator autotune: a kernel that is tuned when it is first called."""
 import functools
 import inspect
+import re
 import threading
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy
 
 from xtune._arrays import CTYPES, dtype_name, facts_of, is_array
+from xtune._callbacks import label_of
+from xtune._timers import timer_for
 from xtune._tuning import load, tune
 from xtune.errors import InvalidArgumentError
 from xtune.results import Config, Result, Value
@@ -145,6 +148,108 @@ class Autotuned:
         return Scalar(dtype, str(bool(value)).lower() if dtype == "bool" else float(value))
 
 
+class AutotunedFunction:
+    """What autotune makes of a callable: called like it without the parameters, which are tuned for each key."""
+
+    def __init__(self, function: Callable, params: Mapping[str, Sequence[Value]], key: Sequence[str],
+                 constraints: Any, restore: Sequence[str], check: Optional[Callable], timer: str,
+                 version: Optional[str], measure: Optional[Mapping[str, Value]], settings: Mapping[str, Any]):
+        functools.update_wrapper(self, function)
+        self._function, self._params, self._constraints = function, dict(params), constraints
+        self._check, self._timer, self._settings = check, timer, dict(settings)
+        self._measure = {} if measure is None else dict(measure)
+        self._version = label_of(getattr(function, "fn", function)) if version is None else version
+        signature = inspect.signature(function)
+        for name in self._params:
+            if name not in signature.parameters and not _takes_any(signature):
+                raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of {self.__name__}")
+        self._signature = signature.replace(parameters=[
+            each for name, each in signature.parameters.items() if name not in self._params])
+        self._names = list(self._signature.parameters)
+        self._key, self._restore = list(key), list(restore)
+        for name in self._key + self._restore:
+            if name not in self._names:
+                raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of {self.__name__} that callers pass "
+                                           f"({', '.join(self._names)})")
+        self._configs: Dict[Any, Config] = {}
+        self._results: List[Result] = []
+        self._lock = threading.RLock()
+
+    @property
+    def results(self) -> List[Result]:
+        """The Result of each tuning in this process, in order."""
+        return list(self._results)
+
+    @property
+    def best_config(self) -> Optional[Config]:
+        """The configuration of the last tuning in this process; None before the first call."""
+        return self._results[-1].best.config if self._results else None
+
+    def __repr__(self) -> str:
+        return f"<xtune.autotune {self.__name__}({', '.join(self._names)})>"
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Calls the function with the best configuration for the key of these arguments; tunes it first if needed."""
+        bound = self._signature.bind(*args, **named)
+        bound.apply_defaults()
+        key = tuple(_key_of(bound.arguments[name]) for name in self._key)
+        config = self._configs.get(key)
+        if config is None:
+            with self._lock:
+                if key not in self._configs:
+                    result = self._tune(key, bound)
+                    self._configs[key] = result.best.config
+                    self._results.append(result)
+                config = self._configs[key]
+        return self._function(*args, **named, **config)
+
+    def _tune(self, key: Any, bound: inspect.BoundArguments) -> Result:
+        problem = {name: each if isinstance(each, (bool, int, float, str)) else repr(each)
+                   for name, each in zip(self._key, key)}
+        arguments = list(bound.arguments.values())
+        timer = timer_for(self._timer, arguments)
+        saved = {name: _copy(bound.arguments[name]) for name in self._restore}
+        checked = set()
+
+        def restore():
+            for name, contents in saved.items():
+                bound.arguments[name][...] = contents
+
+        def timed(_, config):
+            def call():
+                return self._function(*bound.args, **bound.kwargs, **config)
+
+            which = tuple(config.items())
+            if which not in checked:  # the first call may compile
+                restore()
+                answer = call()
+                if self._check is not None and self._check(answer, *bound.args, **bound.kwargs) is False:
+                    raise ValueError("the check says that the result is wrong")
+                checked.add(which)
+            return timer.time(which, call, restore if saved else None)
+
+        name = re.sub(r"[^\w.+-]", "_", self.__name__)  # "<lambda>"
+        tunable = Tunable(name, problem=problem, params=self._params, constraints=self._constraints,
+                          measure=self._measure).function(timed, self._version, timer.device)
+        try:
+            return tune(tunable, **self._settings)
+        finally:
+            restore()
+
+
+def _takes_any(signature: inspect.Signature) -> bool:
+    return any(each.kind == inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values())
+
+
+def _key_of(value: Any) -> Any:
+    """Arrays by dtype and shape, other arguments by their value."""
+    return f"{value.dtype}{list(value.shape)}" if is_array(value) else value
+
+
+def _copy(array: Any) -> Any:
+    return array.clone() if hasattr(array, "clone") else array.copy()
+
+
 def _numpy_type(dtype: str) -> Any:
     return getattr(numpy, {"i": "int", "u": "uint"}[dtype[0]] + dtype[1:])
 
@@ -167,10 +272,13 @@ def _declared_arguments(function: Callable) -> Dict[str, Any]:
     return declared
 
 
-def autotune(params: Mapping[str, Sequence[Value]], *, grid: Extents, block: Extents,
+def autotune(params: Mapping[str, Sequence[Value]], *, grid: Optional[Extents] = None, block: Optional[Extents] = None,
              key: Optional[Sequence[str]] = None, tune_settings: Optional[Mapping[str, Any]] = None,
-             **definition: Any) -> Callable[[Callable], Autotuned]:
-    """Makes a kernel of a function that returns its source: tuned at the first call for each key, then launched.
+             restore: Sequence[str] = (), timer: str = "auto", version: Optional[str] = None,
+             **definition: Any) -> Callable[[Callable], Any]:
+    """Tunes a function when it is first called: one that returns a kernel's source, or any other.
+
+    With grid and block, the function returns the source of a kernel in CUDA C++ or HIP C++:
 
         @xtune.autotune(params={"BLOCK": [64, 128, 256]}, key=["n"], grid="ceildiv(n, BLOCK)", block="BLOCK",
                         reference=lambda x, y, a: a * x + y)
@@ -185,14 +293,38 @@ def autotune(params: Mapping[str, Sequence[Value]], *, grid: Extents, block: Ext
 
     key: names of numbers; another value of one of them, or another dtype of an array, is tuned by itself. Default: all
     integers. Integers that are not in the key may change freely if the shapes of arrays are expressions: the
-    configuration stays, and grid and sizes follow.
-
-    tune_settings: of xtune.tune, such as {"seconds": 30}. The other keywords are those of Tunable: reference, check,
+    configuration stays, and grid and sizes follow. The other keywords are those of Tunable: reference, check,
     constraints, metrics. The arguments of the first call are copied; only the launch that follows writes to them.
-    Raises what tune and Tunable raise, at the first call.
+
+    Without grid and block, the function itself is timed, in this process, and gets the parameters as keywords:
+
+        @xtune.autotune(params={"BLOCK": [256, 1024], "num_warps": [4, 8]}, key=["n"])
+        def add(x, y, n, *, BLOCK, num_warps):
+            add_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK, num_warps=num_warps)
+
+        add(x, y, n)
+
+    key: names of arguments; arrays count by dtype and shape, others by their value. Default: none. restore: names of
+    arrays that get their contents back before each call while tuning, and afterwards. timer: "torch" (events of the
+    current stream, with a flushed L2 cache), "wall", or "auto": torch if an argument is a tensor on a GPU. check: called
+    with the first result of each configuration and the arguments; False or an exception makes it fail. version: stored
+    results answer as long as it stays the same; default: from the code of the function. constraints, measure: as of
+    Tunable. A configuration whose call raises fails; a call that hangs is not ended.
+
+    tune_settings: of xtune.tune, such as {"seconds": 30}. Raises what tune and Tunable raise, at the first call.
     """
 
-    def decorate(function: Callable) -> Autotuned:
+    def decorate(function: Callable) -> Any:
+        if grid is None and block is None:
+            known = {"constraints": (), "check": None, "measure": None}
+            for name in definition:
+                if name not in known:
+                    raise TypeError(f"autotune() got '{name}', which only a kernel with grid and block takes")
+            known.update(definition)
+            return AutotunedFunction(function, params, key or (), restore=restore, timer=timer, version=version,
+                                     settings=tune_settings or {}, **known)
+        if grid is None or block is None:
+            raise TypeError("autotune() needs both grid and block for a kernel, or none of them for a function")
         whole = {"params": params, "grid": extents(grid), "block": extents(block), **definition}
         return Autotuned(function, key, whole, tune_settings or {})
 

@@ -250,6 +250,16 @@ class Tunable:
         self._native.check_spec()
         return self
 
+    def function(self, timed: Callable[[Dict[str, Value], Dict[str, Value]], float], version: str,
+                 device: str = "host") -> "Tunable":
+        """Tunes a function instead of a kernel: timed(problem, config) returns the milliseconds of what it measured.
+
+        It is called once for each sample, in this process, on the thread of tune() and without a time limit. An
+        exception is a launch that failed. version: stored results answer as long as it stays the same. device: "cuda",
+        "hip" or "host", under whose name results are stored. xtune.autotune makes such a function of any callable."""
+        self._native.function(timed, version, device)
+        return self
+
     # The source and its launch.
 
     def source(self, text: str) -> "Tunable":

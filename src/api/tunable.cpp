@@ -168,6 +168,17 @@ Tunable& Tunable::include_dir(const std::filesystem::path& path) {
   return *this;
 }
 
+Tunable& Tunable::function(std::function<double(const Bindings&, const Bindings&)> timed, const std::string& version,
+                           const std::string& device) {
+  if (!timed) throw Error(ErrorKind::invalid_argument, "function: it is empty");
+  if (device != "cuda" && device != "hip" && device != "host")
+    throw Error(ErrorKind::invalid_argument, "function: '" + device + "' is not a device (cuda, hip, host)");
+  built().function = std::move(timed);
+  state_->function_version = version;
+  state_->function_device = device;
+  return *this;
+}
+
 Tunable& Tunable::compile_timeout_s(double seconds) { return set("kernel", "compile_timeout_s", Value(seconds)); }
 
 Tunable& Tunable::problem(const std::string& name, const Value& value) {

@@ -42,6 +42,8 @@ struct detail::TunableState {
   std::function<Expected(const Arguments&)> reference;
   std::function<bool(const Arguments&)> check;
   std::string check_label;
+  std::function<double(const Bindings&, const Bindings&)> function;  ///< instead of a kernel
+  std::string function_version, function_device;
   /// Directories of sources given as text.
   std::vector<std::shared_ptr<const base::TemporaryDirectory>> sources;
 

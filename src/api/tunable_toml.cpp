@@ -51,6 +51,17 @@ std::string describe(const std::string& argument, const Data& data) {
   return argument;
 }
 
+/// A function is a program whose words are its configuration. The first one, which would be the program, depends on it,
+/// so no file is looked for.
+std::string function_section(const detail::TunableState& state, const detail::TunableState::Section* params) {
+  if (!params || params->entries.empty())
+    throw Error(ErrorKind::invalid_argument, state.name + ": a function needs a parameter to tune");
+  std::vector<std::string> words{spec::toml_string("function/{" + params->entries.front().first + "}")};
+  for (const auto& [name, values] : params->entries) words.push_back(spec::toml_string(name + "={" + name + "}"));
+  words.push_back(spec::toml_string("version=" + state.function_version));
+  return "\n[process]\nrun = " + list_text(words) + "\ndevice = " + spec::toml_string(state.function_device) + "\n";
+}
+
 }  // namespace
 
 std::string toml_array(const std::vector<Formula>& items) {
@@ -82,6 +93,7 @@ std::string toml_of(const detail::TunableState& state) {
   const auto* const params = base::find_named(state.sections, "space.params");
   if (!state.constraints.empty()) text += "\n[space]\nconstraints = " + list_text(state.constraints) + "\n";
   if (params) text += "\n[space.params]\n" + lines_of(params->entries);
+  if (state.function) text += function_section(state, params);
   text += tables_of("steps", state.steps);
   text += tables_of("args", state.args);
   for (const auto& [argument, data] : state.data) text += "# attached to " + describe(argument, data) + "\n";

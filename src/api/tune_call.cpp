@@ -8,6 +8,7 @@
 #include "api/application_memory.hpp"
 #include "api/attachments.hpp"
 #include "api/failures.hpp"
+#include "api/function_device.hpp"
 #include "api/in_process.hpp"
 #include "api/listener.hpp"
 #include "api/measurement.hpp"
@@ -15,6 +16,7 @@
 #include "api/program_finder.hpp"
 #include "api/strategy_name.hpp"
 #include "api/tunable_access.hpp"
+#include "api/tunable_state.hpp"
 #include "backends/backend.hpp"
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
@@ -22,6 +24,8 @@
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/across.hpp"
+#include "core/target/program_target.hpp"
+#include "dispatch/access.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
@@ -52,7 +56,7 @@ run::TuningJob job_of(const TuneSettings& settings) {
   return {std::move(options), settings.keep};
 }
 
-target::Target target_of(const TuneSettings& settings) {
+target::Target target_of(const Tunable& tunable, const TuneSettings& settings) {
   check(settings);
   find_worker_program();
   base::remove_abandoned_temporaries();
@@ -60,6 +64,11 @@ target::Target target_of(const TuneSettings& settings) {
   options.backend = settings.backend.empty() ? "auto" : settings.backend;
   options.compiler = settings.compiler;
   options.devices = settings.devices;
+  if (Access::state(tunable).function) {
+    target::Target target = target::choose_target(spec_of(tunable), options);
+    target.further.clear();  // it runs in this process
+    return target;
+  }
   target::Target target = target::choose_target(options);
   if (settings.isolation == Isolation::in_process) {
     const auto current = settings.devices.empty() ? current_device(target.backend.name) : std::nullopt;
@@ -98,7 +107,7 @@ TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
     : tunable_(tunable),
       settings_(settings),
       job_(job_of(settings)),
-      target_(target_of(settings)),
+      target_(target_of(tunable, settings)),
       base_(spec_of(tunable, target_.backend.name)),
       stoppable_(settings.stop, settings_.poll) {
   run::apply({settings.strategy, settings.evals, settings.seed, settings.seconds}, base_.search);
@@ -238,14 +247,20 @@ std::vector<Bindings> TuneCall::listed_configs(Case& one) {
 
 run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   // If kernels run in this process, the thread's context is used by xtune from here on.
+  const auto& function = Access::state(tunable_).function;
   std::optional<CurrentContext> context;
-  if (settings_.isolation == Isolation::in_process) context.emplace(target_.backend.name);
+  if (settings_.isolation == Isolation::in_process && !function) context.emplace(target_.backend.name);
   run::TuneOptions options = job_.next_run(one.spec, target_, one.scratch.path());
   options.only = std::move(only);
   base::EventLoop& loop = stoppable_.loop();
   run::JobWorkers workers(loop, settings_.jobs > 0 ? settings_.jobs : ipc::default_jobs());
   std::optional<InProcessBenchService> in_process;
-  if (context)
+  if (function)
+    in_process.emplace(loop, [&](int) {
+      return make_function_device(target_.device, one.spec.parameters,
+                                  [&](const Bindings& config) { return function(one.problem, config); });
+    });
+  else if (context)
     in_process.emplace(
         loop, [name = target_.backend.name](int index) { return backend::make_backend(name)->open_device(index); });
   else
@@ -259,7 +274,8 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
 
 Result TuneCall::result_of(Case& one, const run::TuneResult& tuned) {
   Result result = xtune::result_of(one.spec, tuned, target_, job_.attempts());
-  result.binary = winning_kernel(one.spec, result, target_, job_.store_of(one.scratch.path()), one.scratch.path());
+  if (!Access::state(tunable_).function)
+    result.binary = winning_kernel(one.spec, result, target_, job_.store_of(one.scratch.path()), one.scratch.path());
   result.warnings = one.listener.warnings();
   return result;
 }

@@ -314,5 +314,68 @@ class Autotune(unittest.TestCase):
             third([1], 1)
 
 
+class AutotuneFunctions(unittest.TestCase):
+    def test_any_function_is_tuned_in_process(self):
+        calls = []
+
+        @xtune.autotune(params={"CHUNK": [16, 1024], "WAY": ["plain", "wrong", "raises"]}, key=["x", "a"], restore=["y"],
+                        constraints="CHUNK == 1024 or WAY == 'plain'", measure={"rep": 3, "finals": 0},
+                        check=lambda answer, x, y, a: np.array_equal(y, a * x + 1))
+        def axpy(x, y, a=2, *, CHUNK, WAY):
+            """The text."""
+            calls.append((CHUNK, WAY))
+            if WAY == "raises":
+                raise MemoryError("too large")
+            for i in range(0, len(x), CHUNK):
+                y[i:i + CHUNK] += (a if WAY == "plain" else 5) * x[i:i + CHUNK]
+            return "returned"
+
+        x, y = arrays()
+        self.assertEqual(axpy(x, y), "returned")
+        np.testing.assert_array_equal(y, 2 * x + 1)  # as after one call
+        result, = axpy.results
+        self.assertEqual(axpy.best_config, {"CHUNK": 1024, "WAY": "plain"})
+        self.assertEqual(result.problem, {"x": f"float32[{N}]", "a": 2})
+        self.assertEqual({each.config["WAY"]: each.message for each in result.measurements if each.outcome == "launch_failed"},
+                         {"wrong": "ValueError: the check says that the result is wrong", "raises": "MemoryError: too large"})
+        tuned = len(calls)
+        axpy(x, y)
+        self.assertEqual(calls[tuned:], [(1024, "plain")])
+        axpy(x, np.ones_like(x), a=3)
+        self.assertEqual(len(axpy.results), 2)
+        self.assertEqual((axpy.__doc__, repr(axpy)), ("The text.", "<xtune.autotune axpy(x, y, a)>"))
+
+    def test_stored_results_answer_until_the_function_changes(self):
+        def tuned(version):
+            calls = []
+            decorated = xtune.autotune(params={"P": [1, 2]}, version=version, measure={"rep": 2, "finals": 0})(
+                lambda P: calls.append(P))
+            decorated()
+            return len(calls)
+
+        self.assertGreater(tuned("1"), 2)
+        self.assertEqual(tuned("1"), 1)
+        self.assertGreater(tuned("2"), 2)
+
+    def test_timed_functions_of_ones_own(self):
+        tunable = xtune.Tunable("own", params={"P": [3, 1, 2]}).function(lambda problem, config: config["P"] * 0.5, "1")
+        self.assertEqual(xtune.tune(tunable).best.time_ms, 0.5)
+        with self.assertRaisesRegex(xtune.UnsupportedError, "own cannot be called"):
+            xtune.load(tunable, backend="host")
+
+    def test_interrupts_and_mistakes(self):
+        def interrupted(P):
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            xtune.autotune(params={"P": [1, 2]})(interrupted)()
+        for error, words, options in ((xtune.InvalidArgumentError, "'Q' is not a parameter of", {"params": {"Q": [1]}}),
+                                      (xtune.InvalidArgumentError, "'x' is not a parameter of", {"key": ["x"]}),
+                                      (TypeError, "both grid and block", {"grid": 1}),
+                                      (TypeError, "got 'metrics'", {"metrics": {}})):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                xtune.autotune(**{"params": {"P": [1]}, **options})(lambda P: None)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -223,5 +223,49 @@ TEST_CASE("keep = false leaves nothing behind") {
   CHECK_FALSE(std::filesystem::exists(settings.store));
 }
 
+TEST_CASE("a function is tuned in the place of a kernel: raced, stored, and failed by its exceptions") {
+  std::size_t calls = 0;
+  const auto timed = [&](const Bindings& problem, const Bindings& config) {
+    ++calls;
+    CHECK(problem == Bindings{{"N", 4}});
+    if (config.at("B") == Value(3)) throw std::runtime_error("no three");
+    if (config.at("B") == Value(4)) return 0.0;
+    return value_as<double>(config.at("B")) + (value_as<bool>(config.at("FAST")) ? 0.25 : 0.5) +
+           (value_as<std::string>(config.at("WORD")) == "{a b}" ? 0 : 1);
+  };
+  Tunable tunable("function");
+  tunable.problem("N", 4)
+      .param("B", {1, 2, 3, 4})
+      .param("FAST", {false, true})
+      .param("WORD", std::vector<std::string>{"{a b}", "c"})
+      .constraint({"B", "FAST"}, [](int b, bool fast) { return b < 3 || fast; })
+      .function(timed, "1");
+  TuneSettings settings;
+  settings.store = shared_store();
+  const Result result = tune(tunable, settings);
+  CHECK(result.best().config == Bindings{{"B", 1}, {"FAST", true}, {"WORD", "{a b}"}});
+  CHECK(result.best().time_ms == 1.25);
+  CHECK(result.space_size == 12);
+  CHECK(result.counts.at(Outcome::launch_failed) == 4);
+  CHECK(!result.binary);
+  std::string messages;
+  for (const Measurement& measurement : result.measurements) messages += measurement.message + "\n";
+  CHECK(has(messages, "no three"));
+  CHECK(has(messages, "must be positive"));
+
+  calls = 0;
+  CHECK(tune(tunable, settings).from_store == 12);
+  CHECK(calls == 0);
+  tunable.function(timed, "2");
+  CHECK(tune(tunable, settings).from_store == 0);
+
+  tunable.function([](const Bindings&, const Bindings&) -> double { throw Error(ErrorKind::interrupted, "enough"); },
+                   "3");
+  CHECK_THROWS_WITH_AS(tune(tunable, settings), "enough", Error);
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { Tunable("f").function(timed, "1").toml(); }), "parameter"));
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { Tunable("f").function(timed, "1", "tpu"); }), "tpu"));
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { Tunable("f").function(nullptr, "1"); }), "empty"));
+}
+
 }  // namespace
 }  // namespace xtune

@@ -1,0 +1,96 @@
+// The configuration arrives as the words of a program's call, NAME=VALUE after the first one (tunable_toml.cpp).
+#include "api/function_device.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include "core/device/program_call.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+/// As a command has it.
+std::string word_of(const Value& value) {
+  const bool* const flag = std::get_if<bool>(&value);
+  return flag ? std::to_string(*flag) : to_text(value);
+}
+
+class FunctionProgram final : public measure::Program {
+ public:
+  FunctionProgram(const std::function<double(const Bindings&)>& timed, Bindings config)
+      : timed_(timed), config_(std::move(config)) {}
+
+  measure::Sample run(const measure::RunOptions& options) override {
+    double total_ms = 0;
+    for (std::size_t i = 0; i <= options.more.size(); ++i) total_ms += time();
+    measure::Sample sample;
+    sample.time_ms = total_ms / static_cast<double>(1 + options.more.size());
+    return sample;
+  }
+  bool times_itself() const noexcept override { return true; }
+
+ private:
+  double time() {
+    double time_ms = 0;
+    try {
+      time_ms = timed_(config_);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted) throw;
+      throw build::CandidateFailure(Outcome::launch_failed, error.what());
+    } catch (const std::exception& error) {
+      throw build::CandidateFailure(Outcome::launch_failed, error.what());
+    }
+    if (!std::isfinite(time_ms) || time_ms <= 0)
+      throw build::CandidateFailure(
+          Outcome::launch_failed, fmt::format("the function returned {} as its time, which must be positive", time_ms));
+    return time_ms;
+  }
+
+  const std::function<double(const Bindings&)>& timed_;
+  const Bindings config_;
+};
+
+class FunctionDevice final : public measure::Device {
+ public:
+  FunctionDevice(device::DeviceInfo info, std::vector<space::Parameter> parameters,
+                 std::function<double(const Bindings&)> timed)
+      : info_(std::move(info)), parameters_(std::move(parameters)), timed_(std::move(timed)) {}
+
+  const device::DeviceInfo& info() const noexcept override { return info_; }
+  std::unique_ptr<measure::Buffer> allocate(std::size_t /*bytes*/) override {
+    throw Error(ErrorKind::unsupported, "a function has no xtune buffers");
+  }
+  std::unique_ptr<measure::Program> load(const build::Artifact& /*artifact*/,
+                                         const device::LaunchPlan& launch) override {
+    Bindings config;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const space::Parameter& parameter = parameters_[i];
+      const std::string word = device::from_call_text(launch.call.value().words.at(i + 1), {});
+      const auto value = std::find_if(parameter.values.begin(), parameter.values.end(),
+                                      [&](const Value& each) { return word == parameter.name + "=" + word_of(each); });
+      if (value == parameter.values.end())
+        throw Error(ErrorKind::invalid_spec, word + " is not a value of the parameter " + parameter.name);
+      config.emplace(parameter.name, *value);
+    }
+    return std::make_unique<FunctionProgram>(timed_, std::move(config));
+  }
+
+ private:
+  const device::DeviceInfo info_;
+  const std::vector<space::Parameter> parameters_;
+  const std::function<double(const Bindings&)> timed_;
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Device> make_function_device(device::DeviceInfo info, std::vector<space::Parameter> parameters,
+                                                      std::function<double(const Bindings& config)> timed) {
+  return std::make_unique<FunctionDevice>(std::move(info), std::move(parameters), std::move(timed));
+}
+
+}  // namespace xtune
