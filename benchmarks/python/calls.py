@@ -32,7 +32,7 @@ def kernel_for(backend, n, block, checked=True):
     return xtune.load(tunable, backend=backend, checked=checked)
 
 
-def time_of(call, repeats, between, batch=100):
+def time_of(call, repeats, between, batch=100, choose=statistics.median):
     """Microseconds of one call."""
     for _ in range(batch):
         call()
@@ -44,7 +44,7 @@ def time_of(call, repeats, between, batch=100):
             call()
         means.append((time.perf_counter_ns() - begin) / batch / 1e3)
     between()
-    return statistics.median(means)
+    return choose(means)
 
 
 def wide_call(kind, count):
@@ -60,7 +60,8 @@ def wide_call(kind, count):
 
 def print_cost_of_arguments(repeats):
     for kind in ("array", "number"):
-        few, many = (min(time_of(wide_call(kind, count), repeats, lambda: None) for _ in range(3)) for count in (2, 42))
+        # The minimum: other work on the machine only adds.
+        few, many = (time_of(wide_call(kind, count), repeats, lambda: None, 20, min) for count in (2, 42))
         print(f"xtune: each {kind:28}{(many - few) / 40 * 1e3:8.0f} ns")
 
 

@@ -6,10 +6,13 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
 #include "convert.hpp"
+#include "ending.hpp"
 #include "errors.hpp"
 #include "results.hpp"
 #include "scalars.hpp"
@@ -45,7 +48,28 @@ struct KernelObject {
 
 PyTypeObject* kernel_type = nullptr;
 
-Callee& callee_of(PyObject* object) { return *reinterpret_cast<KernelObject*>(object)->callee; }
+/// All of them, under the GIL.
+std::set<KernelObject*>& living_kernels() {
+  static auto& kernels = *new std::set<KernelObject*>;
+  return kernels;
+}
+
+/// Tuning in the background ends with the last copy of its kernel. Its callbacks take the GIL.
+void give_up(KernelObject& object) {
+  living_kernels().erase(&object);
+  Callee* const callee = std::exchange(object.callee, nullptr);
+  if (!callee) return;
+  std::optional<Kernel> last(callee->kernel);
+  delete callee;
+  const py::gil_scoped_release released;
+  last.reset();
+}
+
+Callee& callee_of(PyObject* object) {
+  Callee* const callee = reinterpret_cast<KernelObject*>(object)->callee;
+  if (!callee) throw Error(ErrorKind::unavailable, "a kernel cannot be used any more: Python is ending");
+  return *callee;
+}
 Callee& callee_of(const py::handle& object) { return callee_of(object.ptr()); }
 
 py::object imported(const char* module) {
@@ -139,8 +163,9 @@ void launch(Callee& callee, const Ordered& ordered) {
     }
   }
   void* const stream = ordered.stream && ordered.stream != Py_None ? stream_of(ordered.stream) : current_stream(owner);
+  const Kernel kernel = callee.kernel;  // the callee may be given up meanwhile
   const py::gil_scoped_release released;
-  callee.kernel.launch(static_cast<CUstream_st*>(stream), {values, ordered.count}, {bytes, ordered.count});
+  kernel.launch(static_cast<CUstream_st*>(stream), {values, ordered.count}, {bytes, ordered.count});
 }
 
 PyObject* call(PyObject* self, PyObject* const* given, std::size_t flagged_count, PyObject* keywords) noexcept {
@@ -168,18 +193,12 @@ PyObject* call(PyObject* self, PyObject* const* given, std::size_t flagged_count
 
 void destroy(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
-  if (Callee* const callee = reinterpret_cast<KernelObject*>(self)->callee) {
-    std::optional<Kernel> last(callee->kernel);
-    delete callee;
-    // It may wait for tuning in the background, whose callbacks take the GIL.
-    const py::gil_scoped_release released;
-    last.reset();
-  }
+  give_up(*reinterpret_cast<KernelObject*>(self));
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
 }
 
-PyObject* describe(PyObject* self) {
+PyObject* describe(PyObject* self) noexcept try {
   const Callee& callee = callee_of(self);
   std::string text = "<xtune.Kernel " + callee.kernel.name() + "(";
   for (std::size_t i = 0; i < callee.arguments.size(); ++i) {
@@ -188,6 +207,9 @@ PyObject* describe(PyObject* self) {
     if (argument.is_buffer) text += argument.is_written ? "[], written" : "[]";
   }
   return PyUnicode_FromString((text + ") on " + callee.kernel.backend() + ">").c_str());
+} catch (...) {
+  set_python_error();
+  return nullptr;
 }
 
 /// Sizes as a dictionary, as keywords, or both.
@@ -303,6 +325,7 @@ py::object make_kernel(Kernel kernel) {
   if (!object) throw py::error_already_set();
   object->vectorcall = call;
   object->callee = callee.release();
+  living_kernels().insert(object);
   return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
 }
 
@@ -325,6 +348,9 @@ void define_kernel(py::module_& module) {
   auto type = py::reinterpret_borrow<py::object>(made);
   add_methods(type);
   module.attr("Kernel") = type;
+  register_ending([] {
+    while (!living_kernels().empty()) give_up(**living_kernels().begin());
+  });
 }
 
 }  // namespace xtune::python

@@ -59,7 +59,7 @@ class Autotuned:
         self._arrays_at = [i for i, name in enumerate(self._names) if name not in self._numbers]
         self._kernels: Dict[Any, Any] = {}
         self._results: List[Result] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def results(self) -> List[Result]:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of kernels: arrays of several libraries, what does not fit, threads."""
-import ctypes
 import sys
 import threading
 import types

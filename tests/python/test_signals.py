@@ -87,5 +87,19 @@ class Interrupts(unittest.TestCase):
                 program.stdout.close()
 
 
+class Endings(unittest.TestCase):
+    def test_a_program_may_end_while_it_tunes(self):
+        programs = {
+            "in the background": "kernel = xtune.load(saxpy(reference=lambda x, y: 2 * x + y), backend='host', "
+                                 "policy='tune_in_background'); kernel(*arrays(), 1.0, N)",
+            "in a thread": "began = threading.Event(); threading.Thread(target=lambda: xtune.tune(saxpy(), fresh=True, "
+                           "progress=lambda p: (began.set(), time.sleep(0.5)), **HOST), daemon=True).start(); began.wait()",
+        }
+        for name, text in programs.items():
+            with self.subTest(name):
+                done = subprocess.run([sys.executable, "-c", wait_in(text)], capture_output=True, text=True, timeout=120, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tuning from Python on the host backend: definitions, results, callables, questions."""
+import ast
 import contextlib
 import dataclasses
 import io
@@ -363,6 +364,33 @@ class Questions(unittest.TestCase):
         self.assertIn("host", [each.name for each in xtune.backends()])
         self.assertIn("random", xtune.strategies())
         self.assertRegex(xtune.__version__, r"^\d+\.\d+\.\d+$")
+
+
+class Stubs(unittest.TestCase):
+    def names_in(self, body):
+        names = {each.name for each in body if isinstance(each, (ast.ClassDef, ast.FunctionDef))}
+        return {name for name in names | {each.target.id for each in body if isinstance(each, ast.AnnAssign)}
+                if not name.startswith("__")}
+
+    def test_describe_the_extension(self):
+        native = xtune._native
+        stub = ast.parse((pathlib.Path(xtune.__file__).parent / "_native.pyi").read_text()).body
+        public = [each for each in dir(native) if not each.startswith("__")]
+        self.assertEqual(sorted(self.names_in(stub)), sorted(public))
+        for each in stub:
+            if isinstance(each, ast.ClassDef):
+                members = [name for name in vars(getattr(native, each.name)) if not name.startswith("__")
+                           and name != "_pybind11_conduit_v1_"]
+                self.assertEqual(sorted(self.names_in(each.body)), sorted(members), each.name)
+
+    def test_everything_public_is_documented(self):
+        for name in xtune.__all__:
+            with self.subTest(name):
+                self.assertTrue(getattr(xtune, name).__doc__)
+        for name, each in vars(xtune.Tunable).items():
+            if callable(each) and not name.startswith("_"):
+                with self.subTest(name):
+                    self.assertTrue(each.__doc__)
 
 
 if __name__ == "__main__":
