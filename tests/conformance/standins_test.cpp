@@ -34,6 +34,14 @@ CONFORMANCE_TEST("headers of the C and C++ libraries") {
 #include <limits>
 #include <limits.h>
 #include <stdint.h>
+#if defined(XTUNE_HOST) || (defined(XTUNE_HIP) && !defined(__HIPCC_RTC__))
+#include <array>
+#include <type_traits>
+static_assert(std::is_same<std::array<int, 2>::value_type, int>::value, "found");
+#elif defined(XTUNE_HIP) && HIP_VERSION_MAJOR < 6
+static_assert(std::is_same<std::enable_if<std::is_integral<int>::value, int>::type, int>::value, "built in");
+static_assert(std::is_floating_point<float>::value && std::is_arithmetic<float>::value, "built in");
+#endif
 extern "C" __global__ void k(int* out) {
   const std::uint32_t a = 0xffffffffu;
   const int64_t b = INT64_MAX;
