@@ -34,10 +34,10 @@ constexpr int lane_count = 32;
 
 #if XTUNE_ON_AMD
 
-/// The value of one of the 32 lanes.
+/// The value of one of the 32 lanes; other numbers count modulo 32.
 template <class T>
 __device__ inline T shuffle(T value, int lane) {
-  return __shfl(value, lane, lane_count);
+  return __shfl(value, lane & (lane_count - 1), lane_count);
 }
 /// The value of the lane `offset` above.
 template <class T>
@@ -52,7 +52,7 @@ __device__ inline T shuffle_up(T value, int offset) {
 /// The value of the lane whose number differs in these bits.
 template <class T>
 __device__ inline T shuffle_xor(T value, int bits) {
-  return __shfl_xor(value, bits, lane_count);
+  return __shfl_xor(value, bits & (lane_count - 1), lane_count);
 }
 /// A bit for each lane whose predicate is not 0.
 __device__ inline unsigned ballot(int predicate) {

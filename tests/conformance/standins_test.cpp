@@ -34,6 +34,14 @@ CONFORMANCE_TEST("headers of the C and C++ libraries") {
 #include <limits>
 #include <limits.h>
 #include <stdint.h>
+#if defined(XTUNE_HOST) || (defined(XTUNE_HIP) && !defined(__HIPCC_RTC__))
+#include <array>
+#include <type_traits>
+static_assert(std::is_same<std::array<int, 2>::value_type, int>::value, "found");
+#elif defined(XTUNE_HIP) && HIP_VERSION_MAJOR < 6
+static_assert(std::is_same<std::enable_if<std::is_integral<int>::value, int>::type, int>::value, "built in");
+static_assert(std::is_floating_point<float>::value && std::is_arithmetic<float>::value, "built in");
+#endif
 extern "C" __global__ void k(int* out) {
   const std::uint32_t a = 0xffffffffu;
   const int64_t b = INT64_MAX;
@@ -50,13 +58,15 @@ extern "C" __global__ void k(int* out) {
 })"));
 }
 
-CONFORMANCE_TEST("CUDA's functions of a warp, with masks of 32 bits") {
+CONFORMANCE_TEST("CUDA's functions of a warp, of bytes and of memory") {
   check_all_one(results_of(t, R"(
 struct Pair {
   float first;
   double second;
 };
+#include <xtune/portable.cuh>
 extern "C" __global__ void k(int* out) {
+  __shared__ int sum;
   const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
   const unsigned all = 0xffffffffu;
   bool right = __shfl_sync(all, thread, 5) == warp * 32 + 5;
@@ -66,7 +76,50 @@ extern "C" __global__ void k(int* out) {
   right = right && __ballot_sync(all, lane < 3 + warp) == (warp == 0 ? 7u : 15u);
   const int any = __any_sync(all, thread == 40), every = __all_sync(all, thread < 40);
   right = right && !any == !warp && !every == (warp == 1);
+  // Lanes outside of the width: modulo the width, or the lane itself.
+  right = right && __shfl_sync(all, thread, lane + 1) == warp * 32 + (lane + 1) % 32;
+  right = right && __shfl_sync(all, thread, -1) == warp * 32 + 31 && xtune::shuffle(thread, 37) == warp * 32 + 5;
+  right = right && __shfl_sync(all, lane, lane + 3, 8) == lane / 8 * 8 + (lane + 3) % 8;
+  right = right && __shfl_sync(all, lane, 21, 16) == lane / 16 * 16 + 5;
+  right = right && __shfl_up_sync(all, lane, 9, 16) == (lane % 16 < 9 ? lane : lane - 9);
+  right = right && __shfl_down_sync(all, lane, 9, 16) == (lane % 16 < 7 ? lane + 9 : lane);
+  right = right && __shfl_down_sync(all, thread, 31) == (lane < 1 ? thread + 31 : thread);
+  right = right && __shfl_xor_sync(all, lane, 12, 8) == ((lane ^ 12) / 8 > lane / 8 ? lane : lane ^ 12);
+  right = right && __shfl_xor_sync(all, thread, 33) == (thread ^ 1) && xtune::shuffle_xor(thread, 33) == (thread ^ 1);
+#ifdef XTUNE_HIP
+  const int wave = thread / warpSize * warpSize;
+  right = right && __shfl_sync(~0ull, thread, thread + 1) == wave + (thread + 1) % warpSize;
+  right = right && __shfl_sync(~0ull, thread, -1) == wave + warpSize - 1;
+  right = right && __shfl_up_sync(~0ull, thread, 40, 64) == (warpSize == 64 && thread >= 40 ? thread - 40 : thread);
+  right = right && __shfl_xor_sync(~0ull, thread, warpSize / 2) == (thread ^ warpSize / 2);
+  const unsigned third = 0x49249249u;
+  unsigned active = __activemask(), some = 0, other = 0, voted = __ballot_sync(all, lane != 7);
+  right = right && active == all && voted == ~(1u << 7);
+  if (lane % 3 == 0) {
+    some = __activemask();
+    voted = __ballot_sync(third, lane != 7);
+  } else {
+    other = __activemask();
+    voted = __ballot_sync(~third, lane != 7);
+  }
+  right = right && (lane % 3 == 0 ? some == third && voted == third : other == ~third && voted == (~third & ~(1u << 7)));
+#endif
+#ifndef XTUNE_CUDA  // NVRTC 11 does not declare all of these
+  right = right && __dp4a(0x01ff7f80, 0x02037f80, 5) == 2 - 3 + 127 * 127 + 128 * 128 + 5;
+  right = right && __dp4a(0xff000001u, 0x02000003u, 1u) == 514u;
+  right = right && __ffsll(thread + 64) == __ffs(thread + 64) && __ffsll(1ull << 40) == 41;
+  if (thread == 0) sum = 0;
+  __syncthreads();
+  atomicAdd_block(&sum, 1);
+  __nanosleep(20);
+  __syncthreads();
+  right = right && sum == 64;
+  if (sum != 64) __trap();
   __syncwarp();
+  __stcs(out + thread, 7);
+  __stcg(out + thread, __ldcg(out + thread) + __ldcs(out + thread) + __ldcv(out + thread));
+  right = right && out[thread] == 21;
+#endif
   out[thread] = right;
 })"));
 }
@@ -89,6 +142,9 @@ extern "C" __global__ void k(int* out) {
   right = right && cg::reduce(warp, thread, cg::plus<int>()) == (thread < 32 ? 496 : 1520);
   right = right && cg::reduce(four, thread, cg::greater<int>()) == thread / 4 * 4 + 3;
   right = right && four.shfl(thread, 1) == thread / 4 * 4 + 1 && four.ballot(thread % 4 == 2) == 4;
+  right = right && four.shfl(thread, 6) == thread / 4 * 4 + 2 && four.shfl(thread, -1) == thread / 4 * 4 + 3;
+  right = right && four.shfl_up(thread, 3) == (thread % 4 == 3 ? thread - 3 : thread);
+  right = right && four.shfl_down(thread, 2) == (thread % 4 < 2 ? thread + 2 : thread);
   right = right && warp.any(thread == 40) == (thread >= 32) && four.all(1);
   cg::sync(warp);
   out[thread] = right;
@@ -105,7 +161,11 @@ extern "C" __global__ void k(int* out) {
   pair = __hfma2(pair, pair, pair);
   bool right = __bfloat162float(__hmul(a, a)) == 2.25f && __bfloat162float(__float2bfloat16(1.001953125f)) == 1.0f;
   right = right && __low2float(pair) == 2.0f && __high2float(pair) == 6.0f && __hlt(a, __float2bfloat16(2.0f));
-  right = right && __half2float(__hadd(__float2half(1.0f), __float2half(0.5f))) == 1.5f;
+  const __half one = __float2half(1.0f), more = __float2half(1.5f);
+  right = right && __half2float(__hadd(one, __float2half(0.5f))) == 1.5f;
+  right = right && __half2float(__hmax(one, more)) == 1.5f && __half2float(__hmin(one, more)) == 1.0f;
+  right = right && __high2float(__hmax2(__halves2half2(more, one), __float2half2_rn(1.25f))) == 1.25f;
+  right = right && __low2float(h2sqrt(__float2half2_rn(4.0f))) == 2.0f && !__hisinf(one);
   out[threadIdx.x] = right;
 })"));
 }

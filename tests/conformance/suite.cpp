@@ -41,15 +41,13 @@ const char* const essential[] = {
 #undef ESSENTIAL
 };
 
-/// Those whose code is executed, each compiled by the first compiler that knows it.
-constexpr const char* emulated = "gfx942,gfx90a,gfx1100,gfx1201";
 /// Most of their instructions are those of gfx942 and gfx1100. They run the essential part of the suite, and all of it
-/// with XTUNE_CONFORMANCE_ALL=1.
+/// with XTUNE_EMULATED_ALL=1.
 constexpr const char* partly_tested[] = {"gfx90a", "gfx1201"};
 
 bool is_partly_tested(const std::string& arch) {
-  static const bool all = std::getenv("XTUNE_CONFORMANCE_ALL") != nullptr;
-  return !all && std::find(std::begin(partly_tested), std::end(partly_tested), arch) != std::end(partly_tested);
+  return !testing::tests_all_emulated() &&
+         std::find(std::begin(partly_tested), std::end(partly_tested), arch) != std::end(partly_tested);
 }
 
 /// The architectures for which each backend, or one of its compilers, must compile without a device.
@@ -108,6 +106,8 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
     found.push_back({name, arch, one.toolchain.get(), one.devices.back().get(), compiler, device.index,
                      is_emulated(device) && is_partly_tested(arch)});
   }
+  // A thread has one current device of a backend: the one that it has opened last. Tests expect the first.
+  if (!one.devices.empty()) static_cast<void>(one.backend->open_device(0));
   if (const auto archs = offline_archs.find(label); archs != offline_archs.end())
     for (const std::string& arch : archs->second)
       // HIP's NVIDIA side takes NVIDIA's names only.
@@ -124,7 +124,7 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
 const std::vector<Target>& targets() {
   static std::vector<Opened> opened;
   static const std::vector<Target> all = [] {
-    testing::use_emulated_gpus(emulated);
+    testing::use_emulated_gpus(testing::all_emulated);
     std::vector<Target> found;
     for (const std::string& name : backend_names()) {
       std::vector<std::string> compilers = compilers_of(name);
@@ -157,7 +157,6 @@ void on_each_target(const char* title, void (*test)(const Target&)) {
       test(target);
       continue;
     }
-    // A thread has one current device of a backend: the one that it has opened last.
     Target own = target;
     const auto backend = make_backend(target.backend);
     const auto device = backend->open_device(target.index);

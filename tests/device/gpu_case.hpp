@@ -33,9 +33,9 @@ struct Gpu {
   }
 };
 
-/// Runs the check on the first device of every GPU backend; reports backends without one.
+/// Runs the check on the first device of every GPU backend, or on all that are emulated; reports backends without one.
 inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
-  use_emulated_gpus("gfx942");
+  use_emulated_gpus(tested_archs());
   bool any = false;
   for (const std::string& name : device::backend_names()) {
     if (name == "host") continue;
@@ -45,10 +45,14 @@ inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
       MESSAGE("skipped: no " << name << " device: " << list.reason);
       continue;
     }
-    CAPTURE(name);
-    Gpu gpu{backend->open_device(0), backend::open_toolchain(*backend, "", device::code_arch(list.devices[0].arch))};
-    check(gpu);
-    any = true;
+    for (const device::DeviceInfo& found : list.devices) {
+      if (found.index != 0 && !device::is_emulated(found)) continue;
+      CAPTURE(name);
+      CAPTURE(found.arch);
+      Gpu gpu{backend->open_device(found.index), backend::open_toolchain(*backend, "", device::code_arch(found.arch))};
+      check(gpu);
+      any = true;
+    }
   }
   if (!any) MESSAGE("skipped: this test needs a GPU");
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The kernels of kernels/ compute what their specs promise, and validation refuses single mistakes in them.
 
-kernels.py --xtune PROGRAM [--part space|right|mutants|compile] [--all] [--backend host] [--arch gfx942] TABLE...
+kernels.py --xtune PROGRAM [--part space|right|mutants|compile] [--all] [--backend host] [--arch gfx942[,...] [--share]] TABLE...
 
 A table, NAME.toml beside this file, describes the test of one spec; README.md lists its keys. Each test
 
@@ -90,8 +90,8 @@ def write_mutants(path, mutants):
 class Trial:
     """A copy of a spec and of kernels/ in a temporary directory, with problems and configurations of the table."""
 
-    def __init__(self, options, table, folder):
-        self.options, self.table, self.folder = options, table, pathlib.Path(folder)
+    def __init__(self, options, table, folder, arch):
+        self.options, self.table, self.folder, self.arch = options, table, pathlib.Path(folder), arch
         with open(ROOT / "configs" / table["spec"], "rb") as file:
             self.spec = tomllib.load(file)
         shutil.copytree(ROOT / "kernels", self.folder / "kernels")
@@ -132,7 +132,7 @@ class Trial:
         """The last record of each configuration and problem."""
         store = self.folder / "store"
         shutil.rmtree(store, ignore_errors=True)
-        if self.options.arch:
+        if self.arch:
             return self.validated(store, problems, configs)
         command = [self.options.xtune, "run", str(self.write_spec(problems, configs)), "--backend", self.options.backend, "--store",
                    str(store), "--format", "json", "--quiet", *(["--sanitize"] if sanitize else [])]
@@ -150,7 +150,7 @@ class Trial:
 
     def validated(self, store, problems, configs):
         """The result of each configuration and problem on an emulated GPU."""
-        command = [self.options.xtune, "validate", str(self.write_spec(problems, configs)), "--all", "--arch", self.options.arch, "--store",
+        command = [self.options.xtune, "validate", str(self.write_spec(problems, configs)), "--all", "--arch", self.arch, "--store",
                    str(store), "--format", "json", "--quiet"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode == UNAVAILABLE:
@@ -192,9 +192,12 @@ def test_space(trial):
 def test_right(trial):
     """All problems in all configurations are computed correctly."""
     configs = trial.table["configs"]
-    if trial.options.arch.startswith("gfx"):
-        configs = [configs[number] for number in trial.table.get("amd_configs", range(len(configs)))]
-    records = trial.records(trial.table["problems"], configs)
+    if trial.arch.startswith("gfx"):
+        configs = [configs[number] for number in amd_configs(trial.table, trial.arch)]
+    problems = trial.table["problems"]
+    if trial.options.share:
+        problems, configs = problems[:1], configs[:1]
+    records = trial.records(problems, configs)
     wrong = [described(record) for record in records if record["outcome"] != "ok"]
     if wrong:
         raise Failure("\n".join(wrong))
@@ -206,10 +209,13 @@ def tried_mutants(trial):
     mutants = list(enumerate(trial.table.get("mutants", []), 1))
     if not mutants:
         raise Failure("the table has no [[mutants]]")
-    if trial.options.arch.startswith("gfx"):
-        mutants = [(number, mutant) for number, mutant in mutants if mutant.get("amd", True)]
+    if trial.arch.startswith("gfx"):
+        mutants = [(number, mutant) for number, mutant in mutants if mutant.get("amd", True) and not mutant.get("sanitize")]
     quick = [(number, mutant) for number, mutant in mutants if mutant.get("quick")]
-    return mutants if trial.options.all or not quick else quick
+    chosen = mutants if trial.options.all or not quick else quick
+    if trial.options.share:
+        chosen = chosen[trial.options.arch.index(trial.arch)::len(trial.options.arch)]
+    return chosen
 
 
 def mutant_problems(trial, mutants, sanitize):
@@ -243,7 +249,7 @@ def test_mutants(trial):
     for sanitize in (False, True):
         chosen = [(number, mutant) for number, mutant in mutants if mutant.get("sanitize", False) == sanitize]
         if chosen:
-            problems += mutant_problems(trial, chosen, sanitize and trial.options.backend == "host" and not trial.options.arch)
+            problems += mutant_problems(trial, chosen, sanitize and trial.options.backend == "host" and not trial.arch)
     if problems:
         raise Failure("\n".join(problems))
     return f"{len(mutants)} of {len(trial.table['mutants'])} mutants are tried and refused"
@@ -287,6 +293,28 @@ def test_compile(trial):
     return ", ".join(compiled) or "compiles for none of these architectures"
 
 
+def runs_of(options):
+    """(table, part, architecture) of all that is to run; "": no architecture, but --backend."""
+    for part in options.part or PARTS:
+        if not options.arch or part not in ("right", "mutants"):
+            yield from ((name, part, "") for name in options.tables)
+            continue
+        runs = [[(name, part, arch) for arch in options.arch if amd_configs(read_table(name), arch)] for name in options.tables]
+        runs = [archs for archs in runs if archs]
+        if options.share and part == "right":
+            yield from (archs[number % len(archs)] for number, archs in enumerate(runs[::3]))
+        else:
+            yield from (run for archs in runs for run in archs)
+
+
+def amd_configs(table, arch):
+    """Numbers of the configurations that an AMD GPU can run."""
+    if "gfx" not in map(vendor_of, table.get("compile_archs", ARCHS)):
+        return []
+    numbers = table.get("amd_configs", range(len(table["configs"])))
+    return numbers.get(arch, []) if isinstance(numbers, dict) else numbers
+
+
 PARTS = {"space": test_space, "right": test_right, "mutants": test_mutants, "compile": test_compile}
 
 
@@ -296,7 +324,8 @@ def main():
     parser.add_argument("--part", choices=PARTS, action="append")
     parser.add_argument("--all", action="store_true", help="try all mutants, not only the quick ones")
     parser.add_argument("--backend", default="host", help="run the parts right and mutants on this backend")
-    parser.add_argument("--arch", default="", help="run these parts on this AMD GPU, emulated if it is not here, without measuring")
+    parser.add_argument("--arch", default=[], type=lambda names: names.split(","), help="run these parts on these AMD GPUs, emulated if they are not here, without measuring; tables that are not for AMD GPUs are skipped")
+    parser.add_argument("--share", action="store_true", help="run a share on these GPUs: one configuration and problem of every third table on one of them, and each mutant on one; the environment variable XTUNE_EMULATED_ALL=1 changes this to --all")
     parser.add_argument("--compile-for", metavar="ARCH", action="append", help="compile for this architecture instead of the table's, where the kernel can; may be repeated")
     parser.add_argument("--compiler", default="auto", help="compile for AMD GPUs with this compiler: auto, hiprtc or clang")
     parser.add_argument("tables", nargs="+", metavar="TABLE")
@@ -305,18 +334,22 @@ def main():
         # With as many CPUs as tiles, a persistent block has a single tile, and some mutants are right.
         cpus = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, random.sample(cpus, min(2, len(cpus))))
-    failed = False
-    for name in options.tables:
-        for part in options.part or PARTS:
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    print(f"{name}: {PARTS[part](Trial(options, read_table(name), folder))}", flush=True)
-                except Skipped as skipped:
-                    print(f"{name}, {part}: skipped: {skipped}", flush=True)
-                except Failure as failure:
-                    failed = True
-                    print(f"{name}, {part}:\n{failure}", flush=True)
-    return 1 if failed else 0
+    if options.share and "XTUNE_EMULATED_ALL" in os.environ:
+        options.share, options.all = False, True
+    return 0 if all([run_part(options, *one) for one in runs_of(options)]) else 1
+
+
+def run_part(options, name, part, arch):
+    where = f"{name} on {arch}" if arch else name
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            print(f"{where}: {PARTS[part](Trial(options, read_table(name), folder, arch))}", flush=True)
+        except Skipped as skipped:
+            print(f"{where}, {part}: skipped: {skipped}", flush=True)
+        except Failure as failure:
+            print(f"{where}, {part}:\n{failure}", flush=True)
+            return False
+    return True
 
 
 if __name__ == "__main__":

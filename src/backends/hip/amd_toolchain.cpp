@@ -10,6 +10,7 @@
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/library_file.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
+#include "backends/hip/clang_installation.hpp"
 #include "backends/hip/code_object_manager.hpp"
 #include "backends/hip/device_query.hpp"
 #include "backends/hip/name_pointers.hpp"
@@ -117,6 +118,16 @@ gpu::CompilerApi compiler_api(const Hiprtc& table) {
   return api;
 }
 
+/// In the words of `xtune devices`; empty: there is one.
+std::string why_no_clang() {
+  try {
+    static_cast<void>(find_clang());
+    return {};
+  } catch (const Error& error) {
+    return fmt::format("clang cannot be used: {}", error.what());
+  }
+}
+
 class HiprtcToolchain final : public build::Toolchain {
  public:
   explicit HiprtcToolchain(const Hiprtc& table)
@@ -142,7 +153,7 @@ class HiprtcToolchain final : public build::Toolchain {
 
  private:
   build::Artifact compile_kernel(const build::CompileRequest& request) {
-    require_arch(request.arch, manager_.archs, device::compiler_name(fingerprint_));
+    require_arch(request.arch, manager_.archs, device::compiler_name(fingerprint_), why_no_clang);
     std::vector<std::string> options{"--offload-arch=" + request.arch};
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
     options.insert(options.end(), request.options.begin(), request.options.end());

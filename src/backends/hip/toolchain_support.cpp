@@ -23,16 +23,17 @@ std::string source_text(const build::CompileRequest& request) {
   return gpu::with_defines(with_name);
 }
 
-void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler) {
+void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler,
+                  const std::function<std::string()>& why_no_other) {
   const std::string base = arch.substr(0, arch.find(':'));
   if (!base.starts_with("gfx"))
     throw Error(ErrorKind::unsupported,
                 fmt::format("'{}' is not an AMD architecture, such as gfx90a or gfx1030", arch));
-  if (!known.empty() && std::find(known.begin(), known.end(), base) == known.end())
-    throw Error(ErrorKind::unsupported,
-                fmt::format("{} cannot compile for {}; it knows {}. A newer clang may know it; `xtune devices` lists "
-                            "the compilers",
-                            compiler, arch, fmt::join(known, ", ")));
+  if (known.empty() || std::find(known.begin(), known.end(), base) != known.end()) return;
+  std::string advice = why_no_other ? why_no_other() : "";
+  if (advice.empty()) advice = "A newer clang may know it; `xtune devices` lists the compilers";
+  throw Error(ErrorKind::unsupported,
+              fmt::format("{} cannot compile for {}; it knows {}. {}", compiler, arch, fmt::join(known, ", "), advice));
 }
 
 void set_kernels(build::Artifact& artifact, const build::CompileRequest& request,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace xtune::hip {
 std::string source_text(const build::CompileRequest& request);
 
 /// Throws Error(unsupported) for an architecture that is not AMD's or that the compiler does not know. known: empty if
-/// its list is unknown.
-void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler);
+/// its list is unknown. why_no_other: why another compiler, which may know it, cannot be used; empty if it can.
+void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler,
+                  const std::function<std::string()>& why_no_other = {});
 
 /// Sets format, entries and usage of an artifact with its image, from the metadata in it. Throws
 /// CandidateFailure(compile_failed) for an entry that is not a kernel.

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/files.hpp"
@@ -32,9 +33,35 @@ bool states_an_error(std::string_view line) {
   return has_any_word(line, {"error:", "error :", "Error:", "catastrophic error"});
 }
 
+/// The name in quotes of "cannot open source file "cstdint"", "'cstdint' file not found".
+std::string_view quoted_name(std::string_view line) {
+  const std::size_t begin = line.find_first_of("\"'");
+  if (begin == std::string_view::npos) return {};
+  const std::size_t end = line.find(line[begin], begin + 1);
+  return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
+}
+
+/// The name of a function of a GPU that the compiler does not know: "use of undeclared identifier '__vadd4'",
+/// "'__vadd4' was not declared in this scope", "no matching function for call to '__ldcs(int*)'".
+std::string_view missing_function(std::string_view line) {
+  if (!has_any_word(line, {"use of undeclared identifier '", "' was not declared in this scope",
+                           "no matching function for call to '"}))
+    return {};
+  const std::size_t error = line.find("error: ");
+  if (error == std::string_view::npos) return {};
+  std::string_view name = quoted_name(line.substr(error));
+  name = name.substr(0, name.find_first_of("(<"));
+  return name.starts_with("__") || name.starts_with("atomic") ? name : std::string_view();
+}
+
+/// Of cooperative groups that xtune does not have, and its namespace in messages.
+const std::vector<std::string_view> groups_names{"cooperative_groups",       "'this_grid'",     "'grid_group'",
+                                                 "'coalesced_threads'",      "'this_cluster'",  "'coalesced_group'",
+                                                 "'this_thread_block_tile'", "'tiled_partition"};
+
 const std::vector<Known>& missing_on_host() {
   static const std::vector<Known> known{
-      {{"cooperative_groups"}, "cooperative groups beyond blocks and parts of a warp"},
+      {groups_names, "cooperative groups beyond blocks and parts of a warp"},
       {{"cub/", "'cub'"}, "CUB"},
       {{"thrust/"}, "Thrust"},
       {{"mma.h", "nvcuda"}, "warp matrix functions (mma.h)"},
@@ -54,15 +81,10 @@ std::string host_hint(std::string_view line) {
     if (has_any_word(line, one.words))
       return fmt::format("the host backend has no {}; run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
                          one.what);
+  if (const std::string_view name = missing_function(line); !name.empty())
+    return fmt::format("the host backend has no '{}'; run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
+                       name);
   return {};
-}
-
-/// The name in quotes of "cannot open source file "cstdint"", "'cstdint' file not found".
-std::string_view quoted_name(std::string_view line) {
-  const std::size_t begin = line.find_first_of("\"'");
-  if (begin == std::string_view::npos) return {};
-  const std::size_t end = line.find(line[begin], begin + 1);
-  return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
 }
 
 std::string nvrtc_hint(std::string_view line) {
@@ -89,28 +111,47 @@ std::string nvrtc_hint(std::string_view line) {
   return {};
 }
 
+bool is_nvidias_header(std::string_view line) {
+  return line.find("file not found") != std::string_view::npos &&
+         has_any_word(line, {"'cub/", "'thrust/", "'mma.h'", "'cuda/", "'cuda_"});
+}
+
 std::string hip_hint(std::string_view line) {
   if (has_any_word(line, {"_sync'", "'__syncwarp'", "'__activemask'"}))
     return fmt::format(
         "of CUDA's functions for warps, AMD GPUs have __shfl_*_sync, __ballot_sync, __any_sync, __all_sync, "
         "__activemask and __syncwarp here (see {})",
         page);
-  if (line.find("file not found") != std::string_view::npos) {
-    if (has_any_word(line, {"'cooperative_groups"}))
-      return fmt::format(
-          "of cooperative groups, AMD GPUs have cooperative_groups.h and cooperative_groups/reduce.h here (see {})",
-          page);
-    if (has_any_word(line, {"'cub/", "'thrust/", "'mma.h'", "'cuda/", "'cuda_"}))
-      return fmt::format("'{}' is NVIDIA's; include it under #ifdef XTUNE_CUDA (see {})", quoted_name(line), page);
-  }
+  if (has_any_word(line, groups_names))
+    return fmt::format(
+        "of cooperative groups, AMD GPUs have the block and its tiles of up to 32 threads, by cooperative_groups.h and "
+        "cooperative_groups/reduce.h (see {})",
+        page);
+  if (is_nvidias_header(line))
+    return fmt::format("'{}' is NVIDIA's; include it under #ifdef XTUNE_CUDA (see {})", quoted_name(line), page);
   if (has_any_word(line, {"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"}))
     return fmt::format("textures have other names in HIP; choose with #ifdef XTUNE_HIP (see {})", page);
-  if (has_any_word(line, {"couldn't allocate output register", "invalid instruction", "couldn't allocate input reg"}))
+  if (has_any_word(line, {"couldn't allocate output register", "invalid instruction", "couldn't allocate input reg",
+                          "cannot compile inline asm", "invalid output constraint", "invalid input constraint",
+                          "'__cvta_generic_to_", "'__cvta_shared_to_"}))
     return "inline PTX is NVIDIA's; guard it with #ifdef XTUNE_CUDA";
+  if (has_any_word(line, {"call to '__"}) && line.ends_with("' is ambiguous"))
+    return fmt::format("HIP declares '{}' for other types than CUDA; convert the argument to the type that CUDA names",
+                       quoted_name(line.substr(line.find("call to '"))));
+  if (const std::string_view name = missing_function(line); !name.empty())
+    return fmt::format(
+        "AMD GPUs have no '{}' here; if it is CUDA's, call it under #ifdef XTUNE_CUDA, and replace it under #else "
+        "(see {})",
+        name, page);
   return {};
 }
 
 std::string hiprtc_hint(std::string_view line) {
+  if (has_any_word(line, {"/include/c++/"}))
+    return fmt::format(
+        "hipRTC cannot read this header of C++, and has part of <type_traits> built in; guard the include with "
+        "#ifndef __HIPCC_RTC__, or use --compiler clang (see {})",
+        page);
   if (std::string hint = hip_hint(line); !hint.empty()) return hint;
   if (has_any_word(line, {"file not found"}) && has_any_word(line, {"/include/"}))
     return fmt::format("hipRTC has no such header; guard it with #ifndef XTUNE_HIP, or use --compiler clang (see {})",
@@ -151,27 +192,32 @@ bool is_whole_program(std::string_view source) {
 }
 
 std::string whole_program_hint(KernelCompiler compiler) {
-  const char* const guard = compiler == KernelCompiler::host     ? "#ifndef XTUNE_HOST"
-                            : compiler == KernelCompiler::nvrtc  ? "#ifndef __CUDACC_RTC__"
-                            : compiler == KernelCompiler::hiprtc ? "#ifndef __HIPCC_RTC__"
-                                                                 : "#ifndef XTUNE_HIP";
+  const char* const guard = compiler == KernelCompiler::host    ? "#ifndef XTUNE_HOST"
+                            : compiler == KernelCompiler::nvrtc ? "#ifndef __CUDACC_RTC__"
+                                                                : "#ifndef XTUNE_HIP";
   return fmt::format(
       "the file holds a whole program, and xtune compiles only device code: put main(), <<<>>> and the "
       "headers that they need between {} and #endif, or into another file",
       guard);
 }
 
-}  // namespace
-
-std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log) {
+/// The hint of the first error that has one, and the error.
+std::pair<std::string, std::string_view> hint_and_line(KernelCompiler compiler, std::string_view source,
+                                                       std::string_view log) {
   for (std::string_view rest = log; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (!states_an_error(line)) continue;
-    if (is_whole_program(source)) return whole_program_hint(compiler);
-    if (std::string hint = hint_of(compiler, line); !hint.empty()) return hint;
+    if (is_whole_program(source)) return {whole_program_hint(compiler), line};
+    if (std::string hint = hint_of(compiler, line); !hint.empty()) return {hint, line};
   }
   return {};
+}
+
+}  // namespace
+
+std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log) {
+  return hint_and_line(compiler, source, log).first;
 }
 
 Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request,
@@ -180,11 +226,14 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
     return compile();
   } catch (const CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed) throw;
-    const std::string hint = compile_hint(compiler, request.source, failure.log());
+    const auto [hint, line] = hint_and_line(compiler, request.source, failure.log());
     std::string message = error_in_header(failure.what(), failure.log(), base::temporary_folder().string());
     if (message == failure.what() && hint.empty()) throw;
     if (!hint.empty()) message += fmt::format(" (hint: {})", hint);
-    if (const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure))
+    // NVIDIA's headers are for NVIDIA GPUs: none will be found for AMD's.
+    const bool is_hip = compiler == KernelCompiler::hiprtc || compiler == KernelCompiler::hip_clang;
+    const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure);
+    if (shortage && !(is_hip && is_nvidias_header(line)))
       throw ShortageFailure(shortage->lack(), failure.outcome(), message, failure.log());
     throw CandidateFailure(failure.outcome(), message, failure.log());
   }

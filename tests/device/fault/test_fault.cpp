@@ -12,7 +12,8 @@ using namespace xtune::testing;
 
 TEST_CASE("an illegal address") {
   // One backend a process: after the fault nothing else in it may count on the GPU.
-  use_emulated_gpus("gfx942");
+  const char* arch = std::getenv("XTUNE_TEST_ARCH");
+  use_emulated_gpus(arch ? arch : "gfx942");
   const char* only = std::getenv("XTUNE_TEST_BACKEND");
   for (const std::string& name : backend_names()) {
     if (name == "host" || (only && name != only)) continue;

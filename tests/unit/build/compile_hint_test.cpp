@@ -39,9 +39,31 @@ TEST_CASE("HIP's first error of code that is CUDA's names the portable way") {
   }
   CHECK(contains(says("/usr/include/stdlib.h:32:10: fatal error: 'stddef.h' file not found\n"),
                  "hipRTC has no such header"));
+  CHECK(contains(says("/usr/include/c++/12/type_traits:62:12: error: redefinition of 'integral_constant'\n"),
+                 "hipRTC cannot read this header of C++"));
+  for (const char* line : {"no member named 'this_grid' in namespace 'cooperative_groups'",
+                           "no matching function for call to 'tiled_partition'"}) {
+    CAPTURE(line);
+    CHECK(contains(says("k.cu:4:150: error: " + std::string(line) + "\n"), "of cooperative groups, AMD GPUs have"));
+  }
+  CHECK(contains(says("k.cu:2:115: error: use of undeclared identifier '__vadd4'; did you mean 'vadd4'?\n"),
+                 "AMD GPUs have no '__vadd4' here"));
+  CHECK(contains(says("k.cu:2:174: error: call to '__brev' is ambiguous\n"), "HIP declares '__brev' for other types"));
+  for (const char* line :
+       {"error: cannot compile inline asm", "k.cu:2:9: error: use of undeclared identifier '__cvta_generic_to_shared'"})
+    CHECK(contains(says(std::string(line) + "\n"), "inline PTX is NVIDIA's"));
+  CHECK(says("k.cu:2:115: error: use of undeclared identifier 'mine'\n").empty());
   CHECK(says("k.cu:1:10: fatal error: 'mine.cuh' file not found\n").empty());
   // Code that an error quotes is not the error.
   CHECK(says("k.cu:5:16: error: expected ';'\n  y = __shfl_down_sync(m, v, 1)\n").empty());
+}
+
+TEST_CASE("functions that the host backend does not have are named") {
+  const auto says = [](const std::string& line) { return hint(KernelCompiler::host, "k.cu:2:103: error: " + line); };
+  CHECK(says("'__vadd4' was not declared in this scope; did you mean 'vadd4'?\n")
+            .starts_with("the host backend has no '__vadd4'; run with --backend cuda"));
+  CHECK(contains(says("'coalesced_threads' is not a member of 'cg'\n"), "no cooperative groups beyond blocks"));
+  CHECK(says("'mine' was not declared in this scope\n").empty());
 }
 
 TEST_CASE("a file with main or a launch is a whole program; comments are not") {
@@ -49,6 +71,8 @@ TEST_CASE("a file with main or a launch is a whole program; comments are not") {
   for (const char* source : {"int main() { }\n", "void f() { k<<<1, 64>>>(x); }\n"}) {
     CHECK(contains(compile_hint(KernelCompiler::host, source, log), "the file holds a whole program"));
     CHECK(contains(compile_hint(KernelCompiler::nvrtc, source, "k.cu(1): error: x\n"), "#ifndef __CUDACC_RTC__"));
+    for (const KernelCompiler compiler : {KernelCompiler::hiprtc, KernelCompiler::hip_clang})
+      CHECK(contains(compile_hint(compiler, source, "k.cu:1:1: error: x\n"), "between #ifndef XTUNE_HIP and"));
   }
   CHECK(compile_hint(KernelCompiler::host, "// k<<<1, 64>>>(x) in int main()\n", log).empty());
   CHECK(compile_hint(KernelCompiler::host, "int main() { }\n", "k.cu:1: warning: x\n").empty());
@@ -57,11 +81,11 @@ TEST_CASE("a file with main or a launch is a whole program; comments are not") {
 TEST_CASE("a hint follows the message, and a failure keeps its kind") {
   const CompileRequest request;
   const std::string log = "k.cu:1:10: fatal error: mma.h: No such file or directory\n";
-  const auto failing = [&](const auto& failure) {
+  const auto failing = [&](const auto& failure, KernelCompiler compiler = KernelCompiler::host) {
     try {
-      with_compile_hint(KernelCompiler::host, request, [&]() -> Artifact { throw failure; });
+      with_compile_hint(compiler, request, [&]() -> Artifact { throw failure; });
     } catch (const CandidateFailure& thrown) {
-      CHECK(thrown.log() == log);
+      CHECK(thrown.log() == failure.log());
       return std::string(xtune::to_string(thrown.outcome())) + " " + to_string(lack_of(thrown)) + " " + thrown.what();
     }
     return std::string();
@@ -72,5 +96,15 @@ TEST_CASE("a hint follows the message, and a failure keeps its kind") {
   CHECK(failing(CandidateFailure(xtune::Outcome::compile_failed, "m", log)) == "compile_failed none m" + hint);
   CHECK(failing(ShortageFailure(Lack::unclear, xtune::Outcome::compile_failed, "m", log)) ==
         "compile_failed unclear m" + hint);
+  // A header that is NVIDIA's own is not missing on this machine; another one is.
+  for (const KernelCompiler compiler : {KernelCompiler::hiprtc, KernelCompiler::hip_clang}) {
+    const auto missing = [&](const std::string& name) {
+      return failing(ShortageFailure(Lack::unclear, xtune::Outcome::compile_failed, "m",
+                                     "k.cu:1:10: fatal error: '" + name + "' file not found\n"),
+                     compiler);
+    };
+    CHECK(missing("cub/cub.cuh").starts_with("compile_failed none m (hint: 'cub/cub.cuh' is NVIDIA's"));
+    CHECK(missing("mine.cuh") == "compile_failed unclear m");
+  }
   CHECK(failing(CandidateFailure(xtune::Outcome::crashed, "m", log)) == "crashed none m");
 }

@@ -87,4 +87,6 @@ XTUNE_SCOPES(atomicCAS)
 XTUNE_SCOPES(atomicAnd)
 XTUNE_SCOPES(atomicOr)
 XTUNE_SCOPES(atomicXor)
+XTUNE_SCOPES(atomicInc)
+XTUNE_SCOPES(atomicDec)
 #undef XTUNE_SCOPES

@@ -124,6 +124,10 @@ XTUNE_DEVICE int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 4; ++i) c += static_cast<signed char>(a >> 8 * i) * static_cast<signed char>(b >> 8 * i);
   return c;
 }
+XTUNE_DEVICE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  for (int i = 0; i < 4; ++i) c += (a >> 8 * i & 0xffu) * (b >> 8 * i & 0xffu);
+  return c;
+}
 
 template <class To, class From>
 XTUNE_DEVICE To xtune_bits(From from) {

@@ -88,6 +88,9 @@ XTUNE_DEVICE XTUNE_SHORT_FLOAT __habs(XTUNE_SHORT_FLOAT x) {
   return xtune_bits<XTUNE_SHORT_FLOAT>(static_cast<unsigned short>(x.bits & 0x7fffu));
 }
 XTUNE_DEVICE bool __hisnan(XTUNE_SHORT_FLOAT x) { return xtune_widen(x) != xtune_widen(x); }
+XTUNE_DEVICE int __hisinf(XTUNE_SHORT_FLOAT x) {
+  return xtune_widen(x) == INFINITY ? 1 : xtune_widen(x) == -INFINITY ? -1 : 0;
+}
 XTUNE_DEVICE XTUNE_SHORT_FLOAT __hmin(XTUNE_SHORT_FLOAT a, XTUNE_SHORT_FLOAT b) {
   return XTUNE_SHORT_FLOAT(fminf(xtune_widen(a), xtune_widen(b)));
 }
@@ -104,23 +107,24 @@ XTUNE_DEVICE float __low2float(XTUNE_SHORT_FLOAT2 x) { return xtune_widen(x.x); 
 XTUNE_DEVICE float __high2float(XTUNE_SHORT_FLOAT2 x) { return xtune_widen(x.y); }
 XTUNE_DEVICE XTUNE_SHORT_FLOAT2 __lowhigh2highlow(XTUNE_SHORT_FLOAT2 x) { return {x.y, x.x}; }
 
-#define XTUNE_FUNCTION(name, call)                           \
-  XTUNE_DEVICE XTUNE_SHORT_FLOAT name(XTUNE_SHORT_FLOAT v) { \
-    const float x = xtune_widen(v);                          \
-    return XTUNE_SHORT_FLOAT(call);                          \
-  }
-XTUNE_FUNCTION(hsqrt, sqrtf(x))
-XTUNE_FUNCTION(hrsqrt, 1.0f / sqrtf(x))
-XTUNE_FUNCTION(hrcp, 1.0f / x)
-XTUNE_FUNCTION(hexp, expf(x))
-XTUNE_FUNCTION(hexp2, exp2f(x))
-XTUNE_FUNCTION(hlog, logf(x))
-XTUNE_FUNCTION(hlog2, log2f(x))
-XTUNE_FUNCTION(hsin, sinf(x))
-XTUNE_FUNCTION(hcos, cosf(x))
-XTUNE_FUNCTION(hfloor, floorf(x))
-XTUNE_FUNCTION(hceil, ceilf(x))
-XTUNE_FUNCTION(htrunc, truncf(x))
+#define XTUNE_FUNCTION(name, call)                              \
+  XTUNE_DEVICE XTUNE_SHORT_FLOAT h##name(XTUNE_SHORT_FLOAT v) { \
+    const float x = xtune_widen(v);                             \
+    return XTUNE_SHORT_FLOAT(call);                             \
+  }                                                             \
+  XTUNE_DEVICE XTUNE_SHORT_FLOAT2 h2##name(XTUNE_SHORT_FLOAT2 v) { return {h##name(v.x), h##name(v.y)}; }
+XTUNE_FUNCTION(sqrt, sqrtf(x))
+XTUNE_FUNCTION(rsqrt, 1.0f / sqrtf(x))
+XTUNE_FUNCTION(rcp, 1.0f / x)
+XTUNE_FUNCTION(exp, expf(x))
+XTUNE_FUNCTION(exp2, exp2f(x))
+XTUNE_FUNCTION(log, logf(x))
+XTUNE_FUNCTION(log2, log2f(x))
+XTUNE_FUNCTION(sin, sinf(x))
+XTUNE_FUNCTION(cos, cosf(x))
+XTUNE_FUNCTION(floor, floorf(x))
+XTUNE_FUNCTION(ceil, ceilf(x))
+XTUNE_FUNCTION(trunc, truncf(x))
 #undef XTUNE_FUNCTION
 
 XTUNE_DEVICE XTUNE_SHORT_FLOAT atomicAdd(XTUNE_SHORT_FLOAT* address, XTUNE_SHORT_FLOAT value) {

@@ -99,7 +99,7 @@ XTUNE_DEVICE int xtune_down(unsigned delta, int width) {
                                                                                      : lane + static_cast<int>(delta);
 }
 XTUNE_DEVICE int xtune_across(int lane_mask, int width) {
-  const int lane = xtune_lane(), source = lane ^ lane_mask;
+  const int lane = xtune_lane(), source = lane ^ (lane_mask & 31);
   return source / width > lane / width ? lane : source;
 }
 XTUNE_DEVICE int xtune_at(int source, int width) { return xtune_lane() / width * width + (source & (width - 1)); }

@@ -1,0 +1,101 @@
+// For AMD GPUs, before each kernel: device functions of CUDA that HIP has not, or only since some release. They are
+// templates, so that HIP's own functions, and a kernel's, come first.
+#pragma once
+
+template <int = 0>
+__device__ inline void __trap() {
+  __builtin_trap();
+}
+/// At least this long at 2 GHz.
+template <int = 0>
+__device__ inline void __nanosleep(unsigned ns) {
+  for (unsigned slept = 0; slept < ns; slept += 32) __builtin_amdgcn_s_sleep(1);  // 64 clocks
+}
+
+template <int = 0>
+__device__ inline int __dp4a(int a, int b, int c) {
+  for (int i = 0; i < 32; i += 8) c += static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i);
+  return c;
+}
+template <int = 0>
+__device__ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  for (int i = 0; i < 32; i += 8) c += (a >> i & 0xffu) * (b >> i & 0xffu);
+  return c;
+}
+/// HIP's are ambiguous for other types.
+template <class T>
+__device__ inline int __ffsll(T value) {
+  return static_cast<int>(__ffsll(static_cast<long long>(value)));
+}
+
+template <int = 0>
+__device__ inline __half __hmax(__half a, __half b) {
+  return __float2half(fmaxf(__half2float(a), __half2float(b)));
+}
+template <int = 0>
+__device__ inline __half __hmin(__half a, __half b) {
+  return __float2half(fminf(__half2float(a), __half2float(b)));
+}
+template <int = 0>
+__device__ inline __half2 __hmax2(__half2 a, __half2 b) {
+  return __halves2half2(__hmax(__low2half(a), __low2half(b)), __hmax(__high2half(a), __high2half(b)));
+}
+template <int = 0>
+__device__ inline __half2 __hmin2(__half2 a, __half2 b) {
+  return __halves2half2(__hmin(__low2half(a), __low2half(b)), __hmin(__high2half(a), __high2half(b)));
+}
+
+// Cache hints: plain accesses.
+#define XTUNE_LOAD(name)                     \
+  template <class T>                         \
+  __device__ inline T name(const T* place) { \
+    return *place;                           \
+  }
+XTUNE_LOAD(__ldca)
+XTUNE_LOAD(__ldcg)
+XTUNE_LOAD(__ldcs)
+XTUNE_LOAD(__ldlu)
+#undef XTUNE_LOAD
+namespace xtune_hip {
+template <class T>
+struct Same {
+  using type = T;
+};
+}  // namespace xtune_hip
+#define XTUNE_STORE(name)                                                          \
+  template <class T>                                                               \
+  __device__ inline void name(T* place, typename xtune_hip::Same<T>::type value) { \
+    *place = value;                                                                \
+  }
+XTUNE_STORE(__stwb)
+XTUNE_STORE(__stcg)
+XTUNE_STORE(__stcs)
+#undef XTUNE_STORE
+/// These read and write memory itself.
+template <class T>
+__device__ inline T __ldcv(const T* place) {
+  return *static_cast<const volatile T*>(place);
+}
+template <class T>
+__device__ inline void __stwt(T* place, typename xtune_hip::Same<T>::type value) {
+  *static_cast<volatile T*>(place) = value;
+}
+
+// The scope of the whole device covers that of a block.
+#define XTUNE_BLOCK_SCOPE(name)                                    \
+  template <class T, class... Values>                              \
+  __device__ inline T name##_block(T* address, Values... values) { \
+    return name(address, static_cast<T>(values)...);               \
+  }
+XTUNE_BLOCK_SCOPE(atomicAdd)
+XTUNE_BLOCK_SCOPE(atomicSub)
+XTUNE_BLOCK_SCOPE(atomicMin)
+XTUNE_BLOCK_SCOPE(atomicMax)
+XTUNE_BLOCK_SCOPE(atomicExch)
+XTUNE_BLOCK_SCOPE(atomicCAS)
+XTUNE_BLOCK_SCOPE(atomicAnd)
+XTUNE_BLOCK_SCOPE(atomicOr)
+XTUNE_BLOCK_SCOPE(atomicXor)
+XTUNE_BLOCK_SCOPE(atomicInc)
+XTUNE_BLOCK_SCOPE(atomicDec)
+#undef XTUNE_BLOCK_SCOPE
