@@ -140,9 +140,9 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   answer.outcome = outcome_of(reply.failure->kind);
   if (reply.failure->from_outside) answer.lack = build::Lack::killed;
   answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
-                       ? fmt::format("running and measuring took longer than {} s; the worker was killed{}", timeout_s,
-                                     emulated_place(reply.stderr_tail))
+                       ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
                        : "the kernel died: " + reply.failure->text;
+  if (answer.outcome == Outcome::timed_out) answer.message += emulated_place(reply.stderr_tail);
   answer.log = reply.stderr_tail;
   if (const std::string found = sanitizer_finding(answer.log); !found.empty())
     answer.message = found;
