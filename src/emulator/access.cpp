@@ -37,7 +37,7 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
                            bytes, address, group.lds.size()),
                lane);
   if (group.check_lds) {
-    const std::uint32_t number = wave.outstanding.started[static_cast<unsigned>(Counter::lds)];
+    const std::uint32_t number = wave.outstanding.started[static_cast<unsigned>(Counter::lds)] + 1;
     const auto mistake = group.history.access({wave.number, lane, number, address, bytes, use}, group.lds.data());
     if (mistake) wave.fault(mistake->kind, mistake->words, mistake->lane);
   }

@@ -159,6 +159,7 @@ void LdsHistory::finish_copy(int wave, std::size_t address, std::size_t bytes) {
   each_cell(address, bytes, [&](Cell& cell, std::size_t, std::size_t) {
     cell.copying = false;
     cell.write = mine;
+    cell.number = 0;
   });
 }
 
@@ -170,7 +171,7 @@ void LdsHistory::signal(int wave, std::uint32_t arrived, bool outstanding) {
   const Mark mine = mark_of(wave, false);
   for (std::vector<Cell>* const cells : {&dwords_, &bytes_})
     for (Cell& cell : *cells) {
-      if (cell.write == 0 || cell.copying || wave_of(cell.write) != wave || cell.number < arrived) continue;
+      if (cell.write == 0 || cell.copying || wave_of(cell.write) != wave || cell.number <= arrived) continue;
       cell.write = mine | (cell.write & 1);
       cell.not_waited = true;
     }

@@ -17,7 +17,7 @@ enum class Use { read, write, update, fetch };
 
 struct LdsAccess {
   int wave = 0, lane = 0;
-  std::uint32_t number = 0;  ///< of LDS accesses of the wave before this one
+  std::uint32_t number = 0;  ///< among the LDS accesses of the wave, from 1 on
   std::size_t address = 0, bytes = 0;
   Use use = Use::read;
 };
@@ -58,7 +58,7 @@ class LdsHistory {
   struct Cell {
     Mark write = 0, other_write = 0;  ///< the last; and an update of another wave that is not ordered with it
     Mark read = 0, other_read = 0;    ///< since the last write, by two waves
-    std::uint32_t number = 0;         ///< of the write among the LDS accesses of its wave
+    std::uint32_t number = 0;         ///< of the write among the LDS accesses of its wave; 0: none of these
     bool copying = false, not_waited = false, divided = false;
   };
   struct Suspect {

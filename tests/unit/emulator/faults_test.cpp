@@ -156,7 +156,14 @@ const std::vector<Meeting> meetings = {
      {},
      "",
      "gfx1201"},
-    {"stack_of_other_wave",
+    {"copy_before_a_read",
+     "s_mov_b32 m0, s10\nv_mov_b32 v9, s10\nglobal_load_lds_dword v30, s[4:5]\ns_waitcnt vmcnt(0)\nds_read_b32 v10, "
+     "v9\n"
+     "BARRIER\nds_read_b32 v11, ZERO offset:1024\n",
+     {},
+     "",
+     "gfx942"},
+    {"flat_store",
      "s_mov_b32 s12, 0\ns_mov_b32 s13, 0x10000\nv_mov_b32 v12, 8\nv_mov_b32 v13, s13\nv_mov_b32 v14, s10\n"
      "flat_store_dword v[12:13], v14\ns_waitcnt vmcnt(0) lgkmcnt(0)\n",
      FaultKind::lds_race, "writes 4 bytes of LDS at 8, of which wave 0 writes byte 8 too", "gfx90a gfx942"},
