@@ -4,12 +4,24 @@
 
 namespace xtune::emulator {
 
+namespace {
+
+/// Why an address is in no allocation.
+std::string reason_for(std::uint64_t address) {
+  for (const MissingService& one : missing_services)
+    if (address >= one.address && address - one.address < missing_service_bytes)
+      return fmt::format(": {} need a buffer that the emulator does not have", one.words);
+  return {};
+}
+
+}  // namespace
+
 std::byte* global_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use) {
   std::byte* const place = wave.group->memory->find(address, bytes);
   if (place == nullptr)
     wave.fault(FaultKind::global_bounds,
-               fmt::format("{} {} bytes at {:#x}, which is in no allocation", use == Use::read ? "reads" : "writes",
-                           bytes, address),
+               fmt::format("{} {} bytes at {:#x}, which is in no allocation{}", use == Use::read ? "reads" : "writes",
+                           bytes, address, reason_for(address)),
                lane);
   Report& report = *wave.group->report;
   if (use != Use::write) report.global_bytes_read += bytes;
@@ -24,15 +36,21 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
                fmt::format("{} {} bytes of LDS at {}, but the workgroup has {}", use == Use::read ? "reads" : "writes",
                            bytes, address, group.lds.size()),
                lane);
-  for (std::size_t i = address; i < address + bytes; ++i) {
-    if (use != Use::write && group.check_lds && !group.written[i])
-      wave.fault(FaultKind::uninitialised_lds,
-                 fmt::format("reads {} bytes of LDS at {}, which no lane has written", bytes, address), lane);
-    if (use != Use::read) group.written[i] = 1;
+  if (group.check_lds) {
+    const std::uint32_t number = wave.outstanding.started[static_cast<unsigned>(Counter::lds)] + 1;
+    const auto mistake = group.history.access({wave.number, lane, number, address, bytes, use}, group.lds.data());
+    if (mistake) wave.fault(mistake->kind, mistake->words, mistake->lane);
   }
   if (use != Use::write) group.report->lds_bytes_read += bytes;
   if (use != Use::read) group.report->lds_bytes_written += bytes;
   return group.lds.data() + address;
+}
+
+void settle_lds(Wave& wave, bool changed) {
+  Workgroup& group = *wave.group;
+  if (!group.history.unsettled()) return;
+  if (const auto mistake = group.history.settle(group.lds.data(), changed))
+    wave.fault(mistake->kind, mistake->words, mistake->lane);
 }
 
 std::byte* scratch_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane) {

@@ -10,12 +10,13 @@
 
 namespace xtune::emulator {
 
-/// Whether an access of the lane reads, writes, or both.
-enum class Use { read, write, update };
-
-/// Places that a lane accesses. All of them throw Fault for what is outside, and lds_place for what was not written.
+/// Places that a lane accesses. All of them throw Fault for what is outside, and lds_place for what was not written, or
+/// what another wave accesses without a barrier in between.
 std::byte* global_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use);
 std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use);
+/// After the writes of an instruction to LDS: throws Fault if one of them raced with another wave and changed a byte.
+/// changed: whether all count as changes.
+void settle_lds(Wave& wave, bool changed = false);
 std::byte* scratch_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane);
 /// By the apertures.
 std::byte* flat_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use);

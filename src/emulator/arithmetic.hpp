@@ -7,6 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "emulator/half.hpp"
+
 namespace xtune::emulator {
 
 inline std::uint32_t reversed(std::uint32_t value) {
@@ -36,6 +38,30 @@ bool is_signalling(T value) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   constexpr int quiet = sizeof(T) == 8 ? 51 : 22;
   return std::isnan(value) && !(std::bit_cast<Bits>(value) >> quiet & 1);
+}
+
+/// V_CMP_CLASS: a bit for each class of numbers.
+template <class T>
+bool in_class(T x, std::uint32_t classes) {
+  int bit = 0;
+  const bool negative = std::signbit(x);
+  if (std::isnan(x))
+    bit = is_signalling(x) ? 0 : 1;
+  else if (std::isinf(x))
+    bit = negative ? 2 : 9;
+  else if (x == 0)
+    bit = negative ? 5 : 6;
+  else if (std::fpclassify(x) == FP_SUBNORMAL)
+    bit = negative ? 4 : 7;
+  else
+    bit = negative ? 3 : 8;
+  return (classes >> bit & 1) != 0;
+}
+inline bool in_class(Half x, std::uint32_t classes) {
+  const double value = to_double(x);
+  const bool denormal = value != 0 && (x.bits & 0x7c00) == 0;
+  // The quiet bits of NaN are at the same end of the fraction in both types.
+  return in_class(denormal ? std::copysign(std::numeric_limits<double>::denorm_min(), value) : value, classes);
 }
 
 /// A NaN of the operands, made quiet, or the number if only one is a quiet NaN. Only if one of them is NaN.

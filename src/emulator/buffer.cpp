@@ -21,13 +21,15 @@ BufferDescriptor buffer_descriptor(const Wave& wave, const Operand& from) {
 }
 
 /// Operands of a buffer instruction: address register, descriptor, scalar offset; `first` is the place of the first.
-/// nullptr: outside of the buffer, where reads give 0 and writes do nothing.
-std::byte* buffer_place(Wave& wave, const Instruction& in, int first, std::size_t bytes, int lane, Use use) {
+/// skipped: bytes of the access that come before. nullptr: outside of the buffer, where reads give 0 and writes do
+/// nothing.
+std::byte* buffer_place(Wave& wave, const Instruction& in, int first, std::size_t bytes, int lane, Use use,
+                        std::uint32_t skipped = 0) {
   const Modifiers& m = in.modifiers;
   const Operand& vector = in.operand[static_cast<unsigned>(first)];
   const Operand& base = in.operand[static_cast<unsigned>(first + 1)];
   const auto scalar_offset = scalar_source<std::uint32_t>(wave, in.operand[static_cast<unsigned>(first + 2)]);
-  std::uint32_t index = 0, offset = static_cast<std::uint32_t>(m.offset);
+  std::uint32_t index = 0, offset = static_cast<std::uint32_t>(m.offset) + skipped;
   if (m.index_enabled) index = wave.row(vector.index)[lane];
   if (m.offset_enabled) offset += wave.row(vector.index + (m.index_enabled ? 1 : 0))[lane];
   const BufferDescriptor buffer = buffer_descriptor(wave, base);
@@ -58,14 +60,46 @@ void buffer_store(Wave& wave, const Instruction& in) {
   start_store(wave);
 }
 
+/// Several words. Where not all are inside of the buffer, the hardware checks each.
+template <int Words>
+void buffer_load_words(Wave& wave, const Instruction& in) {
+  const std::uint64_t exec = wave.exec();
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    std::uint32_t words[Words] = {};
+    if (const std::byte* const all = buffer_place(wave, in, 1, sizeof words, lane, Use::read)) {
+      std::memcpy(words, all, sizeof words);
+    } else {
+      for (unsigned i = 0; i < Words; ++i)
+        if (const std::byte* const one = buffer_place(wave, in, 1, 4, lane, Use::read, 4 * i))
+          std::memcpy(&words[i], one, 4);
+    }
+    for (int i = 0; i < Words; ++i) wave.row(in.operand[0].index + i)[lane] = words[i];
+  }
+  start_load(wave, Counter::vector_memory, in.operand[0]);
+}
+
+template <int Words>
+void buffer_store_words(Wave& wave, const Instruction& in) {
+  const std::uint64_t exec = wave.exec();
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    for (unsigned i = 0; i < Words; ++i) {
+      const std::uint32_t word = wave.row(in.operand[0].index + static_cast<int>(i))[lane];
+      if (std::byte* const to = buffer_place(wave, in, 1, 4, lane, Use::write, 4 * i)) std::memcpy(to, &word, 4);
+    }
+  }
+  start_store(wave);
+}
+
 using U = std::uint32_t;
 using E = Extension;
 
 constexpr Operation buffer_table[] = {
     {"buffer_load_dword buffer_load_b32", buffer_load<U, 1, E::none>, Kind::global},
-    {"buffer_load_dwordx2 buffer_load_b64", buffer_load<U, 2, E::none>, Kind::global},
-    {"buffer_load_dwordx3 buffer_load_b96", buffer_load<U, 3, E::none>, Kind::global},
-    {"buffer_load_dwordx4 buffer_load_b128", buffer_load<U, 4, E::none>, Kind::global},
+    {"buffer_load_dwordx2 buffer_load_b64", buffer_load_words<2>, Kind::global},
+    {"buffer_load_dwordx3 buffer_load_b96", buffer_load_words<3>, Kind::global},
+    {"buffer_load_dwordx4 buffer_load_b128", buffer_load_words<4>, Kind::global},
     {"buffer_load_ubyte buffer_load_u8", buffer_load<std::uint8_t, 1, E::none>, Kind::global},
     {"buffer_load_sbyte buffer_load_i8", buffer_load<std::int8_t, 1, E::none>, Kind::global},
     {"buffer_load_ushort buffer_load_u16", buffer_load<std::uint16_t, 1, E::none>, Kind::global},
@@ -73,9 +107,9 @@ constexpr Operation buffer_table[] = {
     {"buffer_load_short_d16 buffer_load_d16_b16", buffer_load<std::uint16_t, 1, E::half_low>, Kind::global},
     {"buffer_load_short_d16_hi buffer_load_d16_hi_b16", buffer_load<std::uint16_t, 1, E::half_high>, Kind::global},
     {"buffer_store_dword buffer_store_b32", buffer_store<U, 1, false>, Kind::global},
-    {"buffer_store_dwordx2 buffer_store_b64", buffer_store<U, 2, false>, Kind::global},
-    {"buffer_store_dwordx3 buffer_store_b96", buffer_store<U, 3, false>, Kind::global},
-    {"buffer_store_dwordx4 buffer_store_b128", buffer_store<U, 4, false>, Kind::global},
+    {"buffer_store_dwordx2 buffer_store_b64", buffer_store_words<2>, Kind::global},
+    {"buffer_store_dwordx3 buffer_store_b96", buffer_store_words<3>, Kind::global},
+    {"buffer_store_dwordx4 buffer_store_b128", buffer_store_words<4>, Kind::global},
     {"buffer_store_byte buffer_store_b8", buffer_store<std::uint8_t, 1, false>, Kind::global},
     {"buffer_store_short buffer_store_b16", buffer_store<std::uint16_t, 1, false>, Kind::global},
     {"buffer_store_short_d16_hi buffer_store_d16_hi_b16", buffer_store<std::uint16_t, 1, true>, Kind::global},

@@ -1,6 +1,7 @@
 // Comparisons of the vector unit: a bit for each lane, to a scalar register (v_cmp) or to the execution mask (v_cmpx).
 #include <algorithm>
 
+#include "emulator/arithmetic.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/operations.hpp"
 
@@ -65,15 +66,23 @@ using I64 = std::int64_t;
       COMPARISON("ngt_" suffix, type, !(a > b)), COMPARISON("nle_" suffix, type, !(a <= b)),            \
       COMPARISON("neq_" suffix, type, !(a == b)), COMPARISON("nlt_" suffix, type, !(a < b))
 
+// Both forms of a comparison with a set of classes.
+#define CLASS_COMPARISON(suffix, type)                                                                            \
+  {"v_cmp_class_" suffix, each_lane<[](type x, U classes) { return in_class(x, classes); }>, Kind::vector}, {     \
+    "v_cmpx_class_" suffix, compare_to_exec<[](type x, U classes) { return in_class(x, classes); }>, Kind::vector \
+  }
+
 constexpr Operation compare_table[] = {
     INTEGER_COMPARISONS("u16", U16), INTEGER_COMPARISONS("i16", I16), INTEGER_COMPARISONS("u32", U),
     INTEGER_COMPARISONS("i32", I),   INTEGER_COMPARISONS("u64", U64), INTEGER_COMPARISONS("i64", I64),
     REAL_COMPARISONS("f16", Half),   REAL_COMPARISONS("f32", float),  REAL_COMPARISONS("f64", double),
+    CLASS_COMPARISON("f16", Half),   CLASS_COMPARISON("f32", float),  CLASS_COMPARISON("f64", double),
 };
 
 #undef COMPARISON
 #undef INTEGER_COMPARISONS
 #undef REAL_COMPARISONS
+#undef CLASS_COMPARISON
 
 }  // namespace
 

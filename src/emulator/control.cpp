@@ -10,7 +10,12 @@ namespace {
 
 void do_nothing(Wave&, const Instruction&) {}
 
-void s_endpgm(Wave& wave, const Instruction&) { wave.state = WaveState::ended; }
+/// The hardware waits for all that is outstanding.
+void s_endpgm(Wave& wave, const Instruction&) {
+  for (int i = 0; i < static_cast<int>(Counter::count); ++i) wait_for(wave, static_cast<Counter>(i), 0);
+  signal_barrier(wave);
+  wave.state = WaveState::ended;
+}
 
 void jump(Wave& wave, std::int32_t target) {
   if (target < 0) wave.fault(FaultKind::unsupported, "jumps to where no instruction begins");
@@ -49,7 +54,10 @@ void s_wait(Wave& wave, const Instruction& in) {
       wait_for(wave, static_cast<Counter>(i), left);
 }
 
-void s_barrier(Wave& wave, const Instruction&) { wave.state = WaveState::at_barrier; }
+void s_barrier(Wave& wave, const Instruction&) {
+  signal_barrier(wave);
+  wave.state = WaveState::at_barrier;
+}
 
 void check_whole_barrier(const Wave& wave, const Instruction& in) {
   const std::int64_t number = in.operand[0].integer;
@@ -61,6 +69,7 @@ void s_barrier_signal(Wave& wave, const Instruction& in) {
   check_whole_barrier(wave, in);
   if (wave.signalled) wave.fault(FaultKind::barrier, "signals a barrier twice without waiting for it");
   wave.signalled = true;
+  signal_barrier(wave);
 }
 
 void s_barrier_wait(Wave& wave, const Instruction& in) {

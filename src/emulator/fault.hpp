@@ -12,12 +12,14 @@ enum class FaultKind {
   unknown_instruction,
   missing_wait,
   uninitialised_lds,
+  lds_race,
   lds_bounds,
   global_bounds,
   scratch_bounds,
   barrier,
   endless,
   trap,
+  matrix_operands,
   unsupported,
 };
 

@@ -81,6 +81,7 @@ void load_to_lds(Wave& wave, const Instruction& in) {
     lds_place(wave, place, 4, lane, Use::write);
     copy->words.push_back({static_cast<std::uint32_t>(place), word_from<T, Extension::none>(value, 0)});
   }
+  settle_lds(wave, true);
   start_copy(wave, std::move(copy));
 }
 
@@ -90,6 +91,7 @@ void memory_store(Wave& wave, const Instruction& in) {
   store_lanes<T, Words, High>(wave, in.operand[1], [&](int lane, std::size_t bytes) {
     return place_in<S>(wave, lane_address<S>(wave, in, 0, has_base, lane), bytes, lane, Use::write);
   });
+  if constexpr (S == Space::flat) settle_lds(wave);
   start_memory_store<S>(wave);
 }
 
@@ -101,7 +103,7 @@ void memory_update(Wave& wave, const Instruction& in) {
   update_lanes<T, F>(wave, returns ? &in.operand[0] : nullptr, in.operand[static_cast<unsigned>(first + 1)],
                      [&](int lane, std::size_t bytes) {
                        return place_in<S>(wave, lane_address<S>(wave, in, first, has_base, lane), bytes, lane,
-                                          Use::update);
+                                          returns ? Use::fetch : Use::update);
                      });
   if (returns)
     start_memory_load<S>(wave, in.operand[0]);
@@ -118,16 +120,6 @@ using I8 = std::int8_t;
 using U16 = std::uint16_t;
 using I16 = std::int16_t;
 using E = Extension;
-
-U packed_sum(U old, U data) {
-  U sum = 0;
-  for (int shift : {0, 16})
-    sum |=
-        U{half_from(to_double(Half{static_cast<U16>(old >> shift)}) + to_double(Half{static_cast<U16>(data >> shift)}))
-              .bits}
-        << shift;
-  return sum;
-}
 
 #define LOADS(prefix, space, kind)                                                                            \
   {prefix "load_dword " prefix "load_b32", memory_load<space, U, 1, E::none>, kind},                          \
@@ -195,7 +187,8 @@ U packed_sum(U old, U data) {
       UPDATE(prefix "max_f64", s, double, maximum_number(old, data)),                                                  \
       UPDATE(prefix "fmin " prefix "min_f32 " prefix "min_num_f32", s, float, minimum_number(old, data)),              \
       UPDATE(prefix "fmax " prefix "max_f32 " prefix "max_num_f32", s, float, maximum_number(old, data)),              \
-      UPDATE(prefix "pk_add_f16", s, U, packed_sum(old, data))
+      UPDATE(prefix "pk_add_f16", s, U, sum_of_halves(old, data)),                                                     \
+      UPDATE(prefix "pk_add_bf16", s, U, sum_of_bf16(old, data))
 
 constexpr Operation global_table[] = {
     LOADS("global_", Space::global, Kind::global),

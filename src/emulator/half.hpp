@@ -1,6 +1,7 @@
 // Numbers of 8 and 16 bits (f8, f16 and bf16), and sums that round once.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -37,6 +38,13 @@ inline Half half_from(double value) {
 
 inline float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
+/// To the nearest, ties to even. NaN stays NaN.
+inline std::uint16_t bf16_from(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 /// A number of 8 bits with this many bits of mantissa (E4M3: 3, E5M2: 2) and a bias of the exponent. fnuz: CDNA3's
 /// forms, which have one NaN in place of -0 and no infinity; otherwise OCP's, of which E4M3 has no infinity.
 inline float from_f8(std::uint8_t bits, int mantissa, bool fnuz) {
@@ -48,6 +56,26 @@ inline float from_f8(std::uint8_t bits, int mantissa, bool fnuz) {
   if (!fnuz && mantissa == 2 && exponent == 31) return fraction != 0 ? NAN : sign * INFINITY;
   const int normal = exponent == 0 ? 0 : steps;
   return sign * std::ldexp(static_cast<float>(normal + fraction), (exponent == 0 ? 1 : exponent) - bias - mantissa);
+}
+
+/// The nearest number of 8 bits, ties to even. Numbers that are too large are infinite in OCP's E5M2, and NaN in the
+/// other forms.
+inline std::uint8_t f8_from(float value, int mantissa, bool fnuz) {
+  const auto sign = static_cast<std::uint8_t>(std::signbit(value) ? 0x80 : 0);
+  const bool has_infinity = !fnuz && mantissa == 2;
+  const auto nan = static_cast<std::uint8_t>(fnuz ? 0x80 : sign | 0x7f);
+  if (std::isnan(value)) return nan;
+  const auto too_large = static_cast<std::uint8_t>(has_infinity ? sign | 0x7c : nan);
+  if (std::isinf(value)) return too_large;
+  const int bias = (64 >> mantissa) - (fnuz ? 0 : 1), least = 1 - bias;
+  const double size = std::fabs(double{value});
+  const int exponent = size == 0 ? least : std::max(std::ilogb(size), least);
+  // Steps of the last bit; the codes of one sign count up with the numbers.
+  const int steps = static_cast<int>(std::nearbyint(std::ldexp(size, mantissa - exponent)));
+  const int code = ((exponent - least) << mantissa) + steps;
+  const int largest = fnuz ? 0x7f : has_infinity ? 0x7b : 0x7e;
+  if (code > largest) return too_large;
+  return static_cast<std::uint8_t>(code == 0 && fnuz ? 0 : sign | code);
 }
 
 /// a * b + c for numbers of f16, rounded once. The product is exact in double; the sum is rounded to odd first, so that
@@ -64,6 +92,26 @@ inline Half half_fma(double a, double b, double c) {
     return half_from(std::bit_cast<double>(bits));
   }
   return half_from(sum);
+}
+
+/// Both sums of two pairs.
+inline std::uint32_t sum_of_halves(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t sum = 0;
+  for (const int shift : {0, 16}) {
+    const auto half = [shift](std::uint32_t word) {
+      return to_double(Half{static_cast<std::uint16_t>(word >> shift)});
+    };
+    sum |= std::uint32_t{half_from(half(a) + half(b)).bits} << shift;
+  }
+  return sum;
+}
+inline std::uint32_t sum_of_bf16(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t sum = 0;
+  for (const int shift : {0, 16}) {
+    const auto number = [shift](std::uint32_t word) { return from_bf16(static_cast<std::uint16_t>(word >> shift)); };
+    sum |= std::uint32_t{bf16_from(number(a) + number(b))} << shift;
+  }
+  return sum;
 }
 
 }  // namespace xtune::emulator

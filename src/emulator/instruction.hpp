@@ -19,6 +19,11 @@ namespace scalar_register {
 constexpr int vcc = 106, trap = 108, m0 = 124, null = 125, exec = 126, flat_scratch = 128, xnack_mask = 130,
               count = 132;
 }
+/// The registers of S_GETREG and S_SETREG.
+namespace hardware_register {
+constexpr int mode = 1, memory_bases = 15, flat_scratch = 20, cycles = 29;
+}
+constexpr int message_get_time = 131;  ///< of S_SENDMSG_RTN
 /// Accumulation registers (AGPRs) follow the vector registers.
 constexpr int first_accumulator = 256;
 
@@ -49,6 +54,7 @@ struct Modifiers {
   bool has_offset = false, clamp = false, returns = false, offset_enabled = false, index_enabled = false;
   int output_scale = 0;  ///< multiplies a float by 2 to this power
   std::uint8_t op_sel = 0, op_sel_hi = 0, neg_lo = 0, neg_hi = 0;
+  std::uint8_t byte = 0;  ///< of the source, for conversions of 8 bits
   bool has_op_sel_hi = false, sdwa = false;
   std::array<Part, 2> source_part{};
   Part target_part = Part::dword;

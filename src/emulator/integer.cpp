@@ -30,6 +30,30 @@ constexpr U sum_of_differences(U a, U b, U c) {
   return c;
 }
 
+/// Sums of differences of bytes, without the bytes at which b is 0.
+constexpr U sum_of_masked_differences(U a, U b, U c) {
+  for (int shift = 0; shift < 32; shift += 8)
+    if ((b >> shift & 255) != 0) c = sum_of_differences(a >> shift & 255, b >> shift & 255, c);
+  return c;
+}
+
+/// Four sums of 16 bits, each of the differences of four bytes from one place in a.
+template <auto Sum>
+constexpr U64 four_sums(U64 a, U b, U64 c) {
+  U64 result = 0;
+  for (int i = 0; i < 4; ++i)
+    result |= U64{Sum(static_cast<U>(a >> (8 * i)), b, static_cast<U>(c >> (16 * i) & 0xffff)) & 0xffff} << (16 * i);
+  return result;
+}
+
+/// V_LERP_U8: averages of bytes, rounded up where the byte of c is odd.
+constexpr U averages_of_bytes(U a, U b, U c) {
+  U result = 0;
+  for (int shift = 0; shift < 32; shift += 8)
+    result |= ((a >> shift & 255) + (b >> shift & 255) + (c >> shift & 1)) >> 1 << shift;
+  return result;
+}
+
 /// V_PERM_B32: a byte of {a, b} for each byte of the selector, a sign or a constant.
 constexpr U permuted_bytes(U a, U b, U selector) {
   const U64 both = U64{a} << 32 | b;
@@ -85,18 +109,20 @@ constexpr auto plus = [](std::int64_t a, std::int64_t b) { return a + b; };
 constexpr auto minus = [](std::int64_t a, std::int64_t b) { return a - b; };
 constexpr auto reverse_minus = [](std::int64_t a, std::int64_t b) { return b - a; };
 
-/// Four products of bytes, each signed or not.
-U dot_of_bytes(U a, U b, U sum, bool a_signed = true, bool b_signed = true) {
-  const auto byte = [](U word, int shift, bool is_signed) {
-    return is_signed ? I{static_cast<std::int8_t>(word >> shift)} : static_cast<I>(word >> shift & 255);
+/// Products of parts of `Bits` bits, each signed or not.
+template <int Bits>
+U dot_of_parts(U a, U b, U sum, bool a_signed, bool b_signed) {
+  const auto part = [](U word, int shift, bool is_signed) {
+    const U moved = word << (32 - Bits - shift);
+    return is_signed ? static_cast<U>(static_cast<I>(moved) >> (32 - Bits)) : moved >> (32 - Bits);
   };
-  for (int shift = 0; shift < 32; shift += 8)
-    sum += static_cast<U>(byte(a, shift, a_signed) * byte(b, shift, b_signed));
+  for (int shift = 0; shift < 32; shift += Bits) sum += part(a, shift, a_signed) * part(b, shift, b_signed);
   return sum;
 }
 
-/// The negation bits of the sources say whether their bytes are signed.
-void v_dot4_i32_iu8(Wave& wave, const Instruction& in) {
+/// The negation bits of the sources say whether their parts are signed.
+template <int Bits>
+void v_dot_i32_iu(Wave& wave, const Instruction& in) {
   Lanes<U> a, b, sum;
   fetch(wave, in, in.operand[1], 0, a);
   fetch(wave, in, in.operand[2], 1, b);
@@ -104,8 +130,13 @@ void v_dot4_i32_iu8(Wave& wave, const Instruction& in) {
   const int is_signed = in.modifiers.neg_lo;
   for (int lane = 0; lane < 64; ++lane)
     sum.value[lane] =
-        dot_of_bytes(a.value[lane], b.value[lane], sum.value[lane], (is_signed & 1) != 0, (is_signed & 2) != 0);
+        dot_of_parts<Bits>(a.value[lane], b.value[lane], sum.value[lane], (is_signed & 1) != 0, (is_signed & 2) != 0);
   write(wave, in, in.operand[0], sum);
+}
+
+template <int Bits, bool Signed>
+void dot(Wave& wave, const Instruction& in) {
+  each_lane<[](U a, U b, U c) { return dot_of_parts<Bits>(a, b, c, Signed, Signed); }>(wave, in);
 }
 
 constexpr Operation integer_table[] = {
@@ -249,15 +280,30 @@ constexpr Operation integer_table[] = {
     {"v_dual_lshlrev_b32", each_lane<[](U a, U b) { return b << (a & 31); }>, Kind::vector},
     {"v_dual_cndmask_b32", each_lane<[](U a, U b, LaneBit c) { return c.set ? b : a; }>, Kind::vector,
      Sources::with_vcc},
-    {"v_dot4_i32_i8", each_lane<[](U a, U b, U c) { return dot_of_bytes(a, b, c); }>, Kind::vector},
-    {"v_dot4c_i32_i8", each_lane<[](U a, U b, U c) { return dot_of_bytes(a, b, c); }>, Kind::vector,
-     Sources::with_target},
-    {"v_dot4_i32_iu8", v_dot4_i32_iu8, Kind::vector},
-    {"v_dot4_u32_u8", each_lane<[](U a, U b, U c) {
-       for (int shift = 0; shift < 32; shift += 8) c += (a >> shift & 255) * (b >> shift & 255);
+    {"v_dot2_i32_i16", dot<16, true>, Kind::vector},
+    {"v_dot2c_i32_i16", dot<16, true>, Kind::vector, Sources::with_target},
+    {"v_dot2_u32_u16", dot<16, false>, Kind::vector},
+    {"v_dot4_i32_i8", dot<8, true>, Kind::vector},
+    {"v_dot4c_i32_i8", dot<8, true>, Kind::vector, Sources::with_target},
+    {"v_dot4_i32_iu8", v_dot_i32_iu<8>, Kind::vector},
+    {"v_dot4_u32_u8", dot<8, false>, Kind::vector},
+    {"v_dot8_i32_i4", dot<4, true>, Kind::vector},
+    {"v_dot8c_i32_i4", dot<4, true>, Kind::vector, Sources::with_target},
+    {"v_dot8_i32_iu4", v_dot_i32_iu<4>, Kind::vector},
+    {"v_dot8_u32_u4", dot<4, false>, Kind::vector},
+    {"v_sad_u16", each_lane<[](U a, U b, U c) {
+       for (int shift : {0, 16})
+         c += absolute_difference(static_cast<I>(a >> shift & 0xffff), static_cast<I>(b >> shift & 0xffff));
        return c;
      }>,
      Kind::vector},
+    {"v_sad_hi_u8", each_lane<[](U a, U b, U c) { return (sum_of_differences(a, b, 0) << 16) + c; }>, Kind::vector},
+    {"v_msad_u8", each_lane<[](U a, U b, U c) { return sum_of_masked_differences(a, b, c); }>, Kind::vector},
+    {"v_qsad_pk_u16_u8", each_lane<[](U64 a, U b, U64 c) { return four_sums<sum_of_differences>(a, b, c); }>,
+     Kind::vector},
+    {"v_mqsad_pk_u16_u8", each_lane<[](U64 a, U b, U64 c) { return four_sums<sum_of_masked_differences>(a, b, c); }>,
+     Kind::vector},
+    {"v_lerp_u8", each_lane<[](U a, U b, U c) { return averages_of_bytes(a, b, c); }>, Kind::vector},
 };
 
 }  // namespace

@@ -52,10 +52,15 @@ void v_swap_b32(Wave& wave, const Instruction& in) {
 
 /// Each lane of a row of 16 takes the lane that 4 bits of the selectors name, in its row or, crossed, in the other row
 /// of the two.
-template <bool Crossed>
+template <bool Crossed, bool OfLanes>
 void v_permlane16(Wave& wave, const Instruction& in) {
-  const std::uint64_t selector =
-      scalar_source<U>(wave, in.operand[2]) | std::uint64_t{scalar_source<U>(wave, in.operand[3])} << 32;
+  // The selectors of all lanes of a row, or one of each lane.
+  Lanes<U> of_lane{};
+  std::uint64_t of_row = 0;
+  if constexpr (OfLanes)
+    fetch(wave, Instruction(), in.operand[2], 1, of_lane);
+  else
+    of_row = scalar_source<U>(wave, in.operand[2]) | std::uint64_t{scalar_source<U>(wave, in.operand[3])} << 32;
   const std::uint64_t exec = wave.exec();
   Lanes<U> source;
   Instruction plain;
@@ -63,7 +68,8 @@ void v_permlane16(Wave& wave, const Instruction& in) {
   U* const to = wave.row(in.operand[0].index);
   const bool fetch_inactive = in.modifiers.op_sel & 1, zero_inactive = in.modifiers.op_sel & 2;
   for (int lane = 0; lane < wave.lanes; ++lane) {
-    const int place = static_cast<int>(selector >> (4 * (lane & 15)) & 15);
+    const int place =
+        OfLanes ? static_cast<int>(of_lane.value[lane] & 15) : static_cast<int>(of_row >> (4 * (lane & 15)) & 15);
     const int from = ((lane & ~15) ^ (Crossed ? 16 : 0)) | place;
     if (!(exec >> lane & 1)) continue;
     if (fetch_inactive || (exec >> from & 1))
@@ -87,8 +93,10 @@ constexpr Operation lane_table[] = {
     {"v_mbcnt_lo_u32_b32", v_mbcnt<false>, Kind::vector},
     {"v_mbcnt_hi_u32_b32", v_mbcnt<true>, Kind::vector},
     {"v_swap_b32", v_swap_b32, Kind::vector},
-    {"v_permlane16_b32", v_permlane16<false>, Kind::vector},
-    {"v_permlanex16_b32", v_permlane16<true>, Kind::vector},
+    {"v_permlane16_b32", v_permlane16<false, false>, Kind::vector},
+    {"v_permlanex16_b32", v_permlane16<true, false>, Kind::vector},
+    {"v_permlane16_var_b32", v_permlane16<false, true>, Kind::vector},
+    {"v_permlanex16_var_b32", v_permlane16<true, true>, Kind::vector},
     {"v_permlane64_b32", v_permlane64, Kind::vector},
     {"v_accvgpr_read_b32 v_accvgpr_write_b32 v_accvgpr_mov_b32", each_lane<[](U a) { return a; }>, Kind::vector},
 };

@@ -66,9 +66,15 @@ T scalar_source(const Wave& wave, const Operand& from) {
                                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>>(wave.scc));
   if (from.kind != OperandKind::scalar) return constant<T>(from);
   if (from.index == scalar_register::null) return T{};
-  T value;
-  std::memcpy(&value, &wave.scalar[from.index], sizeof value);
-  return value;
+  if constexpr (sizeof(T) == 8) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &wave.scalar[from.index], sizeof bits);
+    return std::bit_cast<T>(bits);
+  } else if constexpr (sizeof(T) == 4) {
+    return std::bit_cast<T>(wave.scalar[from.index]);
+  } else {
+    return std::bit_cast<T>(static_cast<std::uint16_t>(wave.scalar[from.index]));
+  }
 }
 
 inline void write_scalar(Wave& wave, const Operand& to, std::uint32_t value) {

@@ -58,6 +58,7 @@ void ds_write(Wave& wave, const Instruction& in) {
   store_lanes<T, Words, High>(wave, in.operand[1], [&](int lane, std::size_t bytes) {
     return lds_place(wave, lds_address(wave, in.operand[0], in.modifiers.offset, lane), bytes, lane, Use::write);
   });
+  settle_lds(wave);
   start_lds_write(wave);
 }
 
@@ -102,6 +103,7 @@ void ds_write2(Wave& wave, const Instruction& in) {
         wave, in.operand[static_cast<unsigned>(1 + i)], [&](int lane, std::size_t bytes) {
           return lds_place(wave, lds_address(wave, in.operand[0], offset, lane), bytes, lane, Use::write);
         });
+    settle_lds(wave);
   }
   start_lds_write(wave);
 }
@@ -110,7 +112,8 @@ template <class T, auto F, bool Returns>
 void ds_update(Wave& wave, const Instruction& in) {
   const unsigned first = Returns ? 1 : 0;
   update_lanes<T, F>(wave, Returns ? &in.operand[0] : nullptr, in.operand[first + 1], [&](int lane, std::size_t bytes) {
-    return lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), bytes, lane, Use::update);
+    return lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), bytes, lane,
+                     Returns ? Use::fetch : Use::update);
   });
   if (Returns)
     start_load(wave, Counter::lds, in.operand[0]);
@@ -127,8 +130,8 @@ void ds_compare(Wave& wave, const Instruction& in) {
   const std::uint64_t exec = wave.exec();
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
-    std::byte* const at =
-        lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), sizeof(T), lane, Use::update);
+    std::byte* const at = lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), sizeof(T),
+                                    lane, Returns ? Use::fetch : Use::update);
     T old{};
     std::memcpy(&old, at, sizeof old);
     const T next = value_in<T>(wave, data.index, lane);
@@ -144,13 +147,20 @@ void ds_compare(Wave& wave, const Instruction& in) {
     start_lds_write(wave);
 }
 
+/// The lane that a byte address of LDS permutations names. RDNA2 and RDNA3 permute each half of a wave of 64 itself.
+int permuted_lane(const Wave& wave, std::uint64_t address, int lane) {
+  const bool halves = wave.generation == Generation::rdna2 || wave.generation == Generation::rdna3;
+  const int lanes = halves ? 32 : wave.lanes;
+  return (lane & ~(lanes - 1)) | (static_cast<int>(address / 4) & (lanes - 1));
+}
+
 /// A lane takes the value of the lane that its address / 4 names; 0 from inactive ones.
 void ds_bpermute(Wave& wave, const Instruction& in) {
   const std::uint64_t exec = wave.exec();
   Lanes<std::uint32_t> result{};
   for (int lane = 0; lane < wave.lanes; ++lane) {
     const std::uint64_t address = lds_address(wave, in.operand[1], in.modifiers.offset, lane);
-    const int from = static_cast<int>(address / 4) & (wave.lanes - 1);
+    const int from = permuted_lane(wave, address, lane);
     result.value[lane] = exec >> from & 1 ? wave.row(in.operand[2].index)[from] : 0;
   }
   write_row(wave, in.operand[0].index, result.value, exec);
@@ -164,25 +174,27 @@ void ds_permute(Wave& wave, const Instruction& in) {
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
     const std::uint64_t address = lds_address(wave, in.operand[1], in.modifiers.offset, lane);
-    result.value[static_cast<int>(address / 4) & (wave.lanes - 1)] = wave.row(in.operand[2].index)[lane];
+    result.value[permuted_lane(wave, address, lane)] = wave.row(in.operand[2].index)[lane];
   }
   write_row(wave, in.operand[0].index, result.value, exec);
   start_load(wave, Counter::lds, in.operand[0]);
 }
 
-/// The offset has a permutation of four lanes, or masks for the number of the lane in groups of 32.
+/// The offset has a permutation of four lanes, masks for the number of the lane in groups of 32, or a rotation of them.
 void ds_swizzle(Wave& wave, const Instruction& in) {
-  if (!in.modifiers.has_offset) wave.fault(FaultKind::unknown_instruction, "has a pattern that is not known");
   const int pattern = in.modifiers.offset;
-  if ((pattern & 0xc000) == 0xc000 || (pattern & 0xe000) == 0xe000)
-    wave.fault(FaultKind::unknown_instruction, "rotates lanes, which is not known");
+  const bool rotates = (pattern & 0xc000) == 0xc000;
+  // From 0xe000 on, patterns are those of an FFT.
+  if (pattern >= 0xe000) wave.fault(FaultKind::unknown_instruction, "has a pattern that is not known");
+  const int turn = pattern & 0x400 ? 32 - (pattern >> 5 & 31) : pattern >> 5 & 31, kept = pattern & 31;
   const std::uint64_t exec = wave.exec();
   Lanes<std::uint32_t> result{};
   for (int lane = 0; lane < wave.lanes; ++lane) {
     const int in_group = lane & 31;
-    const int from = pattern & 0x8000
-                         ? (lane & ~3) | (pattern >> (2 * (lane & 3)) & 3)
-                         : (lane & ~31) | ((((in_group & pattern) | (pattern >> 5)) ^ (pattern >> 10)) & 31);
+    const int moved = rotates            ? (in_group & kept) | ((in_group + turn) & 31 & ~kept)
+                      : pattern & 0x8000 ? (in_group & ~3) | (pattern >> (2 * (lane & 3)) & 3)
+                                         : ((in_group & pattern) | (pattern >> 5)) ^ (pattern >> 10);
+    const int from = (lane & ~31) | (moved & 31);
     result.value[lane] = exec >> from & 1 ? wave.row(in.operand[1].index)[from] : 0;
   }
   write_row(wave, in.operand[0].index, result.value, exec);
@@ -272,6 +284,8 @@ constexpr Operation lds_table[] = {
     DS_RETURNING("and", "b64", U64, old& data),
     DS_RETURNING("or", "b64", U64, old | data),
     DS_RETURNING("xor", "b64", U64, old ^ data),
+    DS_RETURNING("pk_add", "f16", U, sum_of_halves(old, data)),
+    DS_RETURNING("pk_add", "bf16", U, sum_of_bf16(old, data)),
     {"ds_wrxchg_rtn_b32 ds_storexchg_rtn_b32", ds_update<U, [](U, U data, U) { return data; }, true>, Kind::lds},
     {"ds_wrxchg_rtn_b64 ds_storexchg_rtn_b64", ds_update<U64, [](U64, U64 data, U64) { return data; }, true>,
      Kind::lds},

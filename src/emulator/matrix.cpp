@@ -1,4 +1,6 @@
 // Matrix instructions: v_mfma of CDNA, v_wmma of RDNA.
+#include <fmt/format.h>
+
 #include <array>
 #include <bit>
 #include <cmath>
@@ -80,10 +82,28 @@ void refuse_modifiers(const Wave& wave, const Instruction& in, bool signs) {
     wave.fault(FaultKind::unknown_instruction, "has a modifier of matrix instructions that is not known");
 }
 
+/// Matrix instructions take the registers of all lanes.
+void check_lanes(const Wave& wave) {
+  if (wave.exec() != wave.all_lanes())
+    wave.fault(FaultKind::matrix_operands,
+               fmt::format("is a matrix instruction while only some lanes are active (exec is {:#x})", wave.exec()));
+}
+
+/// RDNA3 takes a result of lanes 0 to 15 from their registers, and one of lanes 16 to 31 from theirs.
+void check_repeated(const Wave& wave, const Operand& operand) {
+  for (int row = operand.index; row < operand.index + operand.registers; ++row)
+    for (int lane = 16; lane < 32; ++lane)
+      if (wave.row(row)[lane] != wave.row(row)[lane - 16])
+        wave.fault(FaultKind::matrix_operands,
+                   fmt::format("takes v{}, in which lane {} does not repeat lane {}, as lanes 16 to 31 must on RDNA3",
+                               row, lane, lane - 16));
+}
+
 /// D = A B + C for Blocks blocks of Size x Size, K deep. All lanes take part. Sums go along k, each product fused.
 template <class T, int Size, int K, int Blocks, class OfB = T>
 void mfma(Wave& wave, const Instruction& in) {
   refuse_modifiers(wave, in, false);
+  check_lanes(wave);
   constexpr bool integers = std::is_same_v<T, std::int8_t>;
   constexpr int in_lane = K * Size * Blocks / 64;  // elements of a row of A that a lane holds
   constexpr int rows = Size * Size * Blocks / 64;
@@ -122,7 +142,10 @@ void wmma(Wave& wave, const Instruction& in) {
   refuse_modifiers(wave, in, integers);
   if (wave.lanes != 32)
     wave.fault(FaultKind::unsupported, "is a matrix instruction in a wave of 64 lanes, which is not supported");
+  check_lanes(wave);
   const bool halves = wave.generation == Generation::rdna4;
+  if (!halves)
+    for (const unsigned i : {1u, 2u}) check_repeated(wave, in.operand[i]);
   using Sum = std::conditional_t<integers, std::int32_t, float>;
   std::array<std::array<U, 64>, 8> result{};
   const int a = in.operand[1].index, b = in.operand[2].index;

@@ -100,6 +100,7 @@ void packed_f32(Wave& wave, const Instruction& in) {
   }
   Operand to = in.operand[0];
   Instruction plain;
+  plain.modifiers.clamp = in.modifiers.clamp;
   write(wave, plain, to, result[0]);
   ++to.index;
   write(wave, plain, to, result[1]);

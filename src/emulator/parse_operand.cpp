@@ -36,8 +36,14 @@ struct HardwareRegister {
   std::string_view name;
   int number;
 };
-constexpr HardwareRegister hardware_registers[] = {
-    {"HW_REG_MODE", 1}, {"HW_REG_SH_MEM_BASES", 15}, {"HW_REG_WAVE_MODE", 1}};
+constexpr HardwareRegister hardware_registers[] = {{"HW_REG_MODE", hardware_register::mode},
+                                                   {"HW_REG_WAVE_MODE", hardware_register::mode},
+                                                   {"HW_REG_SH_MEM_BASES", hardware_register::memory_bases},
+                                                   {"HW_REG_FLAT_SCR_LO", hardware_register::flat_scratch},
+                                                   {"HW_REG_FLAT_SCR_HI", hardware_register::flat_scratch + 1},
+                                                   {"HW_REG_SHADER_CYCLES", hardware_register::cycles},
+                                                   {"HW_REG_SHADER_CYCLES_LO", hardware_register::cycles},
+                                                   {"HW_REG_SHADER_CYCLES_HI", hardware_register::cycles + 1}};
 
 Operand register_operand(OperandKind kind, int index, int registers) {
   Operand operand;
@@ -129,7 +135,9 @@ std::optional<Operand> parse_special(std::string_view text) {
     return operand;
   }
   operand.kind = OperandKind::integer;
-  if (text == "src_shared_base")
+  if (text == "sendmsg(MSG_RTN_GET_REALTIME)")
+    operand.integer = message_get_time;
+  else if (text == "src_shared_base")
     operand.integer = static_cast<std::int64_t>(shared_aperture);
   else if (text == "src_private_base")
     operand.integer = static_cast<std::int64_t>(private_aperture);

@@ -44,7 +44,7 @@ void put(std::vector<std::byte>& to, std::size_t offset, std::size_t bytes, T va
   if (bytes <= sizeof value && offset + bytes <= to.size()) std::memcpy(to.data() + offset, &value, bytes);
 }
 
-/// What a hidden parameter holds; 0 for those that only printf, hostcalls and queues need.
+/// What a hidden parameter holds; 0 for those of queues.
 std::uint64_t hidden_value(const std::string& kind, const Launch& launch) {
   for (unsigned i = 0; i < 3; ++i) {
     const char axis = static_cast<char>('x' + i);
@@ -56,6 +56,8 @@ std::uint64_t hidden_value(const std::string& kind, const Launch& launch) {
   if (kind == "hidden_dynamic_lds_size") return launch.dynamic_lds;
   if (kind == "hidden_private_base") return private_aperture >> 32;
   if (kind == "hidden_shared_base") return shared_aperture >> 32;
+  for (const MissingService& one : missing_services)
+    if (kind == one.parameter) return one.address;
   return 0;
 }
 

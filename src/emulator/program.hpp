@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,10 +26,12 @@ struct Launch {
   std::span<const std::byte> arguments;                        ///< the explicit ones, at their offsets
   /// A part of the workgroups, in the order x, y, z, so that several threads can share a launch.
   std::uint64_t first_group = 0, groups = ~std::uint64_t{0};
-  bool check_lds = true;                               ///< whether reading LDS that no lane has written is an error
+  bool check_lds = true;  ///< whether reading LDS that no lane has written, and races in LDS, are errors
   std::uint64_t max_instructions = 20'000'000'000ull;  ///< of all waves; more end the launch
   /// Once it is true, the launch ends early, since another thread's part of it has failed. nullptr: it is never.
   const std::atomic<bool>* stop = nullptr;
+  /// Called repeatedly while the launch runs. `place` gives the instruction that a wave has just executed.
+  std::function<void(const std::function<std::string()>& place)> watch;
 };
 
 /// Whether code for this architecture ("gfx942") can be executed.

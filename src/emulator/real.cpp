@@ -1,6 +1,8 @@
 // Instructions of the vector unit for f32 and f64, and conversions.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <iterator>
 
 #include "emulator/arithmetic.hpp"
 #include "emulator/lanes.hpp"
@@ -67,24 +69,6 @@ T mantissa_of(T x) {
 template <class T>
 T scaled(T x, I exponent) {
   return std::ldexp(x, std::clamp(exponent, -5000, 5000));
-}
-
-/// V_CMP_CLASS: a bit for each class of numbers.
-template <class T>
-bool in_class(T x, U classes) {
-  int bit = 0;
-  const bool negative = std::signbit(x);
-  if (std::isnan(x))
-    bit = is_signalling(x) ? 0 : 1;
-  else if (std::isinf(x))
-    bit = negative ? 2 : 9;
-  else if (x == 0)
-    bit = negative ? 5 : 6;
-  else if (std::fpclassify(x) == FP_SUBNORMAL)
-    bit = negative ? 4 : 7;
-  else
-    bit = negative ? 3 : 8;
-  return (classes >> bit & 1) != 0;
 }
 
 /// V_DIV_SCALE: the operand that the first source repeats, moved to where the division by Newton's method neither
@@ -164,6 +148,26 @@ T division_fixup(T quotient, T denominator, T numerator) {
   return std::copysign(std::isnan(quotient) ? static_cast<T>(INFINITY) : quotient, sign);
 }
 
+/// The first 1201 bits of 2/pi after the binary point.
+constexpr U two_by_pi[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab,
+                           0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e,
+                           0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4, 0x9c845f8b,
+                           0xbdf9283b, 0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7,
+                           0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1,
+                           0x1f8d5d08, 0x56033046, 0xfc7b0000};
+
+/// V_TRIG_PREOP_F64: the part of 2/pi, 53 bits for each segment, that counts for a number of this exponent.
+double part_of_two_by_pi(double x, U segment) {
+  if (std::isnan(x)) return x + x;
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff);
+  const int shift = static_cast<int>(segment & 31) * 53 + std::max(exponent - 1077, 0);
+  const auto word = static_cast<std::size_t>(shift / 32);
+  if (word + 2 >= std::size(two_by_pi)) return 0;
+  std::uint64_t bits = std::uint64_t{two_by_pi[word]} << 32 | two_by_pi[word + 1];
+  if (shift % 32 != 0) bits = bits << (shift % 32) | two_by_pi[word + 2] >> (32 - shift % 32);
+  return std::ldexp(static_cast<double>(bits >> 11), (exponent >= 1968 ? 128 : 0) - 53 - shift);
+}
+
 constexpr Operation real_table[] = {
     {"v_add_f32 v_dual_add_f32", each_lane<[](float a, float b) { return a + b; }>, Kind::vector},
     {"v_sub_f32 v_dual_sub_f32", each_lane<[](float a, float b) { return a - b; }>, Kind::vector},
@@ -214,8 +218,6 @@ constexpr Operation real_table[] = {
     {"v_frexp_exp_i32_f32", each_lane<[](float a) { return exponent_of(a); }>, Kind::vector},
     {"v_frexp_mant_f32", each_lane<[](float a) { return mantissa_of(a); }>, Kind::vector},
     {"v_ldexp_f32", each_lane<[](float a, I b) { return scaled(a, b); }>, Kind::vector},
-    {"v_cmp_class_f32", each_lane<[](float a, U b) { return in_class(a, b); }>, Kind::vector},
-    {"v_cmp_class_f64", each_lane<[](double a, U b) { return in_class(a, b); }>, Kind::vector},
     {"v_div_scale_f32", v_div_scale<float>, Kind::vector},
     {"v_div_scale_f64", v_div_scale<double>, Kind::vector},
     {"v_div_fmas_f32", v_div_fmas<float>, Kind::vector},
@@ -237,6 +239,7 @@ constexpr Operation real_table[] = {
     {"v_ceil_f64", each_lane<[](double a) { return std::ceil(a); }>, Kind::vector},
     {"v_rndne_f64", each_lane<[](double a) { return std::nearbyint(a); }>, Kind::vector},
     {"v_fract_f64", each_lane<[](double a) { return fraction(a); }>, Kind::vector},
+    {"v_trig_preop_f64", each_lane<[](double a, U b) { return part_of_two_by_pi(a, b); }>, Kind::vector},
     {"v_frexp_exp_i32_f64", each_lane<[](double a) { return exponent_of(a); }>, Kind::vector},
     {"v_frexp_mant_f64", each_lane<[](double a) { return mantissa_of(a); }>, Kind::vector},
     {"v_ldexp_f64", each_lane<[](double a, I b) { return scaled(a, b); }>, Kind::vector},

@@ -145,24 +145,40 @@ void set_mode(Wave& wave, std::uint32_t bits) {
   wave.mode.flush64_16 = (bits >> 6 & 3) != 3;
 }
 
-/// The register of an hwreg operand, of which only MODE can be written.
-std::uint32_t hardware_register(const Wave& wave, int number) {
-  if (number == 1) return wave.mode_bits;
-  if (number == 15) return static_cast<std::uint32_t>(private_aperture >> 48 | shared_aperture >> 32);
+bool is_flat_scratch(int number) {
+  return number == hardware_register::flat_scratch || number == hardware_register::flat_scratch + 1;
+}
+std::uint32_t& flat_scratch_word(Wave& wave, int number) {
+  return wave.scalar[static_cast<unsigned>(scalar_register::flat_scratch + number - hardware_register::flat_scratch)];
+}
+
+std::uint32_t read_hardware_register(Wave& wave, int number) {
+  if (number == hardware_register::mode) return wave.mode_bits;
+  if (number == hardware_register::memory_bases)
+    return static_cast<std::uint32_t>(private_aperture >> 48 | shared_aperture >> 32);
+  if (is_flat_scratch(number)) return flat_scratch_word(wave, number);
+  if (number == hardware_register::cycles) return static_cast<std::uint32_t>(clock_of(wave));
+  if (number == hardware_register::cycles + 1) return static_cast<std::uint32_t>(clock_of(wave) >> 32);
   wave.fault(FaultKind::unknown_instruction, "reads a hardware register that is not known");
 }
 
 void s_getreg(Wave& wave, const Instruction& in) {
   const auto code = static_cast<int>(in.operand[1].integer);
-  put(wave, in.operand[0], hardware_register(wave, code & 63) >> (code >> 6 & 31) & field_mask((code >> 11) + 1));
+  put(wave, in.operand[0], read_hardware_register(wave, code & 63) >> (code >> 6 & 31) & field_mask((code >> 11) + 1));
 }
 
 void s_setreg(Wave& wave, const Instruction& in) {
   const auto code = static_cast<int>(in.operand[0].integer);
-  if ((code & 63) != 1) wave.fault(FaultKind::unknown_instruction, "writes a hardware register that is not known");
+  const int number = code & 63;
+  if (number != hardware_register::mode && !is_flat_scratch(number))
+    wave.fault(FaultKind::unknown_instruction, "writes a hardware register that is not known");
   const std::uint32_t mask = field_mask((code >> 11) + 1) << (code >> 6 & 31);
   const std::uint32_t value = scalar_source<std::uint32_t>(wave, in.operand[1]) << (code >> 6 & 31);
-  set_mode(wave, (wave.mode_bits & ~mask) | (value & mask));
+  const std::uint32_t next = (read_hardware_register(wave, number) & ~mask) | (value & mask);
+  if (number == hardware_register::mode)
+    set_mode(wave, next);
+  else
+    flat_scratch_word(wave, number) = next;
 }
 void s_round_mode(Wave& wave, const Instruction& in) {
   set_mode(wave, (wave.mode_bits & ~0xfu) | (static_cast<std::uint32_t>(in.operand[0].integer) & 0xf));
@@ -214,6 +230,26 @@ void s_set_gpr_idx_idx(Wave& wave, const Instruction& in) {
   set_index(wave, index_bits, scalar_source<std::uint32_t>(wave, in.operand[0]));
 }
 void s_set_gpr_idx_off(Wave& wave, const Instruction&) { wave.indexes_registers = false; }
+
+double comparable(Half value) { return to_double(value); }
+float comparable(float value) { return value; }
+
+#define REAL_COMPARISON(name, type, expression)        \
+  {                                                    \
+    "s_cmp_" name, scalar<[](type x, type y) {         \
+      const auto a = comparable(x), b = comparable(y); \
+      return (expression);                             \
+    }>,                                                \
+        Kind::scalar                                   \
+  }
+#define REAL_COMPARISONS(suffix, type)                                                                          \
+  REAL_COMPARISON("lt_" suffix, type, a < b), REAL_COMPARISON("gt_" suffix, type, a > b),                       \
+      REAL_COMPARISON("le_" suffix, type, a <= b), REAL_COMPARISON("ge_" suffix, type, a >= b),                 \
+      REAL_COMPARISON("eq_" suffix, type, a == b), REAL_COMPARISON("lg_" suffix, type, a<b || a> b),            \
+      REAL_COMPARISON("nlg_" suffix, type, !(a < b || a > b)), REAL_COMPARISON("neq_" suffix, type, !(a == b)), \
+      REAL_COMPARISON("nlt_" suffix, type, !(a < b)), REAL_COMPARISON("ngt_" suffix, type, !(a > b)),           \
+      REAL_COMPARISON("nle_" suffix, type, !(a <= b)), REAL_COMPARISON("nge_" suffix, type, !(a >= b)),         \
+      REAL_COMPARISON("o_" suffix, type, a == a && b == b), REAL_COMPARISON("u_" suffix, type, a != a || b != b)
 
 constexpr Operation scalar_table[] = {
     {"s_mov_b32", scalar<[](U a) { return a; }>, Kind::scalar},
@@ -425,20 +461,12 @@ constexpr Operation scalar_table[] = {
     {"s_cvt_f16_f32", scalar<[](float a) { return U{half_from(a).bits}; }>, Kind::scalar},
     {"s_cvt_f32_f16", scalar<[](U a) { return (static_cast<float>(to_double(Half{static_cast<std::uint16_t>(a)}))); }>,
      Kind::scalar},
-    {"s_cmp_lt_f32", scalar<[](float a, float b) { return a < b; }>, Kind::scalar},
-    {"s_cmp_gt_f32", scalar<[](float a, float b) { return (a > b); }>, Kind::scalar},
-    {"s_cmp_le_f32", scalar<[](float a, float b) { return a <= b; }>, Kind::scalar},
-    {"s_cmp_ge_f32", scalar<[](float a, float b) { return (a >= b); }>, Kind::scalar},
-    {"s_cmp_eq_f32", scalar<[](float a, float b) { return a == b; }>, Kind::scalar},
-    {"s_cmp_lg_f32", scalar<[](float a, float b) { return (a < b || a > b); }>, Kind::scalar},
-    {"s_cmp_neq_f32", scalar<[](float a, float b) { return !(a == b); }>, Kind::scalar},
-    {"s_cmp_nlt_f32", scalar<[](float a, float b) { return !(a < b); }>, Kind::scalar},
-    {"s_cmp_ngt_f32", scalar<[](float a, float b) { return (!(a > b)); }>, Kind::scalar},
-    {"s_cmp_nle_f32", scalar<[](float a, float b) { return !(a <= b); }>, Kind::scalar},
-    {"s_cmp_nge_f32", scalar<[](float a, float b) { return (!(a >= b)); }>, Kind::scalar},
-    {"s_cmp_o_f32", scalar<[](float a, float b) { return a == a && b == b; }>, Kind::scalar},
-    {"s_cmp_u_f32", scalar<[](float a, float b) { return a != a || b != b; }>, Kind::scalar},
+    REAL_COMPARISONS("f32", float),
+    REAL_COMPARISONS("f16", Half),
 };
+
+#undef REAL_COMPARISON
+#undef REAL_COMPARISONS
 
 }  // namespace
 

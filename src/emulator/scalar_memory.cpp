@@ -29,6 +29,17 @@ void s_load(Wave& wave, const Instruction& in) {
   start_load(wave, scalar_counter(wave), in.operand[0]);
 }
 
+void s_clock(Wave& wave, const Instruction& in) {
+  write_scalar(wave, in.operand[0], clock_of(wave));
+  start_load(wave, scalar_counter(wave), in.operand[0]);
+}
+
+void s_sendmsg_rtn(Wave& wave, const Instruction& in) {
+  if (in.operand[1].integer != message_get_time)
+    wave.fault(FaultKind::unknown_instruction, "sends a message that is not known");
+  s_clock(wave, in);
+}
+
 using U = std::uint32_t;
 
 constexpr Operation scalar_memory_table[] = {
@@ -38,6 +49,8 @@ constexpr Operation scalar_memory_table[] = {
     {"s_load_dwordx4 s_load_b128", s_load<U, 4>, Kind::scalar_memory},
     {"s_load_dwordx8 s_load_b256", s_load<U, 8>, Kind::scalar_memory},
     {"s_load_dwordx16 s_load_b512", s_load<U, 16>, Kind::scalar_memory},
+    {"s_memtime s_memrealtime", s_clock, Kind::scalar_memory},
+    {"s_sendmsg_rtn_b64", s_sendmsg_rtn, Kind::scalar_memory},
     {"s_load_u8", s_load<std::uint8_t, 1>, Kind::scalar_memory},
     {"s_load_i8", s_load<std::int8_t, 1>, Kind::scalar_memory},
     {"s_load_u16", s_load<std::uint16_t, 1>, Kind::scalar_memory},

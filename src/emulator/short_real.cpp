@@ -87,6 +87,86 @@ float dot_f16(U a, U b, float c) {
   return std::fma(half(a, 0), half(b, 0), std::fma(half(a, 16), half(b, 16), c));
 }
 
+/// The low product first, as AMD's documents have it.
+float dot_bf16(U a, U b, float c) {
+  const auto number = [](U word, int shift) { return from_bf16(static_cast<U16>(word >> shift)); };
+  return std::fma(number(a, 16), number(b, 16), std::fma(number(a, 0), number(b, 0), c));
+}
+
+double fraction_f16(double x) {
+  constexpr double largest = 0x1.ffcp-1;
+  return x - std::floor(x) > largest ? largest : x - std::floor(x);
+}
+
+double sine_f16(double turns) {
+  return std::isinf(turns) ? NAN : std::sin(6.283185307179586 * (turns - std::floor(turns)));
+}
+double cosine_f16(double turns) {
+  return std::isinf(turns) ? NAN : std::cos(6.283185307179586 * (turns - std::floor(turns)));
+}
+
+/// V_DIV_FIXUP_F16: the quotient, or what IEEE 754 has for special operands.
+Half division_fixup_f16(Half quotient, Half denominator, Half numerator) {
+  const double d = to_double(denominator), n = to_double(numerator);
+  const U sign = (denominator.bits ^ numerator.bits) & 0x8000u;
+  const auto code = [](U bits) { return Half{static_cast<U16>(bits)}; };
+  if (std::isnan(n)) return code(numerator.bits | 0x200u);
+  if (std::isnan(d)) return code(denominator.bits | 0x200u);
+  if ((d == 0 && n == 0) || (std::isinf(d) && std::isinf(n))) return code(0xfe00);
+  if (d == 0 || std::isinf(n)) return code(sign | 0x7c00);
+  if (std::isinf(d) || n == 0) return code(sign);
+  return code(sign | (quotient.bits & 0x7fffu));
+}
+
+bool has_fnuz(const Wave& wave) { return wave.generation == Generation::cdna3; }
+
+/// One byte of each source as f32. CDNA names it by SDWA, and RDNA4 by byte_sel.
+template <int Mantissa>
+void v_cvt_f32_f8(Wave& wave, const Instruction& in) {
+  if (in.modifiers.op_sel != 0) wave.fault(FaultKind::unknown_instruction, "selects a byte in a way that is not known");
+  Lanes<U> source;
+  Lanes<float> result;
+  fetch(wave, in, in.operand[1], 0, source);
+  for (int lane = 0; lane < 64; ++lane)
+    result.value[lane] =
+        from_f8(static_cast<std::uint8_t>(source.value[lane] >> (8 * in.modifiers.byte)), Mantissa, has_fnuz(wave));
+  write(wave, in, in.operand[0], result);
+}
+
+/// Two bytes of each source, the low ones or the high ones, as f32.
+template <int Mantissa>
+void v_cvt_pk_f32_f8(Wave& wave, const Instruction& in) {
+  Lanes<U> source;
+  Lanes<float> result[2];
+  fetch(wave, in, in.operand[1], 0, source);
+  const int first = !in.modifiers.sdwa && (in.modifiers.op_sel & 1) ? 16 : 0;
+  for (int lane = 0; lane < 64; ++lane)
+    for (int i = 0; i < 2; ++i)
+      result[i].value[lane] =
+          from_f8(static_cast<std::uint8_t>(source.value[lane] >> (first + 8 * i)), Mantissa, has_fnuz(wave));
+  for (int i = 0; i < 2; ++i) {
+    Operand to = in.operand[0];
+    to.index = static_cast<std::uint16_t>(to.index + i);
+    write(wave, in, to, result[i]);
+  }
+}
+
+/// Two f32 as two bytes, in the low or the high half of the target. The other half stays.
+template <int Mantissa>
+void v_cvt_pk_f8_f32(Wave& wave, const Instruction& in) {
+  Lanes<float> source[2];
+  for (int i = 0; i < 2; ++i) fetch(wave, in, in.operand[static_cast<unsigned>(1 + i)], i, source[i]);
+  const int shift = in.modifiers.op_sel & 8 ? 16 : 0;
+  Lanes<U> result;
+  const U* const old = wave.row(in.operand[0].index);
+  for (int lane = 0; lane < 64; ++lane) {
+    const U low = f8_from(source[0].value[lane], Mantissa, has_fnuz(wave));
+    const U high = f8_from(source[1].value[lane], Mantissa, has_fnuz(wave));
+    result.value[lane] = (old[lane] & 0xffffu << (16 - shift)) | (low | high << 8) << shift;
+  }
+  write_row(wave, in.operand[0].index, result.value, written_lanes(wave, in));
+}
+
 constexpr Operation short_real_table[] = {
     {"v_add_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) + to_double(b)); }>, Kind::vector},
     {"v_sub_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) - to_double(b)); }>, Kind::vector},
@@ -122,6 +202,29 @@ constexpr Operation short_real_table[] = {
     {"v_ceil_f16", each_lane<[](Half a) { return half_from(std::ceil(to_double(a))); }>, Kind::vector},
     {"v_rndne_f16", each_lane<[](Half a) { return half_from(std::nearbyint(to_double(a))); }>, Kind::vector},
     {"v_ldexp_f16", each_lane<[](Half a, I16 b) { return half_from(std::ldexp(to_double(a), b)); }>, Kind::vector},
+    {"v_fract_f16", each_lane<[](Half a) { return half_from(fraction_f16(to_double(a))); }>, Kind::vector},
+    {"v_frexp_mant_f16", each_lane<[](Half a) {
+       int exponent = 0;
+       const double number = to_double(a);
+       return std::isfinite(number) ? half_from(std::frexp(number, &exponent)) : half_from(number);
+     }>,
+     Kind::vector},
+    {"v_frexp_exp_i16_f16", each_lane<[](Half a) {
+       int exponent = 0;
+       const double number = to_double(a);
+       if (std::isfinite(number) && number != 0) std::frexp(number, &exponent);
+       return static_cast<I16>(exponent);
+     }>,
+     Kind::vector},
+    {"v_sin_f16", each_lane<[](Half a) { return half_from(sine_f16(to_double(a))); }>, Kind::vector},
+    {"v_cos_f16", each_lane<[](Half a) { return half_from(cosine_f16(to_double(a))); }>, Kind::vector},
+    {"v_div_fixup_f16", each_lane<[](Half a, Half b, Half c) { return division_fixup_f16(a, b, c); }>, Kind::vector},
+    {"v_cvt_f32_fp8", v_cvt_f32_f8<3>, Kind::vector},
+    {"v_cvt_f32_bf8", v_cvt_f32_f8<2>, Kind::vector},
+    {"v_cvt_pk_f32_fp8", v_cvt_pk_f32_f8<3>, Kind::vector},
+    {"v_cvt_pk_f32_bf8", v_cvt_pk_f32_f8<2>, Kind::vector},
+    {"v_cvt_pk_fp8_f32", v_cvt_pk_f8_f32<3>, Kind::vector},
+    {"v_cvt_pk_bf8_f32", v_cvt_pk_f8_f32<2>, Kind::vector},
     {"v_cvt_f32_f16", each_lane<[](Half a) { return f(a); }>, Kind::vector},
     {"v_cvt_f16_f32", each_lane<[](float a) { return half_from(a); }>, Kind::vector},
     {"v_cvt_f16_u16", each_lane<[](U16 a) { return half_from(a); }>, Kind::vector},
@@ -150,6 +253,7 @@ constexpr Operation short_real_table[] = {
     {"v_fma_mixlo_f16", v_fma_mix_f16<false>, Kind::vector},
     {"v_fma_mixhi_f16", v_fma_mix_f16<true>, Kind::vector},
     {"v_dot2_f32_f16", each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Kind::vector},
+    {"v_dot2_f32_bf16", each_lane<[](U a, U b, float c) { return dot_bf16(a, b, c); }>, Kind::vector},
     {"v_dot2c_f32_f16 v_dual_dot2acc_f32_f16 v_dot2acc_f32_f16",
      each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Kind::vector, Sources::with_target},
 };

@@ -18,7 +18,7 @@ void arrive(Wave& wave, std::deque<Access>& queue) {
   if (access.copy)
     for (const LdsCopy::Word& word : access.copy->words) {
       std::memcpy(wave.group->lds.data() + word.place, &word.value, sizeof word.value);
-      std::fill_n(wave.group->written.begin() + word.place, sizeof word.value, std::uint8_t{1});
+      wave.group->history.finish_copy(wave.number, word.place, sizeof word.value);
     }
   queue.pop_front();
 }
@@ -30,6 +30,7 @@ void start(Wave& wave, Counter counter, const Access& access) {
   for (unsigned i = 0; i < access.registers; ++i) ++wave.outstanding.pending[access.first + i];
   wave.outstanding.registers += access.registers;
   queue.push_back(access);
+  ++wave.outstanding.started[static_cast<unsigned>(counter)];
 }
 
 std::string register_name(unsigned number) {
@@ -63,8 +64,7 @@ void start_store(Wave& wave) {
 }
 
 void start_copy(Wave& wave, std::shared_ptr<const LdsCopy> copy) {
-  for (const LdsCopy::Word& word : copy->words)
-    std::fill_n(wave.group->written.begin() + word.place, sizeof word.value, std::uint8_t{0});
+  for (const LdsCopy::Word& word : copy->words) wave.group->history.start_copy(word.place, sizeof word.value);
   start(wave, Counter::vector_memory, {0, 0, true, std::move(copy)});
 }
 
@@ -77,6 +77,12 @@ void wait_for(Wave& wave, Counter counter, int left) {
   // Scalar loads arrive in any order, so that only waiting for all of them makes one safe.
   if (left > 0 && std::any_of(queue.begin(), queue.end(), [](const Access& one) { return !one.in_order; })) return;
   while (queue.size() > static_cast<unsigned>(left)) arrive(wave, queue);
+}
+
+void signal_barrier(Wave& wave) {
+  const auto outstanding = static_cast<std::uint32_t>(queue_of(wave, Counter::lds).size());
+  const std::uint32_t started = wave.outstanding.started[static_cast<unsigned>(Counter::lds)];
+  wave.group->history.signal(wave.number, started - outstanding, outstanding != 0);
 }
 
 void check_registers(const Wave& wave, const Instruction& in) {

@@ -15,6 +15,9 @@ void start_copy(Wave& wave, std::shared_ptr<const LdsCopy> copy);
 Counter scalar_counter(const Wave& wave);
 /// As hardware at the instruction: what is beyond `left` accesses of the counter has arrived.
 void wait_for(Wave& wave, Counter counter, int left);
+/// The wave has reached a barrier, or its end: what it did to LDS, and has waited for, comes before what others do
+/// after the barrier.
+void signal_barrier(Wave& wave);
 /// Throws Fault(missing_wait) if an instruction names a register that an access has not written yet.
 void check_registers(const Wave& wave, const Instruction& in);
 

@@ -12,6 +12,7 @@
 
 #include "emulator/fault.hpp"
 #include "emulator/instruction.hpp"
+#include "emulator/lds_history.hpp"
 #include "emulator/memory.hpp"
 #include "emulator/report.hpp"
 
@@ -21,6 +22,18 @@ enum class Generation { cdna2, cdna3, rdna2, rdna3, rdna4 };
 
 /// Flat addresses with these upper halves are in LDS and in scratch memory.
 constexpr std::uint64_t shared_aperture = std::uint64_t{1} << 48, private_aperture = std::uint64_t{2} << 48;
+
+/// Services that some kernels need and the emulator does not have. The pointers that the launcher would provide hold
+/// these addresses, by which a fault knows what is missing.
+struct MissingService {
+  const char *parameter, *words;
+  std::uint64_t address;
+};
+constexpr std::uint64_t missing_service_bytes = std::uint64_t{1} << 32;
+constexpr MissingService missing_services[] = {
+    {"hidden_hostcall_buffer", "printf, assert and other calls of the host", 0x0bad'0001'0000'0000},
+    {"hidden_heap_v1", "malloc and free in a kernel", 0x0bad'0002'0000'0000},
+    {"hidden_printf_buffer", "printf", 0x0bad'0003'0000'0000}};
 
 /// What a wait instruction counts. gfx9 counts stores as vector_memory, and gfx9 to gfx11 count scalar loads as lds.
 enum class Counter : std::uint8_t { vector_memory, lds, store, scalar_memory, count };
@@ -42,6 +55,7 @@ struct Access {
 
 struct Outstanding {
   std::array<std::deque<Access>, static_cast<int>(Counter::count)> queue;
+  std::array<std::uint32_t, static_cast<int>(Counter::count)> started{};      ///< accesses of each queue so far
   std::array<std::uint8_t, first_scalar + scalar_register::count> pending{};  ///< accesses that write the register
   int registers = 0;                                                          ///< pending ones, counted repeatedly
 };
@@ -78,6 +92,8 @@ struct Wave {
   std::uint64_t exec() const {
     return (scalar[scalar_register::exec] | std::uint64_t{scalar[scalar_register::exec + 1]} << 32) & all_lanes();
   }
+  /// "kernel 'k', 's_nop 0' at offset 0x4 of its code, workgroup 0,0,0, wave 0"
+  std::string place() const;
   /// Throws Fault. lane: -1 if none is to blame.
   [[noreturn]] void fault(FaultKind kind, const std::string& what, int lane = -1) const;
 };
@@ -95,6 +111,9 @@ struct Code {
   }
 };
 
+/// The clock that kernels can read: instructions of the launch so far.
+std::uint64_t clock_of(const Wave& wave);
+
 struct Workgroup {
   const Code* code = nullptr;
   const std::string* kernel = nullptr;
@@ -102,9 +121,11 @@ struct Workgroup {
   Report* report = nullptr;
   std::array<std::uint32_t, 3> block{};
   std::vector<std::byte> lds;
-  std::vector<std::uint8_t> written;  ///< for each byte of lds
+  LdsHistory history;
   std::vector<Wave> wave;
   bool check_lds = true;
 };
+
+inline std::uint64_t clock_of(const Wave& wave) { return wave.group->report->instructions; }
 
 }  // namespace xtune::emulator

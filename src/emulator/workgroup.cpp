@@ -139,7 +139,10 @@ void release_barrier(Workgroup& group) {
                  fmt::format("waits at this barrier, while wave {} waits at another one", first->number));
   }
   for (Wave& wave : group.wave) {
-    if (wave.state == WaveState::at_barrier) wave.state = WaveState::running;
+    if (wave.state == WaveState::at_barrier) {
+      wave.state = WaveState::running;
+      group.history.pass(wave.number);
+    }
     wave.signalled = false;
   }
 }
@@ -147,10 +150,13 @@ void release_barrier(Workgroup& group) {
 }  // namespace
 
 void Wave::fault(FaultKind kind, const std::string& what, int lane) const {
-  const std::string place = lane < 0 ? "" : fmt::format(", lane {}", lane);
-  throw Fault(kind, fmt::format("kernel '{}', '{}' at offset {:#x} of its code, workgroup {},{},{}, wave {}{}: {}",
-                                *group->kernel, current->text, current->address - group->code->base, group->block[0],
-                                group->block[1], group->block[2], number, place, what));
+  throw Fault(kind, fmt::format("{}{}: {}", place(), lane < 0 ? "" : fmt::format(", lane {}", lane), what));
+}
+
+std::string Wave::place() const {
+  return fmt::format("kernel '{}', '{}' at offset {:#x} of its code, workgroup {},{},{}, wave {}", *group->kernel,
+                     current->text, current->address - group->code->base, group->block[0], group->block[1],
+                     group->block[2], number);
 }
 
 void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Workgroup& group) {
@@ -162,10 +168,10 @@ void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Wor
   group.block = block;
   group.check_lds = launch.check_lds;
   group.lds.assign(state.kernel->lds_bytes + launch.dynamic_lds, std::byte{0xbd});
-  group.written.assign(group.lds.size(), 0);
   const int lanes = state.kernel->wave_size();
   const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   group.wave.resize((threads + static_cast<unsigned>(lanes) - 1) / static_cast<unsigned>(lanes));
+  group.history.begin(group.lds.size(), group.wave.size());
   ++state.report.workgroups;
   state.report.waves += group.wave.size();
   for (std::size_t i = 0; i < group.wave.size(); ++i) {
@@ -192,8 +198,11 @@ bool advance_workgroup(LaunchState& state, Workgroup& group) {
   const std::atomic<bool>* const stop = state.launch->stop;
   for (;;) {
     if (stop && stop->load(std::memory_order_relaxed)) return false;
-    for (Wave& wave : group.wave)
-      if (wave.state == WaveState::running) execute(state, wave, quantum);
+    for (Wave& wave : group.wave) {
+      if (wave.state != WaveState::running) continue;
+      execute(state, wave, quantum);
+      if (state.launch->watch) state.launch->watch([&wave] { return wave.place(); });
+    }
     if (state.report.instructions > state.launch->max_instructions)
       group.wave.front().fault(
           FaultKind::endless,

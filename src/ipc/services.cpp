@@ -100,6 +100,23 @@ std::string failed_assertion(const std::string& log) {
   return base::printable(line, 500);
 }
 
+/// How the lines begin that the library of the emulator writes for long launches (emulator/hip/parallel_launch.cpp).
+constexpr std::string_view emulator_line = "xtune emulator: ";
+
+/// The last of these lines, as "; after 4 s: kernel 'loop', ..."; empty: there is none.
+std::string emulated_place(const std::string& log) {
+  const std::size_t at = log.rfind(emulator_line);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + emulator_line.size();
+  return "; " + base::printable(log.substr(begin, std::min(log.find('\n', at), log.size()) - begin), 500);
+}
+
+std::string without_emulator_lines(std::string log) {
+  for (std::size_t at = 0; (at = log.find(emulator_line, at)) != std::string::npos;)
+    log.erase(at, std::min(log.find('\n', at), log.size()) - at);
+  return log;
+}
+
 /// Failures to start, or to answer at all, are failures of xtune: no configuration is to blame.
 void throw_if_not_about_the_job(const WorkerReply& reply) {
   if (!reply.failure || reply.failure->kind != WorkerFailureKind::could_not_start) return;
@@ -125,6 +142,7 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
                        ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
                        : "the kernel died: " + reply.failure->text;
+  if (answer.outcome == Outcome::timed_out) answer.message += emulated_place(reply.stderr_tail);
   answer.log = reply.stderr_tail;
   if (const std::string found = sanitizer_finding(answer.log); !found.empty())
     answer.message = found;
@@ -320,7 +338,7 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt o
                         if (answer.outcome == Outcome::crashed)
                           if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
                             answer.message += ": " + assertion;
-                        mention_printing(reply.stderr_tail);
+                        mention_printing(without_emulator_lines(reply.stderr_tail));
                       }
                       callback(std::move(answer));
                     });

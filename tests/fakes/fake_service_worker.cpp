@@ -25,7 +25,11 @@ void misbehave(const std::string& what) {
     std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's own handler would turn it into an exit code
     raise(SIGSEGV);
   }
-  if (what == "hang")
+  if (what == "hang emulated") {
+    std::fputs("xtune emulator: after 4 s: kernel 'a'\nxtune emulator: after 8 s: kernel 'k', 's_branch 1'\n", stderr);
+    std::fflush(stderr);
+  }
+  if (what.starts_with("hang"))
     for (;;) pause();
   if (what == "kill") raise(SIGKILL);
 }

@@ -114,6 +114,14 @@ std::vector<std::byte> arguments_of(const gpu::KernelMetadata& kernel, void** pa
 
 hipError_t launch(RuntimeState& state, const EmulatedFunction* function, Launch& launch, void** parameters) {
   if (!function || (!parameters && !function->metadata.parameter_bytes.empty())) return hipErrorInvalidValue;
+  const int bound = function->metadata.usage.max_threads_per_block.value_or(0);
+  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  if (bound > 0 && threads > static_cast<unsigned>(bound))  // as ROCm does it
+    return failed(
+        hipErrorLaunchFailure,
+        fmt::format("kernel '{}' has launch bounds of {} threads, and the block has {}; use a smaller block, or "
+                    "larger __launch_bounds__",
+                    function->symbol, bound, threads));
   const std::vector<std::byte> arguments = arguments_of(function->metadata, parameters);
   launch.kernel = function->symbol;
   launch.arguments = arguments;

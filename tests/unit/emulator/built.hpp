@@ -21,6 +21,9 @@ namespace xtune::test {
 /// Architectures whose code the tests execute.
 inline const std::vector<std::string> emulated_archs = {"gfx90a", "gfx942", "gfx1100", "gfx1201"};
 
+/// RDNA2 too, which has no matrix instructions.
+inline const std::vector<std::string> archs_with_rdna2 = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"};
+
 inline bool has_waves_of_64(const std::string& arch) { return arch.starts_with("gfx9"); }
 
 /// Whether code objects can be built and decoded here; prints a line if not.

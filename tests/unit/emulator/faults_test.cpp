@@ -18,15 +18,12 @@ struct Caught {
   std::string message;
 };
 
-/// What ends a kernel of these instructions.
-Caught caught(const std::string& body, const std::string& arch, int lds_bytes = 0, std::uint32_t threads = 0) {
-  const emulator::Program program =
-      emulator::Program::load(assemble(snippet_kernel("wrong", body, arch, lds_bytes), arch), arch);
+Caught caught_in(const emulator::Program& program, const std::string& kernel, std::uint32_t threads) {
   std::vector<Words> inputs = edge_inputs(256), results(256);
   const Arguments arguments = Arguments().add(inputs).add(results);
   emulator::Launch launch;
-  launch.kernel = "wrong";
-  launch.block = {threads == 0 ? static_cast<std::uint32_t>(wave_size_of(arch)) : threads, 1, 1};
+  launch.kernel = kernel;
+  launch.block = {threads, 1, 1};
   launch.max_instructions = 3'000'000;
   try {
     run(program, launch, arguments);
@@ -36,9 +33,13 @@ Caught caught(const std::string& body, const std::string& arch, int lds_bytes = 
   return {};
 }
 
-std::string wait_for_lds(const std::string& arch) {
-  return arch.starts_with("gfx12") ? "s_wait_dscnt 0x0\n" : "s_waitcnt lgkmcnt(0)\n";
+/// What ends a kernel of these instructions.
+Caught caught(const std::string& body, const std::string& arch, int lds_bytes = 0, std::uint32_t threads = 0) {
+  const emulator::Program program =
+      emulator::Program::load(assemble(snippet_kernel("wrong", body, arch, lds_bytes), arch), arch);
+  return caught_in(program, "wrong", threads == 0 ? static_cast<std::uint32_t>(wave_size_of(arch)) : threads);
 }
+
 std::string barrier(const std::string& arch) {
   return arch.starts_with("gfx12") ? "s_barrier_signal -1\ns_barrier_wait -1\n" : "s_barrier\n";
 }
@@ -92,6 +93,128 @@ TEST_CASE("LDS must be written before it is read, and has an end") {
   }
 }
 
+namespace {
+
+/// A kernel for workgroups of 128 threads. BARRIER stands for a barrier, and ZERO for a register with 0. v30 is 16 for
+/// each thread, and s10 is 0 in the first wave only.
+struct Meeting {
+  std::string name, body;
+  std::optional<FaultKind> kind;  ///< nullopt: the kernel is right
+  std::string words;
+  std::string archs;
+};
+
+const std::vector<Meeting> meetings = {
+    {"no_barrier", "s_cbranch_scc0 1f\nds_write_b32 ZERO, v0 offset:8\nWAIT_LDS\n1:\nds_read_b32 v10, ZERO offset:8\n",
+     FaultKind::lds_race,
+     "wave 1, lane 0: reads 4 bytes of LDS at 8, of which wave 0 writes byte 8 too: a barrier between the two is "
+     "missing",
+     ""},
+    {"barrier",
+     "s_cbranch_scc0 1f\nds_write_b32 ZERO, v0 offset:8\nWAIT_LDS\n1:\nBARRIER\nds_read_b32 v10, ZERO offset:8\n",
+     {},
+     "",
+     ""},
+    {"no_second_barrier",
+     "ds_write_b32 v30, v30\nWAIT_LDS\nBARRIER\nds_read_b32 v10, ZERO offset:16\nWAIT_LDS\nv_or_b32 v11, 1, v30\n"
+     "ds_write_b32 v30, v11\nBARRIER\n",
+     FaultKind::lds_race, "wave 1, lane 0: reads 4 bytes of LDS at 16, of which wave 0 writes byte 16 too", ""},
+    {"missing_wait", "ds_write_b32 v30, v30\nBARRIER\nds_read_b32 v10, ZERO offset:2032\n", FaultKind::missing_wait,
+     "did not wait for its store before the barrier: a wait is missing", ""},
+    {"late_wait", "ds_write_b32 v30, v30\nBARRIER\nWAIT_LDS\nBARRIER\nds_read_b32 v10, ZERO offset:2032\n", {}, "", ""},
+    {"same_value", "ds_write_b32 ZERO, ZERO offset:8\nds_read_b32 v10, ZERO offset:8\n", {}, "", ""},
+    {"other_value", "v_mov_b32 v12, s10\nds_write_b32 ZERO, v12 offset:8\n", FaultKind::lds_race,
+     "wave 1, lane 0: writes 4 bytes of LDS at 8, of which wave 0 writes byte 8 too", ""},
+    {"bytes_of_a_word",
+     "v_mov_b32 v12, 1\nv_cmp_eq_u32 MASK, 0, v12\ns_cselect_b32 s12, 0, 1\ns_lshr_b32 s11, s10, 9\n"
+     "s_or_b32 s11, s11, s12\nv_mov_b32 v9, s11\nds_write_b8 v9, v30\nds_read_u8 v10, v9\nWAIT_LDS\nBARRIER\n",
+     {},
+     "",
+     "gfx90a gfx942"},
+    {"updates",
+     "s_cbranch_scc0 1f\nds_write_b32 ZERO, ZERO offset:8\nWAIT_LDS\n1:\nBARRIER\nds_add_u32 ZERO, v0 offset:8\n"
+     "ds_add_rtn_u32 v10, ZERO, v0 offset:8\nWAIT_LDS\nBARRIER\nds_read_b32 v10, ZERO offset:8\n",
+     {},
+     "",
+     ""},
+    {"read_of_updates",
+     "s_cbranch_scc0 1f\nds_write_b32 ZERO, ZERO offset:8\nWAIT_LDS\n1:\nBARRIER\nds_add_u32 ZERO, v0 offset:8\n"
+     "ds_read_b32 v10, ZERO offset:8\n",
+     FaultKind::lds_race, "of which wave 0 reads byte 8 too", ""},
+    // Waves count down, and each reads what those before it have written.
+    {"order_of_updates",
+     "s_cbranch_scc0 1f\nds_write_b32 ZERO, ZERO offset:8\nWAIT_LDS\n1:\nBARRIER\nds_write_b32 v30, v30 offset:64\n"
+     "ds_add_rtn_u32 v10, ZERO, v0 offset:8\nWAIT_LDS\nds_read_b32 v10, ZERO offset:64\n",
+     {},
+     "",
+     ""},
+    {"between_signal_and_wait",
+     "s_barrier_signal -1\nds_write_b32 v30, v30\nWAIT_LDS\ns_barrier_wait -1\nds_read_b32 v10, ZERO offset:2032\n",
+     FaultKind::lds_race, "wave 0, lane 0: reads 4 bytes of LDS at 2032, of which wave 3 writes", "gfx1201"},
+    {"before_signal",
+     "ds_write_b32 v30, v30\nWAIT_LDS\ns_barrier_signal -1\ns_barrier_wait -1\nds_read_b32 v10, ZERO offset:2032\n",
+     {},
+     "",
+     "gfx1201"},
+    {"copy_before_a_read",
+     "s_mov_b32 m0, s10\nv_mov_b32 v9, s10\nglobal_load_lds_dword v30, s[4:5]\ns_waitcnt vmcnt(0)\nds_read_b32 v10, "
+     "v9\n"
+     "BARRIER\nds_read_b32 v11, ZERO offset:1024\n",
+     {},
+     "",
+     "gfx942"},
+    {"flat_store",
+     "s_mov_b32 s12, 0\ns_mov_b32 s13, 0x10000\nv_mov_b32 v12, 8\nv_mov_b32 v13, s13\nv_mov_b32 v14, s10\n"
+     "flat_store_dword v[12:13], v14\ns_waitcnt vmcnt(0) lgkmcnt(0)\n",
+     FaultKind::lds_race, "writes 4 bytes of LDS at 8, of which wave 0 writes byte 8 too", "gfx90a gfx942"},
+};
+
+}  // namespace
+
+TEST_CASE("Accesses of LDS by several waves that no barrier orders are races") {
+  if (!can_emulate()) return;
+  for (const std::string& arch : archs_with_rdna2) {
+    std::string text;
+    for (const Meeting& one : meetings) {
+      if (!has_arch(one.archs, arch)) continue;
+      std::string body =
+          "v_readfirstlane_b32 s10, v30\nv_mov_b32 v31, 0\ns_cmp_eq_u32 s10, 0\n" + one.body + "WAIT_LDS\n";
+      for (const auto& [word, meaning] :
+           {std::pair<std::string, std::string>("BARRIER\n", barrier(arch)), {"ZERO", "v31"}})
+        for (std::size_t at = 0; (at = body.find(word, at)) != std::string::npos;)
+          body.replace(at, word.size(), meaning);
+      text += snippet_kernel(one.name, body, arch, 4096);
+    }
+    const emulator::Program program = emulator::Program::load(assemble(text, arch), arch);
+    for (const Meeting& one : meetings) {
+      if (!has_arch(one.archs, arch)) continue;
+      CAPTURE(arch);
+      CAPTURE(one.name);
+      const Caught found = caught_in(program, one.name, 128);
+      CHECK_MESSAGE(found.kind == one.kind, found.message);
+      CHECK_MESSAGE(found.message.find(one.words) != std::string::npos, found.message);
+    }
+  }
+}
+
+TEST_CASE("Matrix instructions need all lanes, and on RDNA3 operands that repeat themselves") {
+  if (!can_emulate()) return;
+  const Caught partial = caught("s_mov_b64 exec, 7\nv_mfma_f32_4x4x1f32 v[4:7], v0, v1, v[4:7]", "gfx942");
+  CHECK(partial.kind == FaultKind::matrix_operands);
+  CHECK_MESSAGE(partial.message.find("only some lanes are active (exec is 0x7)") != std::string::npos, partial.message);
+  const std::string product = "v_wmma_f32_16x16x16_f16 v[40:47], v[8:15], v[16:23], v[40:47]";
+  for (const char* arch : {"gfx1100", "gfx1201"}) {
+    const std::string code =
+        arch == std::string("gfx1100") ? product : "v_wmma_f32_16x16x16_f16 v[40:47], v[8:11], v[16:19], v[40:47]";
+    CHECK(caught("s_mov_b32 exec_lo, 7\n" + code, arch).kind == FaultKind::matrix_operands);
+    CHECK_FALSE(caught(code, arch).kind);
+  }
+  const Caught different = caught("v_mov_b32 v18, v30\n" + product, "gfx1100");
+  CHECK(different.kind == FaultKind::matrix_operands);
+  CHECK_MESSAGE(different.message.find("takes v18, in which lane 16 does not repeat lane 0") != std::string::npos,
+                different.message);
+}
+
 TEST_CASE("Global memory outside of the allocations is not accessed") {
   if (!can_emulate()) return;
   for (const std::string& arch : emulated_archs) {
@@ -100,6 +223,23 @@ TEST_CASE("Global memory outside of the allocations is not accessed") {
     CHECK(beyond.kind == FaultKind::global_bounds);
     CHECK_MESSAGE(beyond.message.find("lane 0: writes 4 bytes at 0x") != std::string::npos, beyond.message);
   }
+}
+
+TEST_CASE("A kernel that calls the host, or takes memory from the heap, is told what is missing") {
+  if (!can_emulate()) return;
+  const std::string source =
+      "extern \"C\" __global__ void host(int* y, int n) {\n"
+      "  char* const hidden = (char*)__builtin_amdgcn_implicitarg_ptr();\n"
+      "  *y = **(int**)(hidden + (n == 0 ? 80 : 96));\n}\n";
+  const emulator::Program program = emulator::Program::load(compile_hip(source, "gfx942"), "gfx942");
+  std::vector<int> y(1);
+  emulator::Launch launch;
+  launch.kernel = "host";
+  CHECK_THROWS_WITH_AS(run(program, launch, Arguments().add(y).add(0)),
+                       doctest::Contains("in no allocation: printf, assert and other calls of the host need"),
+                       emulator::Fault);
+  CHECK_THROWS_WITH_AS(run(program, launch, Arguments().add(y).add(1)),
+                       doctest::Contains("in no allocation: malloc and free in a kernel need"), emulator::Fault);
 }
 
 TEST_CASE("Waves meet at one barrier; waves that have ended are not waited for") {
@@ -144,6 +284,26 @@ TEST_CASE("A kernel that does not end is stopped") {
   CHECK_MESSAGE(!caught("s_trap 3", "gfx1100").kind, "a stop for a debugger");
   const Caught endless = caught("again:\ns_branch again", "gfx1100");
   CHECK(endless.kind == FaultKind::endless);
+}
+
+TEST_CASE("A long launch tells its watch where it is") {
+  if (!can_emulate()) return;
+  const emulator::Program program = emulator::Program::load(
+      assemble(snippet_kernel("loop", "again:\ns_branch again", "gfx1100"), "gfx1100"), "gfx1100");
+  std::vector<Words> inputs(64), results(64);
+  emulator::Launch launch;
+  launch.kernel = "loop";
+  launch.block = {32, 1, 1};
+  std::atomic<bool> stop{false};
+  std::string found;
+  launch.stop = &stop;
+  launch.watch = [&](const std::function<std::string()>& place) {
+    found = place();
+    stop = true;
+  };
+  run(program, launch, Arguments().add(inputs).add(results));
+  CHECK_MESSAGE(found.starts_with("kernel 'loop', 's_branch "), found);
+  CHECK_MESSAGE(found.ends_with("workgroup 0,0,0, wave 0"), found);
 }
 
 TEST_CASE("Damaged code objects, other architectures and unknown kernels are refused") {

@@ -13,7 +13,8 @@ namespace xtune::test {
 
 using Words = std::array<std::uint32_t, 4>;
 
-/// Instructions that read v0 to v3 and write v4 to v7. MASK stands for vcc, or vcc_lo in waves of 32.
+/// Instructions that read v0 to v3 and write v4 to v7. MASK stands for vcc, or vcc_lo in waves of 32; WAIT_LDS for the
+/// wait until LDS is done. Each lane has 16 bytes of LDS at v30.
 struct Snippet {
   std::string name, code;
   std::string archs;  ///< those that have the instructions, separated by blanks; empty: all
@@ -21,9 +22,15 @@ struct Snippet {
   std::function<Words(const Words&, int lane)> expected;
 };
 
-inline std::string with_mask(std::string code, const std::string& arch) {
-  const std::string mask = has_waves_of_64(arch) ? "vcc" : "vcc_lo";
-  for (std::size_t at = 0; (at = code.find("MASK", at)) != std::string::npos;) code.replace(at, 4, mask);
+inline std::string wait_for_lds(const std::string& arch) {
+  return arch.starts_with("gfx12") ? "s_wait_dscnt 0x0\n" : "s_waitcnt lgkmcnt(0)\n";
+}
+
+inline std::string for_arch(std::string code, const std::string& arch) {
+  const std::array<std::array<std::string, 2>, 2> words = {
+      {{"MASK", has_waves_of_64(arch) ? "vcc" : "vcc_lo"}, {"WAIT_LDS\n", wait_for_lds(arch)}}};
+  for (const auto& [word, text] : words)
+    for (std::size_t at = 0; (at = code.find(word, at)) != std::string::npos;) code.replace(at, word.size(), text);
   return code;
 }
 
@@ -40,14 +47,13 @@ inline std::string descriptor(const std::string& name, const std::string& arch, 
 inline std::string snippet_kernel(const std::string& name, const std::string& body, const std::string& arch,
                                   int lds_bytes = 0) {
   const bool split = arch.starts_with("gfx12");
-  const std::string lane = arch.starts_with("gfx10") ? "v0" : "v0";
   std::string text = ".text\n.globl " + name + "\n.p2align 8\n.type " + name + ",@function\n" + name + ":\n";
-  text += "s_load_dwordx4 s[4:7], s[0:1], 0x0\nv_and_b32 v30, 0x3ff, " + lane + "\nv_lshlrev_b32 v30, 4, v30\n";
+  text += "s_load_dwordx4 s[4:7], s[0:1], 0x0\nv_and_b32 v30, 0x3ff, v0\nv_lshlrev_b32 v30, 4, v30\n";
   text += split ? "s_wait_kmcnt 0x0\n" : "s_waitcnt lgkmcnt(0)\n";
   text +=
       "global_load_dwordx4 v[0:3], v30, s[4:5]\nv_mov_b32 v4, 0\nv_mov_b32 v5, 0\nv_mov_b32 v6, 0\nv_mov_b32 v7, 0\n";
   text += split ? "s_wait_loadcnt 0x0\n" : "s_waitcnt vmcnt(0)\n";
-  text += with_mask(body, arch) + "\nglobal_store_dwordx4 v30, v[4:7], s[6:7]\ns_endpgm\n";
+  text += for_arch(body, arch) + "\nglobal_store_dwordx4 v30, v[4:7], s[6:7]\ns_endpgm\n";
   return text + descriptor(name, arch, lds_bytes);
 }
 

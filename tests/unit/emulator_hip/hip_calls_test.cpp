@@ -132,10 +132,15 @@ TEST_CASE("a launch computes, takes simulated time, and a fault loses the device
   const Buffer from(bytes), to(bytes - 1);
   Buffer whole(bytes);
   REQUIRE(hipMemcpy(from.address, inputs.data(), bytes, hipMemcpyHostToDevice) == hipSuccess);
-  const auto launch = [&](const Buffer& target) {
+  const auto launch = [&](const Buffer& target, unsigned threads = 64) {
     void* arguments[] = {const_cast<void**>(&from.address), const_cast<void**>(&target.address)};
-    return hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, arguments, nullptr);
+    return hipModuleLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, nullptr, arguments, nullptr);
   };
+  CHECK(launch(whole, 257) == hipErrorLaunchFailure);
+  CHECK(std::string(hipGetErrorString(hipErrorLaunchFailure)) ==
+        "kernel 'words' has launch bounds of 256 threads, and the block has 257; use a smaller block, or larger "
+        "__launch_bounds__");
+  CHECK(hipDeviceSynchronize() == hipSuccess);
   const double before_ms = emulator::runtime_state().clock_ms;
   REQUIRE(launch(whole) == hipSuccess);
   CHECK(emulator::runtime_state().clock_ms > before_ms);

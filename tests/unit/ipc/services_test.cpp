@@ -297,6 +297,8 @@ TEST_CASE("Kernels that crash, hang or fault cost their own configuration") {
   const BenchAnswer hung = bench(workers, service, "hang", 0.05);
   CHECK(hung.outcome == Outcome::timed_out);
   CHECK(hung.busy_s == 0.05);
+  CHECK(bench(workers, service, "hang emulated", 1).message ==
+        "running and measuring took longer than 1 s; the worker was killed; after 8 s: kernel 'k', 's_branch 1'");
   CHECK(bench(workers, service, "wrong").log.find("on stderr") != std::string::npos);
 }
 
