@@ -39,25 +39,12 @@ class Argument:
         return f"xtune.Argument({self.name}: {self.dtype}{list(self.shape) if self.shape else ''})"
 
 
-class Autotuned:
-    """What autotune makes of a function: called like the kernel, and tuned at the first call for each key."""
+class _Tuned:
+    """What both kinds of tuned functions have: the names of what callers pass, and the results so far."""
 
-    def __init__(self, function: Callable, key: Optional[Sequence[str]], definition: Mapping[str, Any],
-                 settings: Mapping[str, Any]):
+    def __init__(self, function: Callable, names: Sequence[str]):
         functools.update_wrapper(self, function)
-        self._function, self._definition, self._settings = function, dict(definition), dict(settings)
-        self._declared = _declared_arguments(function)
-        self._names = list(self._declared)
-        self._numbers = [name for name, each in self._declared.items() if not isinstance(each, (_Buffer, Scratch))]
-        self._key = list(key) if key is not None else [
-            name for name in self._numbers if self._declared[name][0] in "iu"]
-        for name in self._key:
-            if name not in self._numbers:
-                raise InvalidArgumentError(f"autotune: the key '{name}' is not a number among the parameters of "
-                                           f"{self.__name__} ({', '.join(self._names)})")
-        self._key_at = [self._names.index(name) for name in self._key]
-        self._arrays_at = [i for i, name in enumerate(self._names) if name not in self._numbers]
-        self._kernels: Dict[Any, Any] = {}
+        self._function, self._names = function, list(names)
         self._results: List[Result] = []
         self._lock = threading.RLock()
 
@@ -73,6 +60,26 @@ class Autotuned:
 
     def __repr__(self) -> str:
         return f"<xtune.autotune {self.__name__}({', '.join(self._names)})>"
+
+
+class Autotuned(_Tuned):
+    """What autotune makes of a function: called like the kernel, and tuned at the first call for each key."""
+
+    def __init__(self, function: Callable, key: Optional[Sequence[str]], definition: Mapping[str, Any],
+                 settings: Mapping[str, Any]):
+        self._declared = _declared_arguments(function)
+        super().__init__(function, list(self._declared))
+        self._definition, self._settings = dict(definition), dict(settings)
+        self._numbers = [name for name, each in self._declared.items() if not isinstance(each, (_Buffer, Scratch))]
+        self._key = list(key) if key is not None else [
+            name for name in self._numbers if self._declared[name][0] in "iu"]
+        for name in self._key:
+            if name not in self._numbers:
+                raise InvalidArgumentError(f"autotune: the key '{name}' is not a number among the parameters of "
+                                           f"{self.__name__} ({', '.join(self._names)})")
+        self._key_at = [self._names.index(name) for name in self._key]
+        self._arrays_at = [i for i, name in enumerate(self._names) if name not in self._numbers]
+        self._kernels: Dict[Any, Any] = {}
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launches the kernel with the best configuration for the key of these arguments; tunes it first if needed."""
@@ -148,45 +155,30 @@ class Autotuned:
         return Scalar(dtype, str(bool(value)).lower() if dtype == "bool" else float(value))
 
 
-class AutotunedFunction:
+class AutotunedFunction(_Tuned):
     """What autotune makes of a callable: called like it without the parameters, which are tuned for each key."""
 
     def __init__(self, function: Callable, params: Mapping[str, Sequence[Value]], key: Sequence[str],
                  constraints: Any, restore: Sequence[str], check: Optional[Callable], timer: str,
                  version: Optional[str], measure: Optional[Mapping[str, Value]], settings: Mapping[str, Any]):
-        functools.update_wrapper(self, function)
-        self._function, self._params, self._constraints = function, dict(params), constraints
+        self._params, self._constraints = dict(params), constraints
         self._check, self._timer, self._settings = check, timer, dict(settings)
         self._measure = {} if measure is None else dict(measure)
         self._version = label_of(getattr(function, "fn", function)) if version is None else version
         signature = inspect.signature(function)
         for name in self._params:
             if name not in signature.parameters and not _takes_any(signature):
-                raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of {self.__name__}")
+                raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of "
+                                           f"{getattr(function, '__name__', function)}")
         self._signature = signature.replace(parameters=[
             each for name, each in signature.parameters.items() if name not in self._params])
-        self._names = list(self._signature.parameters)
+        super().__init__(function, list(self._signature.parameters))
         self._key, self._restore = list(key), list(restore)
         for name in self._key + self._restore:
             if name not in self._names:
                 raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of {self.__name__} that callers pass "
                                            f"({', '.join(self._names)})")
         self._configs: Dict[Any, Config] = {}
-        self._results: List[Result] = []
-        self._lock = threading.RLock()
-
-    @property
-    def results(self) -> List[Result]:
-        """The Result of each tuning in this process, in order."""
-        return list(self._results)
-
-    @property
-    def best_config(self) -> Optional[Config]:
-        """The configuration of the last tuning in this process; None before the first call."""
-        return self._results[-1].best.config if self._results else None
-
-    def __repr__(self) -> str:
-        return f"<xtune.autotune {self.__name__}({', '.join(self._names)})>"
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Calls the function with the best configuration for the key of these arguments; tunes it first if needed."""
