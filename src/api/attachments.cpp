@@ -8,6 +8,7 @@
 #include <map>
 
 #include "api/application_memory.hpp"
+#include "api/interruption.hpp"
 #include "api/tunable_state.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -127,10 +128,8 @@ std::vector<PreparedBuffer> fill_all(const std::vector<validate::ArgumentLayout>
 Expected call_reference(const detail::TunableState& state, const Arguments& arguments) {
   try {
     return state.reference(arguments);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::interrupted) throw;
-    throw Error(ErrorKind::invalid_argument, std::string("the reference in code failed: ") + error.what());
   } catch (const std::exception& error) {
+    pass_interruption(error);
     throw Error(ErrorKind::invalid_argument, std::string("the reference in code failed: ") + error.what());
   } catch (...) {
     throw Error(ErrorKind::invalid_argument, "the reference in code threw something that is not a std::exception");

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "api/interruption.hpp"
 #include "base/files.hpp"
 #include "ipc/expected_files.hpp"
 #include "xtune/error.hpp"
@@ -92,10 +93,8 @@ std::string CheckedBenchService::complaint(const ipc::BenchJob& job, const std::
   }
   try {
     return check_.holds(arguments) ? "" : "the check says that the outputs are wrong";
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::interrupted) throw;
-    return std::string("the check: ") + error.what();
   } catch (const std::exception& error) {
+    pass_interruption(error);
     return std::string("the check: ") + error.what();
   } catch (...) {
     return "the check threw something that is not a std::exception";

@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include "api/interruption.hpp"
 #include "core/device/program_call.hpp"
 #include "xtune/error.hpp"
 
@@ -39,10 +40,8 @@ class FunctionProgram final : public measure::Program {
     double time_ms = 0;
     try {
       time_ms = timed_(config_);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::interrupted) throw;
-      throw build::CandidateFailure(Outcome::launch_failed, error.what());
     } catch (const std::exception& error) {
+      pass_interruption(error);
       throw build::CandidateFailure(Outcome::launch_failed, error.what());
     }
     if (!std::isfinite(time_ms) || time_ms <= 0)

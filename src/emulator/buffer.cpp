@@ -44,17 +44,16 @@ std::byte* buffer_place(Wave& wave, const Instruction& in, int first, std::size_
   return global_place(wave, buffer.base + at + scalar_offset, bytes, lane, use);
 }
 
-template <class T, int Words, Extension E>
+template <class T, Extension E>
 void buffer_load(Wave& wave, const Instruction& in) {
-  load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
-    return buffer_place(wave, in, 1, bytes, lane, Use::read);
-  });
+  load_lanes<T, 1, E>(wave, in.operand[0],
+                      [&](int lane, std::size_t bytes) { return buffer_place(wave, in, 1, bytes, lane, Use::read); });
   start_load(wave, Counter::vector_memory, in.operand[0]);
 }
 
-template <class T, int Words, bool High>
+template <class T, bool High>
 void buffer_store(Wave& wave, const Instruction& in) {
-  store_lanes<T, Words, High>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
+  store_lanes<T, 1, High>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
     return buffer_place(wave, in, 1, bytes, lane, Use::write);
   });
   start_store(wave);
@@ -96,23 +95,23 @@ using U = std::uint32_t;
 using E = Extension;
 
 constexpr Operation buffer_table[] = {
-    {"buffer_load_dword buffer_load_b32", buffer_load<U, 1, E::none>, Kind::global},
+    {"buffer_load_dword buffer_load_b32", buffer_load<U, E::none>, Kind::global},
     {"buffer_load_dwordx2 buffer_load_b64", buffer_load_words<2>, Kind::global},
     {"buffer_load_dwordx3 buffer_load_b96", buffer_load_words<3>, Kind::global},
     {"buffer_load_dwordx4 buffer_load_b128", buffer_load_words<4>, Kind::global},
-    {"buffer_load_ubyte buffer_load_u8", buffer_load<std::uint8_t, 1, E::none>, Kind::global},
-    {"buffer_load_sbyte buffer_load_i8", buffer_load<std::int8_t, 1, E::none>, Kind::global},
-    {"buffer_load_ushort buffer_load_u16", buffer_load<std::uint16_t, 1, E::none>, Kind::global},
-    {"buffer_load_sshort buffer_load_i16", buffer_load<std::int16_t, 1, E::none>, Kind::global},
-    {"buffer_load_short_d16 buffer_load_d16_b16", buffer_load<std::uint16_t, 1, E::half_low>, Kind::global},
-    {"buffer_load_short_d16_hi buffer_load_d16_hi_b16", buffer_load<std::uint16_t, 1, E::half_high>, Kind::global},
-    {"buffer_store_dword buffer_store_b32", buffer_store<U, 1, false>, Kind::global},
+    {"buffer_load_ubyte buffer_load_u8", buffer_load<std::uint8_t, E::none>, Kind::global},
+    {"buffer_load_sbyte buffer_load_i8", buffer_load<std::int8_t, E::none>, Kind::global},
+    {"buffer_load_ushort buffer_load_u16", buffer_load<std::uint16_t, E::none>, Kind::global},
+    {"buffer_load_sshort buffer_load_i16", buffer_load<std::int16_t, E::none>, Kind::global},
+    {"buffer_load_short_d16 buffer_load_d16_b16", buffer_load<std::uint16_t, E::half_low>, Kind::global},
+    {"buffer_load_short_d16_hi buffer_load_d16_hi_b16", buffer_load<std::uint16_t, E::half_high>, Kind::global},
+    {"buffer_store_dword buffer_store_b32", buffer_store<U, false>, Kind::global},
     {"buffer_store_dwordx2 buffer_store_b64", buffer_store_words<2>, Kind::global},
     {"buffer_store_dwordx3 buffer_store_b96", buffer_store_words<3>, Kind::global},
     {"buffer_store_dwordx4 buffer_store_b128", buffer_store_words<4>, Kind::global},
-    {"buffer_store_byte buffer_store_b8", buffer_store<std::uint8_t, 1, false>, Kind::global},
-    {"buffer_store_short buffer_store_b16", buffer_store<std::uint16_t, 1, false>, Kind::global},
-    {"buffer_store_short_d16_hi buffer_store_d16_hi_b16", buffer_store<std::uint16_t, 1, true>, Kind::global},
+    {"buffer_store_byte buffer_store_b8", buffer_store<std::uint8_t, false>, Kind::global},
+    {"buffer_store_short buffer_store_b16", buffer_store<std::uint16_t, false>, Kind::global},
+    {"buffer_store_short_d16_hi buffer_store_d16_hi_b16", buffer_store<std::uint16_t, true>, Kind::global},
 };
 
 }  // namespace

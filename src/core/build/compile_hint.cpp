@@ -77,13 +77,13 @@ const std::vector<Known>& missing_on_host() {
 }
 
 std::string host_hint(std::string_view line) {
+  const auto has_no = [](std::string_view what) {
+    return fmt::format("the host backend has no {}; run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
+                       what);
+  };
   for (const Known& one : missing_on_host())
-    if (has_any_word(line, one.words))
-      return fmt::format("the host backend has no {}; run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
-                         one.what);
-  if (const std::string_view name = missing_function(line); !name.empty())
-    return fmt::format("the host backend has no '{}'; run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
-                       name);
+    if (has_any_word(line, one.words)) return has_no(one.what);
+  if (const std::string_view name = missing_function(line); !name.empty()) return has_no(fmt::format("'{}'", name));
   return {};
 }
 

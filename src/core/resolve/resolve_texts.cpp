@@ -15,7 +15,7 @@ namespace xtune::resolve {
 
 namespace {
 
-constexpr std::int64_t most_launched = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t max_launch_extent = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
@@ -135,10 +135,10 @@ device::Launch CandidateResolver::State::resolve(const CompiledLaunch& texts, co
   const auto number = [&](const spec::CompiledText& text, const std::string& what, std::int64_t least) {
     const std::int64_t value =
         valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); });
-    if (value < least || value > most_launched) {
+    if (value < least || value > max_launch_extent) {
       const std::string complaint =
           fmt::format("{}: {}, but a launch takes {} to {}", what,
-                      text_and_value(text.source().text, std::to_string(value)), least, most_launched);
+                      text_and_value(text.source().text, std::to_string(value)), least, max_launch_extent);
       reject({&text}, config, text.source().at, complaint, Limit::of_device);
     }
     return static_cast<std::uint32_t>(value);

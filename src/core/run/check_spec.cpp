@@ -111,11 +111,10 @@ std::optional<std::string> check_launches(const spec::Spec& spec, const space::S
                                           const resolve::CandidateResolver& resolver) {
   constexpr std::uint64_t most = std::uint64_t{1} << 18;
   if (space.size() == 0) return std::nullopt;
+  const std::vector<spec::StepSpec> steps = spec::steps_of(spec);
+  const spec::Location at = steps.empty() || steps.front().launch.block.empty() ? spec::Location{spec.path.string()}
+                                                                                : steps.front().launch.block.front().at;
   const auto failure_of = [&](std::uint64_t index) -> std::optional<resolve::NoValue> {
-    const std::vector<spec::StepSpec> steps = spec::steps_of(spec);
-    const spec::Location at = steps.empty() || steps.front().launch.block.empty()
-                                  ? spec::Location{spec.path.string()}
-                                  : steps.front().launch.block.front().at;
     try {
       const auto limit = resolver.limit_violation(resolver.launch(space.at(index)), nullptr);
       return limit ? std::optional(resolve::NoValue(at, *limit)) : std::nullopt;
@@ -130,13 +129,14 @@ std::optional<std::string> check_launches(const spec::Spec& spec, const space::S
   while (std::gcd(step, space.size()) != 1) ++step;
   step %= space.size();
   const std::uint64_t tried = std::min(space.size(), most);
-  for (std::uint64_t i = 0, index = 0; i < tried; ++i) {
+  const std::optional<resolve::NoValue> first = failure_of(0);
+  if (!first) return std::nullopt;
+  for (std::uint64_t i = 1, index = step; i < tried; ++i) {
     if (!failure_of(index)) return std::nullopt;
     index = index < space.size() - step ? index + step : index - (space.size() - step);
   }
-  const resolve::NoValue first = *failure_of(0);
-  const std::string example = fmt::format("e.g. {}: {}", space::shown_text(space.named(space.at(0))), first.complaint);
-  if (tried == space.size()) throw spec::spec_error(spec, first.at, "no configuration can be launched, " + example);
+  const std::string example = fmt::format("e.g. {}: {}", space::shown_text(space.named(space.at(0))), first->complaint);
+  if (tried == space.size()) throw spec::spec_error(spec, first->at, "no configuration can be launched, " + example);
   return fmt::format("none of {} configurations that were tried can be launched, {}", tried, example);
 }
 
