@@ -144,7 +144,7 @@ SOFTENING = 0.01
 
 
 def accelerations(targets, sources):
-    """Of some bodies by others: all pairs, each axis a row or a column of its own."""
+    """Accelerations of some bodies by others, from all pairs at once; x, y and z are separate rows or columns."""
     apart = [sources[None, :, axis] - targets[:, None, axis] for axis in range(3)]
     square = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2] + SOFTENING
     scale = sources[None, :, 3] * square.rsqrt() / square

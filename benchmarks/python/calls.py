@@ -48,7 +48,7 @@ def time_of(call, repeats, between, batch=100, choose=statistics.median):
 
 
 def wide_call(kind, count):
-    """A call with so many arrays, or numbers."""
+    """A call with `count` arrays, or `count` numbers."""
     takes, gives = {"array": ("float* v", xtune.InOut(dtype="f32", shape=1)), "number": ("float v", xtune.Scalar("f32", 1))}[kind]
     parameters = ", ".join(f"{takes}{i}" for i in range(count))
     tunable = xtune.Tunable("wide", f'extern "C" __global__ void wide({parameters}) {{}}', params={"P": [1]}, grid=1, block=1,

@@ -51,7 +51,7 @@ class Out(_Buffer):
 
 
 class Constant(_Buffer):
-    """A __constant__ or __device__ variable of the source, which is no argument of a call. As In."""
+    """A __constant__ or __device__ variable of the source, which is not an argument of a call. As In."""
 
 
 class Scratch:
@@ -68,7 +68,7 @@ class Scalar:
     """A number that is passed by value.
 
     dtype: "i32", numpy.int32. value: a number or an expression. The name of a problem size makes calls set that size;
-    an expression with parameters is passed by xtune, and is no argument of a call.
+    an expression with parameters is passed by xtune, and is not an argument of a call.
     """
 
     def __init__(self, dtype: Any, value: Formula):

@@ -5,7 +5,7 @@ there. Not part of `make test`, because a build with the library linked statical
 
   tests/python/wheel.py [--build DIR] [--sdist]
 
---build   a directory for the build, which is kept: DIR is configured anew unless it has a CMakeCache.txt
+--build   a directory for the build, which is kept: DIR is configured unless it has a CMakeCache.txt
 --sdist   build the wheel from the unpacked sdist
 """
 import argparse
