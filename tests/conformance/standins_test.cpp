@@ -92,6 +92,8 @@ extern "C" __global__ void k(int* out) {
   right = right && __shfl_sync(~0ull, thread, -1) == wave + warpSize - 1;
   right = right && __shfl_up_sync(~0ull, thread, 40, 64) == (warpSize == 64 && thread >= 40 ? thread - 40 : thread);
   right = right && __shfl_xor_sync(~0ull, thread, warpSize / 2) == (thread ^ warpSize / 2);
+#endif
+#ifndef XTUNE_CUDA  // where __activemask() is what the compiler makes of it
   const unsigned third = 0x49249249u;
   unsigned active = __activemask(), some = 0, other = 0, voted = __ballot_sync(all, lane != 7);
   right = right && active == all && voted == ~(1u << 7);

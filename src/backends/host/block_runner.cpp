@@ -203,10 +203,11 @@ bool BlockRunner::complete(std::uint32_t warp_number, std::uint32_t group, std::
   XtuneLane* lanes[32];
   std::uint64_t values[32];
   std::uint32_t ballot = 0;
+  const int line = fibers_[warp_number * 32 + static_cast<std::uint32_t>(std::countr_zero(group))].lane->line;
   for (std::uint32_t rest = group; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
     lanes[i] = fibers_[warp_number * 32 + i].lane;
-    if (lanes[i]->mask != mask) return false;
+    if (lanes[i]->mask != mask || (mask == 0 && lanes[i]->line != line)) return false;
     values[i] = lanes[i]->value;
     if (lanes[i]->predicate) ballot |= bit(i);
   }
@@ -225,12 +226,13 @@ bool BlockRunner::complete(std::uint32_t warp_number, std::uint32_t group, std::
 
 void BlockRunner::complete_converged() {
   for (std::uint32_t w = 0; w < warps_.size(); ++w) {
-    std::uint32_t group = 0;
+    std::map<int, std::uint32_t> groups;  // line to lanes
     for (std::uint32_t rest = warps_[w].waiting; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (fibers_[w * 32 + i].lane->mask == 0) group |= bit(i);
+      const XtuneLane& lane = *fibers_[w * 32 + i].lane;
+      if (lane.mask == 0) groups[lane.line] |= bit(i);
     }
-    complete(w, group, 0);
+    for (const auto& [line, group] : groups) complete(w, group, 0);
   }
 }
 

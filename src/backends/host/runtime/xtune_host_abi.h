@@ -4,8 +4,8 @@
 #include "xtune_host_hopper_abi.h"
 
 /// Increased when anything below changes; the number is part of the marker in every kernel library.
-#define XTUNE_HOST_ABI 3
-#define XTUNE_HOST_MARKER "xtune host kernel, abi 3, sanitized "
+#define XTUNE_HOST_ABI 4
+#define XTUNE_HOST_MARKER "xtune host kernel, abi 4, sanitized "
 
 struct XtuneUint3 {
   unsigned x, y, z;
@@ -13,7 +13,8 @@ struct XtuneUint3 {
 
 /// One lane's part in a warp operation. Lanes are numbered 0 to 31 within 32 threads of consecutive linear index.
 struct XtuneLane {
-  unsigned mask;             ///< in: the lanes that take part; 0: those that arrive here together
+  unsigned mask;             ///< in: the lanes that take part; 0: those that arrive at `line` together
+  int line;                  ///< in: the source's line, if `mask` is 0
   int source;                ///< in: lane whose value is wanted; a lane that does not take part returns its own
   int predicate;             ///< in
   unsigned long long value;  ///< in: this lane's; out: the source's

@@ -60,31 +60,39 @@ XTUNE_DEVICE int __syncthreads_and(int predicate) {
 XTUNE_DEVICE int xtune_lane() {
   return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32u);
 }
-XTUNE_DEVICE XtuneLane xtune_meet(unsigned mask, int source, int predicate, unsigned long long value) {
-  XtuneLane lane = {mask, source, predicate, value, 0, 0};
+XTUNE_DEVICE XtuneLane xtune_meet(unsigned mask, int source, int predicate, unsigned long long value, int line = 0) {
+  XtuneLane lane = {mask, line, source, predicate, value, 0, 0};
   XTUNE_WAIT(xtune_services->warp(&lane));
   return lane;
 }
 
 XTUNE_DEVICE void __syncwarp(unsigned mask = 0xffffffffu) { xtune_meet(mask, -1, 0, 0); }
 XTUNE_DEVICE void __nanosleep(unsigned) { XTUNE_WAIT(xtune_services->yield()); }
-XTUNE_DEVICE unsigned __activemask() { return xtune_meet(0, -1, 0, 0).participants; }
 XTUNE_DEVICE unsigned __ballot_sync(unsigned mask, int predicate) { return xtune_meet(mask, -1, predicate, 0).ballot; }
 XTUNE_DEVICE int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 XTUNE_DEVICE int __all_sync(unsigned mask, int predicate) {
   const XtuneLane lane = xtune_meet(mask, -1, predicate, 0);
   return lane.ballot == lane.participants;
 }
-XTUNE_DEVICE unsigned long long __ballot(int predicate) { return __ballot_sync(0, predicate); }
-XTUNE_DEVICE int __any(int predicate) { return __any_sync(0, predicate); }
-XTUNE_DEVICE int __all(int predicate) { return __all_sync(0, predicate); }
+
+// Without a mask the lanes meet that are at the same place of the source: those of both sides of a branch do not.
+#define XTUNE_PLACE int line = __builtin_LINE()
+XTUNE_DEVICE unsigned __activemask(XTUNE_PLACE) { return xtune_meet(0, -1, 0, 0, line).participants; }
+XTUNE_DEVICE unsigned long long __ballot(int predicate, XTUNE_PLACE) {
+  return xtune_meet(0, -1, predicate, 0, line).ballot;
+}
+XTUNE_DEVICE int __any(int predicate, XTUNE_PLACE) { return __ballot(predicate, line) != 0; }
+XTUNE_DEVICE int __all(int predicate, XTUNE_PLACE) {
+  const XtuneLane lane = xtune_meet(0, -1, predicate, 0, line);
+  return lane.ballot == lane.participants;
+}
 
 template <class T>
-XTUNE_DEVICE T xtune_shuffle(unsigned mask, T value, int source) {
+XTUNE_DEVICE T xtune_shuffle(unsigned mask, T value, int source, int line = 0) {
   static_assert(sizeof(T) <= 8, "a shuffle moves values of at most 8 bytes");
   unsigned long long bits = 0;
   memcpy(static_cast<void*>(&bits), static_cast<const void*>(&value), sizeof value);
-  bits = xtune_meet(mask, source, 0, bits).value;
+  bits = xtune_meet(mask, source, 0, bits, line).value;
   memcpy(static_cast<void*>(&value), static_cast<const void*>(&bits), sizeof value);
   return value;
 }
@@ -121,21 +129,22 @@ XTUNE_DEVICE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width 
   return xtune_shuffle(mask, value, xtune_across(lane_mask, width));
 }
 template <class T>
-XTUNE_DEVICE T __shfl(T value, int source, int width = 32) {
-  return __shfl_sync(0, value, source, width);
+XTUNE_DEVICE T __shfl(T value, int source, int width = 32, XTUNE_PLACE) {
+  return xtune_shuffle(0, value, xtune_at(source, width), line);
 }
 template <class T>
-XTUNE_DEVICE T __shfl_up(T value, unsigned delta, int width = 32) {
-  return __shfl_up_sync(0, value, delta, width);
+XTUNE_DEVICE T __shfl_up(T value, unsigned delta, int width = 32, XTUNE_PLACE) {
+  return xtune_shuffle(0, value, xtune_up(delta, width), line);
 }
 template <class T>
-XTUNE_DEVICE T __shfl_down(T value, unsigned delta, int width = 32) {
-  return __shfl_down_sync(0, value, delta, width);
+XTUNE_DEVICE T __shfl_down(T value, unsigned delta, int width = 32, XTUNE_PLACE) {
+  return xtune_shuffle(0, value, xtune_down(delta, width), line);
 }
 template <class T>
-XTUNE_DEVICE T __shfl_xor(T value, int lane_mask, int width = 32) {
-  return __shfl_xor_sync(0, value, lane_mask, width);
+XTUNE_DEVICE T __shfl_xor(T value, int lane_mask, int width = 32, XTUNE_PLACE) {
+  return xtune_shuffle(0, value, xtune_across(lane_mask, width), line);
 }
+#undef XTUNE_PLACE
 
 XTUNE_DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 XTUNE_DEVICE void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -26,8 +26,8 @@ std::string run(BlockRunner& runner, unsigned threads, std::function<void(unsign
   return runner.run(kernel(), nullptr, {threads, 1, 1});
 }
 
-XtuneLane meet(unsigned mask, int source, int predicate, unsigned long long value) {
-  XtuneLane lane = {mask, source, predicate, value, 0, 0};
+XtuneLane meet(unsigned mask, int source, int predicate, unsigned long long value, int line = 0) {
+  XtuneLane lane = {mask, line, source, predicate, value, 0, 0};
   services.warp(&lane);
   return lane;
 }
@@ -115,6 +115,14 @@ TEST_CASE("without a mask, those meet who come to the same place") {
           if (i % 32 >= 8) participants[i] = meet(0, -1, 0, 0).participants;
         }) == "");
   for (unsigned i = 0; i < 64; ++i) CHECK(participants[i] == (i % 32 < 8 ? 0x000000ffu : 0xffffff00u));
+}
+
+TEST_CASE("without a mask, the lanes of both sides of a branch do not meet") {
+  BlockRunner runner(stack_bytes);
+  std::vector<unsigned> participants(48);
+  CHECK(run(runner, 48, [&](unsigned i) { participants[i] = meet(0, -1, 0, 0, i % 2 == 0 ? 7 : 9).participants; }) == "");
+  for (unsigned i = 0; i < 48; ++i)
+    CHECK(participants[i] == ((i < 32 ? 0xffffffffu : 0x0000ffffu) & (i % 2 == 0 ? 0x55555555u : 0xaaaaaaaau)));
 }
 
 TEST_CASE("threads that wait for each other for ever are found, and the runner goes on") {
