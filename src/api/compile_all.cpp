@@ -16,6 +16,7 @@
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
 #include "dispatch/access.hpp"
+#include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"
 #include "xtune/tune.hpp"
@@ -127,7 +128,7 @@ std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vecto
   const Setting setting = prepare(tunable, settings);
   // Only for its errors; configurations that are merely not valid get their own rows.
   choose_configs(setting.space, configs, [](const std::string&) {});
-  return compile(setting, settings, settings.jobs > 0 ? settings.jobs : ipc::default_jobs(), configs);
+  return compile(setting, settings, settings.jobs > 0 ? settings.jobs : ipc::job_count(), configs);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
   return {};

@@ -26,6 +26,7 @@
 #include "core/run/across.hpp"
 #include "core/target/program_target.hpp"
 #include "dispatch/access.hpp"
+#include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
@@ -53,7 +54,7 @@ run::TuningJob job_of(const TuneSettings& settings) {
   options.fresh = settings.fresh;
   options.retry_failed = settings.retry_failed;
   options.transfer = settings.transfer;
-  return {std::move(options), settings.keep};
+  return {std::move(options), settings.keep ? base::Kept::all : base::Kept::nothing};
 }
 
 target::Target target_of(const Tunable& tunable, const TuneSettings& settings) {
@@ -144,7 +145,8 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
   const record::Objective objective(one.spec);
   if (const auto best = record::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
     outcome.winner = *best->record;
-    outcome.artifact = artifact_of(outcome.winner->artifact_key, job_.store_of(one.scratch.path()), one.scratch.path());
+    outcome.artifact =
+        artifact_of(outcome.winner->artifact_key, job_.artifacts_of(one.scratch.path()), one.scratch.path());
     outcome.not_kept = reason_not_kept(one, *outcome.winner);
     return outcome;
   }
@@ -161,7 +163,7 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
 std::string TuneCall::reason_not_kept(const Case& one, const record::Record& winner) const {
   if (!settings_.keep) return "TuneSettings::keep is false";
   if (one.listener.warnings().empty()) return {};
-  const std::filesystem::path store = job_.store_of(one.scratch.path());
+  const std::filesystem::path store = job_.artifacts_of(one.scratch.path());
   const std::vector<record::Record> stored =
       record::read_records(store, target_.device.arch, one.spec.kernel.name).records;
   const bool recorded = std::any_of(stored.begin(), stored.end(), [&](const record::Record& record) {
@@ -253,7 +255,7 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   run::TuneOptions options = job_.next_run(one.spec, target_, one.scratch.path());
   options.only = std::move(only);
   base::EventLoop& loop = stoppable_.loop();
-  run::JobWorkers workers(loop, settings_.jobs > 0 ? settings_.jobs : ipc::default_jobs());
+  run::JobWorkers workers(loop, settings_.jobs > 0 ? settings_.jobs : ipc::job_count());
   std::optional<InProcessBenchService> in_process;
   if (function)
     in_process.emplace(loop, [&](int) {
@@ -275,7 +277,8 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
 Result TuneCall::result_of(Case& one, const run::TuneResult& tuned) {
   Result result = xtune::result_of(one.spec, tuned, target_, job_.attempts());
   if (!Access::state(tunable_).function)
-    result.binary = winning_kernel(one.spec, result, target_, job_.store_of(one.scratch.path()), one.scratch.path());
+    result.binary =
+        winning_kernel(one.spec, result, target_, job_.artifacts_of(one.scratch.path()), one.scratch.path());
   result.warnings = one.listener.warnings();
   return result;
 }

@@ -39,15 +39,17 @@ std::optional<std::filesystem::path> place_in_default_store(const std::filesyste
   return std::nullopt;
 }
 
-bool cache_disabled() {
+Kept kept_in_store() {
   const char* const value = std::getenv("XTUNE_DISABLE_CACHE");
   const std::string text = value ? value : "";
   for (const char* no : {"", "0", "false", "no", "off"})
-    if (text == no) return false;
+    if (text == no) return Kept::all;
   for (const char* yes : {"1", "true", "yes", "on"})
-    if (text == yes) return true;
-  throw Error(ErrorKind::invalid_argument,
-              "XTUNE_DISABLE_CACHE='" + printable(text, 80) + "': set it to 1 to keep nothing, or to 0");
+    if (text == yes) return Kept::nothing;
+  if (text == "records") return Kept::artifacts;
+  throw Error(ErrorKind::invalid_argument, "XTUNE_DISABLE_CACHE='" + printable(text, 80) +
+                                               "': set it to 1 to keep nothing, to records to keep only compiled "
+                                               "kernels, or to 0");
 }
 
 }  // namespace xtune::base

@@ -14,7 +14,13 @@ std::filesystem::path chosen_store(const std::filesystem::path& given);
 /// default store that can be trusted; a command that needs one reports why.
 std::optional<std::filesystem::path> place_in_default_store(const std::filesystem::path& inside);
 
-/// Reads XTUNE_DISABLE_CACHE. Throws Error(invalid_argument) for a value that is neither yes nor no.
-bool cache_disabled();
+/// What is read from a store and kept in it.
+enum class Kept { all, artifacts, nothing };
+
+/// Reads XTUNE_DISABLE_CACHE: unset or no: all; "records": artifacts only; yes: nothing. Throws Error(invalid_argument)
+/// for another value.
+Kept kept_in_store();
+/// Whether nothing is kept.
+inline bool cache_disabled() { return kept_in_store() == Kept::nothing; }
 
 }  // namespace xtune::base

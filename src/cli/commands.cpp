@@ -21,6 +21,7 @@
 #include "core/record/record_log.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/target/program_target.hpp"
+#include "ipc/job_count.hpp"
 
 namespace xtune::cli {
 
@@ -112,6 +113,16 @@ double share_of(const std::string& option, const std::string& text) {
 
 CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words) {
   return option->type_name(fmt::format("{}", fmt::join(words, "|")))->check(one_of(std::move(words)));
+}
+
+void add_jobs_option(CLI::App& command, CommonOptions& options) {
+  command
+      .add_option("--jobs", options.jobs,
+                  "Run at most this many compilers at once: a number, a fraction of the cores (0.5), a fraction with a "
+                  "maximum (0.9:32) or auto; default: XTUNE_JOBS, else auto, 0.9 of the cores")
+      ->type_name("N")
+      ->each([](const std::string& text) { ipc::job_count(text); })
+      ->group(option_group::device);
 }
 
 void add_format_option(CLI::App& command, std::string& format, const std::string& summary, bool csv) {

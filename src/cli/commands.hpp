@@ -54,6 +54,7 @@ struct CommonOptions {
   std::vector<std::string> defines;         ///< -D NAME=value
   std::vector<std::string> filters;         ///< --filter EXPR
   spec::Partition partition;                ///< only for `xtune run`
+  std::string jobs;                         ///< --jobs, for commands that compile; empty: see ipc::job_count
   std::string store;                        ///< empty: default_store()
   const spec::SuiteEntry* suite = nullptr;  ///< the suite's entry for the spec, which changes it
 
@@ -75,6 +76,8 @@ void add_backend_option(CLI::App& command, CommonOptions& options, const std::st
 void add_compiler_option(CLI::App& command, CommonOptions& options);
 void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary);
 void add_device_option(CLI::App& command, CommonOptions& options);
+/// --jobs, whose value it checks.
+void add_jobs_option(CLI::App& command, CommonOptions& options);
 void add_format_option(CLI::App& command, std::string& format,
                        const std::string& summary = "Print text, or only JSON on standard output", bool csv = false);
 void add_store_option(CLI::App& command, std::string& store,

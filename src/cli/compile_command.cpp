@@ -19,6 +19,7 @@
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
 #include "core/search/spread_sample.hpp"
+#include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
@@ -242,7 +243,7 @@ int compile(const CompileOptions& options) {
   const StopSignals signals(loop);
   const std::atomic<bool>& stop = signals.asked();
   base::remove_abandoned_temporaries();
-  run::JobWorkers workers(loop, ipc::default_jobs());
+  run::JobWorkers workers(loop, ipc::job_count(options.common.jobs));
   std::vector<std::vector<nlohmann::ordered_json>> answers;
   const auto compile_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
     CompileOptions one = options;
@@ -285,6 +286,7 @@ void add_compile_command(CLI::App& app, Context& context) {
   command
       ->add_flag("--sanitize", options.sanitize, "Compile kernels of the host backend with AddressSanitizer and UBSan")
       ->group(option_group::device);
+  add_jobs_option(*command, options.common);
   add_format_option(*command, options.common.format);
   command->add_flag("--quiet", options.quiet, "Print no notes on standard error")->group(option_group::output);
   add_store_option(*command, options.common.store);

@@ -67,7 +67,7 @@ void RunCommand::begin_job() {
   if (spec_.objective.across == spec::ObjectiveSpec::Across::each) settings.best_only = options_.rows;
   // All rows are shown.
   if (options_.common.json() || !options_.report.empty()) settings.best_only.reset();
-  job_.emplace(std::move(settings), keeps());
+  job_.emplace(std::move(settings), kept_);
 }
 
 run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneServices& services,

@@ -16,7 +16,7 @@
 #include "core/run/across.hpp"
 #include "core/search/strategy.hpp"
 #include "core/target/program_target.hpp"
-#include "ipc/services.hpp"
+#include "ipc/job_count.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -56,7 +56,7 @@ void RunCommand::apply(bool replaying) {
 
 int RunCommand::go() {
   if (replays()) return replay();
-  cache_disabled_ = base::cache_disabled();
+  kept_ = base::kept_in_store();
   target_ = target_for(options_.path, options_.common, target::TargetNeed::device);
   if (options_.tuning.sanitize && !device::is_cpu(target_.device))
     throw Error(ErrorKind::unsupported,
@@ -71,7 +71,7 @@ int RunCommand::go() {
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
   const std::optional<base::Load> load = device::is_cpu(target_.device) ? base::foreign_load() : std::nullopt;
   base::remove_abandoned_temporaries();
-  run::JobWorkers workers(session_.loop, ipc::default_jobs(rank_ ? rank_->local_size : 1),
+  run::JobWorkers workers(session_.loop, ipc::job_count(options_.common.jobs, rank_ ? rank_->local_size : 1),
                           run::JobWorkers::Orphans::kill);
   workers.add_benches(target_, options_.tuning.sanitize);
   const run::TuneServices services{session_.loop, workers.compiler(), workers.benches(), base::awake_clock(),
@@ -203,6 +203,7 @@ void add_run_command(CLI::App& app, Context& context) {
                    "Put words before the run command of a [process] spec: \"numactl -N 0\", \"ncu -o report\"")
       ->type_name("WORDS")
       ->group(option_group::device);
+  add_jobs_option(*command, options.common);
   add_job_options(*command, options);
   add_output_options(*command, options);
   add_store_option(*command, options.common.store);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/chosen_store.hpp"
 #include "base/event_loop.hpp"
 #include "base/suspension.hpp"
 #include "cli/commands.hpp"
@@ -144,7 +145,7 @@ class RunCommand {
   bool chooses_across() const;
   void show_across();
   /// A replay's records are not measurements: they are kept only on request.
-  bool keeps() const { return spec_.replays() ? !options_.common.store.empty() : !cache_disabled_; }
+  bool keeps() const { return kept_ == base::Kept::all; }  ///< the measurements
 
   const RunOptions& options_;
   RunSession& session_;
@@ -152,7 +153,7 @@ class RunCommand {
   spec::Spec spec_;
   std::optional<run::TuningJob> job_;  ///< set before the first case
   int code_ = done;
-  bool cache_disabled_ = false;
+  base::Kept kept_ = base::Kept::all;
   std::optional<cluster::Rank> rank_;  ///< among the processes that share the work on this spec
   std::optional<SharedAnswer> answer_;
   bool speaks_ = true;

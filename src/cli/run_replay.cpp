@@ -7,17 +7,17 @@
 #include "backends/replay/services.hpp"
 #include "backends/replay/target.hpp"
 #include "cli/run_command.hpp"
-#include "ipc/services.hpp"
+#include "ipc/job_count.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
 namespace {
 
-/// Number of compilers in a replay, unless XTUNE_JOBS sets it: the same on every machine, so that replays are
+/// Number of compilers in a replay, unless --jobs or XTUNE_JOBS sets it: the same on every machine, so that replays are
 /// reproducible.
-std::size_t replay_jobs() {
-  const char* given = std::getenv("XTUNE_JOBS");
-  return given && *given ? ipc::default_jobs() : 8;
+std::size_t replay_jobs(const std::string& given) {
+  const char* const variable = std::getenv("XTUNE_JOBS");
+  return !given.empty() || (variable && *variable) ? ipc::job_count(given) : 8;
 }
 
 }  // namespace
@@ -34,6 +34,7 @@ int RunCommand::replay() {
   spec_ = read_spec(options_.path, options_.common, "");
   spec_.kernel.backend = "replay";
   apply(true);
+  kept_ = options_.common.store.empty() ? base::Kept::nothing : base::Kept::all;
   replay::prepare(spec_);
   if (options_.recording.empty() && spec_.kernel.recording.empty())
     throw Error(ErrorKind::invalid_argument,
@@ -63,7 +64,7 @@ int RunCommand::replay() {
            recording.device.name);
     replay::Simulation simulation(session_.loop, base::system_clock().unix_time_ms());
     replay::RecordedAnswers answers(recording);
-    replay::ReplayCompileService compiler(simulation, answers, replay_jobs());
+    replay::ReplayCompileService compiler(simulation, answers, replay_jobs(options_.common.jobs));
     replay::ReplayBenchService bench(simulation, answers);
     const run::TuneResult result =
         tune_case(problem, {session_.loop, compiler, {&bench}, simulation, session_.stop}, *printer);

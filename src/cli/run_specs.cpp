@@ -148,7 +148,7 @@ int run_specs(const RunOptions& options) {
   if (!session.ends()) return code;
   tell("xtune: {}; {}\n", session.drain ? "stopped before the end of the job's time" : "interrupted",
        session.kept ? "what was measured is kept, and the next run goes on from there"
-                    : "a replay keeps nothing without --store, and nothing is kept with XTUNE_DISABLE_CACHE");
+                    : "a replay keeps nothing without --store, and no measurement is kept with XTUNE_DISABLE_CACHE");
   if (options.requeue && session.again && session.kept) requeue(session);
   return interrupted;
 }

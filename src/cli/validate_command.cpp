@@ -19,6 +19,7 @@
 #include "core/run/job.hpp"
 #include "core/search/spread_sample.hpp"
 #include "core/target/emulator.hpp"
+#include "ipc/job_count.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
 
@@ -128,7 +129,7 @@ class ValidateRun {
       throw Error(ErrorKind::invalid_spec,
                   options_.path + ": the spec describes only a space; there is nothing to validate");
     if (!options_.quiet) tell_begin(spec, target);
-    run::JobWorkers workers(loop_, ipc::default_jobs(), run::JobWorkers::Orphans::kill);
+    run::JobWorkers workers(loop_, ipc::job_count(options_.common.jobs), run::JobWorkers::Orphans::kill);
     workers.add_benches(target, options_.sanitize);
     const run::TuneServices services{loop_, workers.compiler(), workers.benches(), base::awake_clock(), stop_};
     using enum ProgressPrinter::Verbosity;
@@ -157,7 +158,7 @@ class ValidateRun {
     settings.sanitize = options_.sanitize;
     settings.validate_only = true;
     settings.only = chosen(spec, problem, target);
-    run::TuningJob job(std::move(settings), !base::cache_disabled());
+    run::TuningJob job(std::move(settings), base::kept_in_store());
     return run::tune(spec, problem, target, job.next_run(spec, target, scratch.path()), services, printer);
   }
 
@@ -260,6 +261,7 @@ void add_validate_command(CLI::App& app, Context& context) {
   command
       ->add_flag("--sanitize", options.sanitize, "Compile kernels of the host backend with AddressSanitizer and UBSan")
       ->group(option_group::device);
+  add_jobs_option(*command, options.common);
   add_format_option(*command, options.common.format);
   command->add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
   add_store_option(*command, options.common.store, "Keep compiled kernels in this directory");

@@ -2,14 +2,10 @@
 #include "ipc/services.hpp"
 
 #include <fmt/core.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
@@ -420,24 +416,6 @@ WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& t
   WorkerCommand command{{target::worker_program().string(), "worker", "bench"}, temporaries_in(temporaries), {}};
   if (sanitize) command.argv.emplace_back("--sanitize");
   return command;
-}
-
-std::size_t default_jobs(int sharing) {
-  cpu_set_t set;
-  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  const double usable = allowed < sysconf(_SC_NPROCESSORS_ONLN) ? allowed : double(allowed) / std::max(sharing, 1);
-  const char* given = std::getenv("XTUNE_JOBS");
-  if (!given || !*given) return static_cast<std::size_t>(std::max(1.0, std::round(usable * 0.9)));
-  const std::string_view text = given;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number > 0) || number > 4096)
-    throw Error(
-        ErrorKind::invalid_argument,
-        fmt::format("XTUNE_JOBS='{}' is neither a count of compile processes (16) nor a fraction of the cores (0.5)",
-                    text));
-  const bool fraction = text.find('.') != std::string_view::npos;
-  return static_cast<std::size_t>(std::max(1.0, std::round(fraction ? number * usable : number)));
 }
 
 }  // namespace xtune::ipc

@@ -115,9 +115,4 @@ class WorkerBenchService final : public BenchService {
 WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries);
 WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& temporaries);
 
-/// XTUNE_JOBS: a count, or a fraction of the usable cores; default 0.9 of them, at least 1. If this process may use
-/// every core of the machine, and `sharing` - 1 others may as well, it gets its share of them. Throws
-/// Error(invalid_argument).
-std::size_t default_jobs(int sharing = 1);
-
 }  // namespace xtune::ipc

@@ -342,6 +342,12 @@ TEST_CASE("Numbers that mean nothing are refused in few words") {
     CHECK(has(result.stderr_text, "got '" + words[2] + "'"));
     CHECK(result.stderr_text.size() < 300);
   }
+  for (const char* command : {"run", "compile", "validate"}) {
+    const CommandResult jobs = cli.xtune({command, spec, "--backend", "host", "--jobs", "0.9:"});
+    CHECK(jobs.exit_code == 2);
+    CHECK(has(jobs.stderr_text, "--jobs='0.9:' is not a number of compilers"));
+    CHECK(cli.xtune({command, spec, "--backend", "host", "--jobs", "1.0:2"}).exit_code == 0);
+  }
   cli.set("XTUNE_DISABLE_CACHE", "maybe");
   const CommandResult maybe = cli.run(spec, {"--evals", "1"});
   CHECK(maybe.exit_code == 2);

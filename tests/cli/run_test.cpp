@@ -79,6 +79,19 @@ TEST_CASE("A run finds the best; a second run answers from the store and starts 
     CHECK(larger["from_store"] == 0);
     CHECK(larger["counts"] == json{{"ok", 2}});
   }
+  SUBCASE("XTUNE_DISABLE_CACHE=records measures again with the kernels that are compiled") {
+    Cli other;
+    other.set("XTUNE_DISABLE_CACHE", "records");
+    const std::string same = other.copy_spec("[1, 2]");
+    CHECK(parsed(other.run(same))["from_store"] == 0);
+    CHECK(fs::exists(other.path("cache") + "/artifacts"));
+    CHECK_FALSE(fs::exists(other.path("cache") + "/records"));
+    const json compiled = parsed(other.xtune({"compile", same, "--backend", "host", "--format", "json"}));
+    for (const json& each : compiled) CHECK(each["cached"] == true);
+    CHECK(parsed(other.run(same))["from_store"] == 0);
+    CHECK_FALSE(fs::exists(other.path("cache") + "/records"));
+    CHECK(fs::is_empty(other.path("tmp")));
+  }
   SUBCASE("fresh and XTUNE_DISABLE_CACHE measure again") {
     CHECK(parsed(cli.run(spec, {"--fresh"}))["from_store"] == 0);
     Cli other;

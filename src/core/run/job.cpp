@@ -33,22 +33,23 @@ std::vector<ipc::BenchService*> JobWorkers::benches() const {
 TuneOptions TuningJob::next_run(const spec::Spec& spec, const target::Target& target,
                                 const std::filesystem::path& scratch) {
   TuneOptions options = settings_;
-  options.store = store_of(scratch);
+  options.store = kept_ == base::Kept::all ? settings_.store : scratch / "store";
+  options.artifacts = artifacts_of(scratch);
   options.scratch = scratch;
   options.attempt = *attempts_.insert(new_attempt()).first;
   const std::string& arch = target.device.arch;
-  if (keeps_)
+  if (kept_ == base::Kept::all)
     options.records =
         &records_.try_emplace(arch, options.store, arch, spec.kernel.name, spec.measure.statistic).first->second;
   return options;
 }
 
-std::filesystem::path TuningJob::store_of(const std::filesystem::path& scratch) const {
-  return keeps_ ? settings_.store : scratch / "store";
+std::filesystem::path TuningJob::artifacts_of(const std::filesystem::path& scratch) const {
+  return kept_ == base::Kept::nothing ? scratch / "store" : settings_.store;
 }
 
 record::RecordSet TuningJob::stored(const spec::Spec& spec, const target::Target& target) const {
-  if (!keeps_ || settings_.fresh || settings_.sanitize) return {};
+  if (kept_ != base::Kept::all || settings_.fresh || settings_.sanitize) return {};
   return record::read_records(settings_.store, target.device.arch, spec.kernel.name);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/chosen_store.hpp"
 #include "base/descendants.hpp"
 #include "base/files.hpp"
 #include "core/record/record_log.hpp"
@@ -50,13 +51,13 @@ class JobWorkers {
 /// The common state of the runs of one spec: the store, its records, and the options of all runs.
 class TuningJob {
  public:
-  /// settings: TuneOptions of every run, except scratch, attempt and records. keeps: whether settings.store keeps the
-  /// measurements; else each run has a store in its scratch directory.
-  TuningJob(TuneOptions settings, bool keeps) : settings_(std::move(settings)), keeps_(keeps) {}
+  /// settings: TuneOptions of every run, except scratch, attempt and records. kept: what settings.store keeps; for the
+  /// rest each run has a store in its scratch directory.
+  TuningJob(TuneOptions settings, base::Kept kept) : settings_(std::move(settings)), kept_(kept) {}
 
   /// Options of the next run. scratch: for its problem. The options are valid as long as this object.
   TuneOptions next_run(const spec::Spec& spec, const target::Target& target, const std::filesystem::path& scratch);
-  std::filesystem::path store_of(const std::filesystem::path& scratch) const;
+  std::filesystem::path artifacts_of(const std::filesystem::path& scratch) const;
   /// Ids of all runs.
   const std::set<std::string>& attempts() const noexcept { return attempts_; }
   /// The stored records that can be used for a case in addition to its run's results; none if all are measured again.
@@ -64,7 +65,7 @@ class TuningJob {
 
  private:
   const TuneOptions settings_;
-  const bool keeps_;
+  const base::Kept kept_;
   std::set<std::string> attempts_;
   std::map<std::string, store::GrowingRecords> records_;  ///< by architecture
 };

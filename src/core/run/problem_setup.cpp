@@ -37,7 +37,7 @@ void ProblemSetup::prepare(const space::Config& config) {
   if (reference_) return;
   if (run_.spec.process && run_.spec.process->build.given())
     build::require_programs_allowed(run_.options.scratch.empty() ? base::temporary_folder() : run_.options.scratch);
-  reference_ = std::make_unique<ReferenceBuilder>(run_.spec, run_.resolver, run_.target, run_.options.store,
+  reference_ = std::make_unique<ReferenceBuilder>(run_.spec, run_.resolver, run_.target, run_.options.artifact_store(),
                                                   run_.options.scratch);
   struct Parts {
     std::optional<ipc::ReferencePlan> reference;
@@ -60,7 +60,7 @@ void ProblemSetup::prepare(const space::Config& config) {
 void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) {
   ipc::OpenJob job;
   job.backend = run_.target.backend.name;
-  job.cache = run_.options.store;
+  job.cache = run_.options.artifact_store();
   job.scratch = run_.options.scratch;
   job.seed = run_.spec.search.seed;
   job.sanitize = run_.options.sanitize;

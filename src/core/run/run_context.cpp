@@ -63,7 +63,7 @@ TrialPtr RunContext::make_trial(std::uint64_t index, Trial::Purpose purpose) con
 store::KeyDigest RunContext::key_at(std::uint64_t index) const { return store::KeyDigest(keys.of(space.at(index))); }
 
 ipc::CompileJob RunContext::compile_job(const std::string& key, build::CompileRequest request) const {
-  return {target.backend.name, options.store, key, std::move(request), options.scratch};
+  return {target.backend.name, options.artifact_store(), key, std::move(request), options.scratch};
 }
 
 namespace {

@@ -25,9 +25,10 @@ class GrowingRecords;
 namespace xtune::run {
 
 struct TuneOptions {
-  std::filesystem::path store;    ///< records and artifacts
-  std::filesystem::path scratch;  ///< private to this run and this problem
-  std::string attempt;            ///< id of this run, in every record it writes
+  std::filesystem::path store;           ///< records and artifacts
+  std::filesystem::path artifacts = {};  ///< the store of artifacts; empty: store
+  std::filesystem::path scratch;         ///< private to this run and this problem
+  std::string attempt;                   ///< id of this run, in every record it writes
   bool sanitize = false;
   bool fresh = false;         ///< measure configurations again that the store has results for
   bool transfer = true;       ///< use records of other devices and problems to guide the search
@@ -48,6 +49,8 @@ struct TuneOptions {
   /// Each configuration is compiled, launched and compared, and nothing is measured: an ok record has no samples. The
   /// store's records are neither read nor written; its artifacts are used. With `only`.
   bool validate_only = false;
+
+  const std::filesystem::path& artifact_store() const noexcept { return artifacts.empty() ? store : artifacts; }
 };
 
 /// The progress of a run.

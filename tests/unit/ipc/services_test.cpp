@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -64,16 +62,6 @@ std::pair<ErrorKind, std::string> error_of(Body body) {
   }
   return {ErrorKind::interrupted, "no error"};
 }
-
-struct Setting {
-  Setting(const char* name, const char* value) : name_(name) {
-    if (const char* was = std::getenv(name)) was_ = was;
-    value ? setenv(name, value, 1) : unsetenv(name);
-  }
-  ~Setting() { was_ ? setenv(name_, was_->c_str(), 1) : unsetenv(name_); }
-  const char* name_;
-  std::optional<std::string> was_;
-};
 
 }  // namespace
 
@@ -559,27 +547,6 @@ TEST_CASE("After cancel_all no answer comes, and both services stay usable") {
   bencher.cancel_all();
   CHECK(compile(workers, compiler, "ok").outcome == Outcome::ok);
   CHECK(bench(workers, bencher, "ok").outcome == Outcome::ok);
-}
-
-TEST_CASE("XTUNE_JOBS is a count, or with a point a fraction of the cores") {
-  const auto jobs = [](const char* text) {
-    const Setting setting("XTUNE_JOBS", text);
-    return default_jobs();
-  };
-  CHECK(jobs("1") == 1);
-  CHECK(jobs("16") == 16);
-  CHECK(jobs("0.0001") == 1);
-  const auto all = static_cast<double>(jobs("1.0"));
-  CHECK(jobs("0.5") == std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(all / 2))));
-  CHECK(jobs("2.0") == static_cast<std::size_t>(2 * all));
-  CHECK(jobs(nullptr) == std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(all * 0.9))));
-  CHECK(jobs("") == jobs(nullptr));
-  for (const char* text : {"0", "-1", "x", "4x", " 4", "nan", "inf", "1e9", "0.0", "99999"}) {
-    CAPTURE(text);
-    const auto [kind, message] = error_of([&] { jobs(text); });
-    CHECK(kind == ErrorKind::invalid_argument);
-    CHECK(message.find("XTUNE_JOBS") != std::string::npos);
-  }
 }
 
 TEST_CASE("What a probe found keeps its meaning as JSON, unreadable bytes aside") {

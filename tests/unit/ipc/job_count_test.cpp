@@ -1,0 +1,71 @@
+// The number of compilers: --jobs and XTUNE_JOBS.
+#include "ipc/job_count.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "base/cpus.hpp"
+#include "fakes/environment_variable.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::ipc {
+namespace {
+
+template <class Body>
+std::string refused(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::invalid_argument);
+    return error.what();
+  }
+  return "no error";
+}
+
+std::size_t share_of_cores(double share) {
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(share * base::usable_cpus())));
+}
+
+TEST_CASE("The number of compilers is a count, or with a point a fraction of the cores") {
+  const Variable none("XTUNE_JOBS", std::nullopt);
+  CHECK(job_count("1") == 1);
+  CHECK(job_count("16") == 16);
+  CHECK(job_count("0.0001") == 1);
+  CHECK(job_count("1.0") == base::usable_cpus());
+  CHECK(job_count("0.5") == share_of_cores(0.5));
+  CHECK(job_count("2.0") == 2 * base::usable_cpus());
+  CHECK(job_count("4000.0") <= 4096);
+  for (const char* automatic : {"", "auto", "-1"}) CHECK(job_count(automatic) == share_of_cores(0.9));
+}
+
+TEST_CASE("A fraction of the cores may have a maximum") {
+  CHECK(job_count("4000.0:32") == 32);
+  CHECK(job_count("0.0001:32") == 1);
+  CHECK(job_count("1.0:4096") == base::usable_cpus());
+  CHECK(job_count("8.0:1") == 1);
+}
+
+TEST_CASE("--jobs comes before XTUNE_JOBS") {
+  const Variable variable("XTUNE_JOBS", "3");
+  CHECK(job_count() == 3);
+  CHECK(job_count("5") == 5);
+  CHECK(job_count("auto") == share_of_cores(0.9));
+}
+
+TEST_CASE("Other numbers of compilers are refused, by the name of the option or the variable") {
+  for (const char* text : {"0",       "-2",      "x",      "4x",     " 4",   "nan", "inf",
+                           "1e3",     "0.0",     "99999",  "0.9:",   ":8",   "4:8", "0.5:0",
+                           "0.5:1.5", "0.5:8:9", "0.5:-1", "auto:8", "0x10", "1,5", "\\xff"}) {
+    CAPTURE(text);
+    const Variable variable("XTUNE_JOBS", text);
+    CHECK(refused([] { job_count(); }).starts_with("XTUNE_JOBS='"));
+    CHECK(refused([&] { job_count(text); }).starts_with("--jobs='"));
+  }
+}
+
+}  // namespace
+}  // namespace xtune::ipc
