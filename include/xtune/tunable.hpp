@@ -168,6 +168,10 @@ class Tunable {
   /// A parameter with the powers of two from min to max.
   Tunable& param_pow2(const std::string& name, std::int64_t min, std::int64_t max,
                       ParamKind kind = ParamKind::compile_time);
+  /// Parameters whose values belong together: params({"BLOCK_M", "BLOCK_N"}, {{128, 64}, {64, 64}}). Each row has a
+  /// value for each name, and only the rows are tried. Throws Error(invalid_argument) for a row of another length.
+  Tunable& params(const std::vector<std::string>& names, const std::vector<std::vector<Value>>& rows,
+                  ParamKind kind = ParamKind::compile_time);
   /// A condition that every configuration must satisfy: "BLOCK * UNROLL <= 1024".
   Tunable& constraint(const std::string& expression);
   /// The same as code: called with the named parameters and problem sizes, once for each combination of their values.

@@ -1,6 +1,8 @@
 // Builds a Tunable: each call adds a line to the spec's text, or data in addition to it.
 #include "xtune/tunable.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "api/strategy_name.hpp"
@@ -9,6 +11,7 @@
 #include "base/absolute_path.hpp"
 #include "base/files.hpp"
 #include "base/named.hpp"
+#include "base/text.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 
@@ -25,6 +28,13 @@ std::vector<std::pair<std::string, std::string>> texts_of(const Bindings& define
 
 std::string toml_path(const std::filesystem::path& path) {
   return spec::toml_string(base::absolute_path(path).lexically_normal().string());
+}
+
+/// key: one name or several.
+void add_params(detail::TunableState& state, const std::string& key, const std::string& values, ParamKind kind) {
+  state.section("space.params")
+      .entries.emplace_back(
+          key, kind == ParamKind::launch_only ? "{ values = " + values + ", compile_time = false }" : values);
 }
 
 }  // namespace
@@ -199,11 +209,24 @@ Tunable& Tunable::add_case(const Bindings& problem) {
 
 Tunable& Tunable::add_param(const std::string& name, const std::vector<Value>& values, ParamKind kind) {
   for (const Value& value : values) space::require_utf8("parameter " + name, value);
-  const std::string list = spec::toml_list(values);
-  built()
-      .section("space.params")
-      .entries.emplace_back(name,
-                            kind == ParamKind::launch_only ? "{ values = " + list + ", compile_time = false }" : list);
+  add_params(built(), name, spec::toml_list(values), kind);
+  return *this;
+}
+
+Tunable& Tunable::params(const std::vector<std::string>& names, const std::vector<std::vector<Value>>& rows,
+                         ParamKind kind) {
+  std::string key, list;
+  for (const std::string& name : names) key += (key.empty() ? "" : ", ") + name;
+  if (names.size() < 2)
+    throw Error(ErrorKind::invalid_argument, "params: name at least two parameters, or use param for one");
+  for (const std::vector<Value>& row : rows) {
+    if (row.size() != names.size())
+      throw Error(ErrorKind::invalid_argument, fmt::format("params: a row has {} values, and there are {} names ({})",
+                                                           row.size(), names.size(), base::printable(key, 200)));
+    for (const Value& value : row) space::require_utf8("parameters " + key, value);
+    list += (list.empty() ? "" : ", ") + spec::toml_list(row);
+  }
+  add_params(built(), key, "[" + list + "]", kind);
   return *this;
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/tunable_state.hpp"
 #include "base/named.hpp"
+#include "core/spec/reader.hpp"
 #include "core/spec/spec.hpp"
 
 namespace xtune {
@@ -56,8 +57,12 @@ std::string describe(const std::string& argument, const Data& data) {
 std::string function_section(const detail::TunableState& state, const detail::TunableState::Section* params) {
   if (!params || params->entries.empty())
     throw Error(ErrorKind::invalid_argument, state.name + ": a function needs a parameter to tune");
-  std::vector<std::string> words{spec::toml_string("function/{" + params->entries.front().first + "}")};
-  for (const auto& [name, values] : params->entries) words.push_back(spec::toml_string(name + "={" + name + "}"));
+  std::vector<std::string> words;
+  for (const auto& [key, values] : params->entries)
+    for (const std::string& name : spec::parameter_names(key)) {
+      if (words.empty()) words.push_back(spec::toml_string("function/{" + name + "}"));
+      words.push_back(spec::toml_string(name + "={" + name + "}"));
+    }
   words.push_back(spec::toml_string("version=" + state.function_version));
   return "\n[process]\nrun = " + list_text(words) + "\ndevice = " + spec::toml_string(state.function_device) + "\n";
 }

@@ -86,7 +86,8 @@ void print_text(const spec::Spec& spec, const nlohmann::ordered_json& json) {
   if (json.contains("constraints")) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& effect : json["constraints"])
-      rows.push_back({effect["removed"].dump(), effect["tested"].dump(), effect["constraint"].get<std::string>()});
+      rows.push_back({effect["removed"].dump(), effect["tested"].dump(),
+                      base::printable(effect["constraint"].get<std::string>(), 300)});
     print_out("{}", report::render_table({"removes", "of", "constraint"}, rows));
   }
   if (json.contains("samples"))

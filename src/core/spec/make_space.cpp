@@ -46,7 +46,7 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
   const std::vector<space::ConstraintEffect> effects = space.constraint_effects();
   for (std::size_t i = 0; i < effects.size(); ++i) {
     const space::ConstraintEffect& effect = effects[i];
-    message += "\n  " + to_string(constraints[i].at) + ": \"" + effect.text + "\" removes " +
+    message += "\n  " + to_string(constraints[i].at) + ": \"" + base::printable(effect.text, 300) + "\" removes " +
                std::to_string(effect.removed) + " of " + std::to_string(effect.tested) +
                (effect.removed == effect.tested ? ": all" : "");
   }

@@ -1,8 +1,10 @@
 // [space]: parameters with their values and ranges, and the texts of constraints.
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
 #include "base/files.hpp"
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/configs_csv.hpp"
@@ -22,6 +24,9 @@ std::vector<Value> listed_values(const Reader& reader, const TomlNode& node, con
   std::vector<Value> values;
   std::unordered_set<Value> seen;
   for (const TomlNode& item : node.items) {
+    if (item.is_array())
+      reader.fail(item.at, name + " has a list as a value: name the parts of the lists, as in \"" + name + "_0, " +
+                               name + "_1\" = [[128, 64], [64, 64]]");
     Value value = reader.scalar(item, name);
     if (!values.empty() && value.index() != values.front().index())
       reader.fail(item.at, name + " mixes " + space::type_name(values.front()) + " and " + space::type_name(value) +
@@ -127,6 +132,29 @@ space::Parameter read_parameter(const Reader& reader, const TomlNode& node, cons
   return parameter;
 }
 
+/// One entry of [space.params]: a parameter, or several whose values belong together.
+void read_params(Reader& reader, const TomlNode& node, const std::string& key) {
+  const std::vector<std::string> names = parameter_names(key);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& name = names[i];
+    reader.check_identifier(node.key_at, name, "parameter");
+    if (reader.spec.cases.front().contains(name))
+      reader.fail(node.key_at, "'" + name + "' is a parameter and a name of [problem]: rename one");
+    if (reader.spec.derived && reader.spec.derived->contains(name))
+      reader.fail(node.key_at, "'" + name + "' is a parameter and a name of [derived]: rename one");
+    if (base::find_named(reader.spec.parameters, name) ||
+        std::find(names.begin() + static_cast<std::ptrdiff_t>(i) + 1, names.end(), name) != names.end())
+      reader.fail(node.key_at, "the parameter '" + name + "' is there twice");
+  }
+  const std::vector<space::Parameter> read = names.size() == 1 ? std::vector{read_parameter(reader, node, key)}
+                                                               : read_param_group(reader, node.key_at, key, node);
+  for (const space::Parameter& parameter : read) {
+    refuse_line_ends(reader, node, parameter);
+    reader.spec.parameters.push_back(parameter);
+    reader.spec.parameters_at.push_back(reader.document.at(node.key_at));
+  }
+}
+
 void read_configs(Reader& reader, const TomlNode& space, const TomlNode& configs) {
   if (space.find("constraints") != nullptr)
     reader.fail(configs.key_at, "configs and constraints exclude each other: the list holds the valid configurations");
@@ -163,18 +191,8 @@ void read_space(Reader& reader) {
   const TomlNode* const space = reader.document.root().find("space");
   if (space == nullptr) return;
   reader.check_keys(reader.table(*space, "[space]"), "[space]", {"constraints", "configs", "params"});
-  if (const TomlNode* params = space->find("params")) {
-    for (const auto& [name, node] : reader.table(*params, "[space.params]").entries) {
-      reader.check_identifier(node.key_at, name, "parameter");
-      if (reader.spec.cases.front().contains(name))
-        reader.fail(node.key_at, "'" + name + "' is a parameter and a name of [problem]: rename one");
-      if (reader.spec.derived && reader.spec.derived->contains(name))
-        reader.fail(node.key_at, "'" + name + "' is a parameter and a name of [derived]: rename one");
-      reader.spec.parameters.push_back(read_parameter(reader, node, name));
-      refuse_line_ends(reader, node, reader.spec.parameters.back());
-      reader.spec.parameters_at.push_back(reader.document.at(node.key_at));
-    }
-  }
+  if (const TomlNode* params = space->find("params"))
+    for (const auto& [key, node] : reader.table(*params, "[space.params]").entries) read_params(reader, node, key);
   if (const TomlNode* constraints = space->find("constraints")) {
     for (const TomlNode& item : reader.array(*constraints, "constraints").items) {
       if (item.kind != TomlNode::Kind::text && item.kind != TomlNode::Kind::boolean)

@@ -76,6 +76,11 @@ void check_overlays(const Reader& reader);                                      
 /// Uses the cases of the suite, if it has any.
 void read_problem(Reader& reader, const SuiteEntry* suite);  // read_problem.cpp
 void read_space(Reader& reader);                             // read_space.cpp
+/// The names in a key of [space.params]: one, or several with commas between them.          read_param_group.cpp
+std::vector<std::string> parameter_names(const std::string& key);
+/// Parameters whose values belong together. Adds the constraint that ties them. read_param_group.cpp
+std::vector<space::Parameter> read_param_group(Reader& reader, Position at, const std::string& key,
+                                               const TomlNode& node);
 /// After apply_defines: drops listed configurations that a pinned parameter excludes.
 void restrict_configs(Reader& reader);                       // read_space.cpp
 void apply_defines(Reader& reader, const Defines& defines);  // defines.cpp

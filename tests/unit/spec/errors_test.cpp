@@ -476,3 +476,24 @@ TEST_CASE("a bad value of an overlay is refused where it stands") {
   CHECK(failure(edited("M = 256", "M = \"x\"")).find("a shape must be an integer, and this is the string x (M = x)") !=
         std::string::npos);
 }
+
+TEST_CASE("parameters whose values belong together") {
+  const auto rows = [](const std::string& with, const std::string& word, const std::string& message) {
+    refused("BLOCK_M = [64, 128]", with, word, message);
+  };
+  rows("\"BLOCK_M, X_2\" = [[64], [128, 1]]", "[64]",
+       "\"BLOCK_M, X_2\": expected a list of 2 values, one for each name");
+  rows("\"BLOCK_M, X_2\" = [64, 128]", "64, 128", "got an integer");
+  rows("\"BLOCK_M, X_2\" = [[64, 1], [64, 1]]", "[64, 1]]", "has this row twice");
+  rows("\"BLOCK_M, X_2\" = [[64, 1], [64, 'a']]", "'a'", "X_2 mixes integer and string values");
+  rows("\"BLOCK_M, X_2\" = [[64, [1]]]", "[1]", "X_2: expected a number, a string or a boolean");
+  rows("\"BLOCK_M, X_2\" = []", "[]", "has an empty list of rows");
+  rows("\"BLOCK_M, X_2\" = 3", "3\nBLOCK_N", "expected an array, got an integer");
+  rows("\"BLOCK_M, X_2\" = { min = 1 }", "min", "unknown key 'min'");
+  rows("\"BLOCK_M, \" = [[64, 1]]", "\"BLOCK_M, ", "");
+  rows("\"BLOCK_M, BLOCK_M\" = [[64, 1]]", "\"BLOCK_M, ", "the parameter 'BLOCK_M' is there twice");
+  rows("BLOCK_M = [64]\n\"X_2, BLOCK_M\" = [[64, 1]]", "\"X_2", "the parameter 'BLOCK_M' is there twice");
+  rows("\"BLOCK_M, N\" = [[64, 1]]", "\"BLOCK_M, ", "a name of [problem]");
+  rows("BLOCK_M = [[64, 1], [2, 3]]", "[64, 1]",
+       "name the parts of the lists, as in \"BLOCK_M_0, BLOCK_M_1\" = [[128, 64], [64, 64]]");
+}

@@ -330,3 +330,48 @@ TEST_CASE("mode and flush say the same: hot is without a flush") {
   CHECK(flush_of("mode = \"cold\"\nflush = \"rotate\"") == Flush::rotate);
   CHECK(flush_of("mode = \"hot\"\nflush = \"none\"") == Flush::none);
 }
+
+TEST_CASE("parameters whose values belong together are a table of rows") {
+  const Spec spec = with_params("\"TILE_M, TILE_N\" = [[128, 64], [64, 64], [64, 128]]\nSTAGES = [2, 3]");
+  REQUIRE(spec.parameters.size() == 3);
+  CHECK(spec.parameters[0].name == "TILE_M");
+  CHECK(integers(spec.parameters[0]) == std::vector<std::int64_t>{128, 64});
+  CHECK(integers(spec.parameters[1]) == std::vector<std::int64_t>{64, 128});
+  CHECK(to_string(spec.parameters_at[1]) == "gemm.toml:4:1");
+  const Space space = make_space(spec, spec.cases[0], {});
+  CHECK(space.size() == 6);
+  CHECK(space.index_of({{"TILE_M", std::int64_t{64}}, {"TILE_N", std::int64_t{128}}, {"STAGES", std::int64_t{2}}}));
+  CHECK_FALSE(
+      space.index_of({{"TILE_M", std::int64_t{128}}, {"TILE_N", std::int64_t{128}}, {"STAGES", std::int64_t{2}}}));
+}
+
+TEST_CASE("rows may have values of any type, and need no compilation of their own") {
+  const Spec spec = with_params(
+      R"("NAME,SCALE,FLAG" = { values = [['a\b"' , -0.5, true], ["it's", 1e300, false]], compile_time = false })");
+  CHECK_FALSE(spec.parameters[2].compile_time);
+  const Space space = make_space(spec, spec.cases[0], {});
+  REQUIRE(space.size() == 2);
+  CHECK(space.index_of({{"NAME", "it's"}, {"SCALE", 1e300}, {"FLAG", false}}));
+  CHECK(space.index_of({{"NAME", "a\\b\""}, {"SCALE", -0.5}, {"FLAG", true}}));
+}
+
+TEST_CASE("-D pins one of several parameters that belong together") {
+  const std::string text = "[kernel]\nname = \"s\"\n[space.params]\n\"A, B\" = [[1, 2], [1, 3], [4, 2]]\n";
+  const Spec pinned = parse(text, {{{"A", "1"}}, ""});
+  CHECK(make_space(pinned, pinned.cases[0], {}).size() == 2);
+  const Spec none = parse(text, {{{"A", "4"}, {"B", "3"}}, ""});
+  try {
+    make_space(none, none.cases[0], {});
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::nothing_valid);
+    CHECK(std::string(error.what()).find("(A == 1 and B == 2) or") != std::string::npos);
+  }
+}
+
+TEST_CASE("a table of thousands of rows is solved") {
+  std::string rows;
+  for (int i = 0; i < 3000; ++i) rows += (i ? ", [" : "[") + std::to_string(i) + ", " + std::to_string(i % 7) + "]";
+  const Spec spec = with_params("\"A, B\" = [" + rows + "]");
+  CHECK(make_space(spec, spec.cases[0], {}).size() == 3000);
+}
