@@ -22,11 +22,24 @@
 
 namespace xtune {
 
+/// The buffer that a generator fills.
+struct DataRequest {
+  std::string name;                  ///< name of the argument
+  DType dtype = DType::f32;          ///< type of the elements
+  std::vector<std::uint64_t> shape;  ///< extents for this problem, in elements, C order
+  Bindings problem;                  ///< problem sizes by name
+  std::uint64_t seed = 0;            ///< of the run ([search] seed): the same seed should give the same contents
+
+  std::uint64_t elements() const noexcept;  ///< number of elements
+  /// Size in bytes.
+  std::uint64_t bytes() const noexcept { return elements() * size_of(dtype); }
+};
+
 /// The contents of an input. Copies are cheap: they share the elements.
 class Data {
  public:
-  /// Returns the bytes for one problem: elements one after another in C order.
-  using Generator = std::function<std::vector<std::byte>(const Bindings& problem)>;
+  /// Returns the bytes of a buffer: elements one after another in C order.
+  using Generator = std::function<std::vector<std::byte>(const DataRequest& request)>;
 
   /// Filled by Fill::automatic: small random numbers that suit the type.
   Data() = default;
@@ -49,9 +62,11 @@ class Data {
   /// on the host backend an address in this process. tune() checks the pointer and reads `bytes` bytes once. The
   /// application keeps ownership. Throws Error(invalid_argument) for a null pointer.
   static Data device(const void* pointer, std::size_t bytes);
-  /// Contents made by a function, which is called once for each problem. Throws Error(invalid_argument) for an empty
-  /// function.
+  /// Contents made by a function, which is called once for each problem and argument. Throws Error(invalid_argument)
+  /// for an empty function.
   static Data generate(Generator generator);
+  /// The same with a function that needs only the problem.
+  static Data generate(std::function<std::vector<std::byte>(const Bindings& problem)> generator);
 
   /// Where the contents come from.
   enum class Kind {
@@ -59,7 +74,7 @@ class Data {
     host,      ///< elements held here
     file,      ///< a .npy file
     device,    ///< device memory
-    generator  ///< a function of the problem
+    generator  ///< a function
   };
   Kind kind() const noexcept { return kind_; }                           ///< where the contents come from
   Fill fill() const noexcept { return fill_; }                           ///< fill: the rule

@@ -76,11 +76,16 @@ std::function<bool(const Arguments&)> check_of(py::object function) {
 
 Data bytes_of(DType dtype, const py::object& buffer) { return Data::bytes(dtype, Bytes(buffer).span()); }
 
-/// function(problem) -> buffer
+/// function(problem, {"name", "dtype", "shape", "seed"}) -> buffer
 Data generated_by(py::object function) {
-  return Data::generate([function = Shared(std::move(function))](const Bindings& problem) {
+  return Data::generate([function = Shared(std::move(function))](const DataRequest& request) {
     return with_gil([&] {
-      const Bytes bytes(function.get()(problem));
+      py::dict facts;
+      facts["name"] = request.name;
+      facts["dtype"] = to_string(request.dtype);
+      facts["shape"] = py::tuple(py::cast(request.shape));
+      facts["seed"] = request.seed;
+      const Bytes bytes(function.get()(request.problem, facts));
       return std::vector<std::byte>(bytes.span().begin(), bytes.span().end());
     });
   });
@@ -142,6 +147,8 @@ void define_kernel(py::class_<Tunable>& type) {
 void define_space(py::class_<Tunable>& type) {
   type.def("param", [](Tunable& t, const std::string& name, const std::vector<Value>& values,
                        bool launch_only) { t.param(name, values, kind_of(launch_only)); })
+      .def("params", [](Tunable& t, const std::vector<std::string>& names, const std::vector<std::vector<Value>>& rows,
+                        bool launch_only) { t.params(names, rows, kind_of(launch_only)); })
       .def("param_range", [](Tunable& t, const std::string& name, std::int64_t min, std::int64_t max, std::int64_t step,
                              bool launch_only) { t.param_range(name, min, max, step, kind_of(launch_only)); })
       .def("param_pow2", [](Tunable& t, const std::string& name, std::int64_t min, std::int64_t max,

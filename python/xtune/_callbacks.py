@@ -45,6 +45,14 @@ def call_by_name(function: Callable, known: Dict[str, Any], positional: List[Any
     return function(*first, **given)
 
 
+def call_generator(function: Callable, problem: Dict[str, Any], request: Dict[str, Any], what: str) -> Any:
+    """Calls a generator with the problem, or with those facts of its buffer that its parameters name."""
+    parameters = _parameters(function) or []
+    if any(each.name in request for each in parameters):
+        return call_by_name(function, {**request, "problem": problem}, [problem], what)
+    return function(problem)
+
+
 def _decoded(arrays: List[Tuple]) -> Dict[str, Any]:
     return {name: decode(data, dtype, shape) for name, dtype, shape, data in arrays}
 

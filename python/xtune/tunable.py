@@ -34,7 +34,8 @@ class In(_Buffer):
     """An array that the kernel reads and must not write.
 
     data: an array of NumPy, PyTorch, CuPy, Numba or JAX, which gives dtype, shape and contents; a function of the
-    problem (a dict) that returns such contents; the path of a .npy file (os.PathLike); or how to fill it: "auto",
+    problem (a dict), or of any of `problem`, `name`, `dtype` ("f32"), `shape` and `seed` by their names, that returns
+    such contents; the path of a .npy file (os.PathLike); or how to fill it: "auto",
     "integer", "uniform", "normal", "zero", "one" or "range". None: "auto", small random numbers.
     dtype: "f32", numpy.float32, torch.bfloat16; needed without an array.
     shape: extents as numbers or expressions over the problem, ("M", "N"); without it the array's own, as numbers. With
@@ -144,7 +145,7 @@ class Tunable:
 
     def __init__(self, name: Optional[str] = None, source: Optional[str] = None, *,
                  source_file: Optional[Path] = None, entry: Optional[str] = None,
-                 params: Optional[Mapping[str, Sequence[Value]]] = None, problem: Optional[Mapping[str, Value]] = None,
+                 params: Optional[Mapping[Any, Sequence[Any]]] = None, problem: Optional[Mapping[str, Value]] = None,
                  cases: Sequence[Mapping[str, Value]] = (), args: Optional[Mapping[str, Any]] = None,
                  grid: Optional[Extents] = None, block: Optional[Extents] = None, shared: Optional[Formula] = None,
                  cluster: Optional[Extents] = None, constraints: Any = (), reference: Optional[Callable] = None,
@@ -176,7 +177,7 @@ class Tunable:
         for case in cases:
             self.add_case(**case)
         for key, values in (params or {}).items():
-            self.param(key, values)
+            self.params(key, values) if isinstance(key, tuple) else self.param(key, values)
         for extent, set_extent in ((grid, self.grid), (block, self.block), (cluster, self.cluster)):
             if extent is not None:
                 set_extent(*extents(extent))
@@ -346,6 +347,14 @@ class Tunable:
         self._native.param(name, list(values), launch_only)
         return self
 
+    def params(self, names: Sequence[str], rows: Sequence[Sequence[Value]], launch_only: bool = False) -> "Tunable":
+        """Parameters whose values belong together: params(("BLOCK_M", "BLOCK_N"), [(128, 64), (64, 64)]).
+
+        Each row has a value for each name, and only the rows are tried. As params={...} of Tunable, the key is a tuple
+        of the names. launch_only: as in param."""
+        self._native.params(list(names), [list(row) for row in rows], launch_only)
+        return self
+
     def param_range(self, name: str, min: int, max: int, step: int = 1, launch_only: bool = False) -> "Tunable":
         """A parameter with the values min, min + step, ... up to max."""
         self._native.param_range(name, min, max, step, launch_only)
@@ -450,8 +459,8 @@ class Tunable:
         elif callable(data):
             chosen = None if dtype is None else dtype_name(dtype)
 
-            def generate(problem):
-                made = data(problem)
+            def generate(problem, request):
+                made = _callbacks.call_generator(data, problem, request, f"the data of '{name}'")
                 kind = chosen if chosen is not None else facts_of(made, name).dtype
                 return encode(made, kind, None, f"the data of '{name}'")
 

@@ -53,7 +53,8 @@ void check_fits(const validate::ArgumentLayout& layout, std::size_t bytes, std::
 
 /// The attached data of one argument; nullopt for a fill word or a file, which is part of the spec.
 std::optional<std::vector<std::byte>> contents_of(const Data& data, const validate::ArgumentLayout& layout,
-                                                  const Bindings& problem, const std::string& backend) {
+                                                  const Bindings& problem, const std::string& backend,
+                                                  std::uint64_t seed) {
   switch (data.kind()) {
     case Data::Kind::host:
       check_fits(layout, data.host().size(), data.dtype(), "the data of");
@@ -62,7 +63,8 @@ std::optional<std::vector<std::byte>> contents_of(const Data& data, const valida
       check_fits(layout, data.pointer_bytes(), std::nullopt, "the data of");
       return read_application_memory(backend, layout.name, data.pointer(), data.pointer_bytes());
     case Data::Kind::generator: {
-      std::vector<std::byte> bytes = data.generator()(problem);
+      validate::layout_bytes(layout);
+      std::vector<std::byte> bytes = data.generator()({layout.name, layout.dtype, layout.shape, problem, seed});
       check_fits(layout, bytes.size(), std::nullopt, "the data of");
       return bytes;
     }
@@ -102,7 +104,7 @@ void attach_data(const detail::TunableState& state, spec::Spec& spec,
     }
     for (const validate::ArgumentLayout& layout : layouts) {
       if (layout.name != name) continue;
-      if (auto bytes = contents_of(data, layout, problem, backend)) {
+      if (auto bytes = contents_of(data, layout, problem, backend, spec.search.seed)) {
         const std::filesystem::path file = scratch / ("data-" + name + ".npy");
         validate::write_npy(file, {validate::npy_storage(layout.dtype), layout.shape, std::move(*bytes)});
         attach(spec, name, file);

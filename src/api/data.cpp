@@ -66,6 +66,18 @@ Data Data::generate(Generator generator) {
   return data;
 }
 
+Data Data::generate(std::function<std::vector<std::byte>(const Bindings&)> generator) {
+  if (!generator) return generate(Generator());
+  return generate(
+      [generator = std::move(generator)](const DataRequest& request) { return generator(request.problem); });
+}
+
+std::uint64_t DataRequest::elements() const noexcept {
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : shape) count *= extent;
+  return count;
+}
+
 std::span<const std::byte> Data::host() const noexcept {
   return host_ ? std::span<const std::byte>(*host_) : std::span<const std::byte>();
 }

@@ -131,6 +131,27 @@ class Definitions(unittest.TestCase):
         self.assertEqual(results[0].across.measurement.config, results[1].across.measurement.config)
         self.assertGreaterEqual(results[0].across.score, 1)
 
+    def test_values_that_belong_together(self):
+        tunable = xtune.Tunable("s", SAXPY, grid=1, block="B", args={"n": np.int32(1)},
+                                params={("B", "UNROLL"): [(32, 2), (64, 1)]})
+        rows = [{"B": 32, "UNROLL": 2}, {"B": 64, "UNROLL": 1}]
+        self.assertEqual(xtune.all_configs(tunable, backend="host"), rows)
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "a row has 1 values"):
+            tunable.params(("C", "D"), [(1,)])
+
+    def test_generators_see_their_buffer(self):
+        seen = []
+
+        def generate(shape, dtype, name, seed, problem):
+            seen.append((name, dtype, tuple(shape), seed, problem["n"]))
+            return np.ones(shape, dtype.replace("f32", "float32"))
+
+        tunable = saxpy(search={"seed": 5})
+        for name in "xy":
+            tunable.data(name, generate, dtype="f32")
+        self.assertTrue(xtune.tune(tunable, **HOST).found)
+        self.assertEqual(seen, [("x", "f32", (N,), 5, N), ("y", "f32", (N,), 5, N)])
+
     def test_copies_are_independent(self):
         first = saxpy()
         second = first.copy().constraint("UNROLL == 1")

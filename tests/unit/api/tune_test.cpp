@@ -164,6 +164,43 @@ TEST_CASE("data made for each problem") {
   CHECK(tune(tunable, settings).problem.at("N") == Value(32));
 }
 
+TEST_CASE("a generator sees the type and the shape of its buffer, the problem and the seed") {
+  Tunable tunable = saxpy();
+  tunable.search("seed", 7);
+  std::vector<DataRequest> requests;
+  const auto zeros = [&](const DataRequest& request) {
+    requests.push_back(request);
+    return std::vector<std::byte>(request.bytes());
+  };
+  tunable.data("x", Data::generate(zeros)).data("y", Data::generate(zeros));
+  CHECK(tune(tunable, host_settings()).counts.at(Outcome::ok) == 4);
+  REQUIRE(requests.size() == 2);
+  CHECK(requests[0].name == "x");
+  CHECK(requests[1].name == "y");
+  CHECK(requests[0].dtype == DType::f32);
+  CHECK(requests[0].shape == std::vector<std::uint64_t>{1024});
+  CHECK(requests[0].elements() == 1024);
+  CHECK(requests[0].problem.at("N") == Value(1024));
+  CHECK(requests[0].seed == 7);
+  CHECK(has(refused(ErrorKind::invalid_argument, [] { Data::generate(Data::Generator()); }), "function is empty"));
+}
+
+TEST_CASE("parameters whose values belong together") {
+  Tunable tunable("pairs");
+  tunable.source("extern \"C\" __global__ void pairs(float* y) { y[threadIdx.x] = A * 10 + B; }")
+      .params({"A", "B"}, {{1, 2}, {3, 4}, {3, 5}})
+      .params({"WORD", "SIZE"}, {{"a", 1.5}, {"b", 2.5}}, ParamKind::launch_only)
+      .grid({1})
+      .block({32})
+      .output<float>("y", 32);
+  const std::vector<Bindings> configs = all_configs(tunable);
+  CHECK(configs.size() == 6);
+  for (const Bindings& each : configs)
+    CHECK((each.at("A") == Value(1) ? each.at("B") == Value(2) : each.at("B") != Value(2)));
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { tunable.params({"C", "D"}, {{1}}); }), "a row has 1 values"));
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { tunable.params({"C"}, {{1}}); }), "at least two parameters"));
+}
+
 TEST_CASE("configurations that are given: a list, or a function of the problem") {
   TuneSettings settings = host_settings();
   settings.configs = {config(64, 2), config(32, 1), config(64, 2), config(63, 1)};
