@@ -17,14 +17,26 @@ namespace {
 namespace fs = std::filesystem;
 
 struct KbenchCommand {
-  std::vector<std::string> paths, params, cases;
+  std::vector<std::string> paths, params, cases, shapes, metrics;
   std::string folder = ".", name, build_opts, device = "host", format = "text";
 };
+
+std::vector<replay::KbenchText> texts_of(const std::vector<std::string>& paths) {
+  std::vector<replay::KbenchText> texts;
+  for (const std::string& path : paths) try {
+      texts.push_back({path, base::read_file(path, std::uint64_t{16} << 20)});
+    } catch (const Error& error) {
+      throw Error(ErrorKind::invalid_argument, error.what());
+    }
+  return texts;
+}
 
 replay::KbenchOptions options_of(const KbenchCommand& command) {
   replay::KbenchOptions options;
   options.device = command.device;
   options.params = command.params;
+  options.shapes = texts_of(command.shapes);
+  options.metrics = command.metrics;
   for (const std::string& name : command.cases) options.cases.push_back(name.starts_with('$') ? name.substr(1) : name);
   for (const spec::Text& word : spec::split_command({command.build_opts, spec::Location{"--build-opts", 0, 0}}))
     options.build_opts.push_back(word.text);
@@ -48,12 +60,7 @@ std::uint64_t counted_configs(const KbenchCommand& command, const replay::Kbench
 
 int import_file(const KbenchCommand& command) {
   const replay::KbenchOptions options = options_of(command);
-  std::vector<replay::KbenchText> texts;
-  for (const std::string& path : command.paths) try {
-      texts.push_back({path, base::read_file(path, std::uint64_t{16} << 20)});
-    } catch (const Error& error) {
-      throw Error(ErrorKind::invalid_argument, error.what());
-    }
+  const std::vector<replay::KbenchText> texts = texts_of(command.paths);
   const std::string stem =
       file_stem(command.name.empty() ? fs::path(command.paths.front()).stem().string() : command.name);
   const std::vector<replay::KbenchSpec> specs = replay::import_kbench(texts, stem, options);
@@ -99,6 +106,19 @@ void add_import_kbench(CLI::App& import, Context& context) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group(option_group::problem);
+  command
+      ->add_option("--shapes", options.shapes,
+                   "Read shapes from a YAML file, and turn each into one of the [[cases]]; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+  command
+      ->add_option("--metric", options.metrics,
+                   "Read a metric from this column of the benchmark's table, such as \"DataMovement (GB/s)\"; may be "
+                   "repeated")
+      ->type_name("COLUMN")
+      ->allow_extra_args(false)
+      ->group(option_group::output);
   command
       ->add_option("--build-opts", options.build_opts,
                    "Pass words to `mojo build`, such as \"-O3 --target-accelerator sm_90\"")

@@ -81,6 +81,8 @@ int export_store(const ShipFlags& flags) {
   std::string text;
   if (flags.form == "csv") {
     text = store::export_csv(store::measurements_of(flags.common.path(), filter, warnings));
+  } else if (flags.form == "kbench") {
+    text = store::export_kbench(store::measurements_of(flags.common.path(), filter, warnings));
   } else if (flags.form == "kernel-tuner") {
     text = base::printable_json(store::export_kernel_tuner(flags.common.path(), filter, warnings).dump(1)) + "\n";
   } else {
@@ -139,9 +141,10 @@ void add_store_export(CLI::App& store, Context& context) {
       ->group(option_group::problem);
   restrict_to(command->add_option("--format", flags.form,
                                   "Write a JSON list of winners, a header with C++ constants and a choice among them, "
-                                  "all measurements of one kernel, device and problem as Kernel Tuner's T4 results, or "
-                                  "a line of CSV for each record, pruned and failed ones too, in the order of time"),
-              {"json", "header", "kernel-tuner", "csv"})
+                                  "all measurements of one kernel, device and problem as Kernel Tuner's T4 results, "
+                                  "the measurements that passed as kbench's output.csv, or a line of CSV for each "
+                                  "record, pruned and failed ones too, in the order of time"),
+              {"json", "header", "kernel-tuner", "kbench", "csv"})
       ->capture_default_str()
       ->group(option_group::output);
   command->add_option("-o,--output", flags.output, "Write to a file; default: standard output")

@@ -57,7 +57,7 @@ TEST_CASE("bash completes commands, options, closed sets of values and paths") {
   CHECK(offers({"run", "x"}) == "-o default\n\n");
   CHECK(offers({"run", "--store", ""}) == "-o dirnames\n\n");
   CHECK(offers({"store", "ls", "--fo"}) == "--format\n");
-  CHECK(offers({"store", "export", "--format", "k"}) == "kernel-tuner\n");
+  CHECK(offers({"store", "export", "--format", "ker"}) == "kernel-tuner\n");
   CHECK(offers({"completion", ""}) == "bash zsh fish\n");
   CHECK(has(offers({"help", "s"}), "store"));
   CHECK(offers({"devices", "x"}) == "\n");

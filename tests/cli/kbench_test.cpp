@@ -62,6 +62,52 @@ TEST_CASE("several YAML files, --param and --cases make one spec that checks") {
   CHECK_FALSE(fs::exists(cli.path("none")));
 }
 
+TEST_CASE("--shapes makes cases, --metric reads columns, and the results are written as kbench writes them") {
+  const Cli cli;
+  cli.write("mm.py",
+            "import sys\n"
+            "values = dict(word.lstrip('-').split('=') for word in sys.argv[1:] if '=' in word)\n"
+            "ms = int(values['M']) * int(values['stages'])\n"
+            "with open(sys.argv[sys.argv.index('-o') + 1], 'w') as table:\n"
+            "    table.write(f'name,met (ms),iters,DataMovement (GB/s)\\nmm,{ms},1,{ms / 2}\\n')\n");
+  const std::string tuning =
+      cli.write("tuning.yaml", "name: mm\nfile: mm.py\nparams: {stages: [2, 4]}\nrules: [stages < M, N < 7]\n");
+  const std::string shapes = cli.write("shapes.yaml", "params:\n- {$M: [8, 16], $N: 5}\n- {$N: [6, 7], $M: 3}\n");
+  const json specs = parsed(cli.xtune({"import", "kbench", tuning, "--shapes", shapes, "--metric",
+                                       "DataMovement (GB/s)", "-o", cli.path("out"), "--format", "json"}));
+  const std::string spec = specs[0]["spec"];
+  CHECK(parsed(cli.xtune({"check", spec, "--format", "json"}))["cases"] == 3);
+  const json tuned = parsed(cli.xtune({"run", spec, "--format", "json", "--quiet"}));
+  REQUIRE(tuned.size() == 3);
+  CHECK(tuned[2]["problem"] == json{{"M", 3}, {"N", 6}});
+  CHECK(tuned[2]["best"]["time_ms"] == 6);
+  CHECK(tuned[2]["best"]["metrics"]["DataMovement"] == 3);
+  const CommandResult table = cli.xtune({"store", "export", "--format", "kbench"});
+  CHECK(table.stdout_text.starts_with("name,met (ms),iters,DataMovement (GB/s),spec\n"));
+  CHECK(table.stdout_text.find("mm,6.0,3,3.0,mm/M=3/N=6/stages=2\n") != std::string::npos);
+
+  const auto refused = [&](const std::string& text, const std::string& why, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"import", "kbench",        tuning, "--shapes", cli.write("bad.yaml", text),
+                                   "-o",     cli.path("none")};
+    words.insert(words.end(), more.begin(), more.end());
+    const CommandResult result = cli.xtune(words);
+    CAPTURE(result.stderr_text);
+    CHECK(result.exit_code == 2);
+    CHECK(result.stderr_text.find(why) != std::string::npos);
+    CHECK_FALSE(fs::exists(cli.path("none")));
+  };
+  refused("params: {stages: 3}\n", "--shapes: 'stages' is a parameter of the benchmark's file, too");
+  refused("params: [{M: 3}, {N: 3}]\n", "--shapes: the shapes have different parameters");
+  refused("params: {M: 3}\n", "--shapes and --cases exclude each other", {"--cases", "stages"});
+  refused("params: {}\n", "bad.yaml:1:9: the key 'params' holds no parameters");
+  refused("params: [x\n", "bad.yaml:");
+  const std::string groups =
+      cli.write("groups.yaml", "name: mm\nfile: mm.py\nparams: [{stages: 2}, {stages: 4}]\nrules: [stages < M]\n");
+  CHECK(cli.xtune({"import", "kbench", groups, "--shapes", shapes, "-o", cli.path("none")})
+            .stderr_text.find("the rule 'stages < M' is about parameters and shapes") != std::string::npos);
+  CHECK(cli.xtune({"import", "kbench", tuning, "--shapes", cli.path("nowhere.yaml")}).exit_code == 2);
+}
+
 TEST_CASE("a file that is not kbench's is a bad argument, and leaves no spec") {
   const Cli cli;
   const CommandResult bad = cli.xtune({"import", "kbench", cli.write("bad.yaml", "name: [x\n"), "-o", cli.path("out")});

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "core/device/program_call.hpp"
+#include "core/record/kbench_metric.hpp"
 #include "core/replay/kbench_file.hpp"
 #include "core/spec/configs_csv.hpp"
 #include "core/spec/toml_text.hpp"
@@ -90,7 +91,13 @@ class Writer {
       }
       std::vector<space::Expression> constraints;
       for (const space::Expression& rule : group.rules)
-        if (applies(rule, own)) constraints.push_back(rule);
+        if (applies(rule, own))
+          constraints.push_back(rule);
+        else if (applies(rule, own, family.cases))
+          throw Error(ErrorKind::invalid_argument,
+                      fmt::format("{}: the rule '{}' is about parameters and shapes, and the parameters are in several "
+                                  "groups, which are listed without shapes: import a file with one group at a time",
+                                  path_.string(), base::printable(rule.text(), 200)));
       const space::Space space(own, constraints, {});
       if (rows.size() + space.size() > max_listed)
         throw Error(ErrorKind::invalid_argument,
@@ -154,7 +161,17 @@ class Writer {
     if (!python) text += "build = " + spec::toml_list(build) + "\n";
     text += "run = " + spec::toml_list(run) + "\nsources = " + spec::toml_list({file_.file.string()}) + "\n";
     if (options_.device != "host") text += "device = " + spec::toml_string(options_.device) + "\n";
-    return text + "timeout_s = 120\ntime = { csv = \"met (ms)\", file = \"{tmp}/kbench.csv\" }\n";
+    return text + "timeout_s = 120\ntime = { csv = \"met (ms)\", file = \"{tmp}/kbench.csv\" }\n" + metrics_text();
+  }
+
+  std::string metrics_text() const {
+    std::string text;
+    for (const std::string& column : options_.metrics) {
+      const record::KbenchMetric metric = record::kbench_metric(column);
+      text += metric.name + " = { csv = " + spec::toml_string(column) + ", file = \"{tmp}/kbench.csv\"";
+      text += (metric.unit.empty() ? "" : ", unit = " + spec::toml_string(metric.unit)) + " }\n";
+    }
+    return text.empty() ? "" : "\n[process.metrics]\n" + text;
   }
 
   std::string kernel_name() const {
@@ -170,14 +187,25 @@ class Writer {
   const KbenchOptions& options_;
 };
 
+std::vector<KbenchGroup> shapes_of(const KbenchOptions& options) {
+  if (!options.shapes.empty() && !options.cases.empty())
+    throw Error(ErrorKind::invalid_argument, "--shapes and --cases exclude each other: both make [[cases]]");
+  std::vector<KbenchGroup> shapes;
+  for (const KbenchText& text : options.shapes) {
+    const std::vector<KbenchGroup> more = read_kbench(text, KbenchPart::shapes).groups;
+    shapes.insert(shapes.end(), more.begin(), more.end());
+  }
+  return shapes;
+}
+
 }  // namespace
 
 std::vector<KbenchSpec> import_kbench(const std::vector<KbenchText>& texts, const std::string& stem,
                                       const KbenchOptions& options) {
   const fs::path& path = texts.front().path;
-  KbenchFile file = read_kbench(texts.front().text, path);
+  KbenchFile file = read_kbench(texts.front(), KbenchPart::benchmark);
   for (std::size_t i = 1; i < texts.size(); ++i) {
-    KbenchFile more = read_kbench(texts[i].text, texts[i].path);
+    KbenchFile more = read_kbench(texts[i], KbenchPart::benchmark);
     if (more.name != file.name || more.file != file.file)
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("{}: is of '{}' in {}, but {} is of '{}' in {}: import them one by one",
@@ -189,7 +217,9 @@ std::vector<KbenchSpec> import_kbench(const std::vector<KbenchText>& texts, cons
   std::vector<KbenchSpec> specs;
   try {
     const Writer writer(file, path, options);
-    for (const KbenchFamily& family : families_of(file.groups, options.cases))
+    std::vector<KbenchFamily> families = families_of(file.groups, options.cases);
+    if (const std::vector<KbenchGroup> shapes = shapes_of(options); !shapes.empty()) set_shapes(families, shapes);
+    for (const KbenchFamily& family : families)
       specs.push_back(writer.write(family, specs.empty() ? stem : fmt::format("{}-{}", stem, specs.size() + 1)));
   } catch (const space::ConstraintError& error) {
     throw Error(ErrorKind::invalid_argument, path.string() + ": a rule cannot be evaluated: " + error.what());

@@ -26,15 +26,20 @@ class KbenchReader {
  public:
   explicit KbenchReader(const fs::path& path) : path_(path) {}
 
-  KbenchFile read(const std::string& text) const {
+  KbenchFile read(const std::string& text, bool of_benchmark) const {
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() > 1) fail(documents[1], "a second document, behind ---: a kbench file is one");
     const YAML::Node root = documents.empty() ? YAML::Node() : documents.front();
     if (!root.IsMap()) fail(root, "a kbench file is a mapping with name, file and params");
     check_keys(root);
-    for (const char* key : {"name", "file"})
-      if (!root[key] || !root[key].IsScalar()) fail(root, fmt::format("the key '{}' is missing", key));
-    KbenchFile read{root["name"].as<std::string>(), benchmark_file(root["file"]), groups(root)};
+    KbenchFile read;
+    if (of_benchmark) {
+      for (const char* key : {"name", "file"})
+        if (!root[key] || !root[key].IsScalar()) fail(root, fmt::format("the key '{}' is missing", key));
+      read.name = root["name"].as<std::string>();
+      read.file = benchmark_file(root["file"]);
+    }
+    read.groups = groups(root);
     if (root["rules"]) {
       const std::vector<space::Expression> rules = rules_of(root["rules"], read.groups);
       for (KbenchGroup& group : read.groups) group.rules = rules;
@@ -208,10 +213,10 @@ class KbenchReader {
 
 }  // namespace
 
-KbenchFile read_kbench(const std::string& text, const fs::path& path) {
-  const KbenchReader reader(path);
+KbenchFile read_kbench(const KbenchText& text, KbenchPart part) {
+  const KbenchReader reader(text.path);
   try {
-    return reader.read(text);
+    return reader.read(text.text, part == KbenchPart::benchmark);
   } catch (const YAML::Exception& error) {
     reader.fail(error.mark, "not valid YAML: " + error.msg);
   }

@@ -76,7 +76,7 @@ void add_cases(KbenchFamily& family, const std::vector<space::Parameter>& taken,
     family.cases = taken;
     for (space::Parameter& parameter : family.cases) parameter.values.clear();
   }
-  if (space.size() > max_kbench_values) refuse(fmt::format("--cases makes more than {} cases", max_kbench_values));
+  if (space.size() > max_kbench_values) refuse(fmt::format("more than {} cases", max_kbench_values));
   for (std::uint64_t index = 0; index < space.size(); ++index) {
     const space::Config config = space.at(index);
     for (space::Parameter& parameter : family.cases)
@@ -103,6 +103,11 @@ void tidy_cases(KbenchFamily& family) {
       kept[i].values.push_back(as_type_of(widest[i], cases[i].values[row]));
   }
   cases = std::move(kept);
+}
+
+bool has_rule(const KbenchGroup& group, const space::Expression& rule) {
+  return std::any_of(group.rules.begin(), group.rules.end(),
+                     [&](const space::Expression& own) { return own.text() == rule.text(); });
 }
 
 /// Throws for a name that no group has.
@@ -235,6 +240,28 @@ std::vector<KbenchFamily> families_of(std::vector<KbenchGroup> groups, const std
   }
   for (KbenchFamily& family : families) tidy_cases(family);
   return families;
+}
+
+void set_shapes(std::vector<KbenchFamily>& families, const std::vector<KbenchGroup>& shapes) {
+  for (const KbenchGroup& shape : shapes)
+    if (names_of(shape) != names_of(shapes.front()))
+      refuse("--shapes: the shapes have different parameters; import them one by one");
+  for (KbenchFamily& family : families) {
+    for (const space::Parameter& parameter : shapes.front().parameters)
+      if (find_parameter(family.groups.front(), parameter.name))
+        refuse(fmt::format("--shapes: '{}' is a parameter of the benchmark's file, too", parameter.name));
+    for (KbenchGroup shape : shapes) {
+      // The benchmark's rules that are only about shapes choose among these.
+      for (const space::Expression& rule : family.groups.front().rules)
+        if (std::all_of(family.groups.begin(), family.groups.end(),
+                        [&](const KbenchGroup& group) { return has_rule(group, rule); }))
+          shape.rules.push_back(rule);
+      add_cases(family, shape.parameters, shape);
+    }
+    tidy_cases(family);
+    for (KbenchGroup& group : family.groups)
+      group.options.insert(shapes.front().options.begin(), shapes.front().options.end());
+  }
 }
 
 }  // namespace xtune::replay

@@ -51,6 +51,10 @@ Value as_type_of(const Value& other, const Value& value);
 /// values; a group without it gets the parameter. Throws Error(invalid_argument).
 void set_params(std::vector<KbenchGroup>& groups, const std::vector<std::string>& params);
 
+/// Makes the configurations of the shapes' groups the cases of every family. Throws Error(invalid_argument) if the
+/// groups' names differ, or if one is a parameter of a family too.
+void set_shapes(std::vector<KbenchFamily>& families, const std::vector<KbenchGroup>& shapes);
+
 /// The groups by their names. cases: names whose values become cases; groups are then of one family only if all other
 /// names have the same values, too. Throws Error(invalid_argument) for a name that no group has, and where nothing is
 /// left to tune.

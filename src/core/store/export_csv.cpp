@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.hpp"
+#include "core/record/kbench_metric.hpp"
 #include "core/record/record_json.hpp"
 #include "core/store/measurements.hpp"
 
@@ -63,12 +64,32 @@ CsvRow csv_row(const record::Record& record) {
   return json;
 }
 
+/// A line of kbench's output.csv. Its column spec is "gemm/M=64/BLOCK=128".
+CsvRow kbench_row(const record::Record& record) {
+  std::string spec = record.kernel;
+  for (const Bindings* const bindings : {&record.problem, &record.config})
+    for (const auto& [name, value] : *bindings) spec += "/" + name + "=" + to_text(value);
+  CsvRow row{{"name", record.kernel}, {"met (ms)", record.time_ms.median}, {"iters", record.time_ms.count}};
+  for (const auto& [metric, values] : record.reported)
+    row[record::kbench_column(metric)] = values.empty() ? CsvRow() : CsvRow(measure::summarize(values).median);
+  row["spec"] = spec;
+  return row;
+}
+
 }  // namespace
 
 std::string export_csv(const std::vector<StoredMeasurements>& measurements) {
   std::vector<CsvRow> rows;
   for (const StoredMeasurements& part : measurements)
     for (const record::Record& record : part.records) rows.push_back(csv_row(record));
+  return base::csv_text(rows);
+}
+
+std::string export_kbench(const std::vector<StoredMeasurements>& measurements) {
+  std::vector<CsvRow> rows;
+  for (const StoredMeasurements& part : measurements)
+    for (const record::Record& record : part.records)
+      if (record.outcome == Outcome::ok && record.finals.empty()) rows.push_back(kbench_row(record));
   return base::csv_text(rows);
 }
 

@@ -41,5 +41,8 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
 
 /// The same as a CSV table, a line for each record.
 std::string export_csv(const std::vector<StoredMeasurements>& measurements);
+/// The same as kbench's output.csv, a line for each measurement of a search that passed: name, met (ms), iters, the
+/// metrics, spec.
+std::string export_kbench(const std::vector<StoredMeasurements>& measurements);
 
 }  // namespace xtune::store
