@@ -12,6 +12,7 @@
 #include "core/record/objective.hpp"
 #include "report/answer_rows.hpp"
 #include "report/run_report.hpp"
+#include "report/top_values.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -102,11 +103,33 @@ class AcrossAnswer {
   std::vector<std::vector<std::string>> differences_;  ///< by case, for the choice
 };
 
-int show(const std::string& path, const CommonOptions& options) {
+/// The values of the best share of the stored configurations for exactly this problem: of today's key if there are any,
+/// else of earlier ones.
+report::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+                                const std::vector<record::Record>& records, record::SpecFit& fit, double share) {
+  const record::Criterion criterion = record::Objective(spec).criterion(problem, target.device);
+  report::TopValues top;
+  for (const record::KeyFit worst : {record::KeyFit::holds, record::KeyFit::stale, record::KeyFit::differs}) {
+    top = report::top_values(spec, record::answering(records, problem, target.device, fit.rules(), worst), criterion,
+                             share);
+    if (top.best > 0) break;
+  }
+  return top;
+}
+
+struct BestOptions {
+  CommonOptions common;
+  std::string path, top;
+  std::optional<double> share;  ///< of --top
+};
+
+int show(const BestOptions& given) {
+  const CommonOptions& options = given.common;
+  const std::string& path = given.path;
   const target::Target target = target_for(path, options, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(path, options, target);
   const bool across = spec.objective.across != spec::ObjectiveSpec::Across::each && spec.cases.size() > 1;
-  const StoredAnswers stored(spec, options, target, across);
+  const StoredAnswers stored(spec, options, target, across || given.share);
   std::vector<nlohmann::ordered_json> answers;
   bool all = true;
   for (const Bindings& problem : spec.cases) {
@@ -117,6 +140,10 @@ int show(const std::string& path, const CommonOptions& options) {
       answers.push_back(answer_json(spec, problem, target.device, found));
     else
       print_text(spec, problem, target.device, found);
+    if (!given.share) continue;
+    const report::TopValues top = top_values_of(spec, problem, target, stored.records(), fit, *given.share);
+    if (options.json()) answers.back()["top_values"] = report::top_values_json(top);
+    if (options.text()) print_out("{}", report::top_values_text(top));
   }
   if (across) {
     const AcrossAnswer answer(spec, target, stored.records());
@@ -134,12 +161,25 @@ int show(const std::string& path, const CommonOptions& options) {
 void add_best_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("best", "Print the best stored configuration for a problem");
   add_example(*command, "xtune best configs/gemm.toml -D M=8192 --arch sm_90");
-  static CommonOptions options;
-  static std::string path;
-  add_spec_argument(*command, path);
-  add_common_options(*command, options, true);
-  add_store_option(*command, options.store);
-  command->callback([&context] { context.exit_code = show(path, options); });
+  static BestOptions options;
+  add_spec_argument(*command, options.path);
+  command
+      ->add_option(
+          "--top", options.top,
+          "Print which parameter values the best configurations have, of this share of all that were measured: "
+          "5%")
+      ->type_name("SHARE")
+      ->group(option_group::output);
+  add_common_options(*command, options.common, true);
+  add_store_option(*command, options.common.store);
+  command->callback([&context, command] {
+    if (command->count("--top") > 0) options.share = share_of("--top", options.top);
+    if (options.share && !(*options.share > 0 && *options.share <= 1))
+      throw Error(ErrorKind::invalid_argument, "--top '" + options.top + "': write more than 0% and at most 100%");
+    if (options.share && options.common.csv())
+      throw Error(ErrorKind::invalid_argument, "--top prints text or JSON, not CSV");
+    context.exit_code = show(options);
+  });
 }
 
 }  // namespace xtune::cli

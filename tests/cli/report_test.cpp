@@ -132,3 +132,33 @@ TEST_CASE("Tables of run and best, and all records of a store, are CSV on reques
   CHECK(has(stored.stdout_text, ",rejected,"));
   CHECK(cli.xtune({"check", spec, "--format", "csv"}).exit_code == 2);
 }
+
+TEST_CASE("best --top counts the values of the best configurations") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2, 3, 4]", "[objective]\nminimize = \"VARIANT\"\n");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  const auto best = [&](const std::string& share, const std::string& format) {
+    return cli.xtune({"best", spec, "--backend", "host", "--top", share, "--format", format});
+  };
+  CHECK(has(best("50%", "text").stdout_text,
+            "among the best 50 % (2 of 4 measured configurations):\n"
+            "parameter  value  among these  of all measured\n"
+            "---------  -----  -----------  ---------------\n"
+            "VARIANT        1         50 %             25 %\n"
+            "               2         50 %             25 %\n"));
+  const json top = parsed(best("1%", "json"))["top_values"];
+  CHECK(top["best"] == 1);
+  CHECK(top["measured"] == 4);
+  CHECK(top["parameters"]["VARIANT"][0] == json{{"value", 1}, {"best", 1.0}, {"measured", 0.25}});
+  CHECK(top["parameters"]["VARIANT"].size() == 4);
+  for (const char* share : {"0", "0%", "101%", "5", "many", "-1%"}) {
+    CAPTURE(share);
+    const CommandResult refused = best(share, "text");
+    CHECK(refused.exit_code == 2);
+    CHECK(has(refused.stderr_text, "--top"));
+  }
+  CHECK(has(best("5%", "csv").stderr_text, "--top prints text or JSON"));
+  // Nothing is stored for this problem.
+  const CommandResult none = cli.xtune({"best", spec, "--backend", "host", "--top", "5%", "-D", "N=99"});
+  CHECK_FALSE(has(none.stdout_text, "among the best"));
+}
