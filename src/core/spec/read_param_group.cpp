@@ -12,7 +12,7 @@ namespace xtune::spec {
 
 namespace {
 
-constexpr std::size_t max_rows = 10'000;  // each row is a part of an expression
+constexpr std::size_t max_text = 1 << 16;  // of the rows as an expression: what an expression may have
 
 /// The value in the expression language.
 std::string literal(const Value& value) {
@@ -44,9 +44,12 @@ class GroupReader {
           parameter.compile_time = reader_.boolean(*compile_time, title() + ".compile_time");
     }
     if (reader_.array(*rows, title()).items.empty()) reader_.fail(rows->at, title() + " has an empty list of rows");
-    if (rows->items.size() > max_rows)
-      reader_.fail(rows->at, title() + " has more than 10000 rows: list configurations with [space] configs");
-    for (const TomlNode& row : rows->items) read_row(row);
+    for (const TomlNode& row : rows->items) {
+      read_row(row);
+      if (constraint_.size() > max_text)
+        reader_.fail(row.at, title() + " has too many rows: up to this one they take 64 KiB as an expression. " +
+                                 "List the configurations with [space] configs instead");
+    }
     return parameters_;
   }
 

@@ -137,6 +137,8 @@ void read_params(Reader& reader, const TomlNode& node, const std::string& key) {
   const std::vector<std::string> names = parameter_names(key);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
+    if (name.empty() && names.size() > 1)
+      reader.fail(node.key_at, "a name is missing in the key '" + base::one_line(key) + "'");
     reader.check_identifier(node.key_at, name, "parameter");
     if (reader.spec.cases.front().contains(name))
       reader.fail(node.key_at, "'" + name + "' is a parameter and a name of [problem]: rename one");

@@ -490,7 +490,11 @@ TEST_CASE("parameters whose values belong together") {
   rows("\"BLOCK_M, X_2\" = []", "[]", "has an empty list of rows");
   rows("\"BLOCK_M, X_2\" = 3", "3\nBLOCK_N", "expected an array, got an integer");
   rows("\"BLOCK_M, X_2\" = { min = 1 }", "min", "unknown key 'min'");
-  rows("\"BLOCK_M, \" = [[64, 1]]", "\"BLOCK_M, ", "");
+  rows("\"BLOCK_M, \" = [[64, 1]]", "\"BLOCK_M, ", "a name is missing in the key 'BLOCK_M, '");
+  std::string many = "\"BLOCK_M, X_2\" = [[64, 0]";
+  for (int i = 1; i < 3000; ++i) many += ", [64, " + std::to_string(i) + "]";
+  CHECK(failure(edited("BLOCK_M = [64, 128]", many + "]")).find("\"BLOCK_M, X_2\" has too many rows") !=
+        std::string::npos);
   rows("\"BLOCK_M, BLOCK_M\" = [[64, 1]]", "\"BLOCK_M, ", "the parameter 'BLOCK_M' is there twice");
   rows("BLOCK_M = [64]\n\"X_2, BLOCK_M\" = [[64, 1]]", "\"X_2", "the parameter 'BLOCK_M' is there twice");
   rows("\"BLOCK_M, N\" = [[64, 1]]", "\"BLOCK_M, ", "a name of [problem]");

@@ -369,9 +369,9 @@ TEST_CASE("-D pins one of several parameters that belong together") {
   }
 }
 
-TEST_CASE("a table of thousands of rows is solved") {
+TEST_CASE("a table of a thousand rows is solved") {
   std::string rows;
-  for (int i = 0; i < 3000; ++i) rows += (i ? ", [" : "[") + std::to_string(i) + ", " + std::to_string(i % 7) + "]";
+  for (int i = 0; i < 1000; ++i) rows += (i ? ", [" : "[") + std::to_string(i) + ", " + std::to_string(i % 7) + "]";
   const Spec spec = with_params("\"A, B\" = [" + rows + "]");
-  CHECK(make_space(spec, spec.cases[0], {}).size() == 3000);
+  CHECK(make_space(spec, spec.cases[0], {}).size() == 1000);
 }
