@@ -108,7 +108,7 @@ def axpy(x: xtune.In, y: xtune.InOut, a: np.float32, n: np.int32):
 
 
 def triton_axpy(triton):
-    import triton_axpy as module
+    import triton_kernels as module
 
     tuned = triton.autotune(configs=[triton.Config({"BLOCK": 256}), triton.Config({"BLOCK": 1024})], key=["n"])(module.axpy)
     return lambda x, y, n: tuned[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, 2.0, n)

@@ -100,7 +100,8 @@ struct KernelArgument {
   std::string size;                ///< of a value: the problem size that it sets; empty: none
 };
 
-/// A kernel that runs in the current context of the calling thread, on the stream it is given. Copies share everything.
+/// A kernel that runs in the current context of the calling thread, on the stream it is given; in a thread without a
+/// context, a call first makes that of its first buffer current. Copies share everything.
 /// Any number of threads may call all members at once. Contexts and streams belong to the application: the library does
 /// not create any and does not wait for any, except for a capture (XTUNE_CAPTURE, docs/dispatch.md). On the host
 /// backend a call ignores the stream, runs the kernel and returns when it has ended.

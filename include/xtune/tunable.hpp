@@ -61,6 +61,33 @@ class Shape {
   std::vector<Formula> extents_;
 };
 
+/// A value of a measured configuration: an expression, or code.
+class Metric {
+ public:
+  /// A number or the text of an expression.
+  template <class Expression>
+  requires(std::convertible_to<Expression, Formula> && !std::same_as<std::remove_cvref_t<Expression>, Metric>)
+      Metric(Expression&& expression)  // NOLINT(google-explicit-constructor)
+      : expression_(std::forward<Expression>(expression)) {}
+  /// Code gets everything that an expression may name (problem, configuration, facts of the device, time_ms, time_s,
+  /// registers, ...) and the metrics before it, and returns the value; NaN: none. It is called whenever a value is
+  /// needed, also for stored measurements: nothing that it returns is stored. An exception leaves the function that
+  /// needed the value. label: finals that were decided by other code do not count, so change the label with the code.
+  template <std::invocable<const Bindings&> Code>
+  requires(!std::convertible_to<Code, Formula> && !std::same_as<std::remove_cvref_t<Code>, Metric>)
+      Metric(Code code, std::string label = "1")  // NOLINT(google-explicit-constructor)
+      : code_(std::move(code)), label_(std::move(label)) {}
+
+  const Formula& expression() const noexcept { return expression_; }                            ///< empty: code
+  const std::function<double(const Bindings& values)>& code() const noexcept { return code_; }  ///< empty: expression
+  const std::string& label() const noexcept { return label_; }                                  ///< of the code
+
+ private:
+  Formula expression_;
+  std::function<double(const Bindings& values)> code_;
+  std::string label_;
+};
+
 /// How a parameter reaches the kernel.
 enum class ParamKind {
   compile_time,  ///< as a macro: -D NAME=value
@@ -204,8 +231,14 @@ class Tunable {
   /// leaves tune(). version: stored results answer as long as it stays the same, so change it with the function.
   /// device: the backend whose first device (TuneSettings::devices) the function uses: cuda, hip or host. load() and
   /// compile_all() cannot use it.
+  ///
+  /// prepare (may be empty): for work that can be done ahead, such as compiling: called once for each configuration
+  /// before it is timed, on threads of the library, TuneSettings::jobs at a time, and never while something is timed.
+  /// An exception means that the configuration does not compile. When a run is stopped, it waits for the calls in
+  /// progress.
   Tunable& function(std::function<double(const Bindings& problem, const Bindings& config)> timed,
-                    const std::string& version, const std::string& device = "host");
+                    const std::string& version, const std::string& device = "host",
+                    std::function<void(const Bindings& problem, const Bindings& config)> prepare = {});
 
   /// Arguments are declared in the kernel's order. An input that the kernel must not write. If the data's size or type
   /// differs from the shape and type for a problem, tune() throws Error(invalid_argument) with the argument's name.
@@ -311,8 +344,9 @@ class Tunable {
   /// Sets a key of the spec's [search] (docs/search.md): search("evals", 100). Throws Error(invalid_argument) for a
   /// strategy that does not exist.
   Tunable& search(const std::string& key, const Value& value);
-  /// A value that is shown with results: metric("GB_per_s", "12 * N / time_s / 1e9").
-  Tunable& metric(const std::string& name, const Formula& expression);
+  /// A value that is shown with results: metric("GB_per_s", "12 * N / time_s / 1e9"). Goals may name it, also if it is
+  /// code; configurations are then measured in full, since a race cannot know whether more time is worse.
+  Tunable& metric(const std::string& name, const Metric& metric);
   Tunable& minimize(const std::vector<Formula>& goals);    ///< goals instead of the time; one or two
   Tunable& maximize(const std::vector<Formula>& goals);    ///< goals instead of the time; one or two
   Tunable& across(AcrossRule rule);                        ///< for tune_cases: also one configuration for all

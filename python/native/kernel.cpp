@@ -16,6 +16,7 @@
 #include "errors.hpp"
 #include "results.hpp"
 #include "scalars.hpp"
+#include "xtune/benchmark.hpp"
 
 namespace xtune::python {
 namespace {
@@ -142,7 +143,9 @@ void place_keywords(const Callee& callee, PyObject* const* values, PyObject* key
     if (!ordered.arguments[i]) throw py::type_error(callee.places[i] + ", is missing");
 }
 
-void launch(Callee& callee, const Ordered& ordered) {
+/// Calls use(kernel, stream, values, bytes) with the arguments as the library takes them, without the GIL.
+template <class Use>
+void with_arguments(Callee& callee, const Ordered& ordered, const Use& use) {
   const void* values[max_arguments];
   std::size_t bytes[max_arguments];
   union Slot {
@@ -165,24 +168,34 @@ void launch(Callee& callee, const Ordered& ordered) {
   void* const stream = ordered.stream && ordered.stream != Py_None ? stream_of(ordered.stream) : current_stream(owner);
   const Kernel kernel = callee.kernel;  // the callee may be given up meanwhile
   const py::gil_scoped_release released;
-  kernel.launch(static_cast<CUstream_st*>(stream), {values, ordered.count}, {bytes, ordered.count});
+  use(kernel, Stream(static_cast<CUstream_st*>(stream)), std::span<const void* const>(values, ordered.count),
+      std::span<const std::size_t>(bytes, ordered.count));
+}
+
+void launch(Callee& callee, const Ordered& ordered) {
+  with_arguments(callee, ordered, [](const Kernel& kernel, Stream stream, auto values, auto bytes) {
+    kernel.launch(stream, values, bytes);
+  });
+}
+
+/// given: `count` values, then one for each keyword. Throws for a wrong number.
+Ordered ordered_of(const Callee& callee, PyObject* const* given, std::size_t count, PyObject* keywords) {
+  Ordered ordered;
+  ordered.count = count;
+  const std::size_t named = keywords ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords)) : 0;
+  if (ordered.count > callee.arguments.size() || (named == 0 && ordered.count != callee.arguments.size()))
+    callee.kernel.launch(nullptr, std::vector<const void*>(ordered.count));  // throws, with the names
+  std::copy(given, given + ordered.count, ordered.arguments);
+  if (named == 0) return ordered;
+  place_keywords(callee, given + ordered.count, keywords, ordered);
+  if (ordered.count != callee.arguments.size()) callee.kernel.launch(nullptr, std::vector<const void*>(ordered.count));
+  return ordered;
 }
 
 PyObject* call(PyObject* self, PyObject* const* given, std::size_t flagged_count, PyObject* keywords) noexcept {
   try {
     Callee& callee = callee_of(self);
-    Ordered ordered;
-    ordered.count = static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count));
-    const std::size_t named = keywords ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords)) : 0;
-    if (ordered.count > callee.arguments.size() || (named == 0 && ordered.count != callee.arguments.size()))
-      callee.kernel.launch(nullptr, std::vector<const void*>(ordered.count));  // throws, with the names
-    std::copy(given, given + ordered.count, ordered.arguments);
-    if (named > 0) {
-      place_keywords(callee, given + ordered.count, keywords, ordered);
-      if (ordered.count != callee.arguments.size())
-        callee.kernel.launch(nullptr, std::vector<const void*>(ordered.count));
-    }
-    launch(callee, ordered);
+    launch(callee, ordered_of(callee, given, static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count)), keywords));
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -218,6 +231,27 @@ Bindings sizes_of(const py::object& problem, const py::kwargs& sizes) {
   if (!problem.is_none()) all = problem.cast<Bindings>();
   for (const auto& [name, value] : sizes.cast<Bindings>()) all.insert_or_assign(name, value);
   return all;
+}
+
+/// args, named: of a call.
+py::object benchmarked(const py::object& self, const py::tuple& args, const py::dict& named,
+                       const BenchmarkSettings& settings) {
+  std::vector<PyObject*> given;
+  py::list keywords;
+  for (const py::handle& each : args) given.push_back(each.ptr());
+  for (const auto& [name, value] : named) {
+    keywords.append(name);
+    given.push_back(value.ptr());
+  }
+  const py::tuple names(keywords);
+  Callee& callee = callee_of(self);
+  Timing timing;
+  with_arguments(callee, ordered_of(callee, given.data(), args.size(), names.empty() ? nullptr : names.ptr()),
+                 [&](const Kernel& kernel, Stream stream, auto values, auto bytes) {
+                   timing = detail::time_launches(kernel, stream, settings,
+                                                  [&](Stream on) { kernel.launch(on, values, bytes); });
+                 });
+  return to_python(timing);
 }
 
 py::object argument_of(const KernelArgument& argument) {
@@ -288,6 +322,11 @@ void add_methods(py::object& type) {
                const Kernel kernel = callee_of(self).kernel;
                const py::gil_scoped_release released;
                kernel.set_constant(name, data);
+             });
+  add_method(type, "_benchmark",
+             [](const py::object& self, const py::tuple& args, const py::dict& named, bool cold, std::size_t samples,
+                double min_sample_ms, double max_seconds) {
+               return benchmarked(self, args, named, {samples, min_sample_ms, max_seconds, cold});
              });
   add_property(
       type, "arguments",

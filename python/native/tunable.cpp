@@ -114,6 +114,21 @@ std::function<double(const Bindings&, const Bindings&)> timed_by(py::object func
   };
 }
 
+/// function(problem, config), on threads of the library; None: nothing.
+std::function<void(const Bindings&, const Bindings&)> prepared_by(py::object function) {
+  if (function.is_none()) return {};
+  return [function = Shared(std::move(function))](const Bindings& problem, const Bindings& config) {
+    with_gil([&] { function.get()(problem, config); });
+  };
+}
+
+/// function(values) -> number
+std::function<double(const Bindings&)> metric_of(py::object function) {
+  return [function = Shared(std::move(function))](const Bindings& values) {
+    return with_gil([&] { return function.get()(values).cast<double>(); });
+  };
+}
+
 ParamKind kind_of(bool launch_only) { return launch_only ? ParamKind::launch_only : ParamKind::compile_time; }
 
 void define_kernel(py::class_<Tunable>& type) {
@@ -124,8 +139,11 @@ void define_kernel(py::class_<Tunable>& type) {
       .def("option", [](Tunable& t, const std::string& backend, const std::string& o) { t.option(backend, o); })
       .def("define", [](Tunable& t, const std::string& name, const Formula& value) { t.define(name, value); })
       .def("include_dir", [](Tunable& t, const std::filesystem::path& path) { t.include_dir(path); })
-      .def("function", [](Tunable& t, py::object function, const std::string& version,
-                          const std::string& device) { t.function(timed_by(std::move(function)), version, device); })
+      .def("function",
+           [](Tunable& t, py::object function, const std::string& version, const std::string& device,
+              py::object prepare) {
+             t.function(timed_by(std::move(function)), version, device, prepared_by(std::move(prepare)));
+           })
       .def("compile_timeout_s", [](Tunable& t, double seconds) { t.compile_timeout_s(seconds); })
       .def("problem", [](Tunable& t, const std::string& name, const Value& value) { t.problem(name, value); })
       .def("add_case", [](Tunable& t, const Bindings& problem) { t.add_case(problem); })
@@ -230,6 +248,10 @@ void define_settings(py::class_<Tunable>& type) {
       .def("measure", [](Tunable& t, const std::string& key, const Value& value) { t.measure(key, value); })
       .def("search", [](Tunable& t, const std::string& key, const Value& value) { t.search(key, value); })
       .def("metric", [](Tunable& t, const std::string& name, const Formula& formula) { t.metric(name, formula); })
+      .def("metric_code",
+           [](Tunable& t, const std::string& name, py::object function, const std::string& label) {
+             t.metric(name, {metric_of(std::move(function)), label});
+           })
       .def("minimize", [](Tunable& t, const Formulas& goals) { t.minimize(goals); })
       .def("maximize", [](Tunable& t, const Formulas& goals) { t.maximize(goals); })
       .def("across", [](Tunable& t, bool worst) { t.across(worst ? AcrossRule::worst : AcrossRule::geomean); })

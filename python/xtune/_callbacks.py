@@ -2,6 +2,7 @@
 """Python's callables as predicates, references and checks: arguments by name, arrays as NumPy arrays."""
 import hashlib
 import inspect
+import math
 from typing import Any, Callable, Dict, List, Tuple
 
 from xtune._arrays import decode, encode
@@ -92,6 +93,16 @@ def check(function: Callable, scalars: Dict[str, Any]) -> Callable:
                  "inputs": before, "outputs": after}
         answer = call_by_name(function, known, list(after.values()), "the check")
         return True if answer is None else bool(answer)
+
+    return call
+
+
+def metric(function: Callable, name: str) -> Callable:
+    """For _native: values by name -> float."""
+
+    def call(values):
+        answer = call_by_name(function, {**values, "values": values}, [values], f"the metric '{name}'")
+        return math.nan if answer is None else float(answer)
 
     return call
 

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """tune, load, and the questions without a run."""
+import contextlib
 import difflib
+import functools
 import inspect
 import logging
 import os
+import tempfile
 import warnings
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
 from xtune import _native
 from xtune._progress import progress_listener
 from xtune.errors import InvalidArgumentError
-from xtune.results import Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Value
+from xtune.results import (Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing,
+                           Value)
 from xtune.tunable import Path, Tunable
 
 Kernel = _native.Kernel
@@ -166,7 +170,20 @@ def _tune(kernel, definition, settings, run, function):
     with progress_listener(settings["progress"], tunable.name) as listener:
         if listener is not None:
             native.set_on_progress(listener)
-        return run(tunable._native, native)
+        found = run(tunable._native, native)
+    tunable = tunable.copy()
+    for result in found if isinstance(found, list) else [found]:
+        object.__setattr__(result, "_compile", functools.partial(
+            _kernel_of, tunable, result.device.backend, settings["compiler"], result.problem,
+            settings["store"] if settings["keep"] else False))
+    return found
+
+
+def _kernel_of(tunable, backend, compiler, problem, store, config, checked):
+    """A configuration of a result. store: False: none is kept."""
+    with tempfile.TemporaryDirectory(prefix="xtune-") if store is False else contextlib.nullcontext(store) as place:
+        compiled, = compile_all(tunable, [config], backend=backend, compiler=compiler, problem=problem, store=place)
+        return compiled.kernel(checked)
 
 
 def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store: Optional[Path] = None,
@@ -301,4 +318,17 @@ def _set_constant(kernel: Kernel, name: str, data: Any) -> None:
     kernel._set_constant(name, facts.dtype, facts.host)
 
 
+def _benchmark(kernel: Kernel, *args: Any, cold: bool = True, samples: int = 30, min_sample_ms: float = 1.0,
+               max_seconds: float = 10.0, **named: Any) -> Timing:
+    """Times the kernel with the arguments of a call, and returns a Timing in milliseconds.
+
+    cold=True: as tune() measures, to compare configurations: single launches after the caches were flushed, by the
+    device's clock, on a stream of the library's own, once the stream of the call has ended. cold=False: as an application
+    launches: batches of at least min_sample_ms, with warm caches, by the wall clock. samples: at most this many;
+    max_seconds: none begins later. Arrays that the kernel writes change with every launch, and results are not compared.
+    """
+    return kernel._benchmark(args, named, cold, samples, min_sample_ms, max_seconds)
+
+
 Kernel.set_constant = _set_constant
+Kernel.benchmark = _benchmark

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The decorator autotune: a kernel that is tuned when it is first called."""
 import functools
+import hashlib
 import inspect
 import re
+import sys
 import threading
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy
 
@@ -43,7 +45,7 @@ class _Tuned:
     """What both kinds of tuned functions have: the names of what callers pass, and the results so far."""
 
     def __init__(self, function: Callable, names: Sequence[str]):
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())  # attributes of the function stay its own
         self._function, self._names = function, list(names)
         self._results: List[Result] = []
         self._lock = threading.RLock()
@@ -155,24 +157,32 @@ class Autotuned(_Tuned):
         return Scalar(dtype, str(bool(value)).lower() if dtype == "bool" else float(value))
 
 
+class _Call(NamedTuple):
+    """The arguments of a call as they were given, and by name with defaults."""
+
+    args: Sequence[Any]
+    named: Mapping[str, Any]
+    arguments: Mapping[str, Any]
+
+
 class AutotunedFunction(_Tuned):
     """What autotune makes of a callable: called like it without the parameters, which are tuned for each key."""
 
-    def __init__(self, function: Callable, params: Mapping[str, Sequence[Value]], key: Sequence[str],
-                 constraints: Any, restore: Sequence[str], check: Optional[Callable], timer: str,
-                 version: Optional[str], measure: Optional[Mapping[str, Value]], settings: Mapping[str, Any]):
-        self._params, self._constraints = dict(params), constraints
-        self._check, self._timer, self._settings = check, timer, dict(settings)
-        self._measure = {} if measure is None else dict(measure)
-        self._version = label_of(getattr(function, "fn", function)) if version is None else version
-        signature = inspect.signature(function)
+    def __init__(self, function: Callable, params: Mapping[str, Sequence[Value]], key: Sequence[str], *,
+                 restore: Sequence[str], check: Optional[Callable], prepare: Optional[Callable], timer: str,
+                 version: Optional[str], definition: Mapping[str, Any], settings: Mapping[str, Any]):
+        self._params, self._definition = dict(params), dict(definition)
+        self._check, self._prepare, self._timer, self._settings = check, prepare, timer, dict(settings)
+        self._version = self._version_of(function) if version is None else version
+        signature = self._signature_of(function)
         for name in self._params:
             if name not in signature.parameters and not _takes_any(signature):
                 raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of "
                                            f"{getattr(function, '__name__', function)}")
         self._signature = signature.replace(parameters=[
             each for name, each in signature.parameters.items() if name not in self._params])
-        super().__init__(function, list(self._signature.parameters))
+        super().__init__(function, [name for name, each in self._signature.parameters.items()
+                                    if each.kind != inspect.Parameter.VAR_KEYWORD])
         self._key, self._restore = list(key), list(restore)
         for name in self._key + self._restore:
             if name not in self._names:
@@ -180,53 +190,196 @@ class AutotunedFunction(_Tuned):
                                            f"({', '.join(self._names)})")
         self._configs: Dict[Any, Config] = {}
 
+    @staticmethod
+    def _version_of(function: Callable) -> str:
+        return label_of(getattr(function, "fn", function))
+
+    @staticmethod
+    def _signature_of(function: Callable) -> inspect.Signature:
+        return inspect.signature(function)
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Calls the function with the best configuration for the key of these arguments; tunes it first if needed."""
-        bound = self._signature.bind(*args, **named)
-        bound.apply_defaults()
-        key = tuple(_key_of(bound.arguments[name]) for name in self._key)
+        call = self._bound(args, named)
+        key = self._key_of(call)
         config = self._configs.get(key)
         if config is None:
-            with self._lock:
-                if key not in self._configs:
-                    result = self._tune(key, bound)
-                    self._configs[key] = result.best.config
-                    self._results.append(result)
-                config = self._configs[key]
+            config = self._config_for(key, self._function, call, self._prepare)
         return self._function(*args, **named, **config)
 
-    def _tune(self, key: Any, bound: inspect.BoundArguments) -> Result:
-        problem = {name: each if isinstance(each, (bool, int, float, str)) else repr(each)
-                   for name, each in zip(self._key, key)}
-        arguments = list(bound.arguments.values())
-        timer = timer_for(self._timer, arguments)
-        saved = {name: _copy(bound.arguments[name]) for name in self._restore}
+    _bind = staticmethod(inspect.Signature.bind)
+
+    def _bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> _Call:
+        try:
+            bound = self._bind(self._signature, *args, **named)
+        except TypeError as error:
+            raise TypeError(f"{self.__name__}(): {error}") from None
+        bound.apply_defaults()
+        for name in (*self._key, *self._restore):
+            if name not in bound.arguments:
+                raise TypeError(f"{self.__name__}(): missing a required argument: '{name}'")
+        return _Call(args, named, bound.arguments)
+
+    def _key_of(self, call: _Call) -> Any:
+        return tuple([_key_of(call.arguments[name]) for name in self._key])
+
+    def _problem_of(self, call: _Call) -> Config:
+        """The key by name, for the store."""
+        key = {name: _key_of(call.arguments[name]) for name in self._key}
+        return {name: each if isinstance(each, (bool, int, float, str)) else repr(each) for name, each in key.items()}
+
+    def _config_for(self, key: Any, function: Callable, call: _Call, prepare: Optional[Callable]) -> Config:
+        with self._lock:
+            if key not in self._configs:
+                result = self._tune(function, call, prepare)
+                self._configs[key] = result.best.config
+                self._results.append(result)
+            return self._configs[key]
+
+    def _tune(self, function: Callable, call: _Call, prepare: Optional[Callable]) -> Result:
+        timer = timer_for(self._timer, list(call.arguments.values()))
+        saved = {name: _copy(call.arguments[name]) for name in self._restore}
         checked = set()
 
         def restore():
             for name, contents in saved.items():
-                bound.arguments[name][...] = contents
+                call.arguments[name][...] = contents
 
         def timed(_, config):
-            def call():
-                return self._function(*bound.args, **bound.kwargs, **config)
+            def run():
+                return function(*call.args, **call.named, **config)
 
             which = tuple(config.items())
             if which not in checked:  # the first call may compile
                 restore()
-                answer = call()
-                if self._check is not None and self._check(answer, *bound.args, **bound.kwargs) is False:
+                answer = run()
+                if self._check is not None and self._check(answer, *call.args, **call.named) is False:
                     raise ValueError("the check says that the result is wrong")
                 checked.add(which)
-            return timer.time(which, call, restore if saved else None)
+            return timer.time(which, run, restore if saved else None)
+
+        def prepared(_, config):
+            with timer.in_thread():
+                prepare(*call.args, **call.named, **config)
 
         name = re.sub(r"[^\w.+-]", "_", self.__name__)  # "<lambda>"
-        tunable = Tunable(name, problem=problem, params=self._params, constraints=self._constraints,
-                          measure=self._measure).function(timed, self._version, timer.device)
+        measure = {**timer.measure, **(self._definition.get("measure") or {})}
+        tunable = Tunable(name, problem=self._problem_of(call), params=self._params,
+                          **{**self._definition, "measure": measure})
+        tunable.function(timed, self._version, timer.device, None if prepare is None else prepared)
         try:
             return tune(tunable, **self._settings)
         finally:
             restore()
+
+
+class AutotunedTriton(AutotunedFunction):
+    """What autotune makes of a Triton kernel: launched as kernel[grid](...), and compiled ahead in threads."""
+
+    def __init__(self, kernel: Any, params: Mapping[str, Sequence[Value]], key: Sequence[str], **others: Any):
+        if hasattr(kernel, "configs"):
+            raise InvalidArgumentError("autotune: the kernel has triton.autotune as well: remove that decorator, and "
+                                       "pass its configs here (configs=[...])")
+        super().__init__(kernel, params, key, **others)
+        self.fn = kernel
+        self._key_at = [self._names.index(name) for name in self._key]
+
+    _bind = staticmethod(inspect.Signature.bind_partial)  # heuristics of the kernel give some arguments, and Triton checks them
+
+    @staticmethod
+    def _version_of(kernel: Any) -> str:
+        """Triton's own key, which covers the functions that the kernel calls."""
+        code = getattr(_jit_function(kernel), "cache_key", None) or label_of(_jit_function(kernel).fn)
+        version = getattr(sys.modules.get("triton"), "__version__", "")
+        return hashlib.sha256(f"{code} {version}".encode()).hexdigest()[:16]
+
+    @staticmethod
+    def _signature_of(kernel: Any) -> inspect.Signature:
+        """The kernel's own parameters, and the options that Triton takes with them (num_warps)."""
+        own = inspect.signature(_jit_function(kernel).fn)
+        options = inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)
+        return own if _takes_any(own) else own.replace(parameters=[*own.parameters.values(), options])
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        raise TypeError(f"{self.__name__} is a Triton kernel: launch it with {self.__name__}[grid](...)")
+
+    def __getitem__(self, grid: Any) -> Callable:
+        """Launches with this grid, a tuple or a function of the parameters."""
+        return functools.partial(self.run, grid=grid)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **named: Any) -> Any:
+        """Launches with the best configuration for the key of these arguments; tunes the kernel first if needed."""
+        key = self._quick_key(args, named)
+        config = self._configs.get(key)
+        if config is None:
+            _make_caches(_jit_function(self.fn))
+            launch = functools.partial(self.fn.run, grid=grid, warmup=False)
+            compile_only = functools.partial(self.fn.run, grid=grid, warmup=True)
+            config = self._config_for(key, launch, self._bound(args, named), self._prepare or compile_only)
+        return self.fn.run(*args, grid=grid, warmup=warmup, **named, **config)
+
+    def _quick_key(self, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """Without binding the arguments, if all of them are positional."""
+        if named or any(at >= len(args) for at in self._key_at):
+            return self._key_of(self._bound(args, named))
+        return tuple([_key_of(args[at]) for at in self._key_at] + _dtypes(args))
+
+    def _key_of(self, call: _Call) -> Any:
+        """As of triton.autotune, the dtypes of all arrays belong to it."""
+        return super()._key_of(call) + tuple(_dtypes(call.arguments.values()))
+
+    def _problem_of(self, call: _Call) -> Config:
+        dtypes = {name: str(each.dtype) for name, each in call.arguments.items()
+                  if hasattr(each, "dtype") and name not in self._key}
+        return {**super()._problem_of(call), **dtypes}
+
+
+def _dtypes(values: Any) -> List[str]:
+    return [str(each.dtype) for each in values if hasattr(each, "dtype")]
+
+
+def _is_triton(function: Any) -> bool:
+    """A kernel of @triton.jit, possibly with @triton.heuristics."""
+    return hasattr(function, "fn") and hasattr(function, "run") and hasattr(type(function), "__getitem__")
+
+
+def _jit_function(kernel: Any) -> Any:
+    """What @triton.jit made."""
+    while not inspect.isfunction(kernel.fn):
+        kernel = kernel.fn
+    return kernel
+
+
+def _make_caches(kernel: Any) -> None:
+    """What Triton makes at the first use, before several threads would."""
+    kernel.cache_key
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available() and hasattr(kernel, "device_caches"):
+        kernel.device_caches[torch.cuda.current_device()]
+
+
+def _space_of(configs: Sequence[Any]) -> Tuple[Dict[str, List[Value]], Callable[..., bool]]:
+    """The parameters of these configurations, dicts or triton.Configs, and the condition that leaves exactly them."""
+    rows = []
+    for i, config in enumerate(configs):
+        if getattr(config, "pre_hook", None) is not None:
+            raise InvalidArgumentError(f"autotune: configs[{i}] has a pre_hook, which would not be called: let `restore` "
+                                       "name the arrays that need their contents back")
+        rows.append(dict(config.all_kwargs() if hasattr(config, "all_kwargs") else config))
+        if set(rows[i]) != set(rows[0]):
+            raise InvalidArgumentError(f"autotune: configs[{i}] sets {', '.join(rows[i])}, and configs[0] sets "
+                                       f"{', '.join(rows[0])}: let all of them set the same names")
+    if not rows or not rows[0]:
+        raise InvalidArgumentError("autotune: configs needs at least one configuration with a parameter")
+    names = list(rows[0])
+    allowed = {tuple(row[name] for name in names) for row in rows}
+
+    def is_listed(*values):
+        return values in allowed
+
+    is_listed.__signature__ = inspect.Signature([
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+    return {name: list(dict.fromkeys(row[name] for row in rows)) for name in names}, is_listed
 
 
 def _takes_any(signature: inspect.Signature) -> bool:
@@ -264,11 +417,14 @@ def _declared_arguments(function: Callable) -> Dict[str, Any]:
     return declared
 
 
-def autotune(params: Mapping[str, Sequence[Value]], *, grid: Optional[Extents] = None, block: Optional[Extents] = None,
-             key: Optional[Sequence[str]] = None, tune_settings: Optional[Mapping[str, Any]] = None,
-             restore: Sequence[str] = (), timer: str = "auto", version: Optional[str] = None,
+def autotune(params: Optional[Mapping[str, Sequence[Value]]] = None, *, configs: Optional[Sequence[Any]] = None,
+             grid: Optional[Extents] = None, block: Optional[Extents] = None, key: Optional[Sequence[str]] = None,
+             tune_settings: Optional[Mapping[str, Any]] = None, restore: Sequence[str] = (),
+             prepare: Optional[Callable] = None, timer: str = "auto", version: Optional[str] = None,
              **definition: Any) -> Callable[[Callable], Any]:
-    """Tunes a function when it is first called: one that returns a kernel's source, or any other.
+    """Tunes a function when it is first called: one that returns a kernel's source, a Triton kernel, or any other.
+
+    params: values by name; or configs: a list of configurations (dicts or triton.Configs), exactly which are tried.
 
     With grid and block, the function returns the source of a kernel in CUDA C++ or HIP C++:
 
@@ -288,35 +444,56 @@ def autotune(params: Mapping[str, Sequence[Value]], *, grid: Optional[Extents] =
     configuration stays, and grid and sizes follow. The other keywords are those of Tunable: reference, check,
     constraints, metrics. The arguments of the first call are copied; only the launch that follows writes to them.
 
-    Without grid and block, the function itself is timed, in this process, and gets the parameters as keywords:
+    A Triton kernel is tuned as it is, and launched as before:
 
         @xtune.autotune(params={"BLOCK": [256, 1024], "num_warps": [4, 8]}, key=["n"])
-        def add(x, y, n, *, BLOCK, num_warps):
-            add_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK, num_warps=num_warps)
+        @triton.jit
+        def add(x, y, n, BLOCK: tl.constexpr):
+            ...
+
+        add[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, n)
+
+    Its configurations are compiled ahead in threads, and then raced. The dtypes of all arrays belong to the key.
+
+    Any other function is timed in this process, and gets the parameters as keywords:
+
+        @xtune.autotune(params={"CHUNK": [256, 1024]}, key=["n"])
+        def add(x, y, n, *, CHUNK):
+            ...
 
         add(x, y, n)
 
-    key: names of arguments; arrays count by dtype and shape, others by their value. Default: none. restore: names of
-    arrays that get their contents back before each call while tuning, and afterwards. timer: "torch" (events of the
-    current stream, with a flushed L2 cache), "wall", or "auto": torch if an argument is a tensor on a GPU. check: called
-    with the first result of each configuration and the arguments; False or an exception makes it fail. version: stored
-    results answer as long as it stays the same; default: from the code of the function. constraints, measure: as of
-    Tunable. A configuration whose call raises fails; a call that hangs is not ended.
+    For both, key has names of arguments; arrays count by dtype and shape, others by their value. Default: none. restore:
+    names of arrays that get their contents back before each call while tuning, and afterwards. prepare: called with the
+    arguments and a configuration, on several threads at once, before any configuration is timed: to compile it, say; an
+    exception makes it fail. timer: "torch" (events of the current stream, with a flushed L2 cache), "wall", or "auto":
+    torch if an argument is a tensor on a GPU. check: called with the first result of each configuration and the
+    arguments; False or an exception makes it fail. version: stored results answer as long as it stays the same; default:
+    from the code of the function, and for Triton also of the functions that it calls. constraints, measure, metrics,
+    minimize, maximize: as of Tunable. A configuration whose call raises fails; a call that hangs is not ended.
 
     tune_settings: of xtune.tune, such as {"seconds": 30}. Raises what tune and Tunable raise, at the first call.
     """
+    if (params is None) == (configs is None):
+        raise TypeError("autotune() takes either params or configs")
+    if configs is not None:
+        params, is_listed = _space_of(configs)
+        given = definition.get("constraints", ())
+        definition["constraints"] = [is_listed, *([given] if isinstance(given, str) or callable(given) else given)]
 
     def decorate(function: Callable) -> Any:
         if grid is None and block is None:
-            known = {"constraints": (), "check": None, "measure": None}
-            for name in definition:
-                if name not in known:
+            others = {name: value for name, value in definition.items() if name != "check"}
+            for name in others:
+                if name not in ("constraints", "measure", "metrics", "minimize", "maximize"):
                     raise TypeError(f"autotune() got '{name}', which only a kernel with grid and block takes")
-            known.update(definition)
-            return AutotunedFunction(function, params, key or (), restore=restore, timer=timer, version=version,
-                                     settings=tune_settings or {}, **known)
+            return (AutotunedTriton if _is_triton(function) else AutotunedFunction)(
+                function, params, key or (), restore=restore, check=definition.get("check"), prepare=prepare, timer=timer,
+                version=version, definition=others, settings=tune_settings or {})
         if grid is None or block is None:
             raise TypeError("autotune() needs both grid and block for a kernel, or none of them for a function")
+        if prepare is not None:
+            raise TypeError("autotune() got 'prepare', which only a function without grid and block takes")
         whole = {"params": params, "grid": extents(grid), "block": extents(block), **definition}
         return Autotuned(function, key, whole, tune_settings or {})
 

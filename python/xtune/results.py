@@ -4,6 +4,8 @@ import dataclasses
 import os
 from typing import Any, Dict, List, Mapping, Optional, Union
 
+from xtune.errors import UnavailableError
+
 Value = Union[bool, int, float, str]
 Config = Dict[str, Value]
 
@@ -109,6 +111,7 @@ class Result:
     out_of_time: bool  #: the budget of seconds ended it
     warnings: List[str]  #: problems with the measurements
     _native: Any = dataclasses.field(repr=False, compare=False)
+    _compile: Any = dataclasses.field(default=None, repr=False, compare=False)  #: config -> Kernel; None: from a file
 
     @property
     def found(self) -> bool:
@@ -120,13 +123,20 @@ class Result:
         """The winner. Raises NothingValidError with a summary of the failures if there is none."""
         return self.winner if self.winner is not None else self._native.best()
 
-    def kernel(self, checked: bool = True):
+    def kernel(self, config: Optional[Mapping[str, Value]] = None, *, checked: bool = True):
         """The winner as a callable Kernel, only for this problem; it needs neither a store nor a compiler.
 
-        checked: compare the sizes of arrays with the problem at each call. xtune.load makes a kernel for any problem.
-        Raises NothingValidError without a winner, UnavailableError if its binary is missing.
+        config: another configuration of the space instead, such as that of a measurement. Its binary comes from the
+        store; if that has none, it is compiled. checked: compare the sizes of arrays with the problem at each call.
+        xtune.load makes a kernel for any problem. Raises NothingValidError without a winner, or if the configuration does
+        not compile or is not in the space, UnavailableError if the winner's binary is missing.
         """
-        return self._native.kernel(checked)
+        if config is None:
+            return self._native.kernel(checked)
+        if self._compile is None:
+            raise UnavailableError("this Result was read from a directory, which has only the winner: call "
+                                   "xtune.compile_all for other configurations")
+        return self._compile(config, checked)
 
     @property
     def source(self) -> str:
@@ -174,6 +184,21 @@ class CompiledConfig:
         """The configuration as a callable Kernel for the problem that it was compiled for. Raises NothingValidError if
         it was not compiled."""
         return self._native.kernel(checked)
+
+    def _once(self):
+        made = self.__dict__.get("_made")
+        if made is None:
+            made = self.kernel()
+            object.__setattr__(self, "_made", made)
+        return made
+
+    def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
+        """Launches it, as a Kernel."""
+        self._once()(*args, stream=stream, **named)
+
+    def benchmark(self, *args: Any, **settings: Any) -> Timing:
+        """Times it, as Kernel.benchmark."""
+        return self._once().benchmark(*args, **settings)
 
 
 @dataclasses.dataclass(frozen=True)

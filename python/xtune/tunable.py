@@ -136,7 +136,8 @@ class Tunable:
         check        callable that judges the outputs; see the method
         tolerance    (rtol, atol), instead of the default for type and reduction
         options      compiler options; defines: {"NAME": "value"}; include_dirs: paths
-        metrics      {"GB_per_s": "12 * n / time_s / 1e9"}; minimize, maximize: one or two goals instead of the time
+        metrics      {"GB_per_s": "12 * n / time_s / 1e9"}, or callables; minimize, maximize: one or two goals instead of
+                     the time, expressions or callables; see the methods
         measure, search, validation   keys of these sections of a spec: {"rep": 20}
 
     Methods return the Tunable. Raises InvalidArgumentError and InvalidSpecError; some mistakes show only in check_spec()
@@ -151,8 +152,10 @@ class Tunable:
                  cluster: Optional[Extents] = None, constraints: Any = (), reference: Optional[Callable] = None,
                  check: Optional[Callable] = None, tolerance: Optional[Sequence[float]] = None,
                  options: Sequence[str] = (), defines: Optional[Mapping[str, Formula]] = None,
-                 include_dirs: Sequence[Path] = (), metrics: Optional[Mapping[str, Formula]] = None,
-                 minimize: Optional[Extents] = None, maximize: Optional[Extents] = None,
+                 include_dirs: Sequence[Path] = (),
+                 metrics: Optional[Mapping[str, Union[Formula, Callable[..., float]]]] = None,
+                 minimize: Union[None, Extents, Callable[..., float], Sequence[Callable[..., float]]] = None,
+                 maximize: Union[None, Extents, Callable[..., float], Sequence[Callable[..., float]]] = None,
                  measure: Optional[Mapping[str, Value]] = None, search: Optional[Mapping[str, Value]] = None,
                  validation: Optional[Mapping[str, Value]] = None):
         if name is None:
@@ -197,7 +200,7 @@ class Tunable:
             self.metric(key, value)
         for goals, set_goals in ((minimize, self.minimize), (maximize, self.maximize)):
             if goals is not None:
-                set_goals(*extents(goals))
+                set_goals(*([goals] if callable(goals) else extents(goals)))
         for keys, set_key in ((measure, self.measure), (search, self.search), (validation, self.validation)):
             for key, value in (keys or {}).items():
                 set_key(key, value)
@@ -207,6 +210,7 @@ class Tunable:
         self._scalars: Dict[str, Any] = {}  # for references: values that the problem does not have
         self._problem: Dict[str, Value] = {}
         self._device_arrays: Dict[str, Any] = {}  # whose memory must remain until a run has read it
+        self._goals_in_code = 0
 
     @classmethod
     def _of(cls, native: Any) -> "Tunable":
@@ -232,6 +236,7 @@ class Tunable:
         other._scalars.update(self._scalars)
         other._problem.update(self._problem)
         other._device_arrays.update(self._device_arrays)
+        other._goals_in_code = self._goals_in_code
         return other
 
     @property
@@ -251,14 +256,17 @@ class Tunable:
         self._native.check_spec()
         return self
 
-    def function(self, timed: Callable[[Dict[str, Value], Dict[str, Value]], float], version: str,
-                 device: str = "host") -> "Tunable":
+    def function(self, timed: Callable[[Dict[str, Value], Dict[str, Value]], float], version: str, device: str = "host",
+                 prepare: Optional[Callable[[Dict[str, Value], Dict[str, Value]], Any]] = None) -> "Tunable":
         """Tunes a function instead of a kernel: timed(problem, config) returns the milliseconds of what it measured.
 
         It is called once for each sample, in this process, on the thread of tune() and without a time limit. An
         exception is a launch that failed. version: stored results answer as long as it stays the same. device: "cuda",
-        "hip" or "host", under whose name results are stored. xtune.autotune makes such a function of any callable."""
-        self._native.function(timed, version, device)
+        "hip" or "host", under whose name results are stored. prepare(problem, config): called once for each
+        configuration before it is timed, on several threads at once (`jobs`), and never while something is timed: to
+        compile it, say. An exception means that it does not compile. xtune.autotune makes such a function of any
+        callable."""
+        self._native.function(timed, version, device, prepare)
         return self
 
     # The source and its launch.
@@ -553,20 +561,43 @@ class Tunable:
         self._native.search(key, value)
         return self
 
-    def metric(self, name: str, expression: Formula) -> "Tunable":
-        """A value that is shown with results: metric("GB_per_s", "12 * N / time_s / 1e9")."""
-        self._native.metric(name, expression)
+    def metric(self, name: str, metric: Union[Formula, Callable[..., float]],
+               label: Optional[str] = None) -> "Tunable":
+        """A value that is shown with results: metric("GB_per_s", "12 * N / time_s / 1e9"), or a callable.
+
+        A callable's parameters are names that an expression may use (problem sizes, parameters, time_ms, time_s,
+        registers, ...) and of metrics before it, or `values` (a dict of all of them); it returns a number, or None for no
+        value. It is called whenever a value is needed, also for stored measurements: nothing that it returns is stored.
+        Its exceptions leave tune(). label: as of check; decides whether finals of an earlier run count."""
+        if callable(metric):
+            self._native.metric_code(name, _callbacks.metric(metric, name), label or _callbacks.label_of(metric))
+        else:
+            self._native.metric(name, metric)
         return self
 
-    def minimize(self, *goals: Formula) -> "Tunable":
-        """One or two goals instead of the time."""
-        self._native.minimize(list(goals))
+    def minimize(self, *goals: Union[Formula, Callable[..., float]]) -> "Tunable":
+        """One or two goals instead of the time: expressions, or callables, which become metrics ("goal", "goal_2").
+
+        With a callable, every configuration is measured in full: a race cannot know whether more time is worse."""
+        self._native.minimize(self._goals(goals))
         return self
 
-    def maximize(self, *goals: Formula) -> "Tunable":
-        """One or two goals instead of the time."""
-        self._native.maximize(list(goals))
+    def maximize(self, *goals: Union[Formula, Callable[..., float]]) -> "Tunable":
+        """As minimize."""
+        self._native.maximize(self._goals(goals))
         return self
+
+    def _goals(self, goals: Sequence[Union[Formula, Callable[..., float]]]) -> List[Formula]:
+        """Expressions; a callable becomes a metric."""
+        formulas: List[Formula] = []
+        for goal in goals:
+            if callable(goal):
+                self._goals_in_code += 1
+                name = "goal" if self._goals_in_code == 1 else f"goal_{self._goals_in_code}"
+                self.metric(name, goal)
+                goal = name
+            formulas.append(goal)
+        return formulas
 
     def across(self, rule: str = "geomean") -> "Tunable":
         """For tune_cases: also one configuration for all cases, by "geomean" or "worst"."""

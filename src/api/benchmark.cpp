@@ -14,6 +14,7 @@
 #include "dispatch/access.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
 
 namespace xtune::detail {
 namespace {
@@ -29,17 +30,46 @@ void check(const BenchmarkSettings& settings) {
     refuse(fmt::format("max_seconds is {}; expected 0 to 1e9", settings.max_seconds));
 }
 
+void wait_for(backend::Runtime& runtime, Stream stream) { runtime.read(nullptr, nullptr, 0, stream.handle()); }
+
+std::vector<double> cold_samples(backend::Runtime& runtime, Stream stream, const BenchmarkSettings& settings,
+                                 const std::function<void(Stream)>& launch) {
+  launch(stream);             // the first call prepares the kernel
+  wait_for(runtime, stream);  // what it computes may be an input
+  const std::unique_ptr<backend::LaunchTimer> timer = runtime.make_timer();
+  const auto sample = [&] {
+    // Both vendors' streams are pointers that only pass through.
+    return timer->time_ms([&](void* own) { launch(Stream(static_cast<CUstream_st*>(own))); });
+  };
+  base::Clock& clock = base::system_clock();
+  const std::int64_t begin = clock.now_ns();
+  std::vector<double> samples_ms;
+  sample();  // the first one in a stream may wait for the device
+  do {
+    samples_ms.push_back(sample());
+  } while (samples_ms.size() < settings.samples &&
+           static_cast<double>(clock.now_ns() - begin) / 1e9 < settings.max_seconds);
+  return samples_ms;
+}
+
 }  // namespace
 
 Timing time_launches(const Kernel& kernel, Stream stream, const BenchmarkSettings& settings,
-                     const std::function<void()>& launch) {
+                     const std::function<void(Stream)>& launch) {
   check(settings);
-  KernelState& state = Access::state(kernel);
+  backend::Runtime& runtime = Access::state(kernel).runtime();
+  if (settings.cold) {
+    try {
+      return timing_of(measure::summarize(cold_samples(runtime, stream, settings, launch)));
+    } catch (const build::CandidateFailure& failure) {
+      throw Error(ErrorKind::unavailable, kernel.name() + ": " + failure.what());
+    }
+  }
   base::Clock& clock = base::system_clock();
   const auto batch_ms = [&](std::size_t launches) {
     const std::int64_t start = clock.now_ns();
-    for (std::size_t i = 0; i < launches; ++i) launch();
-    state.wait_for(stream.handle());
+    for (std::size_t i = 0; i < launches; ++i) launch(stream);
+    wait_for(runtime, stream);
     return static_cast<double>(clock.now_ns() - start) / 1e6;
   };
   const std::int64_t begin = clock.now_ns();

@@ -1,25 +1,18 @@
-// The configuration arrives as the words of a program's call, NAME=VALUE after the first one (tunable_toml.cpp).
+// The configuration arrives as the words of a program's call.
 #include "api/function_device.hpp"
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <utility>
 
+#include "api/function_words.hpp"
 #include "api/interruption.hpp"
-#include "core/device/program_call.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
-
-/// As a command has it.
-std::string word_of(const Value& value) {
-  const bool* const flag = std::get_if<bool>(&value);
-  return flag ? std::to_string(*flag) : to_text(value);
-}
 
 class FunctionProgram final : public measure::Program {
  public:
@@ -66,17 +59,7 @@ class FunctionDevice final : public measure::Device {
   }
   std::unique_ptr<measure::Program> load(const build::Artifact& /*artifact*/,
                                          const device::LaunchPlan& launch) override {
-    Bindings config;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const space::Parameter& parameter = parameters_[i];
-      const std::string word = device::from_call_text(launch.call.value().words.at(i + 1), {});
-      const auto value = std::find_if(parameter.values.begin(), parameter.values.end(),
-                                      [&](const Value& each) { return word == parameter.name + "=" + word_of(each); });
-      if (value == parameter.values.end())
-        throw Error(ErrorKind::invalid_spec, word + " is not a value of the parameter " + parameter.name);
-      config.emplace(parameter.name, *value);
-    }
-    return std::make_unique<FunctionProgram>(timed_, std::move(config));
+    return std::make_unique<FunctionProgram>(timed_, config_of_words(launch.call.value().words, parameters_));
   }
 
  private:

@@ -179,13 +179,14 @@ Tunable& Tunable::include_dir(const std::filesystem::path& path) {
 }
 
 Tunable& Tunable::function(std::function<double(const Bindings&, const Bindings&)> timed, const std::string& version,
-                           const std::string& device) {
+                           const std::string& device, std::function<void(const Bindings&, const Bindings&)> prepare) {
   if (!timed) throw Error(ErrorKind::invalid_argument, "function: it is empty");
   if (device != "cuda" && device != "hip" && device != "host")
     throw Error(ErrorKind::invalid_argument, "function: '" + device + "' is not a device (cuda, hip, host)");
   built().function = std::move(timed);
   state_->function_version = version;
   state_->function_device = device;
+  state_->prepare = std::move(prepare);
   return *this;
 }
 
@@ -299,8 +300,14 @@ Tunable& Tunable::step(const KernelStep& step) {
   return *this;
 }
 
-Tunable& Tunable::metric(const std::string& name, const Formula& expression) {
-  built().set("metrics", name, spec::toml_string(expression.text()));
+Tunable& Tunable::metric(const std::string& name, const Metric& metric) {
+  // Goals may name a metric in code, so the text has something in its place.
+  const bool is_code = metric.expression().text().empty();
+  built().set("metrics", name,
+              is_code ? "\"0\"  # in code, label " + spec::toml_string(metric.label())
+                      : spec::toml_string(metric.expression().text()));
+  std::erase_if(state_->metrics, [&](const auto& each) { return each.name == name; });
+  if (is_code) state_->metrics.push_back({name, metric.code(), metric.label()});
   return *this;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/tunable_state.hpp"
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "dispatch/access.hpp"
 #include "xtune/error.hpp"
@@ -89,6 +90,13 @@ spec::Spec spec_of(const Tunable& tunable, const std::string& backend) {
     if (data.kind() == Data::Kind::fill) {
       arg.fill = data.fill();
       arg.file.clear();
+    }
+  }
+  for (const auto& metric : state.metrics) {
+    if (!metric.code) throw Error(ErrorKind::invalid_argument, name + ": the metric '" + metric.name + "' is empty");
+    if (spec::Metric* const own = base::find_named(spec.metrics, metric.name)) {
+      own->code = metric.code;
+      own->label = metric.label;
     }
   }
   const bool judged = state.reference || state.check;

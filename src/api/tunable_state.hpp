@@ -25,6 +25,11 @@ struct detail::TunableState {
     std::vector<std::string> names;
     std::function<bool(const Bindings&)> holds;
   };
+  struct Metric {
+    std::string name;
+    std::function<double(const Bindings&)> code;
+    std::string label;
+  };
 
   std::string name;
   std::filesystem::path base_dir;
@@ -39,10 +44,12 @@ struct detail::TunableState {
 
   std::vector<std::pair<std::string, Data>> data;  ///< argument, contents
   std::vector<Predicate> predicates;
+  std::vector<Metric> metrics;  ///< in code; the spec's text has a placeholder for each
   std::function<Expected(const Arguments&)> reference;
   std::function<bool(const Arguments&)> check;
   std::string check_label;
   std::function<double(const Bindings&, const Bindings&)> function;  ///< instead of a kernel
+  std::function<void(const Bindings&, const Bindings&)> prepare;     ///< of the function; may be empty
   std::string function_version, function_device;
   /// Directories of sources given as text.
   std::vector<std::shared_ptr<const base::TemporaryDirectory>> sources;

@@ -64,7 +64,14 @@ std::string function_section(const detail::TunableState& state, const detail::Tu
       words.push_back(spec::toml_string(name + "={" + name + "}"));
     }
   words.push_back(spec::toml_string("version=" + state.function_version));
-  return "\n[process]\nrun = " + list_text(words) + "\ndevice = " + spec::toml_string(state.function_device) + "\n";
+  std::string text = "\n[process]\n";
+  if (state.prepare) {
+    // Each configuration is compiled by itself, and its words, which function_compiler.cpp reads, are its key.
+    std::vector<std::string> build = words;
+    build.push_back(spec::toml_string("{out}"));
+    text += "build = " + list_text(build) + "\n";
+  }
+  return text + "run = " + list_text(words) + "\ndevice = " + spec::toml_string(state.function_device) + "\n";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "api/application_memory.hpp"
 #include "api/attachments.hpp"
 #include "api/failures.hpp"
+#include "api/function_compiler.hpp"
 #include "api/function_device.hpp"
 #include "api/in_process.hpp"
 #include "api/listener.hpp"
@@ -255,19 +256,27 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   run::TuneOptions options = job_.next_run(one.spec, target_, one.scratch.path());
   options.only = std::move(only);
   base::EventLoop& loop = stoppable_.loop();
-  run::JobWorkers workers(loop, settings_.jobs > 0 ? settings_.jobs : ipc::job_count());
+  const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : ipc::job_count();
+  run::JobWorkers workers(loop, jobs);
+  std::optional<FunctionCompiler> preparing;
   std::optional<InProcessBenchService> in_process;
-  if (function)
+  if (function) {
+    FunctionCompiler::Prepare prepare;
+    if (const auto& own = Access::state(tunable_).prepare)
+      prepare = [&](const Bindings& config) { own(one.problem, config); };
+    options.alternate = static_cast<bool>(prepare);
+    preparing.emplace(loop, jobs, one.spec.parameters, std::move(prepare));
     in_process.emplace(loop, [&](int) {
       return make_function_device(target_.device, one.spec.parameters,
                                   [&](const Bindings& config) { return function(one.problem, config); });
     });
-  else if (context)
+  } else if (context)
     in_process.emplace(
         loop, [name = target_.backend.name](int index) { return backend::make_backend(name)->open_device(index); });
   else
     workers.add_benches(target_, false);
-  run::TuneServices services{loop, workers.compiler(), workers.benches(), base::system_clock(), stoppable_.stop()};
+  ipc::CompileService& compiler = preparing ? static_cast<ipc::CompileService&>(*preparing) : workers.compiler();
+  run::TuneServices services{loop, compiler, workers.benches(), base::system_clock(), stoppable_.stop()};
   if (in_process) services.benches.push_back(&*in_process);
   std::vector<std::unique_ptr<ipc::BenchService>> checked;
   if (one.check.holds) checked = check_with(one.check, one.scratch.path(), services.benches);

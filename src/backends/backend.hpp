@@ -8,7 +8,9 @@
 
 #include "backends/runtime.hpp"
 #include "core/build/artifact.hpp"
+#include "core/measure/clock_lock.hpp"
 #include "core/measure/device.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::backend {
 
@@ -34,6 +36,11 @@ class Backend {
   virtual std::unique_ptr<measure::Device> open_device(int index) = 0;
   /// For launches in this process's own contexts; always returns the same one. Throws Error(unavailable).
   virtual std::shared_ptr<Runtime> open_runtime() = 0;
+  /// For fixing a device's clock; opens no device. Throws Error(unavailable), or unsupported if the backend cannot.
+  virtual std::unique_ptr<measure::ClockLock> open_clocks(int /*index*/) {
+    throw Error(ErrorKind::unsupported,
+                std::string("--lock-clocks: only the clocks of GPUs can be fixed, and the backend is ") + name());
+  }
 };
 
 /// The compiler of this name, or for an empty name the first one that is present and knows the architecture (the first

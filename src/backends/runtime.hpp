@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
 #include "core/measure/tensor_map.hpp"
+#include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::backend {
@@ -72,6 +74,9 @@ class ForeignMemory {
   /// The number of bytes from this address on that a kernel may access; 0: it is not device memory; nullopt: unknown.
   /// The host backend, for which any address of the process may be valid, checks only the first `wanted` bytes.
   virtual std::optional<std::size_t> accessible_bytes(const void* address, std::size_t wanted) noexcept = 0;
+  /// Makes the memory's context the thread's current one, if the thread has none: some libraries (JAX) leave none
+  /// current. False: the context is unknown. Throws Error(unavailable).
+  virtual bool enter_context_of(const void* /*address*/) { return false; }
   /// Whether the stream is being captured into a graph, so that no call may wait for it.
   virtual bool is_capturing(void* stream) noexcept = 0;
   /// Waits for the stream, then copies. Throws Error(unavailable).
@@ -85,7 +90,24 @@ class ForeignMemory {
   virtual void snapshot(void* host, const void* device, std::size_t bytes) = 0;
 };
 
+/// Times launches as tuning does: single ones, after the caches were flushed, by the device's clock. For one thread,
+/// and for the context that was current when it was made.
+class LaunchTimer {
+ public:
+  virtual ~LaunchTimer() = default;
+  /// Milliseconds of what work queues in the stream that it gets. Exceptions of work pass. Throws CandidateFailure if
+  /// the device fails.
+  virtual double time_ms(const std::function<void(void* stream)>& work) = 0;
+};
+
 /// One object for each backend in a process.
-class Runtime : public Contexts, public Launcher, public ForeignMemory {};
+class Runtime : public Contexts, public Launcher, public ForeignMemory {
+ public:
+  /// A timer for the current context. Throws Error(unavailable) without a context or memory for it, Error(unsupported)
+  /// if the backend has none.
+  virtual std::unique_ptr<LaunchTimer> make_timer() {
+    throw Error(ErrorKind::unsupported, "this backend cannot time launches in the application's context");
+  }
+};
 
 }  // namespace xtune::backend

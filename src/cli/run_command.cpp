@@ -17,6 +17,8 @@
 #include "core/search/strategy.hpp"
 #include "core/target/program_target.hpp"
 #include "ipc/job_count.hpp"
+#include "ipc/locked_clocks.hpp"
+#include "ipc/services.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -29,6 +31,19 @@ std::string device_line(const target::Target& target) {
   // A user who expects a GPU must notice that the times are the CPU's.
   for (const std::string& failure : target.failed) line += "; not used: " + base::printable(failure, 300);
   return line;
+}
+
+/// Fixes the clocks of the target's devices, whose facts then state it: the clock is part of every record and its key.
+/// nullptr: they are not to be fixed.
+std::unique_ptr<ipc::LockedClocks> lock_clocks(const std::string& wanted, target::Target& target) {
+  if (wanted.empty()) return nullptr;
+  std::vector<int> devices{target.device.index};
+  for (const device::DeviceInfo& further : target.further) devices.push_back(further.index);
+  auto clocks = std::make_unique<ipc::LockedClocks>(
+      ipc::clocks_worker_words(target.backend.name, devices, wanted == "auto" ? 0 : std::stoi(wanted)));
+  target.device.locked_clock_mhz = clocks->mhz().front();
+  for (std::size_t i = 0; i < target.further.size(); ++i) target.further[i].locked_clock_mhz = clocks->mhz().at(i + 1);
+  return clocks;
 }
 
 }  // namespace
@@ -55,7 +70,11 @@ void RunCommand::apply(bool replaying) {
 }
 
 int RunCommand::go() {
-  if (replays()) return replay();
+  if (replays()) {
+    if (!options_.lock_clocks.empty())
+      throw Error(ErrorKind::invalid_argument, "--lock-clocks fixes the clock of a device, and a replay has none");
+    return replay();
+  }
   kept_ = base::kept_in_store();
   target_ = target_for(options_.path, options_.common, target::TargetNeed::device);
   if (options_.tuning.sanitize && !device::is_cpu(target_.device))
@@ -69,6 +88,9 @@ int RunCommand::go() {
   if (options_.dry_run) return print_commands();
 
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
+  const std::unique_ptr<ipc::LockedClocks> clocks = lock_clocks(options_.lock_clocks, target_);
+  if (clocks && tells_progress())
+    tell("clock fixed at {} MHz until the end of the run\n", target_.device.locked_clock_mhz);
   const std::optional<base::Load> load = device::is_cpu(target_.device) ? base::foreign_load() : std::nullopt;
   base::remove_abandoned_temporaries();
   run::JobWorkers workers(session_.loop, ipc::job_count(options_.common.jobs, rank_ ? rank_->local_size : 1),
@@ -103,6 +125,8 @@ int RunCommand::go() {
     if (!session_.ends()) show_across();
   }
   session_.kept = session_.kept && keeps();
+  if (clocks)
+    if (const std::string warning = clocks->restore(); !warning.empty()) tell("warning: {}\n", warning);
   return code_;
 }
 
@@ -142,6 +166,16 @@ void add_search_options(CLI::App& command, RunOptions& options) {
                          "Replay a recording instead of measuring: a Kernel Tuner cache, a record file or a store"))
       ->type_name("FILE");
   for (CLI::Option* const option : added) option->group(option_group::search);
+}
+
+CLI::Validator clock_or_auto() {
+  return {[](std::string& text) {
+            const bool digits =
+                !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == std::string::npos;
+            if (text == "auto" || (digits && std::stoi(text) > 0)) return std::string();
+            return "'" + text + "' is not a clock in MHz, such as --lock-clocks=1410";
+          },
+          ""};
 }
 
 void add_job_options(CLI::App& command, RunOptions& options) {
@@ -204,6 +238,11 @@ void add_run_command(CLI::App& app, Context& context) {
       ->type_name("WORDS")
       ->group(option_group::device);
   add_jobs_option(*command, options.common);
+  command
+      ->add_flag("--lock-clocks{auto}", options.lock_clocks,
+                 "Fix the GPU's clock while the run lasts, at its default or at --lock-clocks=MHZ; needs root")
+      ->check(clock_or_auto())
+      ->group(option_group::device);
   add_job_options(*command, options);
   add_output_options(*command, options);
   add_store_option(*command, options.common.store);

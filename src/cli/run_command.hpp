@@ -37,7 +37,8 @@ struct RunOptions {
   std::string transfer = "auto";
   std::size_t rows = 10;
   std::string exec_prefix, partition;
-  std::string report;  ///< file for an HTML report; empty: none
+  std::string report;       ///< file for an HTML report; empty: none
+  std::string lock_clocks;  ///< "auto", or MHz; empty: clocks are not fixed
   bool quiet = false, dry_run = false, requeue = false;
   std::string walltime = "auto";
 };

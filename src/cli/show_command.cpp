@@ -311,6 +311,8 @@ void print_text(const spec::Spec& spec, const target::Target& target, const Show
     print_out("            {} on {} ({})\n",
               base::human_time_ms(measure::statistic(shown.found->record->time_ms, spec.measure.statistic)),
               shown.found->record->device.name, record::to_string(shown.found->match));
+  if (shown.found && shown.found->record && shown.found->record->repeatable)
+    print_out("            {}\n", shown.found->record->repeatable->text());
   print_out("compiled:   {} for {} ({})\n", fmt::join(build::entries_of(shown.request), ", "), target.arch,
             target.backend.name);
   if (!shown.request.options.empty()) print_out("options:    {}\n", base::command_line(shown.request.options));

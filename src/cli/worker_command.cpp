@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/commands.hpp"
+#include "worker/clock_guard.hpp"
 #include "worker/worker.hpp"
 
 namespace xtune::cli {
@@ -37,6 +38,18 @@ void add_worker_command(CLI::App& app, Context& context) {
   bench->callback([&context] {
     require_driver("bench");
     context.exit_code = worker::bench_worker_main(STDIN_FILENO, STDOUT_FILENO, sanitize);
+  });
+
+  CLI::App* clocks = command->add_subcommand("clocks", "Fix clocks until the end of the input");
+  static std::string clocks_backend;
+  static std::vector<int> devices;
+  static int mhz = 0;
+  clocks->add_option("--backend", clocks_backend, "Name the backend")->required();
+  clocks->add_option("--devices", devices, "Number the devices")->delimiter(',')->required();
+  clocks->add_option("--mhz", mhz, "Choose the clock; 0: the devices' own choice");
+  clocks->callback([&context] {
+    require_driver("clocks");
+    context.exit_code = worker::clocks_worker_main(clocks_backend, devices, mhz);
   });
 
   CLI::App* probe = command->add_subcommand("probe", "Print what one backend finds on this machine, as JSON");

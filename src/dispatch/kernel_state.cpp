@@ -20,6 +20,19 @@ const dispatch::PreparedStep*& refused_step() noexcept {
 }
 }  // namespace
 
+namespace {
+/// Makes the context of the first buffer current in a thread without one.
+bool enter_context(const dispatch::ArgumentPlan& plan, const void* const* values, backend::Runtime& runtime) {
+  for (std::size_t i = 0; i < plan.passed_count(); ++i) {
+    if (plan.passed(i).kind != spec::ArgKind::buffer) continue;
+    const void* address = nullptr;
+    __builtin_memcpy(&address, values[i], sizeof address);
+    return runtime.enter_context_of(address);
+  }
+  return false;
+}
+}  // namespace
+
 KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
     : settings_(std::move(settings)),
       parts_(std::move(parts)),
@@ -50,8 +63,6 @@ void KernelState::wait() {
                             name()));
   background_.wait();
 }
-
-void KernelState::wait_for(void* stream) { runtime_.read(nullptr, nullptr, 0, stream); }
 
 void KernelState::destroy(KernelState* state) {
   if (state->background_.is_here())
@@ -86,7 +97,9 @@ void KernelState::call(const Binding& binding, void* stream, const void* const* 
     plan_.check_types(signature);
     fitting_.store(signature.types, std::memory_order_relaxed);
   }
-  const Key key = key_of(binding, values);
+  Key key = key_of(binding, values);
+  if (key.words[0] == 0 && enter_context(plan_, values, runtime_)) [[unlikely]]
+    key = key_of(binding, values);
   const Prepared* entry = table_.find(key, key.hash());
   if (!entry) [[unlikely]]
     entry = add(key, plan_.problem(binding, values));

@@ -73,8 +73,8 @@ class KernelState {
   void set_constant(const std::string& constant, std::optional<DType> dtype, std::span<const std::byte> contents) {
     constants_.set(constant, dtype, contents, runtime_);
   }
-  /// Waits for the stream of the current context. Throws Error(unavailable).
-  void wait_for(void* stream);
+  /// The backend's, for waiting and timing in the application's contexts.
+  backend::Runtime& runtime() const noexcept { return runtime_; }
   /// For the owner of the last reference. If that is a callback of the tuning in the background, another thread waits
   /// for the end of the tuning.
   static void destroy(KernelState* state);

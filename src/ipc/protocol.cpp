@@ -151,7 +151,8 @@ constexpr auto measure_form = fields::object<MeasureSpec>(
     required("min_rep", &MeasureSpec::min_rep), required("min_time_ms", &MeasureSpec::min_time_ms),
     required("max_time_ms", &MeasureSpec::max_time_ms), required("noise", &MeasureSpec::noise),
     required("timeout_s", &MeasureSpec::timeout_s), required("wait_s", &MeasureSpec::wait_s),
-    required("energy_ms", &MeasureSpec::energy_ms), required("flush", &MeasureSpec::flush));
+    required("energy_ms", &MeasureSpec::energy_ms), required("flush", &MeasureSpec::flush),
+    required("launch", &MeasureSpec::launch));
 
 constexpr auto compile_job_form = fields::object<CompileJob>(
     required("backend", &CompileJob::backend), required("cache", &CompileJob::cache, fields::path),
@@ -196,7 +197,8 @@ constexpr auto open_job_form = fields::object<OpenJob>(
     required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),
     required("check", &OpenJob::check), required("check_at", &OpenJob::check_at),
     required("folder", &OpenJob::folder, fields::path), required("repeats", &OpenJob::repeats),
-    required("outputs", &OpenJob::outputs, fields::path), required("measure", &OpenJob::measure, measure_form));
+    required("must_repeat", &OpenJob::must_repeat), required("outputs", &OpenJob::outputs, fields::path),
+    required("measure", &OpenJob::measure, measure_form));
 
 constexpr auto incumbent_form = fields::object<measure::Incumbent>(
     required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));
@@ -211,13 +213,16 @@ constexpr auto telemetry_form =
     fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};
 constexpr auto comparison_form =
     fields::Through{[](const validate::Comparison& of) { return record::to_json(of); }, record::comparison_from_json};
+constexpr auto repeatability_form = fields::Through{
+    [](const validate::Repeatability& of) { return record::to_json(of); }, record::repeatability_from_json};
 constexpr auto bench_answer_form = fields::object<BenchAnswer>(
     required("outcome", &BenchAnswer::outcome, outcome_form), required("lack", &BenchAnswer::lack, lack_form),
     required("stage", &BenchAnswer::stage), required("message", &BenchAnswer::message),
     required("log", &BenchAnswer::log), required("samples_ms", &BenchAnswer::samples_ms),
     required("reported", &BenchAnswer::reported), required("telemetry", &BenchAnswer::telemetry, telemetry_form),
     required("taints", &BenchAnswer::taints), required("busy_s", &BenchAnswer::busy_s),
-    optional("validation", &BenchAnswer::validation, comparison_form));
+    optional("validation", &BenchAnswer::validation, comparison_form),
+    optional("repeatable", &BenchAnswer::repeatable, repeatability_form));
 
 constexpr auto rounds_job_form = fields::object<RoundsJob>(
     fields::Constant{"do", "rounds"}, required("jobs", &RoundsJob::jobs, fields::List{bench_job_form}),

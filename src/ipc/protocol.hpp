@@ -20,6 +20,7 @@
 #include "core/spec/spec.hpp"
 #include "core/validate/compare.hpp"
 #include "core/validate/inputs.hpp"
+#include "core/validate/repeatability.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -99,7 +100,8 @@ struct OpenJob {
   std::vector<std::string> check{};  ///< argv of a command that judges the outputs; empty: none
   std::string check_at{};            ///< its place in the spec
   std::filesystem::path folder{};    ///< the spec's, in which it is started
-  int repeats = 0;                   ///< more validating launches, whose output bits must be the same
+  int repeats = 0;          ///< more validating launches, whose output bits are compared; 0: no bits are compared
+  bool must_repeat = true;  ///< other bits are a wrong result; else they are only reported
   spec::MeasureSpec measure;
   std::function<void(const std::string&)> warn = {};  ///< receives messages for the user; not sent to a worker
 };
@@ -133,6 +135,7 @@ struct BenchAnswer {
   std::string message, log;
   std::vector<double> samples_ms;
   std::optional<validate::Comparison> validation;
+  std::optional<validate::Repeatability> repeatable{};  ///< set if bits were compared
   Reported reported;
   measure::Telemetry telemetry;
   std::vector<std::string> taints;  ///< reasons why the samples are suspect

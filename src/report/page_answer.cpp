@@ -44,6 +44,12 @@ std::string finals_sentence(const CaseView& view, const record::Record& best) {
 }
 
 /// From any record of the answer that has one: those of finals do not compare again.
+std::string noise_text(const measure::Summary& time) {
+  const std::string text =
+      fmt::format("{:.1f} % between the quartiles of {}", time.noise * 100, counted_text(time.count, "sample"));
+  return time.outliers > 0 ? text + ", of which " + counted_text(time.outliers, "outlier") : text;
+}
+
 std::string validation_text(const CaseView& view) {
   const record::Record& best = *view.shown.best->record;
   for (const record::Record& record : *view.shown.records)
@@ -167,17 +173,19 @@ std::string answer_section(const CaseView& view) {
                       plot::escaped(interval_text(best)));
   text += configuration_list(*shown.spec, best.config);
   std::string metrics = metrics_text(*shown.spec, best);
-  text += facts({{"metrics", metrics},
-                 {"objective", shown.spec->objective.goals.empty() ? "" : objective_text(*shown.spec, best).substr(11)},
-                 {"gain", gain_text(view)},
-                 {"ties", ties_text(view)},
-                 {"search", search_text(view)},
-                 {"validation", validation_text(view)},
-                 {"finals", finals_sentence(view, best)},
-                 {"match", match_text(shown)},
-                 {"tainted", fmt::format("{}", fmt::join(best.tainted, "; "))},
-                 {"noise", fmt::format("{:.1f} % between the quartiles of {}", best.time_ms.noise * 100,
-                                       counted_text(best.time_ms.count, "sample"))}});
+  text += facts(
+      {{"metrics", metrics},
+       {"objective", shown.spec->objective.goals.empty() ? "" : objective_text(*shown.spec, best).substr(11)},
+       {"gain", gain_text(view)},
+       {"ties", ties_text(view)},
+       {"search", search_text(view)},
+       {"validation", validation_text(view)},
+       {"finals", finals_sentence(view, best)},
+       {"match", match_text(shown)},
+       {"tainted", fmt::format("{}", fmt::join(best.tainted, "; "))},
+       {"repeatable", best.repeatable ? best.repeatable->text() : ""},
+       {"clock", best.device.locked_clock_mhz > 0 ? fmt::format("fixed at {} MHz", best.device.locked_clock_mhz) : ""},
+       {"noise", noise_text(best.time_ms)}});
   text += "</div>\n" + best_figure(view) + "</div>\n";
   return text + ties_table(view);
 }

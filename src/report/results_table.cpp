@@ -90,6 +90,11 @@ std::string results_table(const spec::Spec& spec, std::vector<const record::Reco
   table.header = {"#", "time"};
   if (comparison) table.header.emplace_back("vs best");
   table.header.insert(table.header.end(), {interval_name(spec), "noise"});
+  const auto any = [&](const auto& has) { return std::any_of(order.begin(), order.end(), has); };
+  const bool outliers = any([](const record::Record* record) { return record->time_ms.outliers > 0; });
+  const bool repeatable = any([](const record::Record* record) { return record->repeatable.has_value(); });
+  if (outliers) table.header.emplace_back("outliers");
+  if (repeatable) table.header.emplace_back("same bits");
   for (const space::Parameter& parameter : spec.parameters) table.names.push_back(parameter.name);
   for (const record::Record* record : order) {
     std::vector<std::string>& row = table.rows.emplace_back();
@@ -98,6 +103,8 @@ std::string results_table(const spec::Spec& spec, std::vector<const record::Reco
     if (comparison) row.push_back(comparison->text(*record));
     row.push_back(base::human_time_ms(record->time_ms.low) + " .. " + base::human_time_ms(record->time_ms.high));
     row.push_back(fmt::format("{:.1f} %", record->time_ms.noise * 100));
+    if (outliers) row.push_back(std::to_string(record->time_ms.outliers));
+    if (repeatable) row.emplace_back(!record->repeatable ? "-" : record->repeatable->same() ? "yes" : "no");
     std::vector<std::string>& values = table.values.emplace_back();
     for (const space::Parameter& parameter : spec.parameters) {
       const auto found = record->config.find(parameter.name);

@@ -285,6 +285,12 @@ nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Recor
           std::isfinite(values[i]) ? nlohmann::ordered_json(values[i]) : nlohmann::ordered_json();
   }
   json["interval_ms"] = {record.time_ms.low, record.time_ms.high};
+  if (record.time_ms.outliers > 0) json["outliers"] = record.time_ms.outliers;
+  if (record.repeatable) {
+    json["repeatable"] = record.repeatable->same();
+    if (!record.repeatable->same()) json["repeatable_message"] = record.repeatable->text();
+  }
+  if (record.device.locked_clock_mhz > 0) json["locked_clock_mhz"] = record.device.locked_clock_mhz;
   if (!record.tainted.empty()) json["tainted"] = record.tainted;
   if (device::is_emulated(record.device)) json["simulated"] = true;
   return json;

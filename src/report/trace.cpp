@@ -57,6 +57,8 @@ nlohmann::ordered_json trace_json(const spec::Spec& spec, const run::TuneResult&
     else if (record->outcome == Outcome::pruned)
       row["time_ms"] = record->time_ms.min;
     row["seconds"] = active.seconds_until(static_cast<double>(record->unix_time_ms));
+    if (record->time_ms.outliers > 0) row["outliers"] = record->time_ms.outliers;
+    if (record->repeatable) row["repeatable"] = record->repeatable->same();
     if (!record->message.empty()) row["message"] = record->message;
     if (!record->finals.empty()) row["finals"] = record->finals;
     list.push_back(std::move(row));

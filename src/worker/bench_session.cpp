@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "core/measure/flush.hpp"
 #include "core/measure/series.hpp"
 #include "xtune/error.hpp"
 
@@ -18,11 +20,6 @@ constexpr std::size_t max_sets = 64;
 // Other processes come and go on a CPU, and run during many launches: an even series of a thousand launches shows
 // little.
 constexpr double shared_roughness = 1;
-
-std::size_t flush_size(const device::DeviceInfo& device) {
-  // Three times the cache: write-back caches with unusual replacement keep a part of a smaller overwrite.
-  return static_cast<std::size_t>(std::max<std::int64_t>(device.l2_bytes, 4 << 20)) * 3;
-}
 
 /// The samples of the series are the last ones that were taken.
 void report(const device::ProgramCall& call, const Sampler& sampler, ipc::BenchAnswer& answer) {
@@ -50,6 +47,9 @@ BenchSession::BenchSession(measure::Device& device, ipc::OpenJob job, base::Cloc
   const MemoryFound found{available_bytes(),
                           static_cast<std::uint64_t>(std::max<std::int64_t>(device_.info().memory_bytes, 0)),
                           device::is_cpu(device_.info())};
+  if (job_.measure.launch == spec::LaunchBy::graph)
+    if (const std::string lack = device_.lack_of_graphs(); !lack.empty())
+      throw Error(ErrorKind::unsupported, "[measure] launch = \"graph\": " + lack + "; remove it, or set \"stream\"");
   const std::size_t sets = choose_sets(found.host);
   needs_ = memory_needs(job_, sets, guard_size_, flush_bytes_);
   require_memory(job_, needs_, found);
@@ -68,16 +68,16 @@ std::uint64_t BenchSession::host_bytes() const noexcept {
 std::size_t BenchSession::choose_sets(std::uint64_t available_bytes) {
   const std::uint64_t bytes = std::max<std::uint64_t>(set_bytes(job_, guard_size_), 1);
   std::size_t count = 1;
-  if (job_.measure.flush == spec::Flush::l2) flush_bytes_ = flush_size(device_.info());
+  if (job_.measure.flush == spec::Flush::l2) flush_bytes_ = measure::flush_bytes(device_.info());
   if (job_.measure.flush == spec::Flush::rotate) {
-    const std::uint64_t wanted = flush_size(device_.info()) / bytes + 2;
+    const std::uint64_t wanted = measure::flush_bytes(device_.info()) / bytes + 2;
     double memory = device_.info().memory_bytes > 0 ? static_cast<double>(device_.info().memory_bytes) : 1e9;
     if (device::is_cpu(device_.info())) memory = std::min(memory, static_cast<double>(available_bytes));
     const double affordable = memory * rotation_share / static_cast<double>(bytes);
     count = static_cast<std::size_t>(
         std::clamp(std::min<double>(static_cast<double>(wanted), affordable), 1.0, static_cast<double>(max_sets)));
     // Too few sets to evict each other from the cache: flush as well, rather than measure a warm cache.
-    if (count < wanted) flush_bytes_ = flush_size(device_.info());
+    if (count < wanted) flush_bytes_ = measure::flush_bytes(device_.info());
   }
   return count;
 }
@@ -190,6 +190,7 @@ bool BenchSession::judge_inputs(ipc::BenchAnswer& answer) {
 Sampler BenchSession::sampler(measure::Program& program, ScratchBuffers& scratch, const Passed& passed) {
   Sampler::Plan plan;
   plan.flush_bytes = flush_bytes_;
+  plan.graph = job_.measure.launch == spec::LaunchBy::graph;
   for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scratch, passed));
   const bool in_place = std::any_of(arguments_.begin(), arguments_.end(), [](const TestArgument& argument) {
     return argument.layout.role == spec::ArgRole::inout;
@@ -210,16 +211,32 @@ void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scrat
       arguments_for(sets_[0], scratch, {job.launch, job.scalars, job.maps});
   const auto run_once = [&](bool timed) {
     scratch.renew();
-    return program.run({arguments, timed, 0}).time_ms;
+    measure::RunOptions options{arguments, timed, 0};
+    options.graph = job_.measure.launch == spec::LaunchBy::graph;
+    return program.run(options).time_ms;
   };
-  const double first_ms = run_once(job.incumbent.has_value());
+  // The first launch is on its own in any case, so its time would not be that of a launch in a graph.
+  const double first_ms = run_once(job.incumbent.has_value() && job_.measure.launch == spec::LaunchBy::stream);
   answer.stage = "validate";
   if (!scratch.check_guards(answer) || !judge_outputs(sets_[0], answer)) return;
   check_.judge(sets_[0]);
   leave_outputs(job_, arguments_, sets_[0], "first");
-  if (!check_repeats(
-          arguments_, sets_[0], job_.repeats, [&] { run_once(false); }, answer))
-    return;
+  std::optional<RepeatCheck> repeats;
+  if (job_.repeats > 0) repeats.emplace(arguments_, device_check_.get(), sets_[0]);
+  const auto judge_repeats = [&](int times) {
+    if (!repeats) return true;
+    for (int i = 0; i < times && repeats->result().same(); ++i) {
+      poison_outputs(sets_[0], validate::Poison::usual);
+      run_once(false);
+      repeats->compare(sets_[0]);
+    }
+    answer.repeatable = repeats->result();
+    if (repeats->result().same() || !job_.must_repeat) return true;
+    answer.stage = "validate";
+    // An input that a launch changed is the cause of other outputs, not their consequence.
+    return judge_inputs(answer) && repeats->refuse(answer);
+  };
+  if (!judge_repeats(job_.repeats)) return;
   if (job.validate_only) return;
 
   answer.stage = "measure";
@@ -240,7 +257,7 @@ void BenchSession::bench_loaded(measure::Program& program, ScratchBuffers& scrat
     return;
   }
   if (measure.energy_ms > 0) measure_energy(sampler, answer);
-  judge_last_launch(program, sampler, scratch, answer);
+  if (judge_last_launch(program, sampler, scratch, answer)) judge_repeats(1);
 }
 
 }  // namespace xtune::worker

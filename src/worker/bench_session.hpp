@@ -22,6 +22,7 @@
 #include "worker/device_check.hpp"
 #include "worker/memory_needs.hpp"
 #include "worker/output_check.hpp"
+#include "worker/repeat_check.hpp"
 #include "worker/sampler.hpp"
 #include "worker/scratch.hpp"
 

@@ -151,6 +151,16 @@ bool DeviceCheck::inputs_intact(BufferSet& set) {
                     [](const validate::CheckResult& result, std::uint64_t sum) { return result.sum == sum; });
 }
 
+std::vector<std::uint64_t> DeviceCheck::output_sums(BufferSet& set) {
+  std::vector<validate::CheckItem> items;
+  for (std::size_t i = 0; i < set.size(); ++i)
+    if (spec::is_output(arguments_[i].layout.role))
+      items.push_back(item(validate::CheckItem::add_up, address_of(*set[i]), arguments_[i].layout.bytes()));
+  std::vector<std::uint64_t> sums;
+  for (const validate::CheckResult& result : run(items)) sums.push_back(result.sum);
+  return sums;
+}
+
 bool DeviceCheck::outputs_agree(BufferSet& set, ipc::BenchAnswer& answer) {
   std::vector<validate::CheckItem> items;
   for (std::size_t i = 0; i < set.size(); ++i) {

@@ -29,6 +29,8 @@ class DeviceCheck {
   bool outputs_agree(BufferSet& set, ipc::BenchAnswer& answer);
   /// True: every argument of role in has its pristine bits. False: call check_inputs.
   bool inputs_intact(BufferSet& set);
+  /// validate::checksum of each argument that is not only an input, in order.
+  std::vector<std::uint64_t> output_sums(BufferSet& set);
 
  private:
   struct Copies {

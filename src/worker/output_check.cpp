@@ -2,13 +2,12 @@
 #include "worker/output_check.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 
+#include "core/validate/repeatability.hpp"
 #include "ipc/expected_files.hpp"
 #include "xtune/error.hpp"
 
@@ -68,41 +67,6 @@ std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& argume
 
 namespace {
 
-// Devices are read in pieces, so that the check of a large input needs no second copy.
-constexpr std::size_t piece_bytes = std::size_t{16} << 20;
-
-/// The place where two runs, or a buffer and its expected contents, have different bits.
-struct Difference {
-  std::uint64_t index;  ///< of the first element
-  std::string before, now;
-  std::uint64_t count;  ///< elements of the piece that contains it
-};
-
-std::optional<Difference> first_difference(const validate::ArgumentLayout& layout, std::span<const std::byte> before,
-                                           measure::Buffer& buffer) {
-  const std::size_t size = size_of(layout.dtype);
-  std::vector<std::byte> now(std::min(before.size(), piece_bytes));
-  for (std::size_t at = 0; at < before.size(); at += now.size()) {
-    now.resize(std::min(now.size(), before.size() - at));
-    buffer.read(at, now);
-    if (std::memcmp(now.data(), before.data() + at, now.size()) == 0) continue;
-    std::optional<Difference> found;
-    for (std::size_t i = 0; i < now.size(); i += size) {
-      if (std::memcmp(now.data() + i, before.data() + at + i, size) == 0) continue;
-      if (!found)
-        found = Difference{(at + i) / size, validate::element_text(layout.dtype, before.data() + at + i),
-                           validate::element_text(layout.dtype, now.data() + i), 0};
-      ++found->count;
-    }
-    return found;
-  }
-  return std::nullopt;
-}
-
-std::string place_text(const validate::ArgumentLayout& layout, std::uint64_t index) {
-  return fmt::format("[{}]", fmt::join(validate::coordinates_of(index, layout.shape), ", "));
-}
-
 bool refuse(ipc::BenchAnswer& answer, std::string message) {
   answer.outcome = Outcome::wrong_result;
   answer.message = std::move(message);
@@ -139,43 +103,18 @@ bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, i
 bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, const char* what,
                      ipc::BenchAnswer& answer) {
   const validate::ArgumentLayout& layout = argument.layout;
-  const auto change = first_difference(layout, argument.pristine.bytes(), buffer);
-  return !change ||
-         refuse(answer, fmt::format("{}: the kernel changed this {}: {} was {} and is {}; if it is meant "
-                                    "to, the argument's role is \"inout\"",
-                                    layout.name, what, place_text(layout, change->index), change->before, change->now));
+  const auto change =
+      validate::bit_difference(layout, argument.pristine.bytes(),
+                               [&](std::size_t offset, std::span<std::byte> bytes) { buffer.read(offset, bytes); });
+  return !change || refuse(answer, fmt::format("{}: the kernel changed this {}: {}; if it is meant to, the argument's "
+                                               "role is \"inout\"",
+                                               layout.name, what, change->text()));
 }
 
 bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].layout.role == spec::ArgRole::in && !check_unchanged(arguments[i], *set[i], "input", answer))
       return false;
-  return true;
-}
-
-bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, int times,
-                   const std::function<void()>& launch, ipc::BenchAnswer& answer) {
-  std::vector<std::vector<std::byte>> first(arguments.size());
-  for (std::size_t i = 0; times > 0 && i < arguments.size(); ++i) {
-    if (arguments[i].layout.role == spec::ArgRole::in) continue;
-    first[i].resize(arguments[i].layout.bytes());
-    set[i]->read(0, first[i]);
-  }
-  for (int run = 0; run < times; ++run) {
-    reset(arguments, set);
-    launch();
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const validate::ArgumentLayout& layout = arguments[i].layout;
-      const auto change = first_difference(layout, first[i], *set[i]);
-      if (!change) continue;
-      return refuse(
-          answer, fmt::format("{}: run {} on the same inputs gave other bits than run 1: {} was {} and is {}, at "
-                              "least {} elements differ: a race, or sums whose order changes from run to run, as those "
-                              "of floating-point atomics do (then repeat = 0)",
-                              layout.name, run + 2, place_text(layout, change->index), change->before, change->now,
-                              change->count));
-    }
-  }
   return true;
 }
 

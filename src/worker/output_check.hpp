@@ -79,9 +79,4 @@ bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ip
 /// The same of one buffer. what: "input".
 bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, const char* what, ipc::BenchAnswer& answer);
 
-/// Launches `times` more on the same inputs and compares the results bit for bit with the current contents of the set.
-/// False, with outcome and message in the answer, if they differ.
-bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, int times,
-                   const std::function<void()>& launch, ipc::BenchAnswer& answer);
-
 }  // namespace xtune::worker

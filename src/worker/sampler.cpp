@@ -77,6 +77,7 @@ measure::Sample Sampler::take(int launches, bool timed) {
   }
   measure::RunOptions options{turns.front(), timed, timed ? plan_.flush_bytes : 0};
   options.more = std::span(turns).subspan(1);
+  options.graph = plan_.graph;
   return program_.run(options);
 }
 

@@ -20,6 +20,7 @@ class Sampler {
     /// One argument list for each set of buffers; launches take turns. At least one.
     std::vector<std::vector<measure::KernelArgument>> sets;
     std::size_t flush_bytes = 0;               ///< overwritten before every sample
+    bool graph = false;                        ///< launches are graphs (RunOptions::graph)
     std::function<void(std::size_t)> restore;  ///< restores a set's in-place arguments before its launch; may be empty
     /// Its result differs between two calls if this process was suspended in between (base/suspension.hpp).
     std::function<std::uint64_t()> suspensions = xtune::base::suspensions;

@@ -157,3 +157,31 @@ TEST_CASE("an emulator that is not there is named, with what to do") {
   CHECK(done.exit_code == 4);
   CHECK_MESSAGE(has(done.stderr_text, "XTUNE_HIP_LIBRARY=" + cli.path("libxtune_amdhip64.so")), done.stderr_text);
 }
+
+TEST_CASE("run records whether outputs repeat, and shows outliers' count beside it") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  std::string text = xtune::base::read_file(spec);
+  text.insert(text.find("[validate]") + 10, "\nrepeatable = \"record\"");
+  const std::string recorded = cli.write("recorded.toml", text);
+  const json answer =
+      parsed(cli.xtune({"run", recorded, "--backend", "host", "--format", "json", "--quiet", "--evals", "2"}));
+  CHECK(answer.at("best").at("repeatable") == true);
+  const json best = parsed(cli.xtune({"best", recorded, "--backend", "host", "--format", "json"}));
+  CHECK(best.dump().find("\"repeatable\":true") != std::string::npos);
+}
+
+TEST_CASE("clocks and graphs of a CPU are refused, with what to do") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const CommandResult clocks = cli.xtune({"run", spec, "--backend", "host", "--lock-clocks"});
+  CHECK(clocks.exit_code != 0);
+  CHECK(has(clocks.stderr_text, "only the clocks of GPUs can be fixed, and the backend is host"));
+  const CommandResult wrong = cli.xtune({"run", spec, "--backend", "host", "--lock-clocks=fast"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(has(wrong.stderr_text, "is not a clock in MHz"));
+  const std::string in_graph = cli.copy_spec("[1, 2, 3]", "[measure]\nlaunch = \"graph\"\n");
+  const CommandResult graph = cli.xtune({"run", in_graph, "--backend", "host"});
+  CHECK(graph.exit_code != 0);
+  CHECK(has(graph.stderr_text, "[measure] launch = \"graph\": only the cuda and hip backends launch graphs"));
+}

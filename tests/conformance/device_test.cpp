@@ -204,6 +204,48 @@ CONFORMANCE_TEST("further launches of one sample take their own arguments, and e
   CHECK(shared < 2 * alone);
 }
 
+CONFORMANCE_TEST("launches in a graph compute the same, each time with the arguments of that run") {
+  const auto artifact = compile(t, work_kernel, "work");
+  const auto setting = compile(t, set_kernel, "set");
+  if (!t.device || t.backend == "host") return;
+  REQUIRE(t.device->lack_of_graphs() == "");
+  const Launch launch = {{1, 1, 1}, {32, 1, 1}};
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  for (int i = 0; i < 3; ++i) buffers.push_back(upload(t, std::vector<int>(32)));
+  const auto program = t.device->load(setting, launch);
+  for (int round = 0; round < 4; ++round) {  // the first one is not a graph, and the last one is an earlier one's
+    const int base = round == 3 ? 100 : 100 * round;
+    std::vector<std::vector<KernelArgument>> sets;
+    for (int i = 0; i < 3; ++i) sets.push_back(arguments(buffers[static_cast<std::size_t>(i)], base + i));
+    const std::vector<std::span<const KernelArgument>> more(sets.begin() + 1, sets.end());
+    RunOptions options{sets[0], round % 2 == 1, round == 3 ? std::size_t{1} << 20 : 0, more};
+    options.graph = true;
+    const Sample sample = program->run(options);
+    CHECK((sample.time_ms > 0) == options.timed);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(download<int>(*buffers[i])[31] == base + static_cast<int>(i));
+  }
+  const auto bad = arguments(buffers[0]);
+  RunOptions refused{bad};
+  refused.graph = true;
+  CHECK(outcome_of([&] { program->run(refused); }) == Outcome::launch_failed);
+
+  // The time of one launch, whether it is in a graph or not; other programs may delay launches, so it is tried again.
+  const auto x = upload(t, std::vector<float>(32, 1.0f));
+  const auto working = t.device->load(artifact, launch);
+  const auto values = arguments(x, is_emulated(t.device->info()) ? 20000 : 2000000);
+  const std::vector<std::span<const KernelArgument>> again(3, std::span<const KernelArgument>(values));
+  working->run({values, false});
+  double alone = 1e30, in_graph = 1e30;
+  for (int i = 0; i < 40 && (i < 3 || in_graph >= 1.5 * alone || alone >= 1.5 * in_graph); ++i) {
+    RunOptions options{values, true, 0, again};
+    alone = std::min(alone, working->run(options).time_ms);
+    options.graph = true;
+    in_graph = std::min(in_graph, working->run(options).time_ms);
+  }
+  CHECK(in_graph < 1.5 * alone);
+  CHECK(alone < 1.5 * in_graph);
+}
+
 CONFORMANCE_TEST("the timer tells what it does") {
   if (!t.device) return;
   const TimerInfo timer = t.device->timer();

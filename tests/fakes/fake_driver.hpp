@@ -23,6 +23,7 @@ struct FakeDriver {
   bool dead = false;                            ///< after a fault every call answers it
   int open_objects = 0;                         ///< streams, events, modules, allocations not yet released
   bool closed = false;
+  bool capturing = false;  ///< launches become a graph
   gpu::FunctionAttributes attributes{1024, 32, 0};
   std::vector<std::size_t> parameter_bytes{8, 4};
   float ms = 1.5F;
@@ -36,7 +37,7 @@ struct FakeDriver {
   std::vector<char> variable = std::vector<char>(16);  ///< the memory of every variable
 
   gpu::Status call(const std::string& name) {
-    calls.push_back(name);
+    calls.push_back((capturing && name.starts_with("launch") ? "captured " : "") + name);
     if (dead) return fault;
     const auto failure = failures.find(name);
     if (failure == failures.end()) return 0;
@@ -152,6 +153,17 @@ inline gpu::DriverApi make_fake_driver(const std::shared_ptr<FakeDriver>& d) {
     *count = d->clusters;
     return d->call("active_clusters");
   };
+  api.begin_capture = [d](Stream) {
+    const Status status = d->call("begin_capture");
+    d->capturing = status == 0;
+    return status;
+  };
+  api.end_capture = [d, create](Graph* out, Stream) {
+    d->capturing = false;
+    return create("end_capture", out);
+  };
+  api.launch_graph = [d](Graph, Stream) { return d->call("launch_graph"); };
+  api.destroy_graph = [destroy](Graph) { return destroy("destroy_graph"); };
   api.encode_tensor_map = [d](measure::EncodedTensorMap* encoded, const measure::TensorMap& map, void* address) {
     std::memcpy(encoded->bytes.data(), &address, sizeof address);
     d->encoded = map;

@@ -29,6 +29,7 @@ class FakeRuntime final : public backend::Runtime {
   std::vector<std::size_t> parameter_bytes;
   std::map<const void*, std::size_t> memory;  ///< device memory by address, with its size
   int status = 0;                             ///< result of launches
+  bool knows_contexts = false;                ///< of memory: all of it belongs to context 1
   std::string refused_image;                  ///< which cannot be loaded
   std::string foreign_image;                  ///< in a format of another version
   std::atomic<int> loads{0};
@@ -84,6 +85,11 @@ class FakeRuntime final : public backend::Runtime {
   std::optional<std::size_t> accessible_bytes(const void* address, std::size_t /*wanted*/) noexcept override {
     const auto found = memory.find(address);
     return found == memory.end() ? 0 : found->second;
+  }
+  bool enter_context_of(const void* address) override {
+    if (!knows_contexts || context() != 0 || !memory.contains(address)) return false;
+    context() = 1;
+    return true;
   }
   bool is_capturing(void*) noexcept override { return false; }
   void read(void* host, const void* device, std::size_t bytes, void*) override { std::memcpy(host, device, bytes); }

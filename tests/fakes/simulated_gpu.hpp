@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/gpu/timing_kernels.hpp"
@@ -17,7 +18,8 @@ namespace xtune::fakes {
 struct SimulatedGpu {
   std::shared_ptr<FakeDriver> driver = std::make_shared<FakeDriver>();
   double event_ms = 0.0015, launch_ms = 0.001;
-  double flush_ms = 0.0005;  ///< time that a fill before the first event adds to the span
+  double graph_ms = 0.002, node_ms = 0.0002;  ///< what a graph adds to a span, and to each of its launches
+  double flush_ms = 0.0005;                   ///< time that a fill before the first event adds to the span
   double mhz = 2000;
   std::map<std::string, double> kernels_ms = {{"kernel", 0.004}};
   int slow_host = 0;               ///< for this many holds from now on, the hold gives up before it is released
@@ -32,6 +34,13 @@ struct SimulatedGpu {
   bool after_fill_ = false, seen_lazy_ = false;
   alignas(8) std::uint32_t flags_[8] = {};
   std::uint32_t ticket_ = 0;
+  /// A kernel that was captured, with the first bytes of its parameters; its graph has all that the capture had so far.
+  struct Captured {
+    std::string name;
+    std::uint64_t first = 0;
+  };
+  std::map<gpu::Graph, std::vector<Captured>> graphs_;
+  std::vector<Captured> captured_;
   bool held() const { return static_cast<std::int32_t>(flags_[0] - ticket_) < 0; }
   void run(const std::string& name, void** parameters);
   friend struct Access;
@@ -75,6 +84,11 @@ inline gpu::DriverApi SimulatedGpu::api() {
   };
   table.launch = [this](Function function, const device::Launch&, Stream, void** parameters) -> Status {
     const Status status = driver->call("launch");
+    if (driver->capturing) {
+      Captured& launch = captured_.emplace_back(Captured{*static_cast<std::string*>(function)});
+      if (launch.name == timing_kernel::spin) std::memcpy(&launch.first, parameters[0], sizeof launch.first);
+      return status;
+    }
     if (status == 0) run(*static_cast<std::string*>(function), parameters);
     return status;
   };
@@ -83,6 +97,21 @@ inline gpu::DriverApi SimulatedGpu::api() {
     after_fill_ = true;
     queue.emplace_back("fill");
     return driver->call("fill");
+  };
+  table.end_capture = [this, end = table.end_capture](Graph* graph, Stream stream) -> Status {
+    const Status status = end(graph, stream);
+    if (status == 0) graphs_[*graph] = std::exchange(captured_, {});
+    return status;
+  };
+  table.launch_graph = [this](Graph graph, Stream) -> Status {
+    queue.emplace_back("graph");
+    now_ += graph_ms;
+    for (Captured& launch : graphs_.at(graph)) {
+      void* parameters[] = {&launch.first};
+      run(launch.name, parameters);
+      now_ += node_ms - launch_ms;
+    }
+    return driver->call("launch_graph");
   };
   static std::map<Event, double> at;
   table.record_event = [this](Event event, Stream) -> Status {

@@ -371,7 +371,7 @@ class AutotuneFunctions(unittest.TestCase):
         for error, words, options in ((xtune.InvalidArgumentError, "'Q' is not a parameter of", {"params": {"Q": [1]}}),
                                       (xtune.InvalidArgumentError, "'x' is not a parameter of", {"key": ["x"]}),
                                       (TypeError, "both grid and block", {"grid": 1}),
-                                      (TypeError, "got 'metrics'", {"metrics": {}})):
+                                      (TypeError, "got 'reference'", {"reference": print})):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 xtune.autotune(**{"params": {"P": [1]}, **options})(lambda P: None)
 

@@ -6,7 +6,7 @@ there. Not part of `make test`, because a build with the library linked statical
   tests/python/wheel.py [--build DIR] [--sdist]
 
 --build   a directory for the build, which is kept: DIR is configured unless it has a CMakeCache.txt
---sdist   build the wheel from the unpacked sdist
+--sdist   give pip the sdist, from which it builds the wheel; a DIR of an earlier build of the source tree is refused
 """
 import argparse
 import os
@@ -20,7 +20,7 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 USE = """
-import os, pathlib, xtune, xtune._native, numpy as np
+import os, pathlib, xtune, xtune._native, xtune.compat.kernel_tuner, numpy as np
 assert pathlib.Path(xtune.__file__).parts[-4].startswith("python"), xtune.__file__
 x = np.arange(64, dtype=np.float32)
 result = xtune.tune('extern "C" __global__ void twice(float* x, int n) { int i = blockIdx.x * B + threadIdx.x; if (i < n) x[i] *= 2; }',
@@ -38,6 +38,19 @@ def run(*command, **options):
     subprocess.run([str(word) for word in command], check=True, **options)
 
 
+def check_contents(sdist, wanted):
+    """The sdist has the files of these directories that git has, and nothing that a build leaves behind."""
+    with tarfile.open(sdist) as archive:
+        packed = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    listed = subprocess.run(["git", "ls-files", *wanted], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    missing = [name for name in listed.splitlines() if name not in packed and (ROOT / name).exists()]
+    if missing:
+        sys.exit(f"the sdist lacks {', '.join(missing[:10])}")
+    left = [name for name in packed if "__pycache__" in name or name.startswith("build/")]
+    if left:
+        sys.exit(f"the sdist has {', '.join(left[:10])}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path)
@@ -48,21 +61,19 @@ def main():
         # NumPy comes from the system, pip is the environment's.
         venv.create(work / "python-env", system_site_packages=True, with_pip=True)
         python = work / "python-env/bin/python"
-        source = ROOT
         sys.path.insert(0, str(ROOT / "python/build"))
         import xtune_build
 
         sdist = work / xtune_build.build_sdist(work)
-        with tarfile.open(sdist) as archive:
-            archive.extractall(work / "source")
-        if options.sdist:
-            source, = (work / "source").iterdir()
+        check_contents(sdist, xtune_build.IN_SDIST)
+        source = sdist if options.sdist else ROOT
         settings = ["--config-settings", f"build-dir={options.build.resolve()}"] if options.build else []
         run(python, "-m", "pip", "wheel", "--no-index", "--no-deps", "-w", work, *settings, source)
         wheel, = work.glob("*.whl")
         names = zipfile.ZipFile(wheel).namelist()
         print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MiB", *names, sep="\n  ")
-        for wanted in ("xtune/xtune", "xtune/__init__.py", "xtune/_native.pyi", "xtune/py.typed"):
+        for wanted in ("xtune/xtune", "xtune/__init__.py", "xtune/_native.pyi", "xtune/py.typed",
+                       "xtune/compat/kernel_tuner.py"):
             if wanted not in names:
                 sys.exit(f"the wheel lacks {wanted}")
         run(python, "-m", "pip", "install", "--no-index", "--no-deps", wheel)

@@ -23,11 +23,13 @@ XTUNE_MEMBERS(LaunchPlan, steps, call)
 namespace xtune::spec {
 XTUNE_ENUMERATORS(ArgRole, 4)
 XTUNE_ENUMERATORS(Flush, 3)
+XTUNE_ENUMERATORS(LaunchBy, 2)
 XTUNE_ENUMERATORS(ReferenceSpec::Kind, 6)
 XTUNE_PART_OF_MEMBERS(MeasureSpec,
                       (warmup, rep, min_rep, min_time_ms, max_time_ms, noise, timeout_s, wait_s, energy_ms, flush,
-                       statistic, race, finals),
-                      (warmup, rep, min_rep, min_time_ms, max_time_ms, noise, timeout_s, wait_s, energy_ms, flush))
+                       launch, statistic, drop_outliers, race, finals),
+                      (warmup, rep, min_rep, min_time_ms, max_time_ms, noise, timeout_s, wait_s, energy_ms, flush,
+                       launch))
 }  // namespace xtune::spec
 
 namespace xtune::measure {
@@ -73,16 +75,17 @@ XTUNE_PART_OF_MEMBERS(ReferencePlan,
                        scalar_arguments, constants, scratch, maps))
 XTUNE_PART_OF_MEMBERS(OpenJob,
                       (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
-                       check_kernel, job, tolerances, check, check_at, folder, repeats, measure, warn),
+                       check_kernel, job, tolerances, check, check_at, folder, repeats, must_repeat, measure, warn),
                       (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
-                       check_kernel, tolerances, check, check_at, folder, repeats, measure))
+                       check_kernel, tolerances, check, check_at, folder, repeats, must_repeat, measure))
 XTUNE_PART_OF_MEMBERS(BenchJob,
                       (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed, maps, validate_only),
                       (artifact, launch, scalars, incumbent, scratch, inputs_seed, maps, validate_only))
 XTUNE_PART_OF_MEMBERS(BenchAnswer,
-                      (outcome, lack, stage, message, log, samples_ms, validation, reported, telemetry, taints, busy_s,
-                       no_device, missing_artifact),
-                      (outcome, lack, stage, message, log, samples_ms, validation, reported, telemetry, taints, busy_s))
+                      (outcome, lack, stage, message, log, samples_ms, validation, repeatable, reported, telemetry,
+                       taints, busy_s, no_device, missing_artifact),
+                      (outcome, lack, stage, message, log, samples_ms, validation, repeatable, reported, telemetry,
+                       taints, busy_s))
 XTUNE_MEMBERS(RoundsJob, jobs, rounds)
 XTUNE_PART_OF_MEMBERS(RoundsAnswer,
                       (outcome, lack, message, log, failed, samples_ms, reported, taints, busy_s, missing_artifact),

@@ -14,11 +14,12 @@ XTUNE_MEMBERS(DeviceInfo, backend, number, name, vendor, arch, uuid, driver, war
               shared_per_block, shared_per_block_optin, shared_per_compute_unit, registers_per_block,
               registers_per_compute_unit, max_threads_per_block, max_threads_per_compute_unit, max_grid_x, max_grid_y,
               max_grid_z, max_block_x, max_block_y, max_block_z, l2_bytes, memory_bytes, clock_khz, memory_clock_khz,
-              memory_bus_bits)
+              memory_bus_bits, locked_clock_mhz)
 }  // namespace xtune::device
 
 namespace xtune::measure {
-XTUNE_MEMBERS(Summary, count, min, q1, median, q3, mean, max, noise, low, high)
+XTUNE_PART_OF_MEMBERS(Summary, (count, min, q1, median, q3, mean, max, noise, low, high, outliers, inlier_mean),
+                      (count, min, q1, median, q3, mean, max, noise, low, high, outliers))
 XTUNE_MEMBERS(Telemetry, clock_mhz, temperature_c, power_w, energy_j, overhead_ms, launches)
 }  // namespace xtune::measure
 
@@ -27,6 +28,8 @@ XTUNE_MEMBERS(Tolerance, rtol, atol, max_mismatched_ratio, outlier_factor)
 XTUNE_MEMBERS(Comparison, output, passed, count, mismatched, nans, infinities, outliers, unwritten, first_index,
               first_coordinates, actual, expected, actual_imaginary, expected_imaginary, max_abs_error, max_rel_error,
               tolerance)
+XTUNE_MEMBERS(BitDifference, argument, coordinates, before, now, differing, count)
+XTUNE_MEMBERS(Repeatability, launches, difference)
 }  // namespace xtune::validate
 
 namespace xtune::build {
@@ -42,7 +45,7 @@ XTUNE_PART_OF_MEMBERS(Artifact,
 namespace xtune::record {
 XTUNE_MEMBERS(StepUsage, entry, usage, dynamic_shared_bytes)
 XTUNE_MEMBERS(Record, kernel, key, key_parts, problem, config, outcome, stage, message, limit_s, log, samples_ms,
-              time_ms, reported, validation, telemetry, usage, dynamic_shared_bytes, steps, artifact_key,
+              time_ms, reported, validation, repeatable, telemetry, usage, dynamic_shared_bytes, steps, artifact_key,
               artifact_sha256, device, toolchain, host, attempt, tainted, drift, finals, finals_by, unix_time_ms,
               compile_s, compile_cpu_s, bench_s)
 }  // namespace xtune::record

@@ -19,6 +19,8 @@ using CUmodule = void*;
 using CUfunction = void*;
 using CUstream = void*;
 using CUevent = void*;
+using CUgraph = void*;
+using CUgraphExec = void*;
 
 struct CUuuid {
   char bytes[16];
@@ -85,9 +87,14 @@ enum CUfunction_attribute : int {
   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
 };
 
-enum CUpointer_attribute : int { CU_POINTER_ATTRIBUTE_CONTEXT = 1, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2 };
+enum CUpointer_attribute : int {
+  CU_POINTER_ATTRIBUTE_CONTEXT = 1,
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
+};
 enum CUmemorytype : unsigned { CU_MEMORYTYPE_DEVICE = 2 };
 enum CUstreamCaptureStatus : int { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
+enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 enum CUtensorMapDataType : int {  // CUDA 12.0, as all of CUtensorMap*
   CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
   CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
@@ -208,6 +215,13 @@ struct CUlaunchConfig {
   CALL(get_parameter_info, (CUfunction, std::size_t index, std::size_t * offset, std::size_t * size)) \
   CALL(launch_kernel_ex, (const CUlaunchConfig*, CUfunction, void** parameters, void** extra))        \
   CALL(max_active_clusters, (int* count, CUfunction, const CUlaunchConfig*))                          \
+  CALL(stream_begin_capture, (CUstream, CUstreamCaptureMode))                                         \
+  CALL(stream_end_capture, (CUstream, CUgraph*))                                                      \
+  CALL(graph_instantiate, (CUgraphExec*, CUgraph, unsigned long long flags))                          \
+  CALL(graph_upload, (CUgraphExec, CUstream))                                                         \
+  CALL(graph_launch, (CUgraphExec, CUstream))                                                         \
+  CALL(graph_exec_destroy, (CUgraphExec))                                                             \
+  CALL(graph_destroy, (CUgraph))                                                                      \
   CALL(encode_tensor_map,                                                                             \
        (CUtensorMap*, CUtensorMapDataType, unsigned rank, void* address, const std::uint64_t* extent, \
         const std::uint64_t* stride_bytes, const unsigned* box, const unsigned* element_strides,      \

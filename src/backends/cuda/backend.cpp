@@ -24,6 +24,10 @@ std::unique_ptr<build::Toolchain> open_nvrtc() {
   return cuda::make_toolchain(nvrtc, std::move(dialect));
 }
 
+build::Artifact timing_code(const device::DeviceInfo& device) {
+  return open_nvrtc()->compile(gpu::timing_request(device.arch));
+}
+
 class CudaBackend final : public backend::Backend {
  public:
   const char* name() const noexcept override { return "cuda"; }
@@ -42,13 +46,15 @@ class CudaBackend final : public backend::Backend {
                   fmt::format("cuda device {} is not there: the driver shows {}", index, count));
     device::DeviceInfo info = cuda::query_device(driver, index);
     gpu::DriverApi api = cuda::open_driver_api(driver, index);
-    api.timing_code = [arch = info.arch] { return open_nvrtc()->compile(gpu::timing_request(arch)); };
+    api.timing_code = [info] { return timing_code(info); };
     return gpu::make_device(std::move(api), std::move(info));
   }
 
+  std::unique_ptr<measure::ClockLock> open_clocks(int index) override { return cuda::open_clocks(index); }
+
   std::shared_ptr<backend::Runtime> open_runtime() override {
     static const std::shared_ptr<backend::Runtime> runtime =
-        cuda::make_runtime([](int index) { return cuda::query_device(cuda::driver(), index); });
+        cuda::make_runtime([](int index) { return cuda::query_device(cuda::driver(), index); }, timing_code);
     return runtime;
   }
 };

@@ -40,6 +40,13 @@ Driver load_driver() {
   find_any(driver.library, driver.launch_kernel_ex, {"cuLaunchKernelEx"});                 // CUDA 11.8
   find_any(driver.library, driver.max_active_clusters, {"cuOccupancyMaxActiveClusters"});  // CUDA 11.8
   find_any(driver.library, driver.encode_tensor_map, {"cuTensorMapEncodeTiled"});          // CUDA 12.0
+  find_any(driver.library, driver.stream_begin_capture, {"cuStreamBeginCapture_v2"});      // CUDA 10.1
+  find_any(driver.library, driver.stream_end_capture, {"cuStreamEndCapture"});             // CUDA 10.0
+  find_any(driver.library, driver.graph_instantiate, {"cuGraphInstantiateWithFlags"});     // CUDA 11.4
+  find_any(driver.library, driver.graph_upload, {"cuGraphUpload"});                        // CUDA 11.1
+  find_any(driver.library, driver.graph_launch, {"cuGraphLaunch"});                        // CUDA 10.0
+  find_any(driver.library, driver.graph_exec_destroy, {"cuGraphExecDestroy"});             // CUDA 10.0
+  find_any(driver.library, driver.graph_destroy, {"cuGraphDestroy"});                      // CUDA 10.0
   if (!driver.event_elapsed_time)
     throw Error(ErrorKind::unavailable,
                 "libcuda.so.1 has no cuEventElapsedTime: the NVIDIA driver is damaged or too old");

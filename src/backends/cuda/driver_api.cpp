@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "backends/cuda/device_query.hpp"
 #include "backends/cuda/nvml.hpp"
 #include "backends/cuda/tensor_map.hpp"
 #include "backends/gpu/code_object.hpp"
@@ -201,6 +202,30 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
   }
 }
 
+void fill_graphs(gpu::DriverApi& api, const Driver* d) {
+  api.graphs_need = "a driver for CUDA 11.4 or later";
+  if (!d->stream_begin_capture || !d->stream_end_capture || !d->graph_instantiate || !d->graph_launch ||
+      !d->graph_exec_destroy || !d->graph_destroy)
+    return;
+  api.begin_capture = [d](gpu::Stream stream) -> Status {
+    // The driver may have to load code meanwhile, which the other modes refuse.
+    return d->stream_begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+  };
+  api.end_capture = [d](gpu::Graph* graph, gpu::Stream stream) -> Status {
+    CUgraph captured = nullptr;
+    CUresult status = d->stream_end_capture(stream, &captured);
+    if (status != CUDA_SUCCESS) return status;
+    status = d->graph_instantiate(graph, captured, 0);
+    d->graph_destroy(captured);
+    if (status != CUDA_SUCCESS || !d->graph_upload) return status;
+    status = d->graph_upload(*graph, stream);
+    if (status != CUDA_SUCCESS) d->graph_exec_destroy(*graph);
+    return status;
+  };
+  api.launch_graph = [d](gpu::Graph graph, gpu::Stream stream) -> Status { return d->graph_launch(graph, stream); };
+  api.destroy_graph = [d](gpu::Graph graph) -> Status { return d->graph_exec_destroy(graph); };
+}
+
 gpu::DriverApi calls_of(const Driver* d, int major) {
   gpu::DriverApi api;
   api.describe = [d](Status code) { return describe(*d, static_cast<CUresult>(code)); };
@@ -209,6 +234,7 @@ gpu::DriverApi calls_of(const Driver* d, int major) {
   fill_memory(api, d);
   fill_queue(api, d);
   fill_kernels(api, d, major);
+  fill_graphs(api, d);
   return api;
 }
 
@@ -217,6 +243,19 @@ gpu::DriverApi calls_of(const Driver* d, int major) {
 gpu::DriverApi module_calls(const Driver& driver) {
   constexpr int with_clusters = 9;
   return calls_of(&driver, with_clusters);
+}
+
+std::unique_ptr<measure::ClockLock> open_clocks(int index) {
+  const Driver& driver = cuda::driver();
+  initialise(driver);
+  CUdevice device = 0;
+  char pci_address[32] = "";
+  CUresult status = driver.cuDeviceGet(&device, index);
+  if (status == CUDA_SUCCESS) status = driver.cuDeviceGetPCIBusId(pci_address, sizeof pci_address, device);
+  if (status != CUDA_SUCCESS)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("--lock-clocks: cuda device {} has no address: {}", index, describe(driver, status)));
+  return nvml_clocks(pci_address);
 }
 
 gpu::DriverApi open_driver_api(const Driver& driver, int index) {

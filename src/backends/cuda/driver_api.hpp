@@ -1,8 +1,11 @@
 // CUDA's implementation of the table of driver calls.
 #pragma once
 
+#include <memory>
+
 #include "backends/cuda/driver.hpp"
 #include "backends/gpu/driver_api.hpp"
+#include "core/measure/clock_lock.hpp"
 
 namespace xtune::cuda {
 
@@ -11,5 +14,7 @@ gpu::DriverApi open_driver_api(const Driver& driver, int index);
 /// Only the calls for memory, queues and kernels, on the calling thread's context; opens and closes none. Every device
 /// is assumed to support clusters: one that does not refuses their launch.
 gpu::DriverApi module_calls(const Driver& driver);
+/// For fixing the clock of a device, which is not opened. Throws Error(unavailable).
+std::unique_ptr<measure::ClockLock> open_clocks(int index);
 
 }  // namespace xtune::cuda

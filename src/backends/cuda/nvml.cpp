@@ -2,8 +2,11 @@
 // Reference; they are stable since R510).
 #include "backends/cuda/nvml.hpp"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,8 +17,8 @@ namespace xtune::cuda {
 namespace {
 
 using Handle = void*;  // nvmlDevice_t
-constexpr int success = 0, too_small = 7;
-constexpr int core_temperature = 0, sm_clock = 1, uncorrected = 1, since_boot = 0;
+constexpr int success = 0, invalid_argument = 2, no_permission = 4, too_small = 7;
+constexpr int core_temperature = 0, graphics_clock = 0, sm_clock = 1, uncorrected = 1, since_boot = 0;
 
 /// nvmlProcessInfo_t since nvmlDeviceGetComputeRunningProcesses_v2.
 struct Process {
@@ -33,7 +36,7 @@ constexpr std::pair<unsigned long long, const char*> slowdowns[] = {{0x8, "the h
 class Nvml {
  public:
   /// Throws Error(unavailable).
-  Nvml() : library_(base::DynamicLibrary::open({"libnvidia-ml.so.1"})) {
+  explicit Nvml(const std::string& library) : library_(base::DynamicLibrary::open({library})) {
     library_.keep_resident();
     int (*init)() = nullptr;
     library_.get("nvmlInit_v2", init);
@@ -47,6 +50,10 @@ class Nvml {
     find("nvmlDeviceGetMigMode", mig_);
     find("nvmlDeviceGetComputeRunningProcesses_v3", processes_);
     if (!processes_) find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);
+    find("nvmlDeviceGetDefaultApplicationsClock", default_clock_);
+    find("nvmlDeviceSetGpuLockedClocks", lock_clocks_);
+    find("nvmlDeviceResetGpuLockedClocks", reset_clocks_);
+    find("nvmlErrorString", error_text_);
     if (init() != success) throw Error(ErrorKind::unavailable, "NVML does not start");
   }
 
@@ -73,6 +80,17 @@ class Nvml {
     state.processes = processes(device);
     return state;
   }
+
+  /// nullopt: it has none.
+  std::optional<unsigned> default_clock_mhz(Handle device) const {
+    unsigned mhz = 0;
+    const bool known = default_clock_ && default_clock_(device, graphics_clock, &mhz) == success && mhz > 0;
+    return known ? std::optional(mhz) : std::nullopt;
+  }
+  int lock_clocks(Handle device, unsigned mhz) const { return lock_clocks_(device, mhz, mhz); }
+  int reset_clocks(Handle device) const { return reset_clocks_(device); }
+  bool can_lock_clocks() const noexcept { return lock_clocks_ && reset_clocks_; }
+  std::string error_text(int code) const { return error_text_ ? error_text_(code) : "error " + std::to_string(code); }
 
  private:
   template <class Function>
@@ -101,13 +119,64 @@ class Nvml {
   int (*errors_)(Handle, int, int, unsigned long long*) = nullptr;
   int (*mig_)(Handle, unsigned*, unsigned*) = nullptr;
   int (*processes_)(Handle, unsigned*, Process*) = nullptr;
+  int (*default_clock_)(Handle, int, unsigned*) = nullptr;
+  int (*lock_clocks_)(Handle, unsigned, unsigned) = nullptr;
+  int (*reset_clocks_)(Handle) = nullptr;
+  const char* (*error_text_)(int) = nullptr;
+};
+
+class NvmlClocks final : public measure::ClockLock {
+ public:
+  NvmlClocks(std::string pci_address, const std::string& library)
+      : address_(std::move(pci_address)), nvml_(library), device_(nvml_.device(address_)) {
+    if (!device_) throw Error(ErrorKind::unavailable, "--lock-clocks: NVML does not know the device at " + address_);
+    if (!nvml_.can_lock_clocks())
+      throw Error(ErrorKind::unsupported, "--lock-clocks: this NVML cannot fix clocks; it needs a driver for CUDA 11");
+  }
+
+  int lock(int mhz) override {
+    const std::optional<unsigned> wanted =
+        mhz > 0 ? std::optional(static_cast<unsigned>(mhz)) : nvml_.default_clock_mhz(device_);
+    if (!wanted)
+      throw Error(ErrorKind::unsupported,
+                  "--lock-clocks: the device has no default clock; name a clock in MHz, as in --lock-clocks=1410 "
+                  "(`nvidia-smi -q -d SUPPORTED_CLOCKS` lists them)");
+    if (const int code = nvml_.lock_clocks(device_, *wanted); code != success) {
+      const char* const advice = code == no_permission
+                                     ? "; it needs root, so run xtune as root, or without --lock-clocks"
+                                 : code == invalid_argument ? "; `nvidia-smi -q -d SUPPORTED_CLOCKS` lists clocks"
+                                                            : "";
+      throw Error(code == no_permission      ? ErrorKind::unavailable
+                  : code == invalid_argument ? ErrorKind::invalid_argument
+                                             : ErrorKind::unsupported,
+                  fmt::format("--lock-clocks: NVML refuses to fix the clock at {} MHz: {}{}", *wanted,
+                              nvml_.error_text(code), advice));
+    }
+    return static_cast<int>(*wanted);
+  }
+
+  void unlock() override {
+    if (const int code = nvml_.reset_clocks(device_); code != success)
+      throw Error(ErrorKind::unavailable, "NVML refuses to restore the clock: " + nvml_.error_text(code));
+  }
+
+  std::string undo_command() const override { return "nvidia-smi --id=" + address_ + " --reset-gpu-clocks"; }
+
+ private:
+  const std::string address_;
+  const Nvml nvml_;
+  const Handle device_;
 };
 
 }  // namespace
 
+std::unique_ptr<measure::ClockLock> nvml_clocks(const std::string& pci_address, const std::string& library) {
+  return std::make_unique<NvmlClocks>(pci_address, library);
+}
+
 std::function<measure::DeviceState()> open_monitor(const std::string& pci_address) {
   try {
-    const auto nvml = std::make_shared<Nvml>();
+    const auto nvml = std::make_shared<Nvml>("libnvidia-ml.so.1");
     const Handle device = nvml->device(pci_address);
     if (!device) return {};
     return [nvml, device] { return nvml->state(device); };

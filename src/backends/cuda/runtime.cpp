@@ -3,6 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <map>
+#include <mutex>
+
 #include "backends/cuda/device_query.hpp"
 #include "backends/cuda/driver_api.hpp"
 #include "backends/gpu/runtime.hpp"
@@ -72,6 +75,22 @@ std::optional<std::size_t> accessible_bytes(const void* address) {
   return size - static_cast<std::size_t>(at - base);
 }
 
+/// Of the device that has the memory; kept until the process ends.
+CUcontext primary_context_of(CUdeviceptr address) {
+  static std::mutex mutex;
+  static std::map<int, CUcontext> kept;
+  int ordinal = 0;
+  if (driver().cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) != CUDA_SUCCESS)
+    return nullptr;
+  const std::lock_guard lock(mutex);
+  CUcontext& context = kept[ordinal];
+  CUdevice device = 0;
+  if (!context && driver().cuDeviceGet(&device, ordinal) == CUDA_SUCCESS &&
+      driver().cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+    context = nullptr;
+  return context;
+}
+
 bool owns(const void* address, std::uintptr_t* context) {
   const auto at = reinterpret_cast<CUdeviceptr>(address);
   unsigned type = 0;
@@ -79,8 +98,10 @@ bool owns(const void* address, std::uintptr_t* context) {
       type != CU_MEMORYTYPE_DEVICE)
     return false;
   CUcontext own = nullptr;
-  if (driver().cuPointerGetAttribute(&own, CU_POINTER_ATTRIBUTE_CONTEXT, at) == CUDA_SUCCESS && own)
-    *context = name_of(own);
+  if (driver().cuPointerGetAttribute(&own, CU_POINTER_ATTRIBUTE_CONTEXT, at) != CUDA_SUCCESS) own = nullptr;
+  // Memory of a pool belongs to no context, but every context of its device reaches it.
+  if (!own && *context == 0) own = primary_context_of(at);
+  if (own) *context = name_of(own);
   return true;
 }
 
@@ -88,7 +109,8 @@ Status synchronize() { return driver().cuCtxSynchronize(); }
 
 }  // namespace
 
-std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(int)> query) {
+std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(int)> query,
+                                               std::function<build::Artifact(const device::DeviceInfo&)> timing_code) {
   const Driver& calls = driver();
   initialise(calls);
   gpu::ContextApi context;
@@ -109,6 +131,7 @@ std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(
         if (driver().cuDeviceGet(&other, index) == CUDA_SUCCESS && other == own) return query(index);
     throw Error(ErrorKind::unavailable, "the device of the current CUDA context is unknown");
   };
+  context.timing_code = std::move(timing_code);
   return gpu::make_runtime(module_calls(calls), std::move(context));
 }
 

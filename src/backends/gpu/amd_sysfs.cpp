@@ -47,17 +47,9 @@ std::optional<std::uint64_t> uncorrected(const fs::path& file) {
   return std::nullopt;
 }
 
-/// The maximum of pp_dpm_sclk's lines: "1: 1700Mhz *".
 std::optional<double> max_clock_mhz(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string line;
   std::optional<double> most;
-  while (std::getline(stream, line)) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const double mhz = std::strtod(line.c_str() + colon + 1, nullptr);
-    if (mhz > 0) most = std::max(most.value_or(0), mhz);
-  }
+  for (const ClockLevel& level : clock_levels(file)) most = std::max(most.value_or(0), level.mhz);
   return most;
 }
 
@@ -97,6 +89,18 @@ measure::DeviceState state_of(const fs::path& device, const fs::path& root) {
 }
 
 }  // namespace
+
+std::vector<ClockLevel> clock_levels(const fs::path& file) {
+  std::vector<ClockLevel> levels;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const double mhz = std::strtod(line.c_str() + colon + 1, nullptr);
+    if (mhz > 0) levels.push_back({line.substr(0, colon), mhz, line.find('*') != std::string::npos});
+  }
+  return levels;
+}
 
 std::function<measure::DeviceState()> open_amd_monitor(const std::string& pci_address, const fs::path& root) {
   const std::string address = base::lower_case(pci_address);

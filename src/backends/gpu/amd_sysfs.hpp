@@ -4,10 +4,20 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/measure/device_state.hpp"
 
 namespace xtune::gpu {
+
+/// A line of pp_dpm_sclk: "1: 1700Mhz *".
+struct ClockLevel {
+  std::string number;
+  double mhz = 0;
+  bool current = false;
+};
+/// The levels of the compute units' clock in that file; none if it cannot be read.
+std::vector<ClockLevel> clock_levels(const std::filesystem::path& file);
 
 /// Returns a function that reads the state of the device at a PCI address ("0000:c1:00.0"). Empty if there is no such
 /// device; facts that a device does not report are unset. Needs no library and no privileges, unlike amd-smi. root: the

@@ -101,6 +101,12 @@ class GpuDevice final : public measure::Device {
     return encoded(session_->api(), session_->info(), map, address);
   }
   measure::TimerInfo timer() override { return session_->timer().info(); }
+  std::string lack_of_graphs() const override {
+    const DriverApi& api = session_->api();
+    return api.begin_capture
+               ? ""
+               : fmt::format("the driver of {} has no graphs; they need {}", info().name, api.graphs_need);
+  }
   measure::DeviceState state() override {
     return session_->api().state ? session_->api().state() : measure::DeviceState();
   }

@@ -20,6 +20,7 @@ using Module = void*;
 using Function = void*;
 using Stream = void*;
 using Event = void*;
+using Graph = void*;  ///< ready to be launched
 
 /// The driver's facts about a loaded kernel.
 struct FunctionAttributes {
@@ -80,6 +81,14 @@ struct DriverApi {
   std::function<Status(int* count, Function, const device::Launch&)> active_clusters;
   /// Optional: as launch, for a launch with a cluster. Absent if the driver or vendor has no clusters.
   std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch_cluster;
+
+  /// Optional, all or none: what is queued into the stream between the first two is not executed, but becomes a graph.
+  /// end_capture ends the capture even if it fails, and prepares the graph for its first launch as far as it can.
+  std::function<Status(Stream)> begin_capture;
+  std::function<Status(Graph*, Stream)> end_capture;
+  std::function<Status(Graph, Stream)> launch_graph;
+  std::function<Status(Graph)> destroy_graph;
+  std::string graphs_need;  ///< what has graphs: "a driver for CUDA 11.4 or later"
 
   /// Optional: makes a kernel's argument of a tensor map that is not forbidden. Absent if the driver or vendor has
   /// none.

@@ -3,10 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/gpu/device.hpp"
+#include "backends/gpu/graph.hpp"
 #include "core/build/shortage.hpp"
 #include "core/build/step_limits.hpp"
 #include "xtune/outcome.hpp"
@@ -47,6 +51,16 @@ struct Arguments {
         pointers[i] = const_cast<std::byte*>(measure::value_bytes(values[i]).data());
       }
     }
+  }
+  /// The bytes that the kernel gets.
+  std::string bytes() const {
+    std::string all;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool is_buffer = std::holds_alternative<measure::Buffer*>(values[i]);
+      all.append(static_cast<const char*>(pointers[i]),
+                 is_buffer ? sizeof(void*) : measure::value_bytes(values[i]).size());
+    }
+    return all;
   }
   std::vector<void*> addresses;
   std::vector<measure::KernelArgument> values;
@@ -150,14 +164,17 @@ class GpuProgram final : public measure::Program {
     const auto work = [&] {
       for (std::size_t i = 0; i < launches.size(); ++i) steps_[i % steps_.size()].launch(launches[i]);
     };
+    LaunchGraph* const graph = options.graph && launched_ ? &graph_of(launches, work) : nullptr;
     if (options.timed) {
       const auto count = static_cast<int>(1 + options.more.size());
-      const measure::Sample sample = session_->timer().time(options.flush_bytes, count, launched_, work);
+      QueueTimer& timer = session_->timer();
+      const measure::Sample sample = graph ? timer.time(options.flush_bytes, count, *graph)
+                                           : timer.time(options.flush_bytes, count, launched_, work);
       launched_ = true;
       return sample;
     }
     if (options.flush_bytes > 0) session_->flush(options.flush_bytes);
-    work();
+    graph ? graph->launch() : work();
     session_->check(session_->api().synchronize_stream(session_->stream()), "running the kernel");
     launched_ = true;
     return {};
@@ -181,11 +198,27 @@ class GpuProgram final : public measure::Program {
   }
 
  private:
+  /// Kernels that are served from graphs launch one graph repeatedly, so graphs are kept. Those of rotating sets
+  /// of buffers differ in their arguments.
+  LaunchGraph& graph_of(const std::vector<Arguments>& launches, const std::function<void()>& work) {
+    constexpr std::size_t max_graphs = 64;
+    std::string key = std::to_string(launches.size()) + ":";  // kernels without arguments differ only in this
+    for (const Arguments& arguments : launches) key += arguments.bytes();
+    std::unique_ptr<LaunchGraph>* known = &graphs_[key];
+    if (!*known && graphs_.size() > max_graphs) {
+      graphs_.clear();
+      known = &graphs_[key];
+    }
+    if (!*known) *known = std::make_unique<LaunchGraph>(*session_, work);
+    return **known;
+  }
+
   std::shared_ptr<Session> session_;
   LoadedModule module_;
   std::vector<LoadedStep> steps_;
   std::vector<std::string> variables_;
-  bool launched_ = false;  ///< the driver has loaded everything
+  bool launched_ = false;                                       ///< the driver has loaded everything
+  std::map<std::string, std::unique_ptr<LaunchGraph>> graphs_;  ///< by the arguments of their launches
 };
 
 }  // namespace

@@ -70,6 +70,7 @@ QueueTimer::~QueueTimer() { release(); }
 
 void QueueTimer::release() noexcept {
   try {
+    graph_costs_.reset();
     if (shared_) session_.api().free_mapped(const_cast<Shared*>(shared_));
     if (module_) session_.api().unload_module(module_);
   } catch (...) {  // the device may be lost, and its process about to end
@@ -113,26 +114,48 @@ void QueueTimer::calibrate() {
   std::vector<double> empty;
   for (int i = 0; i < calibration_rounds; ++i) empty.push_back(span(0, true, [] {}).ms);
   info_.empty_pair_ms = measure::summarize(empty).median;
-  info_.overhead = measure::measure_overhead([this](double ms, int launches) { return spin_span(ms, launches, 0); },
+  calibrate(costs_);
+  info_.overhead = costs_.overhead;
+}
+
+void QueueTimer::calibrate(Costs& costs) {
+  costs.overhead = measure::measure_overhead([&](double ms, int launches) { return spin_span(ms, launches, 0, costs); },
                                              short_spin_ms, long_spin_ms, calibration_batch, calibration_rounds);
 }
 
 /// The driver allocates memory and may load its fill kernel, neither of which may happen behind a held queue.
-void QueueTimer::prepare_flush(std::size_t bytes) {
-  if (!clock_ || bytes <= flush_ready_) return;
+void QueueTimer::prepare_flush(std::size_t bytes, Costs& costs) {
+  if (!clock_ || bytes <= costs.flush_ready) return;
   session_.flush(bytes);
   session_.check(session_.api().synchronize_stream(session_.stream()), "flushing the L2 cache");
-  flush_ready_ = bytes;
-  flushed_event_ms_ =
-      measure::measure_event_overhead([&](double ms, int launches) { return spin_span(ms, launches, bytes); },
-                                      short_spin_ms, long_spin_ms, info_.overhead.launch_ms, calibration_rounds);
+  costs.flush_ready = bytes;
+  costs.flushed_event_ms =
+      measure::measure_event_overhead([&](double ms, int launches) { return spin_span(ms, launches, bytes, costs); },
+                                      short_spin_ms, long_spin_ms, costs.overhead.launch_ms, calibration_rounds);
 }
 
 measure::Sample QueueTimer::time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work) {
-  if (flush_bytes > 0) prepare_flush(flush_bytes);
+  return time(flush_bytes, launches, hold, work, costs_);
+}
+
+measure::Sample QueueTimer::time(std::size_t flush_bytes, int launches, LaunchGraph& graph) {
+  if (!graph_costs_) {
+    Costs costs;
+    costs.as_graph = true;
+    if (clock_) calibrate(costs);
+    graph_costs_ = std::move(costs);  // not if the driver refused
+  }
+  // If the driver waits for the device at a first launch, the sample is late, and taken again.
+  return time(
+      flush_bytes, launches, true, [&] { graph.launch(); }, *graph_costs_);
+}
+
+measure::Sample QueueTimer::time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work,
+                                 Costs& costs) {
+  if (flush_bytes > 0) prepare_flush(flush_bytes, costs);
   const Span taken = span(flush_bytes, hold, work);
-  measure::TimerOverhead overhead = info_.overhead;
-  if (flush_bytes > 0) overhead.event_ms = flushed_event_ms_;
+  measure::TimerOverhead overhead = costs.overhead;
+  if (flush_bytes > 0) overhead.event_ms = costs.flushed_event_ms;
   measure::Sample sample;
   sample.time_ms = clock_ ? measure::kernel_ms(taken.ms, launches, overhead) : taken.ms / launches;
   sample.overhead_ms = overhead.of(launches) / launches;
@@ -194,11 +217,17 @@ void QueueTimer::spin(double ms) const {
   launch(spin_, parameters);
 }
 
-double QueueTimer::spin_span(double ms, int launches, std::size_t flush_bytes) {
-  Span taken = span(flush_bytes, true, [&] {
+double QueueTimer::spin_span(double ms, int launches, std::size_t flush_bytes, Costs& costs) {
+  const auto spins = [&] {
     for (int i = 0; i < launches; ++i) spin(ms);
-  });
-  return taken.ms;
+  };
+  if (!costs.as_graph) return span(flush_bytes, true, spins).ms;
+  std::unique_ptr<LaunchGraph>& graph = costs.spins[{ms, launches}];
+  if (!graph) {
+    graph = std::make_unique<LaunchGraph>(session_, spins);
+    span(0, false, [&] { graph->launch(); });
+  }
+  return span(flush_bytes, true, [&] { graph->launch(); }).ms;
 }
 
 }  // namespace xtune::gpu

@@ -3,9 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "backends/gpu/driver_api.hpp"
+#include "backends/gpu/graph.hpp"
 
 namespace xtune::gpu {
 
@@ -29,6 +34,8 @@ class QueueTimer {
   /// hold = false: do not hold the queue, because work may have to wait for the device (a kernel's first launch loads
   /// it). Exceptions of work pass through. Throws CandidateFailure(crashed).
   measure::Sample time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work);
+  /// The same for a graph of this many launches. The first call also measures what graphs add to their launches.
+  measure::Sample time(std::size_t flush_bytes, int launches, LaunchGraph& graph);
   const measure::TimerInfo& info() const noexcept { return info_; }
 
  private:
@@ -42,16 +49,28 @@ class QueueTimer {
     bool late = false;
   };
   class Hold;
+  /// Of spans in which launches are queued in one way: each on its own, or as graphs.
+  struct Costs {
+    measure::TimerOverhead overhead;
+    std::size_t flush_ready = 0;  ///< bytes whose flush was done before and whose overhead is known
+    double flushed_event_ms = 0;  ///< TimerOverhead::event_ms after a flush
+    bool as_graph = false;
+    /// Graphs of the kernels that were used for measuring this, by length and launches.
+    std::map<std::pair<double, int>, std::unique_ptr<LaunchGraph>> spins = {};
+  };
 
   void load();
   void release() noexcept;
   void wake();
   void calibrate();
-  void prepare_flush(std::size_t bytes);
+  void calibrate(Costs& costs);
+  void prepare_flush(std::size_t bytes, Costs& costs);
+  measure::Sample time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work,
+                       Costs& costs);
   void launch(Function function, void** parameters) const;
   void spin(double ms) const;
   Span span(std::size_t flush_bytes, bool hold, const std::function<void()>& work);
-  double spin_span(double ms, int launches, std::size_t flush_bytes);
+  double spin_span(double ms, int launches, std::size_t flush_bytes, Costs& costs);
   double clock_mhz() const noexcept;
 
   Session& session_;
@@ -62,8 +81,8 @@ class QueueTimer {
   void* shared_on_device_ = nullptr;
   std::uint32_t ticket_ = 0;
   int late_in_a_row_ = 0;
-  std::size_t flush_ready_ = 0;  ///< bytes whose flush was done before and whose overhead is known
-  double flushed_event_ms_ = 0;  ///< TimerOverhead::event_ms after a flush
+  Costs costs_;
+  std::optional<Costs> graph_costs_;  ///< unset: no graph was timed yet
 };
 
 }  // namespace xtune::gpu

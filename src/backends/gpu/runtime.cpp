@@ -7,7 +7,9 @@
 #include <mutex>
 #include <utility>
 
+#include "backends/gpu/device.hpp"
 #include "core/device/launch_limits.hpp"
+#include "core/measure/flush.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -25,6 +27,24 @@ struct KeptModule {
   Module handle = nullptr;
   std::map<std::size_t, LoadedFunction> kernels;  ///< by their number among the artifact's entries
   std::vector<backend::LoadedVariable> variables;
+};
+
+/// On a stream of the library's own, which holds back what it times until all of it is queued.
+class GpuTimer final : public backend::LaunchTimer {
+ public:
+  GpuTimer(DriverApi api, device::DeviceInfo info)
+      : session_(std::move(api), std::move(info)), flush_bytes_(measure::flush_bytes(session_.info())) {}
+
+  double time_ms(const std::function<void(void* stream)>& work) override {
+    // The first launch may load the kernel, for which the driver waits for the device.
+    const bool hold = std::exchange(warm_, true);
+    return session_.timer().time(flush_bytes_, 1, hold, [&] { work(session_.stream()); }).time_ms;
+  }
+
+ private:
+  Session session_;
+  const std::size_t flush_bytes_;
+  bool warm_ = false;
 };
 
 class GpuRuntime final : public backend::Runtime {
@@ -76,6 +96,14 @@ class GpuRuntime final : public backend::Runtime {
     return encoded(api_, device(), map, address);
   }
 
+  std::unique_ptr<backend::LaunchTimer> make_timer() override {
+    const device::DeviceInfo info = device();
+    DriverApi api = api_;
+    api.close = nullptr;  // the context is the application's
+    if (context_.timing_code) api.timing_code = [this, info] { return timing_code(info); };
+    return std::make_unique<GpuTimer>(std::move(api), info);
+  }
+
   int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept override {
     if (launch.cluster[0] != 0) [[unlikely]]
       return api_.launch_cluster(handle, launch, stream, parameters);
@@ -86,6 +114,13 @@ class GpuRuntime final : public backend::Runtime {
 
   std::optional<std::size_t> accessible_bytes(const void* address, std::size_t /*wanted*/) noexcept override {
     return context_.accessible_bytes(address);
+  }
+
+  bool enter_context_of(const void* address) override {
+    std::uintptr_t own = 0;
+    if (current() != 0 || !context_.owns(address, &own) || own == 0) return false;
+    adopt(own);
+    return true;
   }
 
   bool is_capturing(void* stream) noexcept override {
@@ -133,6 +168,14 @@ class GpuRuntime final : public backend::Runtime {
       throw build::CandidateFailure(Outcome::launch_failed, fmt::format("{}: {}", doing, api_.describe(status)));
   }
 
+  /// Compiled once for each architecture.
+  build::Artifact timing_code(const device::DeviceInfo& info) {
+    const std::lock_guard lock(mutex_);
+    const auto known = timing_codes_.find(info.arch);
+    if (known != timing_codes_.end()) return known->second;
+    return timing_codes_[info.arch] = context_.timing_code(info);
+  }
+
   KeptModule load_module(const build::Artifact& artifact) const {
     KeptModule module;
     check(api_.load_module(&module.handle, artifact.image), "loading the kernel");
@@ -163,6 +206,7 @@ class GpuRuntime final : public backend::Runtime {
   const ContextApi context_;
   std::mutex mutex_;
   std::map<std::uintptr_t, device::DeviceInfo> devices_;
+  std::map<std::string, build::Artifact> timing_codes_;  ///< by architecture
   std::map<std::pair<std::uintptr_t, std::string>, KeptModule> loaded_;
 };
 

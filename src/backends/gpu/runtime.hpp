@@ -19,7 +19,9 @@ struct ContextApi {
   bool (*owns)(const void* address, std::uintptr_t* context) = nullptr;
   Status (*synchronize)() = nullptr;           ///< waits for all work of the current context
   std::function<device::DeviceInfo()> device;  ///< of the current context; may throw Error(unavailable)
-  std::string advice;                          ///< "call cudaSetDevice or cuCtxSetCurrent first"
+  /// As DriverApi::timing_code, for a device; optional.
+  std::function<build::Artifact(const device::DeviceInfo&)> timing_code;
+  std::string advice;  ///< "call cudaSetDevice or cuCtxSetCurrent first"
 };
 
 /// From `api` it uses the calls for modules, functions, clusters, waiting and copying, on any thread that launches.

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "backends/gpu/amd_clocks.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/timing_kernels.hpp"
 #include "backends/hip/device_query.hpp"
@@ -10,6 +11,9 @@
 #include "backends/hip/runtime.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "xtune/error.hpp"
+#if defined(__HIP_PLATFORM_NVIDIA__)
+#include "backends/cuda/driver_api.hpp"
+#endif
 
 namespace xtune::hip {
 namespace {
@@ -32,15 +36,30 @@ class HipBackend final : public backend::Backend {
     if (device::is_emulated(info))
       api.no_timing = device::simulated_times;
     else
-      api.timing_code = [arch = info.arch] {
-        HipBackend self;
-        return backend::open_toolchain(self, "", arch)->compile(gpu::timing_request(arch));
-      };
+      api.timing_code = [info] { return timing_code(info); };
     return gpu::make_device(std::move(api), std::move(info));
   }
+  std::unique_ptr<measure::ClockLock> open_clocks(int index) override {
+#if defined(__HIP_PLATFORM_NVIDIA__)
+    return cuda::open_clocks(index);
+#else
+    const hip::HipCalls& calls = hip::hip_calls();
+    hip::initialise(calls);
+    char pci_address[32] = "";
+    if (calls.hipDeviceGetPCIBusId(pci_address, sizeof pci_address, index) != hipSuccess) pci_address[0] = '\0';
+    return gpu::amd_clocks(pci_address);
+#endif
+  }
   std::shared_ptr<backend::Runtime> open_runtime() override {
-    static const std::shared_ptr<backend::Runtime> runtime = hip::make_runtime();
+    static const std::shared_ptr<backend::Runtime> runtime = hip::make_runtime(timing_code);
     return runtime;
+  }
+
+ private:
+  static build::Artifact timing_code(const device::DeviceInfo& device) {
+    if (device::is_emulated(device)) throw Error(ErrorKind::unsupported, device::simulated_times);
+    HipBackend self;
+    return backend::open_toolchain(self, "", device.arch)->compile(gpu::timing_request(device.arch));
   }
 };
 

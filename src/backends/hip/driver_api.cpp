@@ -140,6 +140,32 @@ void fill_parameters([[maybe_unused]] gpu::DriverApi& api) {
 #endif
 }
 
+void fill_graphs([[maybe_unused]] gpu::DriverApi& api, [[maybe_unused]] const HipCalls* h) {
+#if !defined(__HIP_PLATFORM_NVIDIA__)
+  api.graphs_need = "ROCm 5.2 or later";
+  if (!h->hipStreamBeginCapture || !h->hipStreamEndCapture || !h->hipGraphInstantiate || !h->hipGraphLaunch ||
+      !h->hipGraphExecDestroy || !h->hipGraphDestroy)
+    return;
+  api.begin_capture = [h](gpu::Stream stream) -> Status {
+    return h->hipStreamBeginCapture(stream_of(stream), hipStreamCaptureModeRelaxed);
+  };
+  api.end_capture = [h](gpu::Graph* graph, gpu::Stream stream) -> Status {
+    hipGraph_t captured = nullptr;
+    hipError_t status = h->hipStreamEndCapture(stream_of(stream), &captured);
+    if (status != hipSuccess) return status;
+    status = h->hipGraphInstantiate(reinterpret_cast<hipGraphExec_t*>(graph), captured, nullptr, nullptr, 0);
+    static_cast<void>(h->hipGraphDestroy(captured));
+    return status;
+  };
+  api.launch_graph = [h](gpu::Graph graph, gpu::Stream stream) -> Status {
+    return h->hipGraphLaunch(static_cast<hipGraphExec_t>(graph), stream_of(stream));
+  };
+  api.destroy_graph = [h](gpu::Graph graph) -> Status {
+    return h->hipGraphExecDestroy(static_cast<hipGraphExec_t>(graph));
+  };
+#endif
+}
+
 /// Features of the underlying platform that HIP's own calls do not cover.
 void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
 #if defined(__HIP_PLATFORM_NVIDIA__)
@@ -151,6 +177,11 @@ void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
   api.launch_cluster = std::move(cuda.launch_cluster);
   api.active_clusters = std::move(cuda.active_clusters);
   api.encode_tensor_map = std::move(cuda.encode_tensor_map);
+  api.begin_capture = std::move(cuda.begin_capture);
+  api.end_capture = std::move(cuda.end_capture);
+  api.launch_graph = std::move(cuda.launch_graph);
+  api.destroy_graph = std::move(cuda.destroy_graph);
+  api.graphs_need = std::move(cuda.graphs_need);
   api.state = std::move(cuda.state);
   api.close = std::move(cuda.close);
 #else
@@ -173,6 +204,7 @@ gpu::DriverApi module_calls(const HipCalls& calls) {
   fill_queue(api, h);
   fill_kernels(api, h);
   fill_parameters(api);
+  fill_graphs(api, h);
   return api;
 }
 

@@ -52,6 +52,10 @@ HipCalls load() {
 #define XTUNE_LOAD(name, arguments) calls.library.get(XTUNE_TEXT(name), calls.name);
   XTUNE_HIP_CALLS(XTUNE_LOAD)
 #undef XTUNE_LOAD
+#define XTUNE_FIND(name, arguments) \
+  calls.name = reinterpret_cast<hipError_t(*) arguments>(calls.library.find(XTUNE_TEXT(name)));
+  XTUNE_HIP_GRAPH_CALLS(XTUNE_FIND)
+#undef XTUNE_FIND
   calls.library.get("hipGetErrorName", calls.hipGetErrorName);
   calls.library.get("hipGetErrorString", calls.hipGetErrorString);
   return calls;

@@ -45,6 +45,15 @@
   CALL(hipModuleLaunchKernel, (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                                hipStream_t, void**, void**))
 
+/// Calls that an old runtime may lack. On the NVIDIA platform CUDA's calls take their place.
+#define XTUNE_HIP_GRAPH_CALLS(CALL)                                                             \
+  CALL(hipStreamBeginCapture, (hipStream_t, hipStreamCaptureMode))                              \
+  CALL(hipStreamEndCapture, (hipStream_t, hipGraph_t*))                                         \
+  CALL(hipGraphInstantiate, (hipGraphExec_t*, hipGraph_t, hipGraphNode_t*, char*, std::size_t)) \
+  CALL(hipGraphLaunch, (hipGraphExec_t, hipStream_t))                                           \
+  CALL(hipGraphExecDestroy, (hipGraphExec_t))                                                   \
+  CALL(hipGraphDestroy, (hipGraph_t))
+
 namespace xtune::hip {
 
 /// One table for the process, never unloaded.
@@ -52,6 +61,9 @@ struct HipCalls {
   base::DynamicLibrary library;  ///< empty on the NVIDIA platform
 #define XTUNE_DECLARE(name, arguments) hipError_t(*name) arguments = nullptr;
   XTUNE_HIP_CALLS(XTUNE_DECLARE)
+#if !defined(__HIP_PLATFORM_NVIDIA__)
+  XTUNE_HIP_GRAPH_CALLS(XTUNE_DECLARE)  // nullptr if the runtime has none
+#endif
 #undef XTUNE_DECLARE
   const char* (*hipGetErrorName)(hipError_t) = nullptr;
   const char* (*hipGetErrorString)(hipError_t) = nullptr;

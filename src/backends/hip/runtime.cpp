@@ -13,8 +13,8 @@ namespace xtune::hip {
 
 #if defined(__HIP_PLATFORM_NVIDIA__)
 
-std::shared_ptr<backend::Runtime> make_runtime() {
-  return cuda::make_runtime([](int index) { return query_device(hip_calls(), index); });
+std::shared_ptr<backend::Runtime> make_runtime(std::function<build::Artifact(const device::DeviceInfo&)> timing_code) {
+  return cuda::make_runtime([](int index) { return query_device(hip_calls(), index); }, std::move(timing_code));
 }
 
 #else
@@ -95,7 +95,7 @@ std::optional<std::size_t> accessible_bytes(const void* address) {
 
 }  // namespace
 
-std::shared_ptr<backend::Runtime> make_runtime() {
+std::shared_ptr<backend::Runtime> make_runtime(std::function<build::Artifact(const device::DeviceInfo&)> timing_code) {
   initialise(hip_calls());
   calls();
   gpu::ContextApi context;
@@ -108,6 +108,7 @@ std::shared_ptr<backend::Runtime> make_runtime() {
   context.synchronize = synchronize;
   context.device = [] { return query_device(hip_calls(), device_index()); };
   context.advice = "call hipSetDevice first";
+  context.timing_code = std::move(timing_code);
   return gpu::make_runtime(module_calls(hip_calls()), std::move(context));
 }
 

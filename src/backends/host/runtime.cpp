@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -22,6 +23,7 @@
 #include "backends/host/tensor_map.hpp"
 #include "base/per_process.hpp"
 #include "core/build/step_limits.hpp"
+#include "core/measure/flush.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -104,6 +106,38 @@ void read_own_memory(void* to, const void* from, std::size_t bytes) {
   }
 }
 
+/// Milliseconds of this thread's launches, by the engine's clock.
+double& launched_ms() {
+  thread_local double ms = 0;
+  return ms;
+}
+
+/// Sums up the launches of this thread.
+class HostTimer final : public backend::LaunchTimer {
+ public:
+  HostTimer(LaunchThreads& launcher, std::size_t flush_bytes) : launcher_(launcher), flush_bytes_(flush_bytes) {}
+
+  double time_ms(const std::function<void(void* stream)>& work) override {
+    // Before the first launch there is no engine, and nothing that the caches could hold.
+    std::exception_ptr failure;
+    launcher_.thread.run([&]() noexcept {
+      try {
+        if (launcher_.engine) launcher_.engine->flush(flush_bytes_);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+    if (failure) std::rethrow_exception(failure);
+    launched_ms() = 0;
+    work(nullptr);
+    return launched_ms();
+  }
+
+ private:
+  LaunchThreads& launcher_;
+  const std::size_t flush_bytes_;
+};
+
 class HostRuntime final : public backend::Runtime {
  public:
   HostRuntime() : info_(cpu_info()) {}
@@ -139,17 +173,23 @@ class HostRuntime final : public backend::Runtime {
     return loaded;
   }
 
+  std::unique_ptr<backend::LaunchTimer> make_timer() override {
+    return std::make_unique<HostTimer>(launcher_.get(), measure::flush_bytes(info_));
+  }
+
   int launch(void* handle, const device::Launch& launch, void*, void** parameters) noexcept override {
     std::string failure;
+    double ms = 0;
     LaunchThreads& launcher = launcher_.get();
     launcher.thread.run([&]() noexcept {
       try {
         if (!launcher.engine) launcher.engine.emplace(info_.shared_per_block_optin);
-        launcher.engine->launch(*static_cast<const LoadedEntry*>(handle), launch, parameters);
+        ms = launcher.engine->launch(*static_cast<const LoadedEntry*>(handle), launch, parameters);
       } catch (const std::exception& error) {
         failure = error.what();
       }
     });
+    launched_ms() += ms;
     if (failure.empty()) return 0;
     last_failure() = std::move(failure);
     return 1;

@@ -36,6 +36,7 @@ struct DeviceInfo {
   std::int64_t memory_bytes = 0;  ///< 0: unknown (a device that is not present)
   std::int64_t clock_khz = 0, memory_clock_khz = 0;
   int memory_bus_bits = 0;
+  int locked_clock_mhz = 0;  ///< of the compute units, by --lock-clocks; 0: the device chooses its clock
 };
 
 /// Whether kernels run on the CPU and share its memory with compilers and all other programs.

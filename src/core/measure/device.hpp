@@ -63,6 +63,8 @@ struct RunOptions {
   std::size_t flush_bytes = 0;                ///< > 0: overwrite this many other bytes first, outside the timed span
   /// Further launches immediately after the first, within the same timed span: each entry like `arguments`.
   std::span<const std::span<const KernelArgument>> more = {};
+  /// The launches are one graph, except in the program's first run, in which a driver may have to load the kernels.
+  bool graph = false;
 };
 
 struct Sample {
@@ -119,6 +121,10 @@ class Device {
   }
   /// May measure the overhead when it is first called.
   virtual TimerInfo timer() { return {}; }
+  /// Why RunOptions::graph must not be set, and what to do; empty: it may be.
+  virtual std::string lack_of_graphs() const {
+    return "only the cuda and hip backends launch graphs, and this is " + info().backend;
+  }
   /// The current state; takes up to a few milliseconds.
   virtual DeviceState state() { return {}; }
 };

@@ -24,6 +24,21 @@ double quantile(const std::vector<double>& sorted, double fraction) {
   return std::lerp(sorted[below], sorted[above], weight);
 }
 
+double mean_of(std::span<const double> sorted) {
+  const double n = static_cast<double>(sorted.size());
+  const double mean =
+      std::accumulate(sorted.begin(), sorted.end(), 0.0, [n](double sum, double x) { return sum + x / n; });
+  return std::clamp(mean, sorted.front(), sorted.back());
+}
+
+/// Outliers are at the ends; the quartiles never are among them.
+void add_inliers(Summary& summary, std::span<const double> sorted) {
+  while (is_outlier(sorted.front(), summary)) sorted = sorted.subspan(1);
+  while (is_outlier(sorted.back(), summary)) sorted = sorted.first(sorted.size() - 1);
+  summary.outliers = summary.count - sorted.size();
+  summary.inlier_mean = summary.outliers == 0 ? summary.mean : mean_of(sorted);
+}
+
 // A test costs a sort: beyond 64 samples one test for each 1/16 of growth keeps the total cost of the sorts small.
 bool worth_a_look(std::size_t count) {
   if (count <= 64) return true;
@@ -68,19 +83,33 @@ Summary summarize(std::span<const double> samples) {
   summary.q1 = quantile(sorted, 0.25);
   summary.median = quantile(sorted, 0.5);
   summary.q3 = quantile(sorted, 0.75);
-  const double n = static_cast<double>(sorted.size());
-  const double mean =
-      std::accumulate(sorted.begin(), sorted.end(), 0.0, [n](double sum, double x) { return sum + x / n; });
-  summary.mean = std::clamp(mean, summary.min, summary.max);
+  summary.mean = mean_of(sorted);
   if (summary.median != 0) summary.noise = (summary.q3 - summary.q1) / std::abs(summary.median);
   const std::size_t rank = median_interval_rank(sorted.size());
   summary.low = sorted[rank - 1];
   summary.high = sorted[sorted.size() - rank];
+  add_inliers(summary, sorted);
   return summary;
 }
 
+bool is_outlier(double sample, const Summary& summary) noexcept {
+  constexpr double fence = 1.5, resolution = 1e-3;
+  const double distance = std::max(fence * (summary.q3 - summary.q1), resolution * std::abs(summary.median));
+  return sample < summary.q1 - distance || sample > summary.q3 + distance;
+}
+
 double statistic(const Summary& summary, Statistic which) noexcept {
-  return which == Statistic::min ? summary.min : which == Statistic::mean ? summary.mean : summary.median;
+  switch (which) {
+    case Statistic::min:
+      return summary.min;
+    case Statistic::mean:
+      return summary.mean;
+    case Statistic::inlier_mean:
+      return summary.inlier_mean;
+    case Statistic::median:
+      break;
+  }
+  return summary.median;
 }
 
 const char* to_string(Stop stop) noexcept {

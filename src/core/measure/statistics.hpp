@@ -16,6 +16,8 @@ struct Summary {
   double noise = 0;  ///< relative spread: (q3 - q1) / median; 0 where the median is 0
   double low = 0,
          high = 0;  ///< 95 % confidence interval of the median by order statistics (binomial); see median_interval_rank
+  std::size_t outliers = 0;  ///< samples beyond Tukey's fences; see is_outlier
+  double inlier_mean = 0;    ///< the mean of the others; mean where none is an outlier
 };
 
 /// The confidence interval of the median of count samples is from the rank-th smallest to the rank-th largest (rank
@@ -28,6 +30,11 @@ std::size_t median_interval_rank(std::size_t count);
 /// The same for an interval that misses the median on either side with a probability of up to `tail`; 0 if there is no
 /// such rank. count <= 1000.
 std::size_t interval_rank(std::size_t count, double tail);
+
+/// Whether a sample is more than 1.5 times the distance of the quartiles below the first or above the third one: beyond
+/// the inner fences of J. W. Tukey, Exploratory Data Analysis (1977), section 2D. Samples that differ from the nearer
+/// quartile by up to 0.1 % of the median are none: a coarse timer gives most samples one value, and all quartiles too.
+bool is_outlier(double sample, const Summary& summary) noexcept;
 
 /// An empty series gives zeros. Throws std::invalid_argument for a sample that is not finite, which is an error of the
 /// timer.

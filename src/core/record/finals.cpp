@@ -18,7 +18,8 @@ constexpr double drift = 1.05;
 /// Breaks ties; the same in every run.
 auto preference(const Record& record) {
   const build::ResourceUsage& usage = record.usage;
-  return std::tuple(!record.tainted.empty(), usage.spilled_bytes.value_or(0), usage.registers.value_or(0),
+  const int repeatable = !record.repeatable ? 1 : record.repeatable->same() ? 0 : 2;
+  return std::tuple(!record.tainted.empty(), repeatable, usage.spilled_bytes.value_or(0), usage.registers.value_or(0),
                     usage.static_shared_bytes.value_or(0), space::bindings_text(record.config));
 }
 

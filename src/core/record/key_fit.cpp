@@ -25,8 +25,8 @@ KeyFit fit_at_best(const device::DeviceInfo& measured, const device::DeviceInfo&
   return same_device(measured, now) && !same_driver(measured, now) ? KeyFit::stale : KeyFit::holds;
 }
 
-std::string flush_of(const build::KeyParts& parts) {
-  constexpr std::string_view before = " flush ";
+std::string protocol_setting(const build::KeyParts& parts, std::string_view setting) {
+  const std::string before = " " + std::string(setting) + " ";
   for (const auto& [name, text] : parts)
     if (const std::size_t at = text.find(before); name == "protocol" && at != std::string::npos) {
       const std::size_t begin = at + before.size();

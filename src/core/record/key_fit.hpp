@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/build/artifact_sources.hpp"
@@ -26,9 +27,10 @@ bool same_driver(const device::DeviceInfo& a, const device::DeviceInfo& b);
 /// The best possible fit of a record's key from one device for another device.
 KeyFit fit_at_best(const device::DeviceInfo& measured, const device::DeviceInfo& now);
 
-/// The [measure] flush of a key: "l2", "rotate" or "none"; empty: it has none. Warm and cold caches are different
-/// quantities, while the rest of the part "protocol" describes how carefully the time was measured.
-std::string flush_of(const build::KeyParts& parts);
+/// A setting of [measure] in a key: "flush" ("l2", "rotate" or "none") or "launch" ("graph"); empty: the key has none.
+/// These make different quantities: warm and cold caches, launches on their own and in a graph. The rest of the part
+/// "protocol" describes how carefully the time was measured.
+std::string protocol_setting(const build::KeyParts& parts, std::string_view name);
 
 /// "driver 12.4 when it was measured, driver 13.0 now"
 std::string driver_change(const device::DeviceInfo& measured, const device::DeviceInfo& now);

@@ -1,6 +1,7 @@
 // Evaluates metric expressions over records.
 #include "core/record/metrics.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "core/measure/statistics.hpp"
@@ -20,6 +21,7 @@ Bindings measured_names(const Record& record, double time_ms) {
     if (!values.empty()) names.emplace(name, measure::summarize(values).median);
   const build::ResourceUsage& usage = record.usage;
   if (record.telemetry.energy_j > 0) names.emplace("energy_j", record.telemetry.energy_j);
+  if (record.repeatable) names.emplace("repeatable", std::int64_t{record.repeatable->same()});
   if (usage.registers) names.emplace("registers", std::int64_t{*usage.registers});
   if (usage.spilled_bytes) names.emplace("spilled_bytes", *usage.spilled_bytes);
   names.emplace("shared_bytes", shared_bytes(record).value_or(0));
@@ -43,12 +45,21 @@ std::vector<std::string> metric_names(const spec::Spec& spec) {
 }
 
 std::vector<std::pair<std::string, double>> metrics_of(const spec::Spec& spec, const Record& record) {
-  const Bindings names = measured_names(record, measure::statistic(record.time_ms, spec.measure.statistic));
+  Bindings names = measured_names(record, measure::statistic(record.time_ms, spec.measure.statistic));
   std::vector<std::pair<std::string, double>> metrics;
   for (const std::string& name : spec::reported_names(spec)) metrics.emplace_back(name, number_of({name, {}}, names));
-  for (const spec::Metric& metric : spec.metrics)
-    metrics.emplace_back(metric.name, number_of(metric.expression, names));
+  const std::vector<double> values = add_metrics(spec, names);
+  for (std::size_t i = 0; i < values.size(); ++i) metrics.emplace_back(spec.metrics[i].name, values[i]);
   return metrics;
+}
+
+std::vector<double> add_metrics(const spec::Spec& spec, Bindings& names) {
+  std::vector<double> values;
+  for (const spec::Metric& metric : spec.metrics) {
+    values.push_back(metric.code ? metric.code(names) : number_of(metric.expression, names));
+    if (!std::isnan(values.back())) names.emplace(metric.name, values.back());
+  }
+  return values;
 }
 
 }  // namespace xtune::record

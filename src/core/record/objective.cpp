@@ -27,10 +27,21 @@ std::set<std::string, std::less<>> names_in(const spec::Spec& spec, const spec::
                                      [&, &wanted = name](const spec::Metric& one) { return one.name == wanted; });
     if (metric == spec.metrics.end())
       names.insert(name);
+    else if (metric->code)
+      names.insert({"time_ms", name});  // it may use the time, and anything else as well
     else
       names.merge(names_in(spec, metric->expression));
   }
   return names;
+}
+
+/// Of the metrics in code that an expression uses, so that finals by other code do not count: " (work 3f2a)".
+std::string labels_in(const spec::Spec& spec, const spec::Text& expression) {
+  std::string labels;
+  const space::Expression parsed = spec::parse_expression(expression);
+  for (const spec::Metric& metric : spec.metrics)
+    if (metric.code && parsed.names().contains(metric.name)) labels += " (" + metric.name + " " + metric.label + ")";
+  return labels;
 }
 
 }  // namespace
@@ -46,10 +57,7 @@ std::vector<double> Objective::values(const Record& record, double time_ms) cons
   const std::vector<spec::ObjectiveSpec::Goal>& goals = spec_.objective.goals;
   if (goals.empty()) return {time_ms};
   Bindings names = measured_names(record, time_ms);
-  for (const spec::Metric& metric : spec_.metrics) {
-    const double value = number_of(metric.expression, names);
-    if (!std::isnan(value)) names.emplace(metric.name, value);
-  }
+  add_metrics(spec_, names);
   std::vector<double> values;
   for (const spec::ObjectiveSpec::Goal& goal : goals) values.push_back(number_of(goal.expression, names));
   return values;
@@ -100,7 +108,7 @@ Criterion Objective::criterion(const Bindings& problem, const device::DeviceInfo
   criterion.objective.clear();
   for (const spec::ObjectiveSpec::Goal& goal : spec_.objective.goals)
     criterion.objective += (criterion.objective.empty() ? "" : ", ") + std::string(goal.maximize ? "most " : "least ") +
-                           goal.expression.text;
+                           goal.expression.text + labels_in(spec_, goal.expression);
   return criterion;
 }
 

@@ -79,6 +79,7 @@ constexpr fields::Through outcome_form{[](Outcome outcome) { return to_string(ou
                                          throw Error(ErrorKind::io,
                                                      "unknown outcome '" + base::printable(word, 40) + "'");
                                        }};
+constexpr auto outliers_of = [](auto& record) -> auto& { return record.time_ms.outliers; };
 constexpr auto has_summary = [](const Record& record) { return record.time_ms.count != 0; };
 
 constexpr fields::Through usage_form{usage_json_of, build::resource_usage_from_json};
@@ -100,6 +101,8 @@ constexpr auto record_form = fields::object<Record>(
     fields::optional("reported", &Record::reported, ReportedForm()),
     fields::When(has_summary, fields::always("time_ms", &Record::time_ms, summary_form)),
     fields::optional("validation", &Record::validation, fields::Through{json_of, comparison_from_json}),
+    fields::optional("repeatable", &Record::repeatable, fields::Through{json_of, repeatability_from_json}),
+    fields::optional("outliers", outliers_of),
     fields::unless_empty("telemetry", &Record::telemetry, fields::Through{json_of, telemetry_from_json}),
     fields::unless_empty("usage", &Record::usage, usage_form),
     fields::unless_empty("steps", &Record::steps, fields::List{step_form}),
@@ -117,6 +120,19 @@ constexpr auto record_form = fields::object<Record>(
     fields::optional("compile_s", &Record::compile_s, fields::number),
     fields::optional("compile_cpu_s", &Record::compile_cpu_s, fields::number),
     fields::optional("bench_s", &Record::bench_s, fields::number));
+
+/// Records have only the number of outliers, and those of earlier versions not even that: all follows from the samples.
+void add_inliers(Record& record) {
+  Summary& time = record.time_ms;
+  time.inlier_mean = time.mean;
+  const auto is_finite = [](double sample) { return std::isfinite(sample); };
+  if (record.samples_ms.size() != time.count ||
+      !std::all_of(record.samples_ms.begin(), record.samples_ms.end(), is_finite))
+    return;
+  const Summary made = measure::summarize(record.samples_ms);
+  time.outliers = made.outliers;
+  if (made.outliers > 0) time.inlier_mean = made.inlier_mean;
+}
 
 }  // namespace
 
@@ -174,6 +190,7 @@ Record record_from_json(const Json& json) {
     }
   });
   add_driver_part(record.key_parts, record.key, record.device.driver);
+  add_inliers(record);
   return record;
 }
 

@@ -15,6 +15,7 @@
 #include "core/measure/telemetry.hpp"
 #include "core/space/value.hpp"
 #include "core/validate/compare.hpp"
+#include "core/validate/repeatability.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::record {
@@ -44,6 +45,7 @@ struct Record {
   /// Other values that a program reports: the metric, and its value for each of the samples.
   std::vector<std::pair<std::string, std::vector<double>>> reported;
   std::optional<validate::Comparison> validation;
+  std::optional<validate::Repeatability> repeatable{};  ///< unset: the bits of several launches were not compared
   measure::Telemetry telemetry;
   build::ResourceUsage usage;             ///< of several kernels, the largest values
   std::int64_t dynamic_shared_bytes = 0;  ///< from the launch; of several, the maximum

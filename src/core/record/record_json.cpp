@@ -24,6 +24,7 @@ constexpr auto device_form = fields::object<DeviceInfo>(
     fields::optional("vendor", &DeviceInfo::vendor, fields::text),
     fields::optional("arch", &DeviceInfo::arch, fields::text),
     fields::optional("uuid", &DeviceInfo::uuid, fields::text),
+    fields::optional("locked_clock_mhz", &DeviceInfo::locked_clock_mhz),
     fields::optional("driver", &DeviceInfo::driver, fields::text),
     fields::optional("warp_size", &DeviceInfo::warp_size),
     fields::optional("compute_units", &DeviceInfo::compute_units),
@@ -77,7 +78,29 @@ constexpr auto comparison_form = fields::object<Comparison>(
     fields::When(has_ratio,
                  fields::always("outlier_factor", of_tolerance<&validate::Tolerance::outlier_factor>, fields::number)));
 
+using validate::BitDifference;
+using validate::Repeatability;
+constexpr auto difference_form = fields::object<BitDifference>(
+    fields::required("output", &BitDifference::argument, fields::text),
+    fields::required("coordinates", &BitDifference::coordinates),
+    fields::required("before", &BitDifference::before, fields::text),
+    fields::required("now", &BitDifference::now, fields::text),
+    fields::required("differing", &BitDifference::differing), fields::required("count", &BitDifference::count));
+
 }  // namespace
+
+Json to_json(const Repeatability& repeatable) {
+  Json json{{"launches", repeatable.launches}, {"same", repeatable.same()}};
+  if (repeatable.difference) json["difference"] = difference_form.to_json(*repeatable.difference);
+  return json;
+}
+Repeatability repeatability_from_json(const Json& json) {
+  if (!json.is_object()) throw Error(ErrorKind::io, "repeatable is a JSON object");
+  Repeatability repeatable;
+  json.at("launches").get_to(repeatable.launches);
+  if (!json.at("same").get<bool>()) repeatable.difference = difference_form.from_json(json.at("difference"));
+  return repeatable;
+}
 
 Json to_json(const DeviceInfo& device) { return device_form.to_json(device); }
 DeviceInfo device_info_from_json(const Json& json) { return device_form.from_json(json); }

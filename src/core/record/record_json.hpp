@@ -7,6 +7,7 @@
 #include "core/measure/telemetry.hpp"
 #include "core/space/value.hpp"
 #include "core/validate/compare.hpp"
+#include "core/validate/repeatability.hpp"
 
 namespace xtune::record {
 
@@ -24,6 +25,8 @@ measure::Telemetry telemetry_from_json(const nlohmann::json& json);
 /// NaN and infinities become the strings "nan", "inf", "-inf".
 nlohmann::json to_json(const validate::Comparison& comparison);
 validate::Comparison comparison_from_json(const nlohmann::json& json);
+nlohmann::json to_json(const validate::Repeatability& repeatable);
+validate::Repeatability repeatability_from_json(const nlohmann::json& json);
 
 /// Booleans, integers, floats and strings as in JSON; a float that is not finite as {"float": "inf"}.
 nlohmann::json to_json(const Value& value);

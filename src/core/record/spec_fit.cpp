@@ -55,8 +55,16 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
       return line.starts_with("seed: ") || line.starts_with("protocol: ") ||
              (line.starts_with("driver: ") && !driver_counts);
     });
-    if (const std::string then = flush_of(record.key_parts), now = flush_of(parts); !then.empty() && then != now)
+    const auto setting = [](const build::KeyParts& of, const char* name) { return protocol_setting(of, name); };
+    if (const std::string then = setting(record.key_parts, "flush"), now = setting(parts, "flush");
+        !then.empty() && then != now)
       differences.push_back("flush: " + then + " -> " + now);
+    const auto launched_by = [&](const build::KeyParts& of) {
+      const std::string by = setting(of, "launch");
+      return by.empty() ? std::string("stream") : by;
+    };
+    if (const std::string then = launched_by(record.key_parts), now = launched_by(parts); then != now)
+      differences.push_back("launch by: " + then + " -> " + now);
     const bool built_otherwise = std::any_of(differences.begin(), differences.end(),
                                              [](const std::string& line) { return line.starts_with("artifact: "); });
     if (built_otherwise && record.toolchain != toolchain_)
@@ -77,6 +85,7 @@ const resolve::CandidateResolver& SpecFit::resolver_for(const Record& record) {
   device::DeviceInfo device = record.device;
   if (same_device(device, device_) && !device_.driver.empty()) device.driver = device_.driver;
   if (same_device(device, device_)) device.cpu_quota_milli = device_.cpu_quota_milli;
+  device.locked_clock_mhz = device_.locked_clock_mhz;
   std::string id = device.name + "\n" + std::to_string(device.compute_units) + "\n" + device.driver + "\n" +
                    resolve::cpu_quota_part(device);
   for (const auto& [name, value] : record.problem) id += "\n" + name + "=" + to_text(value);

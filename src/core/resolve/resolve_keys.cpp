@@ -114,10 +114,11 @@ std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
 
 // Samples are stored unprocessed, so the statistic that ranks them is not part of the protocol.
 std::string protocol_text(const spec::MeasureSpec& measure) {
-  return fmt::format("2: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}{}", measure.warmup,
+  return fmt::format("2: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}{}{}", measure.warmup,
                      measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise,
                      measure.timeout_s, spec::flush_words.of(measure.flush),
-                     measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "");
+                     measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "",
+                     measure.launch == spec::LaunchBy::graph ? " launch graph" : "");
 }
 
 /// Definitions of the kernel that a reference's options replace.
@@ -440,9 +441,13 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
       if (!spec.validate.check.empty()) parts.emplace_back("check_command", state_->command_text(spec.validate.check));
       if (spec.validate.inputs == spec::Inputs::fresh) parts.emplace_back("inputs", "fresh 1");
       parts.emplace_back("tolerance", tolerance_text(tolerances()));
-      if (spec.validate.repeat > 0) parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
+      // What is only recorded does not invalidate results.
+      if (spec.validate.repeatable == spec::Repeatable::bitwise)
+        parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
       parts.emplace_back("protocol", protocol_text(spec.measure));
       parts.emplace_back("device", device_part(state_->device));
+      if (const int mhz = state_->device.locked_clock_mhz; mhz > 0)
+        parts.emplace_back("clocks", fmt::format("{} MHz", mhz));
       if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
       if (std::string quota = cpu_quota_part(state_->device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
       if (has_compiler(state_->device, device::CompilerKind::program))

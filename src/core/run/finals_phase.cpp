@@ -53,6 +53,7 @@ bool FinalsPhase::start() {
   for (const record::Record* record : finalists) {
     const TrialPtr trial = run_.make_trial(run_.space.index_of(record->config).value(), Trial::Purpose::finalist);
     trial->record.validation = record->validation;
+    trial->record.repeatable = record->repeatable;
     trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to measure it
     trial->record.dynamic_shared_bytes = trial->launch.max_shared_bytes();
     held.finalists.push_back(trial);

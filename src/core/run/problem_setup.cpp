@@ -85,7 +85,8 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
   job.check = run_.resolver.check_command();
   job.check_at = spec::to_string(run_.spec.validate.check_at);
   job.folder = run_.spec.path.parent_path();
-  job.repeats = run_.spec.validate.repeat;
+  job.must_repeat = run_.spec.validate.repeatable == spec::Repeatable::bitwise;
+  if (run_.spec.validate.repeatable != spec::Repeatable::ignore) job.repeats = run_.spec.validate.repeat;
   job.measure = run_.spec.measure;
   if (!run_.measures()) job.measure.flush = spec::Flush::none;  // no further sets of buffers
   job.warn = [this, warned = std::make_shared<std::set<std::string>>()](const std::string& text) {

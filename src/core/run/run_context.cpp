@@ -31,7 +31,7 @@ RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const 
       criterion(objective.criterion(problem, target.device)),
       evals(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space.size() : default_evals)),
       // On a CPU the kernel and the compilers would compete for the same cores, and every time would be wrong.
-      alternates(device::is_cpu(target.device)),
+      alternates(options.alternate || device::is_cpu(target.device)),
       // Each device has one configuration in progress and one waiting.
       max_in_flight(parallel * (alternates ? 4 : 2) + 2 * std::max<std::size_t>(devices, 1)) {}
 

@@ -29,7 +29,7 @@ record::Record shown_of(const store::GrowingRecords::Row& row) {
   record.outcome = config.outcome;
   measure::Summary& time = record.time_ms;
   time.count = 1;
-  time.min = time.q1 = time.mean = time.q3 = time.max = time.high = config.time_ms;
+  time.min = time.q1 = time.mean = time.inlier_mean = time.q3 = time.max = time.high = config.time_ms;
   time.median = config.median_ms, time.low = config.low_ms;
   if (config.tainted) record.tainted = {""};
   record.unix_time_ms = config.unix_time_ms;

@@ -24,6 +24,7 @@ void fill_record(record::Record& record, const Trial& trial, const device::Devic
   record.tainted = answer.taints;
   record.dynamic_shared_bytes = trial.launch.max_shared_bytes();
   record.validation = answer.validation;
+  record.repeatable = answer.repeatable;
   record.telemetry = answer.telemetry;
   record.bench_s = answer.busy_s;
   if (timed) record.time_ms = measure::summarize(record.samples_ms);

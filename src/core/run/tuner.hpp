@@ -49,6 +49,8 @@ struct TuneOptions {
   /// Each configuration is compiled, launched and compared, and nothing is measured: an ok record has no samples. The
   /// store's records are neither read nor written; its artifacts are used. With `only`.
   bool validate_only = false;
+  /// Compiling and measuring take turns, as they do on a CPU in any case: the compiler disturbs this process.
+  bool alternate = false;
 
   const std::filesystem::path& artifact_store() const noexcept { return artifacts.empty() ? store : artifacts; }
 };

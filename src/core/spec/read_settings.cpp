@@ -34,11 +34,22 @@ void read_mode(Reader& reader, const TomlNode& node) {
   if (hot) spec = Flush::none;
 }
 
+// Either key may come from another table than the other: an entry of a suite changes one of them.
+void read_statistic(Reader& reader, const TomlNode& node) {
+  MeasureSpec& spec = reader.spec.measure;
+  if (const TomlNode* statistic = node.find("statistic"))
+    spec.statistic = static_cast<Statistic>(reader.choice(*statistic, "statistic", {"median", "min", "mean"}));
+  if (const TomlNode* outliers = node.find("outliers"))
+    spec.drop_outliers = reader.choice(*outliers, "outliers", {"keep", "drop"}) == 1;
+  if (spec.statistic == Statistic::mean || spec.statistic == Statistic::inlier_mean)
+    spec.statistic = spec.drop_outliers ? Statistic::inlier_mean : Statistic::mean;
+}
+
 void read_measure(Reader& reader, const TomlNode& table) {
   const TomlNode* const node =
       section_of(reader, table, "measure",
                  {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s", "wait_s", "energy_ms",
-                  "mode", "flush", "statistic", "race", "finals"});
+                  "mode", "flush", "launch", "statistic", "outliers", "race", "finals"});
   if (node == nullptr) return;
   MeasureSpec& spec = reader.spec.measure;
   const auto count = [&](const char* key, int& target, std::int64_t least) {
@@ -58,8 +69,8 @@ void read_measure(Reader& reader, const TomlNode& table) {
   number("wait_s", spec.wait_s, 0, 3600);
   number("energy_ms", spec.energy_ms, 0, 1e6);
   read_mode(reader, *node);
-  if (const TomlNode* statistic = node->find("statistic"))
-    spec.statistic = reader.word(*statistic, "statistic", statistic_words);
+  if (const TomlNode* launch = node->find("launch")) spec.launch = reader.word(*launch, "launch", launch_words);
+  read_statistic(reader, *node);
   if (const TomlNode* race = node->find("race")) spec.race = reader.boolean(*race, "race");
   count("finals", spec.finals, 0);
   // If only rep is set, and below min_rep's default, few samples are wanted.
@@ -136,7 +147,7 @@ void read_objective(Reader& reader) {
 }  // namespace
 
 const std::vector<std::string>& quantity_names() {
-  static const std::vector<std::string> names{"energy_j", "registers", "shared_bytes", "spilled_bytes"};
+  static const std::vector<std::string> names{"energy_j", "registers", "repeatable", "shared_bytes", "spilled_bytes"};
   return names;
 }
 

@@ -173,6 +173,32 @@ void read_reference(const Reader& reader, const TomlNode& node) {
   if (forms[0] == "file") read_file_reference(reader, node, reference);
 }
 
+void read_repeats(const Reader& reader, const TomlNode& validate) {
+  ValidateSpec& spec = reader.spec.validate;
+  const TomlNode* const repeat = validate.find("repeat");
+  const TomlNode* const repeatable = validate.find("repeatable");
+  if (repeat != nullptr) {
+    spec.repeat = static_cast<int>(reader.integer(*repeat, "repeat", 0, 10000));
+    if (spec.repeat > 0) spec.repeatable = Repeatable::bitwise;
+  }
+  if (repeatable == nullptr) return;
+  spec.repeatable = reader.word(*repeatable, "repeatable", repeatable_words);
+  if (spec.repeatable == Repeatable::ignore) {
+    if (spec.repeat > 0)
+      reader.fail(repeatable->at, "repeatable = \"ignore\" compares nothing, and repeat = " +
+                                      std::to_string(spec.repeat) + " launches more to compare: remove one of the two");
+    return;
+  }
+  if (reader.spec.process)
+    reader.fail(repeatable->at, "xtune does not compare the outputs of programs: use a check in [process]");
+  require_outputs(reader, *repeatable);
+  if (repeat == nullptr)
+    spec.repeat = usual_repeats;
+  else if (spec.repeat == 0)
+    reader.fail(repeat->at, std::string("repeat = 0 leaves nothing to compare for repeatable = \"") +
+                                repeatable_words.of(spec.repeatable) + "\": give at least 1, or remove repeat");
+}
+
 }  // namespace
 
 void read_validate(Reader& reader) {
@@ -180,7 +206,7 @@ void read_validate(Reader& reader) {
   if (validate == nullptr) return;
   reader.check_keys(reader.table(*validate, "[validate]"), "[validate]",
                     {"reference", "check", "inputs", "rtol", "atol", "max_mismatched_ratio", "outlier_factor",
-                     "reduction", "accumulate", "repeat"});
+                     "reduction", "accumulate", "repeat", "repeatable"});
   if (reader.spec.space_only()) reader.fail(validate->at, "[validate] without a kernel: [kernel] has no source");
   ValidateSpec& spec = reader.spec.validate;
   if (const TomlNode* rtol = validate->find("rtol")) spec.rtol = reader.number(*rtol, "rtol", 0);
@@ -191,8 +217,7 @@ void read_validate(Reader& reader) {
     spec.outlier_factor = reader.number(*factor, "outlier_factor", 1);
   if (const TomlNode* reduction = validate->find("reduction"))
     spec.reduction = reader.expression(*reduction, "reduction");
-  if (const TomlNode* repeat = validate->find("repeat"))
-    spec.repeat = static_cast<int>(reader.integer(*repeat, "repeat", 0, 10000));
+  read_repeats(reader, *validate);
   if (const TomlNode* accumulate = validate->find("accumulate")) {
     spec.accumulate = read_dtype(reader, *accumulate, "accumulate", spec.accumulate_text);
     for (const Bindings& problem : reader.spec.cases)

@@ -15,6 +15,10 @@
 
 namespace xtune::spec {
 
+/// Additional launches for [validate] repeatable without repeat: with the first one and the one after the measured
+/// launches, five are compared.
+inline constexpr int usual_repeats = 3;
+
 /// Reads one document into one Spec. All functions throw Error(invalid_spec) at the node's place.
 struct Reader {
   Document& document;

@@ -11,12 +11,18 @@ namespace xtune::spec {
 
 namespace {
 
-// Measuring energy takes additional launches, so it is done only if a goal or metric uses it.
+// Measuring energy and comparing bits take additional launches, so this is done only if a goal uses it.
 void measure_what_goals_name(Spec& spec) {
   constexpr double enough_ms = 300;
   for (const ObjectiveSpec::Goal& goal : spec.objective.goals)
     if (spec.measure.energy_ms == 0 && parse_expression(goal.expression).names().contains("energy_j"))
       spec.measure.energy_ms = enough_ms;
+  for (const ObjectiveSpec::Goal& goal : spec.objective.goals)
+    if (!spec.process && spec.validate.repeatable == Repeatable::ignore &&
+        parse_expression(goal.expression).names().contains("repeatable")) {
+      spec.validate.repeatable = Repeatable::record;
+      spec.validate.repeat = usual_repeats;
+    }
 }
 
 constexpr std::uintmax_t largest_spec = 4 << 20;

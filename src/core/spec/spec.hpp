@@ -151,6 +151,11 @@ bool is_word_role(std::string_view role) noexcept;
 enum class Inputs { same, fresh };
 inline constexpr auto inputs_words = base::enum_words<Inputs>("same", "fresh");
 
+/// What happens to a configuration whose launches on the same inputs give different bits: record: its record states it;
+/// bitwise: it is a wrong result.
+enum class Repeatable { ignore, record, bitwise };
+inline constexpr auto repeatable_words = base::enum_words<Repeatable>("ignore", "record", "bitwise");
+
 struct ValidateSpec {
   ReferenceSpec reference;
   std::vector<Text> check;  ///< words of a command that judges the outputs, template texts over problem and device
@@ -158,15 +163,20 @@ struct ValidateSpec {
   Inputs inputs = Inputs::same;      ///< fresh: new random ones for each configuration
   std::optional<double> rtol, atol;  ///< unset: from dtype, reduction length and magnitude of the reference
   double max_mismatched_ratio = 0.0;
-  double outlier_factor = 10;           ///< elements that the ratio forgives lie within this many times the tolerance
-  std::optional<Text> reduction;        ///< terms added up for one element; unset: as the reference knows
-  int repeat = 0;                       ///< more launches on the same inputs, whose output bits must be the same
+  double outlier_factor = 10;     ///< elements that the ratio forgives lie within this many times the tolerance
+  std::optional<Text> reduction;  ///< terms added up for one element; unset: as the reference knows
+  Repeatable repeatable = Repeatable::ignore;
+  int repeat = 0;                       ///< more launches on the same inputs, whose output bits are compared
   std::optional<DType> accumulate;      ///< the type they are added up in; unset: f64 for f64, else f32; see dtype_in
   std::optional<Text> accumulate_text;  ///< where the problem decides on it
 };
 
 enum class Flush { l2, rotate, none };
 inline constexpr auto flush_words = base::enum_words<Flush>("l2", "rotate", "none");
+
+/// How a kernel is launched: stream: each launch on its own; graph: the launches of a span as one CUDA or HIP graph.
+enum class LaunchBy { stream, graph };
+inline constexpr auto launch_words = base::enum_words<LaunchBy>("stream", "graph");
 
 struct MeasureSpec {
   int warmup = 3;            ///< untimed launches before the first sample
@@ -179,9 +189,11 @@ struct MeasureSpec {
   double wait_s = 1;         ///< maximum wait before a series while the device is disturbed
   double energy_ms = 0;      ///< time of repeated runs to measure the kernel's energy; 0: do not
   Flush flush = Flush::l2;
+  LaunchBy launch = LaunchBy::stream;
   Statistic statistic = Statistic::median;
-  bool race = true;  ///< stop measuring configurations that are clearly slower than the best so far
-  int finals = 8;    ///< number of best configurations measured again in turns at the end; below 2: none
+  bool drop_outliers = false;  ///< from the mean: statistic is then not mean, but inlier_mean
+  bool race = true;            ///< stop measuring configurations that are clearly slower than the best so far
+  int finals = 8;              ///< number of best configurations measured again in turns at the end; below 2: none
 };
 
 struct SearchSpec {
@@ -195,6 +207,10 @@ struct SearchSpec {
 struct Metric {
   std::string name;
   Text expression;  ///< over problem, parameters, device, and time_s / time_ms
+  /// Of the application, instead of the expression: gets record::measured_names and the metrics before it. Its
+  /// exceptions reach the caller.
+  std::function<double(const Bindings& names)> code = {};
+  std::string label = {};  ///< changes with the code
 };
 
 /// What makes one configuration better than another.
@@ -209,7 +225,8 @@ struct ObjectiveSpec {
   Location at;
 };
 
-/// Measured quantities of a configuration besides its time: "energy_j", "registers", "shared_bytes", "spilled_bytes".
+/// Measured quantities of a configuration besides its time: "energy_j", "registers", "repeatable", "shared_bytes",
+/// "spilled_bytes".
 const std::vector<std::string>& quantity_names();
 
 /// The cost model's name for a property of a configuration, and the expression over problem, parameters and device that

@@ -8,10 +8,11 @@
 
 namespace xtune::spec {
 
-enum class Statistic { median, min, mean };
+/// inlier_mean: the mean without outliers (measure::Summary), which [measure] outliers = "drop" makes of the mean.
+enum class Statistic { median, min, mean, inlier_mean };
 
 /// The words in specs, records and options.
-inline constexpr auto statistic_words = base::enum_words<Statistic>("median", "min", "mean");
+inline constexpr auto statistic_words = base::enum_words<Statistic>("median", "min", "mean", "mean without outliers");
 
 constexpr const char* to_string(Statistic statistic) noexcept { return statistic_words.of(statistic); }
 /// nullopt for an unknown word.

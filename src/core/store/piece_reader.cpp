@@ -85,10 +85,19 @@ bool is_sound(const ScannedRecord& from) {
     if (!from.samples_ms.empty() && !is_number_list(from.samples_ms))
       for (const Json& sample : Json::parse(from.samples_ms)) base::number_from_json(sample);
     if (!from.usage.empty() && !is_integer_object(from.usage)) build::resource_usage_from_json(Json::parse(from.usage));
+    if (!from.repeatable.empty()) record::repeatability_from_json(Json::parse(from.repeatable));
   } catch (const std::exception&) {  // Json's, or Error
     return false;
   }
   return true;
+}
+
+/// The mean without outliers is not stored: it follows from the samples. They are read into `samples`.
+double ranking_time_ms(const ScannedRecord& from, measure::Statistic statistic, std::vector<double>& samples) {
+  if (statistic != measure::Statistic::inlier_mean) return measure::statistic(from.time_ms, statistic);
+  samples.clear();
+  const bool known = !from.samples_ms.empty() && plain_numbers(from.samples_ms, samples) && !samples.empty();
+  return known ? measure::summarize(samples).inlier_mean : from.time_ms.mean;
 }
 
 }  // namespace
@@ -123,7 +132,8 @@ const std::string_view* PieceReader::keep_shared(const std::string_view* last, s
 const FinalsEvidence* PieceReader::evidence_of(const ScannedRecord& from) {
   if (from.finals.empty()) return nullptr;
   void* const place = rows_.texts->allocate(sizeof(FinalsEvidence), alignof(FinalsEvidence));
-  return new (place) FinalsEvidence{keep(from.finals), keep(from.finals_by), keep(from.samples_ms), keep(from.usage)};
+  return new (place) FinalsEvidence{keep(from.finals), keep(from.finals_by), keep(from.samples_ms), keep(from.usage),
+                                    keep(from.repeatable)};
 }
 
 void PieceReader::keep_config(StoredConfig& row) {
@@ -231,7 +241,7 @@ void PieceReader::add_row(const ScannedRecord& from, const FailureFacts& failure
   row.median_ms = from.time_ms.median;
   row.low_ms = from.time_ms.low;
   if (from.outcome == Outcome::pruned) row.low_ms = from.time_ms.min, row.samples = samples_of(from.samples_ms);
-  row.time_ms = from.time_ms.count == 0 ? HUGE_VAL : measure::statistic(from.time_ms, options_.statistic);
+  row.time_ms = from.time_ms.count == 0 ? HUGE_VAL : ranking_time_ms(from, options_.statistic, samples_);
   row.explained = failure.explained, row.sanitizer_report = failure.sanitizer_report;
   row.unix_time_ms = from.unix_time_ms;
   row.problem = problem_, row.device = device_;
@@ -280,10 +290,10 @@ void PieceReader::add(const record::Record& record, std::string_view line) {
   const Json json = record::to_json(record);
   const auto dumped = [&](const char* name) { return json.contains(name) ? json[name].dump() : std::string(); };
   const std::string problem = dumped("problem"), device = dumped("device"), config = dumped("config"),
-                    samples = dumped("samples_ms"), usage = dumped("usage");
+                    samples = dumped("samples_ms"), usage = dumped("usage"), repeatable = dumped("repeatable");
   ScannedRecord plain;
   plain.problem = problem, plain.device = device, plain.config = config;
-  plain.samples_ms = samples, plain.usage = usage;
+  plain.samples_ms = samples, plain.usage = usage, plain.repeatable = repeatable;
   plain.key = record.key, plain.artifact_key = record.artifact_key;
   plain.attempt = record.attempt, plain.finals = record.finals, plain.finals_by = record.finals_by;
   plain.outcome = record.outcome;

@@ -60,10 +60,10 @@ class PieceReader {
   const bool is_first_;
   const RowOptions& options_;
   PieceRows& rows_;
-  std::string names_text_, values_text_;       ///< of the line's configuration
-  const std::string_view* names_ = nullptr;    ///< of the last row
-  const std::string_view* attempt_ = nullptr;  ///< of the last row
-  std::vector<double> samples_;
+  std::string names_text_, values_text_;                   ///< of the line's configuration
+  const std::string_view* names_ = nullptr;                ///< of the last row
+  const std::string_view* attempt_ = nullptr;              ///< of the last row
+  std::vector<double> samples_;                            ///< of the last record that needed them
   std::vector<std::string> problem_parts_, device_parts_;  ///< by number, as JSON; empty: not computed yet
   std::string_view last_problem_, last_device_;            ///< as JSON
   std::uint32_t problem_ = 0, device_ = 0;                 ///< their numbers

@@ -158,6 +158,8 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
       return false;
     case 'p':
       return name != "problem" || (required(problem) && read_object(value, record.problem));
+    case 'r':
+      return name != "repeatable" || read_object(value, record.repeatable);
     case 's':
       if (name == "stage") record.stage = value;
       if (name == "samples_ms") return record.samples_ms = value, value.front() == '[';

@@ -13,8 +13,8 @@ namespace xtune::store {
 struct ScannedRecord {
   std::string_view problem, config, device;
   std::string_view key, artifact_key, attempt, finals, finals_by;
-  std::string_view key_parts, samples_ms, usage;  ///< may be empty
-  std::string_view stage, message;                ///< as JSON; may be empty
+  std::string_view key_parts, samples_ms, usage, repeatable;  ///< may be empty
+  std::string_view stage, message;                            ///< as JSON; may be empty
   Outcome outcome = Outcome::ok;
   bool tainted = false, drift = false, sanitized = false;
   bool has_checksum = false;  ///< it has one, and it is right

@@ -43,7 +43,7 @@ struct KeyDigestHash {
 /// Additional data of a record from finals. Its texts are in the StoreView.
 struct FinalsEvidence {
   std::string_view finals, finals_by;
-  std::string_view samples_ms, usage;  ///< as JSON
+  std::string_view samples_ms, usage, repeatable;  ///< as JSON; may be empty
 };
 
 /// The parts of one record that are needed for choosing. Its pointers refer to the StoreView it came from.

@@ -24,7 +24,8 @@ bool is_newer(const StoredConfig* a, const StoredConfig* b) {
 
 /// The data with which results were validated, of which arguments, and whether the caches were warm.
 std::vector<std::string> judged_by(const record::Record& record) {
-  std::vector<std::string> parts{record::flush_of(record.key_parts)};
+  std::vector<std::string> parts{record::protocol_setting(record.key_parts, "flush"),
+                                 record::protocol_setting(record.key_parts, "launch")};
   for (const auto& [name, value] : record.key_parts)
     if (name == "reference" || name == "tolerance" || name == "buffers") parts.push_back(name + value);
   return parts;

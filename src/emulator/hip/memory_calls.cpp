@@ -87,8 +87,10 @@ hipError_t hipMemset(void* to, int value, std::size_t bytes) {
   return answer([&](RuntimeState& state) { return fill(state, to, value, bytes); });
 }
 
-hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t /*stream*/) {
-  return answer([&](RuntimeState& state) { return fill(state, to, value, bytes); });
+hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t stream) {
+  return answer([&](RuntimeState& state) {
+    return state.captures.contains(stream) ? hipErrorStreamCaptureUnsupported : fill(state, to, value, bytes);
+  });
 }
 
 hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, std::size_t* bytes, hipDeviceptr_t address) {

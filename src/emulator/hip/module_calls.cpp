@@ -9,6 +9,7 @@
 #include "backends/gpu/code_object.hpp"
 #include "emulator/hip/emulated_gpu.hpp"
 #include "emulator/hip/parallel_launch.hpp"
+#include "emulator/hip/prepared_launch.hpp"
 #include "emulator/hip/runtime_state.hpp"
 #include "emulator/hip/simulated_time.hpp"
 
@@ -112,7 +113,9 @@ std::vector<std::byte> arguments_of(const gpu::KernelMetadata& kernel, void** pa
   return bytes;
 }
 
-hipError_t launch(RuntimeState& state, const EmulatedFunction* function, Launch& launch, void** parameters) {
+/// Executes the launch, or adds it to the graph for which the stream is captured.
+hipError_t launch(RuntimeState& state, const EmulatedFunction* function, const Launch& launch, hipStream_t stream,
+                  void** parameters) {
   if (!function || (!parameters && !function->metadata.parameter_bytes.empty())) return hipErrorInvalidValue;
   const int bound = function->metadata.usage.max_threads_per_block.value_or(0);
   const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
@@ -122,15 +125,25 @@ hipError_t launch(RuntimeState& state, const EmulatedFunction* function, Launch&
         fmt::format("kernel '{}' has launch bounds of {} threads, and the block has {}; use a smaller block, or "
                     "larger __launch_bounds__",
                     function->symbol, bound, threads));
-  const std::vector<std::byte> arguments = arguments_of(function->metadata, parameters);
-  launch.kernel = function->symbol;
-  launch.arguments = arguments;
-  const Report report = launch_in_threads(function->module->program, launch, state.memory.for_kernels());
-  state.clock_ms += simulated_ms(report, *function->module->gpu);
+  PreparedLaunch prepared{function, launch, arguments_of(function->metadata, parameters)};
+  const auto capture = state.captures.find(stream);
+  if (capture == state.captures.end()) return execute(state, prepared);
+  capture->second.push_back(std::move(prepared));
   return hipSuccess;
 }
 
 }  // namespace
+
+hipError_t execute(RuntimeState& state, const PreparedLaunch& prepared) {
+  Launch launch = prepared.launch;
+  launch.kernel = prepared.function->symbol;
+  launch.arguments = prepared.arguments;
+  const EmulatedModule& module = *prepared.function->module;
+  const Report report = launch_in_threads(module.program, launch, state.memory.for_kernels());
+  state.clock_ms += simulated_ms(report, *module.gpu);
+  return hipSuccess;
+}
+
 }  // namespace xtune::emulator
 
 using namespace xtune::emulator;
@@ -178,14 +191,14 @@ hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute which, hipFunct
 
 hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                                 hipStream_t /*stream*/, void** parameters, void** extra) {
+                                 hipStream_t stream, void** parameters, void** extra) {
   return answer([&](RuntimeState& state) {
     if (extra) return hipErrorNotSupported;
     Launch wanted;
     wanted.grid = {grid_x, grid_y, grid_z};
     wanted.block = {block_x, block_y, block_z};
     wanted.dynamic_lds = shared_bytes;
-    return launch(state, function_of(function), wanted, parameters);
+    return launch(state, function_of(function), wanted, stream, parameters);
   });
 }
 

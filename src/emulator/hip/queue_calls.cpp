@@ -2,7 +2,7 @@
 // event is a time of the simulated clock.
 #include <new>
 
-#include "emulator/hip/runtime_state.hpp"
+#include "emulator/hip/prepared_launch.hpp"
 
 namespace xtune::emulator {
 namespace {
@@ -43,11 +43,17 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
   return done();
 }
 
-hipError_t hipStreamSynchronize(hipStream_t /*stream*/) { return done(); }
+hipError_t hipStreamSynchronize(hipStream_t stream) {
+  return answer([&](RuntimeState& state) {
+    return state.captures.contains(stream) ? hipErrorStreamCaptureUnsupported : hipSuccess;
+  });
+}
 
-hipError_t hipStreamIsCapturing(hipStream_t /*stream*/, hipStreamCaptureStatus* status) {
-  *status = hipStreamCaptureStatusNone;
-  return done();
+hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status) {
+  return answer([&](RuntimeState& state) {
+    *status = state.captures.contains(stream) ? hipStreamCaptureStatusActive : hipStreamCaptureStatusNone;
+    return hipSuccess;
+  });
 }
 
 hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned /*flags*/) {
@@ -64,8 +70,9 @@ hipError_t hipEventDestroy(hipEvent_t event) {
   return done();
 }
 
-hipError_t hipEventRecord(hipEvent_t event, hipStream_t /*stream*/) {
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   return answer([&](RuntimeState& state) {
+    if (state.captures.contains(stream)) return hipErrorStreamCaptureUnsupported;
     if (!event) return hipErrorInvalidHandle;
     *event_of(event) = {state.clock_ms, true};
     return hipSuccess;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "emulator/fault.hpp"
+#include "emulator/hip/prepared_launch.hpp"
 
 namespace xtune::emulator {
 namespace {

@@ -9,12 +9,14 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "emulator/hip/gpu_memory.hpp"
 
 namespace xtune::emulator {
 
 struct EmulatedModule;
+struct PreparedLaunch;
 
 /// The calls hold the mutex: the emulated GPU does one thing at a time, when it is asked for it.
 struct RuntimeState {
@@ -22,7 +24,8 @@ struct RuntimeState {
   GpuMemory memory;
   /// The runtime owns them, as a driver does: after a fault they can no longer be unloaded.
   std::map<hipModule_t, std::shared_ptr<EmulatedModule>> modules;
-  double clock_ms = 0;           ///< simulated
+  std::map<hipStream_t, std::vector<PreparedLaunch>> captures;  ///< the launches of streams that are captured
+  double clock_ms = 0;                                          ///< simulated
   hipError_t lost = hipSuccess;  ///< after a kernel's fault: what every later call returns
   std::string fault;             ///< its words
   /// For hipGetErrorString: the last words for each code. They are never removed, since callers have pointers to them.

@@ -52,6 +52,22 @@ TEST_CASE("the time is limited, and one sample is taken in any case") {
   CHECK(benchmark(kernel, settings, nullptr, x.data(), y.data(), 1.0f, 100).samples == 1);
 }
 
+TEST_CASE("with cold caches single launches are timed, whose results stay") {
+  const Kernel kernel = compiled().kernel();
+  const std::vector<float> x(100, 1.0f);
+  std::vector<float> y(100, 0.0f);
+  BenchmarkSettings settings;
+  settings.samples = 4;
+  settings.cold = true;
+  const Timing timing = benchmark(kernel, settings, nullptr, x.data(), y.data(), 1.0f, 100);
+  CHECK(timing.samples == 4);
+  CHECK(timing.min_ms > 0);
+  CHECK(timing.low_ms <= timing.median_ms);
+  CHECK(y[99] == 6.0f);  // with two launches before the samples
+  settings.max_seconds = 0;
+  CHECK(benchmark(kernel, settings, nullptr, x.data(), y.data(), 1.0f, 100).samples == 1);
+}
+
 TEST_CASE("a benchmark without samples and a wrong call are refused") {
   const Kernel kernel = compiled().kernel();
   const std::vector<float> x(100, 1.0f);

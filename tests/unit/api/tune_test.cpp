@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <map>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 
@@ -302,6 +305,101 @@ TEST_CASE("a function is tuned in the place of a kernel: raced, stored, and fail
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { Tunable("f").function(timed, "1").toml(); }), "parameter"));
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { Tunable("f").function(timed, "1", "tpu"); }), "tpu"));
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { Tunable("f").function(nullptr, "1"); }), "empty"));
+}
+
+/// Its time is the value of B.
+Tunable prepared(std::function<void(const Bindings& problem, const Bindings& config)> prepare) {
+  Tunable tunable("prepared");
+  tunable.problem("N", 4)
+      .param("B", {4, 3, 2, 1})
+      .measure("rep", 3)
+      .function([](const Bindings&, const Bindings& config) { return value_as<double>(config.at("B")); }, "1", "host",
+                std::move(prepare));
+  return tunable;
+}
+
+TEST_CASE("a function is prepared on other threads, once, before it is timed") {
+  TuneSettings settings;
+  settings.keep = false;
+  settings.jobs = 2;
+  std::mutex mutex;
+  std::map<std::string, int> counts;
+  const Result result = tune(prepared([&](const Bindings& problem, const Bindings& config) {
+                               const std::lock_guard lock(mutex);
+                               if (problem != Bindings{{"N", 4}}) throw std::runtime_error("another problem");
+                               if (config.at("B") == Value(2)) throw std::runtime_error("no two");
+                               ++counts[to_text(config.at("B"))];
+                             }),
+                             settings);
+  CHECK(counts == std::map<std::string, int>{{"1", 1}, {"3", 1}, {"4", 1}});
+  CHECK(result.best().config == Bindings{{"B", 1}});
+  CHECK(result.best().compile_s > 0);
+  CHECK(result.counts.at(Outcome::compile_failed) == 1);
+  CHECK(result.measurements.size() == 4);
+  for (const Measurement& each : result.measurements)
+    if (each.outcome == Outcome::compile_failed) CHECK(each.message == "no two");
+
+  const auto interrupt = [](const Bindings&, const Bindings&) { throw Error(ErrorKind::interrupted, "enough"); };
+  CHECK_THROWS_WITH_AS(tune(prepared(interrupt), settings), "enough", Error);
+  const auto odd = [](const Bindings&, const Bindings&) { throw 3; };
+  CHECK(tune(prepared(odd), settings).counts.at(Outcome::compile_failed) == 4);
+}
+
+TEST_CASE("a stopped run waits for the preparations in progress and begins no others") {
+  std::stop_source stop;
+  std::atomic<int> begun{0}, ended{0};
+  TuneSettings settings;
+  settings.keep = false;
+  settings.jobs = 1;
+  settings.stop = stop.get_token();
+  const Result result = tune(prepared([&](const Bindings&, const Bindings&) {
+                               ++begun;
+                               stop.request_stop();
+                               ++ended;
+                             }),
+                             settings);
+  CHECK(result.interrupted);
+  CHECK(begun == ended);
+  CHECK(begun >= 1);
+}
+
+TEST_CASE("metrics in code decide, and nothing that they return is stored") {
+  const TemporaryDirectory folder;
+  TuneSettings settings = host_settings();
+  settings.store = folder.path();
+  settings.fresh = false;
+  double factor = 1;
+  Tunable tunable = saxpy();
+  tunable.measure("race", true).measure("finals", 8);
+  tunable
+      .metric("size",
+              [](const Bindings& values) {
+                return value_as<double>(values.at("BLOCK")) * value_as<double>(values.at("UNROLL"));
+              })
+      .metric("work", {[&](const Bindings& values) {
+                         CHECK(value_as<double>(values.at("time_ms")) > 0);
+                         return factor * value_as<double>(values.at("size"));
+                       },
+                       "linear"})
+      .metric("plain", "2 * BLOCK")
+      .minimize({"work"});
+  CHECK(has(tunable.toml(), "# in code, label \"linear\""));
+  const Result least = tune(tunable, settings);
+  CHECK(least.best().config == config(32, 1));
+  CHECK(least.counts.at(Outcome::ok) == 4);  // none was pruned
+  CHECK(least.best().metrics == std::vector<std::pair<std::string, double>>{{"size", 32}, {"work", 32}, {"plain", 64}});
+  factor = -1;
+  tunable.metric("work", {[&](const Bindings& values) { return factor * value_as<double>(values.at("size")); }, "2"});
+  const Result most = tune(tunable, settings);
+  CHECK(most.from_store == 4);
+  CHECK(most.best().config == config(64, 2));
+
+  tunable.metric("work", [](const Bindings&) -> double { throw std::runtime_error("on purpose"); });
+  CHECK_THROWS_WITH_AS(tune(tunable, settings), "on purpose", std::runtime_error);
+  tunable.metric("work", std::function<double(const Bindings&)>());
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { tune(tunable, settings); }), "'work' is empty"));
+  tunable.metric("work", "BLOCK");
+  CHECK(tune(tunable, settings).best().config.at("BLOCK") == Value(32));
 }
 
 }  // namespace

@@ -281,6 +281,9 @@ TEST_CASE("each context gets its own load") {
     CHECK(shop.call(kernel, 4096).context == 2);
     fakes::FakeRuntime::context() = 0;
     CHECK(holds(error_of(ErrorKind::unavailable, [&] { shop.call(kernel, 4096); }), "make one first"));
+    shop.runtime->knows_contexts = true;
+    CHECK(shop.call(kernel, 4096).context == 1);
+    CHECK(fakes::FakeRuntime::context() == 1);
   }).join();
   CHECK(shop.runtime->loads == 2);
 }

@@ -227,3 +227,35 @@ TEST_CASE("a failing sample ends the series with its exception") {
   CHECK_THROWS_WITH_AS(measure_series([]() -> double { throw std::runtime_error("lost the device"); }, {}, clock),
                        "lost the device", std::runtime_error);
 }
+
+TEST_CASE("outliers are beyond Tukey's fences, and the mean without them is theirs no more") {
+  std::vector<double> samples;
+  for (int i = 1; i <= 9; ++i) samples.push_back(i);  // quartiles 3 and 7: fences at -3 and 13
+  CHECK(summarize(samples).outliers == 0);
+  CHECK(summarize(samples).inlier_mean == summarize(samples).mean);
+  samples = {5, 3, 7, 4, 6, 3, 7, 5, 13, 40, -40};
+  const Summary summary = summarize(samples);
+  CHECK(summary.q1 == 3.5);
+  CHECK(summary.q3 == 7);
+  CHECK(summary.outliers == 3);  // 12.25 and -1.75 are the fences
+  CHECK(summary.inlier_mean == doctest::Approx(5));
+  CHECK(statistic(summary, Statistic::inlier_mean) == summary.inlier_mean);
+  CHECK(statistic(summary, Statistic::mean) == summary.mean);
+  CHECK(statistic(summary, Statistic::median) == 5);
+  CHECK(std::string(xtune::spec::to_string(Statistic::inlier_mean)) == "mean without outliers");
+}
+
+TEST_CASE("with a coarse timer, the next value is no outlier, and twice as much is one") {
+  std::vector<double> samples(40, 1.0);
+  samples.back() = 1.001;
+  CHECK(summarize(samples).outliers == 0);
+  samples.front() = 1.002;
+  samples[1] = 0.998;
+  CHECK(summarize(samples).outliers == 2);
+  samples[1] = 2;
+  CHECK(summarize(samples).outliers == 2);
+  CHECK(summarize(samples).inlier_mean == doctest::Approx(1).epsilon(1e-4));
+  CHECK(summarize({}).outliers == 0);
+  CHECK(summarize(std::vector<double>{3.0}).inlier_mean == 3);
+  CHECK(summarize(std::vector<double>(5, 0.0)).outliers == 0);
+}

@@ -164,3 +164,11 @@ TEST_CASE("Finals are found by all who took part, the newest first, tainted ones
   CHECK(finals_of(all, {"key-1"}, Tainted::never) == std::vector<std::string>{"d"});
   CHECK(finals_of(all, {"key-3"}, Tainted::too).empty());
 }
+
+TEST_CASE("Of ties those whose launches repeat come first, and those that do not last") {
+  std::vector<Record> records{finalist(1, 1.0), finalist(2, 1.0), finalist(3, 1.0)};
+  CHECK(order(records) == std::vector<std::int64_t>{1, 2, 3});
+  records[0].repeatable = validate::Repeatability{3, validate::BitDifference{"y", {1}, "1", "2", 1, 4}};
+  records[2].repeatable = validate::Repeatability{4, {}};
+  CHECK(order(records) == std::vector<std::int64_t>{3, 2, 1});
+}

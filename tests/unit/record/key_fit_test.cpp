@@ -23,9 +23,11 @@ TEST_CASE("a key that differs in the driver only is stale") {
 }
 
 TEST_CASE("warm and cold caches are distinguished by the key's part for the protocol") {
-  CHECK(flush_of({{"protocol", "2: warmup 3 rep 7..50 timeout_s 30 flush l2"}}) == "l2");
-  CHECK(flush_of({{"protocol", "2: warmup 3 flush none energy_ms 200"}}) == "none");
-  CHECK(flush_of({{"launch", " flush l2"}}).empty());
+  CHECK(protocol_setting({{"protocol", "2: warmup 3 rep 7..50 timeout_s 30 flush l2"}}, "flush") == "l2");
+  CHECK(protocol_setting({{"protocol", "2: warmup 3 flush none energy_ms 200"}}, "flush") == "none");
+  CHECK(protocol_setting({{"launch", " flush l2"}}, "flush").empty());
+  CHECK(protocol_setting({{"protocol", "2: warmup 3 flush none launch graph"}}, "launch") == "graph");
+  CHECK(protocol_setting({{"protocol", "2: warmup 3 flush none"}}, "launch").empty());
 }
 
 TEST_CASE("a record of an earlier version is read with its driver in its key") {

@@ -54,6 +54,26 @@ TEST_CASE("A criterion needs the spec, and not the objective that made it") {
   CHECK(criterion.of(record) == doctest::Approx(6));
 }
 
+TEST_CASE("A metric in code may use the time, which a race cannot follow, and its label is part of the criterion") {
+  Spec spec = spec_of("[objective]\nminimize = \"TFLOPS\"\n");
+  spec.metrics[0].label = "3f";
+  spec.metrics[0].code = [](const Bindings& names) {
+    return std::get<double>(names.at("time_ms")) * static_cast<double>(std::get<std::int64_t>(names.at("BLOCK")));
+  };
+  const Record record = record_of(3, 2);
+  const Objective objective(spec);
+  CHECK(objective.values(record) == std::vector<double>{6});
+  CHECK(metrics_of(spec, record)[0] == std::pair<std::string, double>{"TFLOPS", 6});
+  CHECK(metrics_of(spec, record)[1].second == doctest::Approx(2.0 / 3));
+  CHECK_FALSE(objective.follows_time(record.problem, record.device));
+  CHECK(objective.names_time());
+  CHECK(objective.criterion(record.problem, record.device).objective == "least TFLOPS (TFLOPS 3f)");
+  spec.metrics[0].code = [](const Bindings&) { return std::nan(""); };
+  CHECK(std::isnan(objective.values(record)[0]));
+  spec.metrics[0].code = [](const Bindings&) -> double { throw std::runtime_error("on purpose"); };
+  CHECK_THROWS_AS(objective.values(record), std::runtime_error);
+}
+
 TEST_CASE("Without an objective it is the time; with one its values are those of its goals") {
   const Spec plain = spec_of("");
   CHECK(Objective(plain).values(record_of(1, 2)) == std::vector<double>{2});

@@ -219,3 +219,26 @@ TEST_CASE("Samples keep nanoseconds, and of what is shorter five digits") {
   CHECK(std::isinf(kept_time_ms(HUGE_VAL)));
   CHECK(std::isnan(kept_time_ms(NAN)));
 }
+
+TEST_CASE("a record states whether launches repeat, and counts outliers") {
+  Record record = full_record();
+  record.outcome = Outcome::ok;
+  record.samples_ms = {1, 1.01, 1.02, 1.03, 1.04, 9};
+  record.time_ms = measure::summarize(record.samples_ms);
+  record.repeatable = validate::Repeatability{3, validate::BitDifference{"y", {1, 2}, "1", "2", 5, 64}};
+  Json json = to_json(record);
+  CHECK(json.at("outliers") == 1);
+  CHECK(json.at("repeatable").at("same") == false);
+  CHECK(json.at("repeatable").at("difference").at("differing") == 5);
+  Record read = record_from_json(json);
+  CHECK(read.time_ms.outliers == 1);
+  CHECK(read.time_ms.inlier_mean == doctest::Approx(1.02));
+  REQUIRE(read.repeatable.has_value());
+  CHECK(read.repeatable->text() == record.repeatable->text());
+  json.erase("outliers");  // as of an earlier version
+  CHECK(record_from_json(json).time_ms.outliers == 1);
+  json["repeatable"] = {{"launches", 2}, {"same", true}};
+  CHECK(record_from_json(json).repeatable->same());
+  json["repeatable"] = 7;
+  CHECK(refusal(json).find("repeatable") != std::string::npos);
+}

@@ -690,7 +690,8 @@ TEST_CASE("everything that changes a measurement changes its key") {
   job.spec.validate.reduction = text("64"), changes("reduction length");
   job.spec.validate.accumulate = DType::f16, changes("accumulation");
   job.spec.validate.max_mismatched_ratio = 0.25, changes("ratio");
-  job.spec.validate.repeat = 2, changes("repeated runs");
+  job.spec.validate.repeat = 2, job.spec.validate.repeatable = spec::Repeatable::bitwise, changes("repeated runs");
+  job.spec.measure.launch = spec::LaunchBy::graph, changes("launches in graphs");
   job.spec.validate.outlier_factor = 3, changes("outlier factor");
   job.spec.measure.flush = Flush::none, changes("flush");
   job.spec.measure.rep = 51, changes("rep");

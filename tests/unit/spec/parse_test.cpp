@@ -375,3 +375,31 @@ TEST_CASE("a table of a thousand rows is solved") {
   const Spec spec = with_params("\"A, B\" = [" + rows + "]");
   CHECK(make_space(spec, spec.cases[0], {}).size() == 1000);
 }
+
+TEST_CASE("repeatable and repeat: a condition, a fact, or neither") {
+  const auto validate = [](const std::string& keys) { return edited("[validate]", "[validate]\n" + keys); };
+  CHECK(parse(good).validate.repeatable == Repeatable::ignore);
+  const ValidateSpec condition = parse(validate("repeatable = \"bitwise\"")).validate;
+  CHECK(condition.repeatable == Repeatable::bitwise);
+  CHECK(condition.repeat == 3);
+  CHECK(parse(validate("repeat = 5")).validate.repeatable == Repeatable::bitwise);
+  const ValidateSpec fact = parse(validate("repeatable = \"record\"\nrepeat = 5")).validate;
+  CHECK(fact.repeatable == Repeatable::record);
+  CHECK(fact.repeat == 5);
+  CHECK(failure(validate("repeatable = \"bitwise\"\nrepeat = 0")).find("repeat = 0 leaves nothing to compare") !=
+        std::string::npos);
+  CHECK(failure(validate("repeatable = \"ignore\"\nrepeat = 2")).find("remove one of the two") != std::string::npos);
+  CHECK(failure(validate("repeatable = \"bits\"")).find("bitwise") != std::string::npos);
+}
+
+TEST_CASE("launch and outliers of [measure]") {
+  CHECK(parse(good).measure.launch == LaunchBy::stream);
+  CHECK(parse(edited("rep = 20", "launch = \"graph\"")).measure.launch == LaunchBy::graph);
+  CHECK(failure(edited("rep = 20", "launch = \"graf\"")).find("did you mean 'graph'?") != std::string::npos);
+  const auto ranking = [](const std::string& keys) { return parse(edited("rep = 20", keys)).measure.statistic; };
+  CHECK(ranking("statistic = \"mean\"") == Statistic::mean);
+  CHECK(ranking("outliers = \"drop\"\nstatistic = \"mean\"") == Statistic::inlier_mean);
+  CHECK(ranking("outliers = \"keep\"\nstatistic = \"mean\"") == Statistic::mean);
+  CHECK(ranking("outliers = \"drop\"") == Statistic::median);
+  CHECK(failure(edited("rep = 20", "statistic = \"mean without outliers\"")).find("statistic") != std::string::npos);
+}

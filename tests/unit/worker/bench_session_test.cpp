@@ -159,14 +159,75 @@ TEST_CASE("Repeated runs that give other bits are wrong, however near the values
   const BenchAnswer answer = bench.run("racy", racy_from(3));
   CHECK(answer.outcome == Outcome::wrong_result);
   CHECK(answer.stage == "validate");
-  CHECK(answer.message.starts_with("y: run 4 on the same inputs gave other bits than run 1: [5] was "));
-  CHECK(answer.message.find("at least 1 elements differ: a race, or sums whose order") != std::string::npos);
+  CHECK(answer.message.starts_with("y: launch 4 on the same inputs gave other bits than launch 1: [5] was "));
+  CHECK(answer.message.find("and 1 of 32 elements differ: a race, or sums whose order") != std::string::npos);
   CHECK(runs == 4);
-  CHECK(bench.run("racy while measured", racy_from(4)).outcome == Outcome::ok);
+  REQUIRE(answer.repeatable.has_value());
+  CHECK(answer.repeatable->launches == 4);
+  const BenchAnswer late = bench.run("racy while measured", racy_from(4));
+  CHECK(late.outcome == Outcome::wrong_result);
+  CHECK(late.message.starts_with("y: launch 5 on the same inputs"));
   bench.open.reference = {};
   CHECK(bench.run("racy, no reference", racy_from(1)).outcome == Outcome::wrong_result);
   bench.open.repeats = 0;
   CHECK(bench.run("not asked for", racy_from(1)).outcome == Outcome::ok);
+}
+
+TEST_CASE("Whether launches repeat can be recorded, without consequences") {
+  Bench bench;
+  bench.open.repeats = 2;
+  bench.open.must_repeat = false;
+  const BenchAnswer steady = bench.run("steady", doubling);
+  CHECK(steady.outcome == Outcome::ok);
+  REQUIRE(steady.repeatable.has_value());
+  CHECK(steady.repeatable->same());
+  CHECK(steady.repeatable->launches == 4);  // the first, two more, and one after the measured ones
+  const BenchAnswer racy = bench.run("racy", [](const FakeLaunch& call) {
+    doubling(call);
+    for (std::size_t i = 7; call.number > 1 && i < 10; ++i)
+      call.buffer<float>(1)[i] = std::nextafter(call.buffer<float>(1)[i], 9.0f);
+    return 1.0;
+  });
+  CHECK(racy.outcome == Outcome::ok);
+  CHECK(racy.message.empty());
+  CHECK_FALSE(racy.samples_ms.empty());
+  REQUIRE(racy.repeatable.has_value());
+  REQUIRE(racy.repeatable->difference.has_value());
+  CHECK(racy.repeatable->launches == 3);
+  CHECK(racy.repeatable->difference->argument == "y");
+  CHECK(racy.repeatable->difference->coordinates == std::vector<std::uint64_t>{7});
+  CHECK(racy.repeatable->difference->differing == 3);
+  CHECK(racy.repeatable->difference->count == 32);
+  bench.open.repeats = 0;
+  CHECK_FALSE(bench.run("not compared", doubling).repeatable.has_value());
+}
+
+TEST_CASE("A kernel that changes its input is not blamed for other outputs") {
+  Bench bench;
+  bench.open.repeats = 1;
+  bench.open.reference = {};
+  const BenchAnswer answer = bench.run("overwrites", [](const FakeLaunch& call) {
+    doubling(call);
+    call.buffer<float>(0)[3] += 1;
+    return 1.0;
+  });
+  CHECK(answer.outcome == Outcome::wrong_result);
+  CHECK(answer.message.starts_with("x: the kernel changed this input: [3] was "));
+}
+
+TEST_CASE("Launches in a graph need a device that has graphs") {
+  Bench bench;
+  bench.open.measure.launch = spec::LaunchBy::graph;
+  bench.device.device_info.backend = "host";
+  try {
+    BenchSession(bench.device, bench.open, bench.clock);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::unsupported);
+    CHECK(std::string(error.what()) ==
+          "[measure] launch = \"graph\": only the cuda and hip backends launch graphs, and this is host; remove it, or "
+          "set \"stream\"");
+  }
 }
 
 TEST_CASE("Every repeated run starts from the same contents") {

@@ -45,6 +45,13 @@ SAME_OPTIONAL(event_elapsed_time, cuEventElapsedTime)
 SAME_OPTIONAL(device_get_uuid, cuDeviceGetUuid)
 SAME_OPTIONAL(launch_kernel_ex, cuLaunchKernelEx)
 SAME_OPTIONAL(max_active_clusters, cuOccupancyMaxActiveClusters)
+SAME_OPTIONAL(stream_begin_capture, cuStreamBeginCapture)
+SAME_OPTIONAL(stream_end_capture, cuStreamEndCapture)
+SAME_OPTIONAL(graph_instantiate, cuGraphInstantiateWithFlags)
+SAME_OPTIONAL(graph_upload, cuGraphUpload)
+SAME_OPTIONAL(graph_launch, cuGraphLaunch)
+SAME_OPTIONAL(graph_exec_destroy, cuGraphExecDestroy)
+SAME_OPTIONAL(graph_destroy, cuGraphDestroy)
 #if CUDA_VERSION >= 12000
 SAME_OPTIONAL(context_id, cuCtxGetId)
 #endif
@@ -66,6 +73,8 @@ SAME_SIZE(CUmodule)
 SAME_SIZE(CUfunction)
 SAME_SIZE(CUstream)
 SAME_SIZE(CUevent)
+SAME_SIZE(CUgraph)
+SAME_SIZE(CUgraphExec)
 SAME_SIZE(CUuuid)
 SAME_SIZE(CUresult)
 SAME_SIZE(CUdevice_attribute)
@@ -73,6 +82,7 @@ SAME_SIZE(CUfunction_attribute)
 SAME_SIZE(CUpointer_attribute)
 SAME_SIZE(CUmemorytype)
 SAME_SIZE(CUstreamCaptureStatus)
+SAME_SIZE(CUstreamCaptureMode)
 SAME_SIZE(CUlaunchAttributeID)
 SAME_SIZE(CUlaunchAttributeValue)
 SAME_SIZE(CUlaunchAttribute)
@@ -167,6 +177,7 @@ constexpr Constant values[] = {
     VALUE(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)       //
     VALUE(CU_POINTER_ATTRIBUTE_CONTEXT)                              //
     VALUE(CU_POINTER_ATTRIBUTE_MEMORY_TYPE)                          //
+    VALUE(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)                       //
     VALUE(CU_MEMORYTYPE_DEVICE)                                      //
     VALUE(CU_STREAM_CAPTURE_STATUS_NONE)                             //
     VALUE(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)                     //

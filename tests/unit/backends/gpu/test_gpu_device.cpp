@@ -467,3 +467,37 @@ TEST_CASE("a cluster of which the device runs none is rejected with its size, an
   launch.cluster = {0, 0, 0};
   CHECK(load().empty());
 }
+
+TEST_CASE("a driver's refusal of a graph is a failed launch, and leaves nothing open") {
+  for (const char* refusing : {"begin_capture", "end_capture", "launch_graph", "launch"}) {
+    CAPTURE(refusing);
+    FakeSetup s;
+    const auto buffer = s.device->allocate(16);
+    const KernelArgument arguments[] = {buffer.get(), scalar(1)};
+    {
+      const auto program = s.device->load(fake_artifact(), Launch{});
+      RunOptions options{arguments, false};
+      options.graph = true;
+      program->run(options);
+      const int before = s.driver->open_objects;
+      s.driver->failures[refusing] = FakeDriver::refused;
+      CHECK(outcome_of([&] { program->run(options); }) == Outcome::launch_failed);
+      CHECK_FALSE(s.driver->capturing);
+      s.driver->failures.clear();
+      CHECK(outcome_of([&] { program->run(options); }) == Outcome::ok);
+      CHECK(s.driver->open_objects == before + 1);  // the graph
+      CHECK(s.driver->calls.back() == "synchronize_stream");
+    }
+    CHECK(s.driver->only({"destroy_graph"}).size() >= 1);
+  }
+}
+
+TEST_CASE("a driver without graphs is named, with what is needed") {
+  const auto driver = std::make_shared<FakeDriver>();
+  gpu::DriverApi api = fakes::make_fake_driver(driver);
+  CHECK(gpu::make_device(api, fake_info())->lack_of_graphs() == "");
+  api.begin_capture = {};
+  api.graphs_need = "a newer driver";
+  CHECK(gpu::make_device(api, fake_info())->lack_of_graphs() ==
+        "the driver of Fake GPU has no graphs; they need a newer driver");
+}

@@ -66,6 +66,52 @@ TEST_CASE("samples are the kernel's own time, on its own, after a flush and amon
   CHECK_FALSE(s.gpu.deadlocked);
 }
 
+TEST_CASE("a launch in a graph has the kernel's own time: what the graph and its nodes add is subtracted") {
+  SimulatedSetup s;
+  s.open();
+  const auto program = s.load();
+  RunOptions options{nothing};
+  options.graph = true;
+  options.timed = false;
+  program->run(options);  // on its own, since it is the first
+  CHECK(s.gpu.driver->only({"begin_capture", "launch_graph"}).empty());
+  options.timed = true;
+  for (const double ms : {0.0005, 0.02, 2.0}) {
+    s.gpu.kernels_ms["kernel"] = ms;
+    options.more = {};
+    options.flush_bytes = 0;
+    CHECK(program->run(options).time_ms == doctest::Approx(ms).epsilon(0.001));
+    options.flush_bytes = 1 << 20;
+    CHECK(program->run(options).time_ms == doctest::Approx(ms).epsilon(0.001));
+    options.flush_bytes = 0;
+    const std::vector<std::span<const KernelArgument>> more(49);
+    options.more = more;
+    const Sample batch = program->run(options);
+    CHECK(batch.time_ms == doctest::Approx(ms).epsilon(0.001));
+    CHECK(batch.overhead_ms == doctest::Approx(0.0002 + (0.0015 + 0.002) / 50).epsilon(0.01));
+  }
+  CHECK_FALSE(s.gpu.deadlocked);
+  // Launches on their own still have their own overhead.
+  CHECK(program->run({nothing}).time_ms == doctest::Approx(2.0).epsilon(0.001));
+}
+
+TEST_CASE("a graph is made once, is held, and the flush is outside of it") {
+  SimulatedSetup s;
+  s.open();
+  const auto program = s.load();
+  RunOptions options{nothing, true, 4096};
+  options.graph = true;
+  program->run({nothing, false});
+  program->run(options);
+  const auto captures = [&] { return s.gpu.driver->only({"begin_capture"}).size(); };
+  const std::size_t made = captures();
+  const std::vector<std::string> held{"xtune_hold", "fill", "event", "graph", "kernel", "event", "xtune_clock"};
+  CHECK(s.gpu.queue == held);
+  program->run(options);
+  CHECK(captures() == made);
+  CHECK(s.gpu.queue == held);
+}
+
 TEST_CASE("all that is timed is queued behind the hold, the flush before the first event") {
   SimulatedSetup s;
   s.open();

@@ -88,6 +88,34 @@ TEST_CASE("a module whose kernel is not found is let go, and may be tried again"
   CHECK(bed.load().handle != nullptr);
 }
 
+TEST_CASE("a timer flushes, and times what is queued in its own stream") {
+  const Bed bed;
+  {
+    const auto timer = bed.runtime->make_timer();
+    void* seen = nullptr;
+    CHECK(timer->time_ms([&](void* stream) { seen = stream; }) > 0);
+    CHECK(seen != nullptr);
+    CHECK(bed.driver->filled_bytes >= std::size_t{3} << 22);
+    CHECK_THROWS_AS(timer->time_ms([](void*) { throw std::runtime_error("of the launch"); }), std::runtime_error);
+    bed.driver->failures["synchronize_event"] = fakes::FakeDriver::fault;
+    CHECK_THROWS_AS(timer->time_ms([](void*) {}), CandidateFailure);
+  }
+  CHECK_FALSE(bed.driver->closed);  // the context is the application's
+  current_context = 0;
+  CHECK_THROWS_AS(bed.runtime->make_timer(), Error);
+}
+
+TEST_CASE("a thread without a context enters that of an address") {
+  const Bed bed;
+  int memory = 0;
+  CHECK_FALSE(bed.runtime->enter_context_of(&memory));
+  CHECK(current_context == 1);
+  current_context = 0;
+  CHECK_FALSE(bed.runtime->enter_context_of(nullptr));
+  CHECK(bed.runtime->enter_context_of(&memory));
+  CHECK(current_context == 7);
+}
+
 TEST_CASE("without a context it is said what to do") {
   const Bed bed;
   current_context = 0;

@@ -1,0 +1,134 @@
+// Threads take tasks from a queue; the loop's thread delivers what they have done.
+#include "api/function_compiler.hpp"
+
+#include <uv.h>
+
+#include <utility>
+
+#include "api/function_words.hpp"
+#include "base/clock.hpp"
+#include "core/build/cache.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+struct FunctionCompiler::Wake {
+  uv_async_t async;
+  FunctionCompiler* owner;
+
+  explicit Wake(FunctionCompiler& compiler) : owner(&compiler) {
+    uv_async_init(compiler.loop_.raw(), &async, [](uv_async_t* handle) {
+      FunctionCompiler* const target = static_cast<Wake*>(handle->data)->owner;
+      if (target) target->loop_.guarded([target] { target->deliver(); });
+    });
+    async.data = this;
+    keep_loop(false);
+  }
+  uv_handle_t* handle() noexcept { return reinterpret_cast<uv_handle_t*>(&async); }
+  void keep_loop(bool keep) noexcept { keep ? uv_ref(handle()) : uv_unref(handle()); }
+  void close() noexcept {
+    owner = nullptr;
+    uv_close(handle(), [](uv_handle_t* closed) { delete static_cast<Wake*>(closed->data); });
+  }
+};
+
+FunctionCompiler::FunctionCompiler(base::EventLoop& loop, std::size_t jobs, std::vector<space::Parameter> parameters,
+                                   Prepare prepare)
+    : loop_(loop),
+      jobs_(jobs),
+      parameters_(std::move(parameters)),
+      prepare_(std::move(prepare)),
+      wake_(new Wake(*this)) {}
+
+FunctionCompiler::~FunctionCompiler() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    waiting_.clear();
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  wake_->close();
+}
+
+void FunctionCompiler::compile(const ipc::CompileJob& job, double /*timeout_s*/, Callback callback) {
+  Task task;
+  task.number = next_++;
+  task.job = job;
+  task.callback = std::move(callback);
+  if (pending_++ == 0) wake_->keep_loop(true);
+  task.answer.artifact.key = job.key;
+  task.answer.artifact.backend = job.backend;
+  task.answer.artifact.arch = job.request.arch;
+  task.answer.artifact.format = "program";
+  task.answer.cached = prepared_.contains(job.key);
+  const std::lock_guard lock(mutex_);
+  if (!prepare_ || task.answer.cached) {
+    done_.push_back(std::move(task));
+    uv_async_send(&wake_->async);
+    return;
+  }
+  waiting_.push_back(std::move(task));
+  if (threads_.size() < jobs_) threads_.emplace_back([this] { work(); });
+  changed_.notify_one();
+}
+
+void FunctionCompiler::cancel_all() {
+  first_wanted_ = next_;
+  pending_ = 0;
+  wake_->keep_loop(false);
+  const std::lock_guard lock(mutex_);
+  waiting_.clear();
+  done_.clear();
+}
+
+void FunctionCompiler::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+    if (ending_) return;
+    Task task = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    run(task);
+    lock.lock();
+    done_.push_back(std::move(task));
+    uv_async_send(&wake_->async);
+  }
+}
+
+void FunctionCompiler::run(Task& task) const {
+  const std::int64_t begin_ns = base::system_clock().now_ns();
+  try {
+    prepare_(config_of_words(task.job.request.options, parameters_));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) task.interruption = std::current_exception();
+    task.answer.outcome = Outcome::compile_failed;
+    task.answer.message = error.what();
+  } catch (const std::exception& error) {
+    task.answer.outcome = Outcome::compile_failed;
+    task.answer.message = error.what();
+  } catch (...) {
+    task.answer.outcome = Outcome::compile_failed;
+    task.answer.message = "it threw something that is not a std::exception";
+  }
+  task.answer.artifact.compile_s = static_cast<double>(base::system_clock().now_ns() - begin_ns) * 1e-9;
+}
+
+void FunctionCompiler::deliver() {
+  std::vector<Task> done;
+  {
+    const std::lock_guard lock(mutex_);
+    done.swap(done_);
+  }
+  for (Task& task : done) {
+    if (task.number < first_wanted_) continue;  // also one that a callback below has cancelled
+    if (--pending_ == 0) wake_->keep_loop(false);
+    if (task.interruption) std::rethrow_exception(task.interruption);
+    if (task.answer.outcome == Outcome::ok && prepared_.insert(task.job.key).second)
+      build::ArtifactCache(ipc::scratch_cache(task.job.scratch)).insert(task.answer.artifact, task.job.request);
+    task.callback(std::move(task.answer));
+  }
+}
+
+}  // namespace xtune

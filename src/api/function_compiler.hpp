@@ -1,0 +1,70 @@
+// The preparation of a function of the application, in the place of a compiler.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/event_loop.hpp"
+#include "core/space/space.hpp"
+#include "ipc/services.hpp"
+#include "xtune/value.hpp"
+
+namespace xtune {
+
+/// Calls prepare with the configuration of each job, once for each key, on up to `jobs` threads, which begin with the
+/// first jobs. An exception is the outcome compile_failed, except for Error(interrupted), which leaves the loop.
+/// Artifacts are in the scratch directory of the run, since they mean nothing to another process. There are no time
+/// limits; the destructor waits for the calls in progress.
+class FunctionCompiler final : public ipc::CompileService {
+ public:
+  using Prepare = std::function<void(const Bindings& config)>;
+  /// prepare: empty: nothing is to be done. The loop must outlive it.
+  FunctionCompiler(base::EventLoop& loop, std::size_t jobs, std::vector<space::Parameter> parameters, Prepare prepare);
+  ~FunctionCompiler() override;
+  FunctionCompiler(const FunctionCompiler&) = delete;
+  FunctionCompiler& operator=(const FunctionCompiler&) = delete;
+
+  void compile(const ipc::CompileJob& job, double timeout_s, Callback callback) override;
+  std::size_t parallel() const noexcept override { return jobs_; }
+  void cancel_all() override;
+
+ private:
+  struct Task {
+    std::uint64_t number = 0;
+    ipc::CompileJob job;
+    Callback callback;
+    ipc::CompileAnswer answer;
+    std::exception_ptr interruption;
+  };
+  /// libuv's handle, which wakes the loop when a task is done, and keeps it waiting as long as some are not.
+  struct Wake;
+
+  void work();
+  void run(Task& task) const;
+  void deliver();
+
+  base::EventLoop& loop_;
+  const std::size_t jobs_;
+  const std::vector<space::Parameter> parameters_;
+  const Prepare prepare_;
+  Wake* const wake_;  ///< deleted by the loop
+  std::uint64_t first_wanted_ = 0, next_ = 0;
+  std::size_t pending_ = 0;         ///< tasks that are wanted and not delivered
+  std::set<std::string> prepared_;  ///< keys
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> waiting_;
+  std::vector<Task> done_;
+  bool ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace xtune

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that are prepared ahead in threads, and kernels of an imitation of Triton."""
+import tempfile
+import threading
+import unittest
+
+import triton_standin as triton
+from support import np, xtune
+
+PLACE = {"keep": False, "jobs": 2}
+
+
+class Prepare(unittest.TestCase):
+    def test_comes_before_the_time_in_threads_and_once(self):
+        lock, prepared, timed, problems = threading.Lock(), [], [], []
+
+        def prepare(problem, config):
+            with lock:
+                prepared.append((config["STEP"], threading.get_ident()))
+                problems.append(problem)
+
+        def time_of(_, config):
+            timed.append(config["STEP"])
+            self.assertIn(config["STEP"], [step for step, _ in prepared])
+            return float(config["STEP"])
+
+        tunable = xtune.Tunable("stepping", problem={"n": 3}, params={"STEP": [4, 2, 8, 16]}, measure={"rep": 3})
+        result = xtune.tune(tunable.function(time_of, "1", prepare=prepare), **PLACE)
+        self.assertEqual(sorted(step for step, _ in prepared), [2, 4, 8, 16])  # also the finalists only once
+        self.assertNotIn(threading.get_ident(), [thread for _, thread in prepared])
+        self.assertEqual(problems[0], {"n": 3})
+        self.assertEqual(result.best.config, {"STEP": 2})
+        self.assertGreater(result.best.compile_s, 0)
+
+    def test_an_exception_is_a_failed_compilation(self):
+        def prepare(_, config):
+            if config["STEP"] == 2:
+                raise ValueError("two is not possible")
+
+        tunable = xtune.Tunable("stepping", params={"STEP": [1, 2]}).function(
+            lambda _, config: float(config["STEP"]), "1", prepare=prepare)
+        result = xtune.tune(tunable, **PLACE)
+        failed, = [each for each in result.measurements if each.outcome != "ok"]
+        self.assertEqual((failed.outcome, failed.config), ("compile_failed", {"STEP": 2}))
+        self.assertIn("ValueError: two is not possible", failed.message)
+
+    def test_stop_ends_it(self):
+        stop = threading.Event()
+
+        def prepare(_, config):
+            stop.set()
+
+        tunable = xtune.Tunable("stepping", params={"STEP": list(range(1, 200))}).function(
+            lambda *_: 1.0, "1", prepare=prepare)
+        result = xtune.tune(tunable, stop=stop, **PLACE)
+        self.assertTrue(result.interrupted)
+        self.assertLess(len(result.measurements), 199)
+
+    def test_of_a_decorator(self):
+        seen = []
+
+        @xtune.autotune(configs=[{"CHUNK": 16, "WAY": "a"}, {"CHUNK": 64, "WAY": "b"}], key=["n"],
+                        prepare=lambda x, n, **config: seen.append(config), tune_settings=PLACE)
+        def add(x, n, *, CHUNK, WAY):
+            x[:n] += 0
+            return CHUNK, WAY
+
+        self.assertIn(add(np.zeros(64), 64), [(16, "a"), (64, "b")])
+        self.assertEqual(sorted(each["CHUNK"] for each in seen), [16, 64])
+        self.assertEqual(add.results[0].space_size, 2)
+
+
+class Triton(unittest.TestCase):
+    def kernel(self):
+        @triton.jit
+        def scale(x, y, n, BLOCK, SCALE=2, program=0):
+            y[program * BLOCK:(program + 1) * BLOCK] = SCALE * x[program * BLOCK:(program + 1) * BLOCK]
+
+        return scale
+
+    def launch(self, kernel, n=64, **named):
+        x, y = np.arange(n, dtype=np.float32), np.zeros(n, np.float32)
+        kernel[lambda meta: (-(-n // meta["BLOCK"]),)](x, y, n, **named)
+        np.testing.assert_array_equal(y, named.get("SCALE", 2) * x)
+
+    def test_launches_stay_as_they_were(self):
+        inner = self.kernel()
+        tuned = xtune.autotune(params={"BLOCK": [16, 32], "num_warps": [2, 4]}, key=["n"], tune_settings=PLACE)(inner)
+        self.launch(tuned)
+        self.assertEqual(len(inner.compiled), 4)
+        self.assertNotIn(threading.get_ident(), inner.threads)  # all of them were compiled ahead
+        self.assertEqual(set(tuned.best_config), {"BLOCK", "num_warps"})
+        self.assertEqual(sum(tuned.results[0].counts.get(each, 0) for each in ("ok", "pruned")), 4)
+        count = len(inner.launched)
+        self.launch(tuned)
+        self.assertEqual(len(inner.launched), count + 1)
+        grid, named, options = inner.launched[-1]
+        self.assertEqual({**named, **options}, tuned.best_config)
+        self.launch(tuned, n=128)
+        self.launch(tuned, n=128, SCALE=3)  # a parameter that is not in the key, by its name
+        self.assertEqual(len(tuned.results), 2)
+        x = np.zeros(64)  # f64
+        tuned[(4,)](x, x, 64)
+        self.assertEqual(len(tuned.results), 3)
+        self.assertEqual(tuned.results[2].problem, {"n": 64, "x": "float64", "y": "float64"})
+
+    def test_takes_the_list_of_triton(self):
+        inner = self.kernel()
+        configs = [triton.Config({"BLOCK": 16}, num_warps=8), triton.Config({"BLOCK": 32}, num_stages=5)]
+        tuned = xtune.autotune(configs=configs, key=["n"], tune_settings=PLACE)(inner)
+        self.launch(tuned)
+        self.assertEqual(tuned.results[0].space_size, 2)
+        self.assertIn(tuned.best_config, [each.all_kwargs() for each in configs])
+
+    def test_a_configuration_that_does_not_compile_fails(self):
+        tuned = xtune.autotune(params={"BLOCK": [13, 16]}, key=["n"], tune_settings=PLACE)(self.kernel())
+        self.launch(tuned)
+        self.assertEqual(tuned.best_config, {"BLOCK": 16})
+        self.assertEqual(tuned.results[0].counts, {"compile_failed": 1, "ok": 1})
+
+    def test_heuristics_and_restored_arrays(self):
+        @triton.jit
+        def add(x, n, BLOCK, EVEN, program=0):
+            assert EVEN
+            x[program * BLOCK:(program + 1) * BLOCK] += 1
+
+        kernel = triton.Heuristics(add, {"EVEN": lambda args: True})
+        tuned = xtune.autotune(params={"BLOCK": [8, 16]}, key=["n"], restore=["x"], tune_settings=PLACE)(kernel)
+        x = np.zeros(32)
+        tuned[lambda meta: (32 // meta["BLOCK"],)](x, 32)
+        np.testing.assert_array_equal(x, 1)
+
+    def test_stored_results_answer_until_triton_has_another_key(self):
+        with tempfile.TemporaryDirectory() as store:
+            settings = {"store": store, "jobs": 2}
+            for wanted in (0, 1):
+                tuned = xtune.autotune(params={"BLOCK": [16]}, key=["n"], tune_settings=settings)(self.kernel())
+                self.launch(tuned)
+                self.assertEqual(tuned.results[0].from_store, wanted)
+            inner = self.kernel()
+            inner.__name__ = inner.fn.__name__ = "scale"
+            type(inner).cache_key, before = property(lambda self: "another"), type(inner).cache_key
+            try:
+                tuned = xtune.autotune(params={"BLOCK": [16]}, key=["n"], tune_settings=settings)(inner)
+            finally:
+                type(inner).cache_key = before
+            self.launch(tuned)
+            self.assertEqual(tuned.results[0].from_store, 0)
+
+    def test_mistakes_are_explained(self):
+        with self.assertRaisesRegex(TypeError, r"scale\[grid\]"):
+            xtune.autotune(params={"BLOCK": [16]})(self.kernel())(1, 2, 3)
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "'m' is not a parameter of scale"):
+            xtune.autotune(params={"BLOCK": [16]}, key=["m"])(self.kernel())
+        with self.assertRaisesRegex(TypeError, "either params or configs"):
+            xtune.autotune()
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, r"configs\[0\] has a pre_hook"):
+            xtune.autotune(configs=[triton.Config({"BLOCK": 16}, pre_hook=print)])
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, r"configs\[1\] sets A, and configs\[0\] sets B"):
+            xtune.autotune(configs=[{"B": 1}, {"A": 1}])
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "at least one"):
+            xtune.autotune(configs=[])
+        autotuned = self.kernel()
+        autotuned.configs = []
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "remove that decorator"):
+            xtune.autotune(params={"BLOCK": [16]})(autotuned)
+        with self.assertRaisesRegex(TypeError, "missing a required argument: 'n'"):
+            xtune.autotune(params={"BLOCK": [16]}, key=["n"])(self.kernel())[(1,)](1, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,80 @@
+// The clock of an NVIDIA GPU through a library in the place of NVML: a real device's clock is never changed.
+#include <doctest/doctest.h>
+
+#include "backends/backend.hpp"
+
+#if XTUNE_HAS_CUDA
+
+#include "backends/cuda/nvml.hpp"
+#include "base/dynamic_library.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+struct FakeNvml {
+  base::DynamicLibrary library = base::DynamicLibrary::open({XTUNE_FAKE_NVML});
+  unsigned (*locked_mhz)() = nullptr;
+  void (*refuse)(int) = nullptr;
+  void (*set_default)(bool) = nullptr;
+  FakeNvml() {
+    library.get("fake_nvml_locked_mhz", locked_mhz);
+    library.get("fake_nvml_refuse", refuse);
+    library.get("fake_nvml_set_default", set_default);
+    refuse(0);
+    set_default(true);
+  }
+  static std::unique_ptr<measure::ClockLock> clocks(const std::string& address = "0000:18:00.0") {
+    return cuda::nvml_clocks(address, XTUNE_FAKE_NVML);
+  }
+};
+
+template <class Call>
+std::string error_of(const Call& call, ErrorKind kind) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK(error.kind() == kind);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("the default application clock, or a given one, until it is unlocked") {
+  FakeNvml nvml;
+  const auto clocks = nvml.clocks();
+  CHECK(clocks->lock(0) == 1500);
+  CHECK(nvml.locked_mhz() == 1500);
+  clocks->unlock();
+  CHECK(nvml.locked_mhz() == 0);
+  CHECK(clocks->lock(1410) == 1410);
+  CHECK(nvml.locked_mhz() == 1410);
+  clocks->unlock();
+  CHECK(nvml.locked_mhz() == 0);
+  CHECK(clocks->undo_command() == "nvidia-smi --id=0000:18:00.0 --reset-gpu-clocks");
+}
+
+TEST_CASE("what NVML refuses is an error that states what to do") {
+  FakeNvml nvml;
+  nvml.refuse(4);
+  CHECK(error_of([&] { nvml.clocks()->lock(0); }, ErrorKind::unavailable) ==
+        "--lock-clocks: NVML refuses to fix the clock at 1500 MHz: Insufficient Permissions; it needs root, so run "
+        "xtune as root, or without --lock-clocks");
+  nvml.refuse(3);
+  error_of([&] { nvml.clocks()->lock(1410); }, ErrorKind::unsupported);
+  nvml.refuse(0);
+  CHECK(error_of([&] { nvml.clocks()->lock(9000); }, ErrorKind::invalid_argument) ==
+        "--lock-clocks: NVML refuses to fix the clock at 9000 MHz: Invalid Argument; `nvidia-smi -q -d "
+        "SUPPORTED_CLOCKS` lists clocks");
+  nvml.set_default(false);
+  CHECK(error_of([&] { nvml.clocks()->lock(0); }, ErrorKind::unsupported)
+            .find("name a clock in MHz, as in --lock-clocks=1410") != std::string::npos);
+  CHECK(nvml.locked_mhz() == 0);
+  error_of([&] { nvml.clocks("no device"); }, ErrorKind::unavailable);
+  error_of([&] { cuda::nvml_clocks("0000:18:00.0", "libno-such-library.so.9"); }, ErrorKind::unavailable);
+}
+
+#endif
