@@ -158,10 +158,11 @@ class Autotuned(_Tuned):
 
 
 class _Call(NamedTuple):
-    """The arguments of a call as they were given, and by name with defaults."""
+    """The arguments of a call as they were given, those by default, and all by name."""
 
     args: Sequence[Any]
     named: Mapping[str, Any]
+    defaults: Mapping[str, Any]
     arguments: Mapping[str, Any]
 
 
@@ -214,11 +215,14 @@ class AutotunedFunction(_Tuned):
             bound = self._bind(self._signature, *args, **named)
         except TypeError as error:
             raise TypeError(f"{self.__name__}(): {error}") from None
+        given = set(bound.arguments)
         bound.apply_defaults()
+        defaults = {name: value for name, value in bound.arguments.items() if name not in given
+                    and self._signature.parameters[name].default is not inspect.Parameter.empty}
         for name in (*self._key, *self._restore):
             if name not in bound.arguments:
                 raise TypeError(f"{self.__name__}(): missing a required argument: '{name}'")
-        return _Call(args, named, bound.arguments)
+        return _Call(args, named, defaults, bound.arguments)
 
     def _key_of(self, call: _Call) -> Any:
         return tuple([_key_of(call.arguments[name]) for name in self._key])
@@ -253,7 +257,7 @@ class AutotunedFunction(_Tuned):
             if which not in checked:  # the first call may compile
                 restore()
                 answer = run()
-                if self._check is not None and self._check(answer, *call.args, **call.named) is False:
+                if self._check is not None and self._check(answer, *call.args, **call.named, **call.defaults) is False:
                     raise ValueError("the check says that the result is wrong")
                 checked.add(which)
             return timer.time(which, run, restore if saved else None)

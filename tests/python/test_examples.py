@@ -35,6 +35,18 @@ class Examples(unittest.TestCase):
         block, = blocks["README.md"]
         self.assertEqual(block.splitlines()[:-1], blocks["docs/python.md"][0].splitlines()[:-1])
 
+    def test_a_script_for_kernel_tuner(self):
+        """The page's kernel, and its script with the import changed."""
+        page = (ROOT / "docs/from-kernel-tuner.md").read_text()
+        kernel = re.search(r"^```c\+\+\n(.*?)^```", page, re.M | re.S).group(1)
+        script, = [each for each in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "xtune.compat" in each]
+        with tempfile.TemporaryDirectory() as directory:
+            (pathlib.Path(directory) / "scale.cu").write_text(kernel)
+            done = subprocess.run([sys.executable, "-c", script], cwd=directory, env=NO_GPU, capture_output=True, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("best performing configuration:", done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()
