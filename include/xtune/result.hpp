@@ -54,11 +54,20 @@ struct Measurement {
   std::vector<double> samples_ms;                       ///< samples in the order they were taken, milliseconds
   std::vector<std::pair<std::string, double>> metrics;  ///< the spec's metrics, in its order; NaN: no value
   Resources resources;                                  ///< registers, shared memory
-  std::vector<std::string> tainted;                     ///< reasons to doubt the times; empty: no doubts
-  bool from_store = false;                              ///< measured by an earlier run
-  double compile_s = 0;                                 ///< wall-clock seconds of its compiler; 0: nothing was compiled
-  std::string key;                                      ///< key of the measurement in the store
-  std::string artifact_key;                             ///< key of the binary in the store
+  /// Time of the spec's reference kernel, measured once in the same run, in milliseconds; unset: the reference is not a
+  /// kernel, or was not timed.
+  std::optional<double> reference_ms{};
+  std::vector<std::string> tainted;  ///< reasons to doubt the times; empty: no doubts
+  bool from_store = false;           ///< measured by an earlier run
+  double compile_s = 0;              ///< wall-clock seconds of its compiler; 0: nothing was compiled
+  std::string key;                   ///< key of the measurement in the store
+  std::string artifact_key;          ///< key of the binary in the store
+
+  /// reference_ms / time_ms: above 1, the configuration is faster than the reference. Unset: not known.
+  std::optional<double> speedup() const noexcept {
+    if (outcome != Outcome::ok || !reference_ms || !(time_ms > 0)) return std::nullopt;
+    return *reference_ms / time_ms;
+  }
 };
 
 /// The device that was measured.

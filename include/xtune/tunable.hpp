@@ -351,6 +351,8 @@ class Tunable {
   Tunable& maximize(const std::vector<Formula>& goals);    ///< goals instead of the time; one or two
   Tunable& across(AcrossRule rule);                        ///< for tune_cases: also one configuration for all
   Tunable& dispatch_key(const std::vector<Formula>& key);  ///< buckets problems: {"pow2(M)", "N"}
+  /// Maximum distance of a problem whose configuration is used outside of its bucket (docs/dispatch.md).
+  Tunable& dispatch_radius(double radius);
 
  private:
   friend struct Access;

@@ -255,7 +255,8 @@ void define_settings(py::class_<Tunable>& type) {
       .def("minimize", [](Tunable& t, const Formulas& goals) { t.minimize(goals); })
       .def("maximize", [](Tunable& t, const Formulas& goals) { t.maximize(goals); })
       .def("across", [](Tunable& t, bool worst) { t.across(worst ? AcrossRule::worst : AcrossRule::geomean); })
-      .def("dispatch_key", [](Tunable& t, const Formulas& key) { t.dispatch_key(key); });
+      .def("dispatch_key", [](Tunable& t, const Formulas& key) { t.dispatch_key(key); })
+      .def("dispatch_radius", [](Tunable& t, double radius) { t.dispatch_radius(radius); });
 }
 
 }  // namespace

@@ -49,11 +49,19 @@ class Measurement:
     samples_ms: List[float]  #: in the order in which they were taken
     metrics: Dict[str, float]  #: the spec's metrics; NaN: no value
     resources: Resources
+    reference_ms: Optional[float]  #: time of the spec's reference kernel in the same run; None: not timed
     tainted: List[str]  #: reasons to doubt the times
     from_store: bool  #: measured by an earlier run
     compile_s: float  #: wall-clock seconds of its compiler; 0: nothing was compiled
     key: str  #: of the measurement in the store
     artifact_key: str  #: of the binary in the store
+
+    @property
+    def speedup(self) -> Optional[float]:
+        """reference_ms / time_ms: above 1, the configuration is faster than the reference. None: not known."""
+        if self.outcome != "ok" or self.reference_ms is None or self.time_ms <= 0:
+            return None
+        return self.reference_ms / self.time_ms
 
 
 @dataclasses.dataclass(frozen=True)

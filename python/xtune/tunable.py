@@ -610,3 +610,8 @@ class Tunable:
         """Buckets problems: dispatch_key("pow2(M)", "N")."""
         self._native.dispatch_key(list(key))
         return self
+
+    def dispatch_radius(self, radius: float) -> "Tunable":
+        """The maximum distance of a problem whose configuration is used outside of its bucket."""
+        self._native.dispatch_radius(radius)
+        return self

@@ -101,6 +101,7 @@ Measurement measurement_of(const spec::Spec& spec, const record::Record& record,
         record.outcome == Outcome::ok ? measure::statistic(record.time_ms, spec.measure.statistic) : record.time_ms.min;
   if (record.outcome == Outcome::ok) measurement.metrics = record::metrics_of(spec, record);
   measurement.resources = resources_of(record.usage, record::shared_bytes(record));
+  measurement.reference_ms = record::reference_ms(record, spec.measure.statistic);
   measurement.tainted = record.tainted;
   measurement.from_store = !attempts.contains(record.attempt);
   measurement.compile_s = record.compile_s;

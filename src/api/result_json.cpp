@@ -81,6 +81,7 @@ constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::st
 constexpr auto measurement_form = fields::object<Measurement>(
     required("config", &Measurement::config, bindings_form), required("outcome", &Measurement::outcome, outcome_form),
     required("stage", &Measurement::stage), optional("message", &Measurement::message),
+    optional("reference_ms", &Measurement::reference_ms),
     required("time_ms", &Measurement::time_ms), required("timing", &Measurement::timing, TimingForm()),
     required("samples_ms", &Measurement::samples_ms),
     required("metrics", &Measurement::metrics, fields::List{MetricForm()}),

@@ -333,6 +333,8 @@ Tunable& Tunable::dispatch_key(const std::vector<Formula>& key) {
   return *this;
 }
 
+Tunable& Tunable::dispatch_radius(double radius) { return set("dispatch", "radius", radius); }
+
 Tunable& Tunable::set(const std::string& section, const std::string& key, const Value& value) {
   built().set(section, key, spec::toml_text(value));
   return *this;

@@ -53,6 +53,9 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
     else if (!found.differences.empty())
       print_out("  measured with another {} than this spec has now; `xtune run` measures again\n",
                 build::part_names(found.differences));
+  } else if (found.beyond) {
+    print_out("none: the nearest measured problem has distance {:.3g}, {}; run `xtune run SPEC`\n", *found.beyond,
+              record::outside_radius(spec.dispatch.radius));
   } else {
     print_out("none: nothing stored for this problem; run `xtune run SPEC`\n");
   }

@@ -50,7 +50,9 @@ const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
       {bad_arguments, "wrong arguments or spec"},
       {nothing_valid, "nothing valid was found, or `validate` found a configuration that fails"},
       {unavailable, "the device or backend is unavailable"},
-      {regressed, "an answer is slower than `diff --fail-if-slower` allows, or lost"},
+      {regressed,
+       "an answer is slower than `diff --fail-if-slower` allows, or lost; or `audit` found more than `--max-flips` or "
+       "`--max-regret` allow"},
       {interrupted, "interrupted, or out of the job's time; everything measured so far is kept"}};
   return meanings;
 }

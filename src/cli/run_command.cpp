@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "base/machine_state.hpp"
 #include "base/text.hpp"
+#include "cli/replayed_case.hpp"
 #include "cli/spec_list.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/source_warnings.hpp"
@@ -51,15 +52,6 @@ std::unique_ptr<ipc::LockedClocks> lock_clocks(const std::string& wanted, target
 RunCommand::RunCommand(const RunOptions& options, RunSession& session) : options_(options), session_(session) {}
 RunCommand::~RunCommand() = default;
 
-bool RunCommand::replays() const {
-  if (options_.common.backend == "replay") return true;
-  if (!options_.recording.empty() && options_.common.backend != "auto")
-    throw Error(ErrorKind::invalid_argument,
-                "--recording is what --backend replay serves; backend " + options_.common.backend + " measures");
-  return !options_.recording.empty() ||
-         (options_.common.backend == "auto" && read_spec(options_.path, options_.common, "").replays());
-}
-
 void RunCommand::apply(bool replaying) {
   run::apply(options_.search, spec_.search);
   if (spec_.space_only() && !replaying)
@@ -70,7 +62,7 @@ void RunCommand::apply(bool replaying) {
 }
 
 int RunCommand::go() {
-  if (replays()) {
+  if (wants_replay(options_.path, options_.common, options_.recording)) {
     if (!options_.lock_clocks.empty())
       throw Error(ErrorKind::invalid_argument, "--lock-clocks fixes the clock of a device, and a replay has none");
     return replay();
@@ -162,10 +154,8 @@ void add_search_options(CLI::App& command, RunOptions& options) {
   add(command.add_option("--seed", options.search.seed, "Seed the search and the input data"))
       ->check(whole_number(0))
       ->type_name("N");
-  add(command.add_option("--recording", options.recording,
-                         "Replay a recording instead of measuring: a Kernel Tuner cache, a record file or a store"))
-      ->type_name("FILE");
   for (CLI::Option* const option : added) option->group(option_group::search);
+  add_recording_option(command, options.recording);
 }
 
 CLI::Validator clock_or_auto() {

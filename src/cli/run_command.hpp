@@ -121,7 +121,6 @@ class RunCommand {
 
  private:
   // run_command.cpp
-  bool replays() const;
   void apply(bool replaying);
 
   // run_programs.cpp: only for programs.
@@ -130,7 +129,6 @@ class RunCommand {
 
   // run_replay.cpp: the same loop over recordings, in simulated time.
   int replay();
-  int recorded_device() const;
 
   // run_cases.cpp: common to both, for each case and at the end.
   void join(const std::string& arch);

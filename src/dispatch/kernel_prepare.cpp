@@ -31,6 +31,13 @@ class Preparer {
   std::atomic<std::thread::id>& mark_;
 };
 
+/// For people.
+std::string origin_of_default(const LoadSettings& settings, const spec::Spec& spec, const Bindings& config) {
+  if (!settings.default_config.empty()) return "the one given";
+  if (spec.dispatch.default_config == config) return "the spec's [dispatch] default";
+  return spec.candidates ? "what [candidates] rate best" : "the first of the space";
+}
+
 }  // namespace
 
 KernelState::Case KernelState::case_of(const Bindings& problem) {
@@ -62,9 +69,7 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
         "problem (xtune run, or a policy that tunes), or name another one in LoadSettings::default_config",
         name(), space::shown_text(problem), objection);
   found.selection.choice.reasons.push_back("the default configuration: " +
-                                           std::string(!settings_.default_config.empty() ? "the one given"
-                                                       : found.spec.candidates           ? "what [candidates] rate best"
-                                                                                         : "the first of the space"));
+                                           origin_of_default(settings_, found.spec, found.selection.choice.config));
   return found;
 }
 

@@ -33,6 +33,7 @@ record::LookupRules SelectionQuery::rules() {
     return obstacle;
   };
   rules.differences = [this](const record::Record& record) { return today.differences(record); };
+  rules.radius = spec.dispatch.radius;
   rules.fit_at_best = [this](const device::DeviceInfo& measured) { return record::fit_at_best(measured, device); };
   return rules;
 }

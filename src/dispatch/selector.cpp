@@ -189,8 +189,9 @@ std::string Selector::objection_to(const Bindings& config, const spec::Spec& spe
 }
 
 Selection Selector::from_view(const store::StoreView& view, Query& query) const {
-  store::StoreView::Found found = view.find(query.problem, query.device, query.rules());
-  std::string reason = view.explain(found, query.problem, query.device);
+  const record::LookupRules rules = query.rules();
+  store::StoreView::Found found = view.find(query.problem, query.device, rules);
+  std::string reason = view.explain(found, query.problem, query.device, rules);
   Selection selection;
   const bool stale = found.fit == record::KeyFit::stale;
   if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, stale, query);
@@ -286,9 +287,7 @@ std::vector<space::Config> default_configs(const spec::Spec& spec, const space::
                                                  " on this device");
   }
   std::vector<space::Config> configs;
-  if (const auto ranking = model::suggest(spec, space, problem, device, most / 2).ranking)
-    for (const model::RankedConfig& ranked : ranking->configs) configs.push_back(space.at(ranked.index));
-  for (std::uint64_t index = 0; index < space.size() && configs.size() < most; ++index)
+  for (const std::uint64_t index : model::default_order(spec, space, problem, device, most))
     configs.push_back(space.at(index));
   return configs;
 }

@@ -198,6 +198,7 @@ constexpr auto open_job_form = fields::object<OpenJob>(
     required("check", &OpenJob::check), required("check_at", &OpenJob::check_at),
     required("folder", &OpenJob::folder, fields::path), required("repeats", &OpenJob::repeats),
     required("must_repeat", &OpenJob::must_repeat), required("outputs", &OpenJob::outputs, fields::path),
+    required("time_reference", &OpenJob::time_reference), required("outputs", &OpenJob::outputs, fields::path),
     required("measure", &OpenJob::measure, measure_form));
 
 constexpr auto incumbent_form = fields::object<measure::Incumbent>(

@@ -103,7 +103,10 @@ struct OpenJob {
   int repeats = 0;          ///< more validating launches, whose output bits are compared; 0: no bits are compared
   bool must_repeat = true;  ///< other bits are a wrong result; else they are only reported
   spec::MeasureSpec measure;
+  bool time_reference = false;  ///< measure the time of a reference kernel when it is first launched
   std::function<void(const std::string&)> warn = {};  ///< receives messages for the user; not sent to a worker
+  /// Receives the samples of the reference kernel, in ms; not sent to a worker.
+  std::function<void(const std::vector<double>& samples_ms)> reference_timed = {};
 };
 
 /// Driver to bench worker, after OpenJob if there is a reference: compute it, or read the result of an earlier worker.
@@ -111,6 +114,8 @@ struct OpenJob {
 nlohmann::json reference_request();
 /// In the answer to it: texts for the user about the reference.
 inline constexpr const char* warnings_member = "warnings";
+/// In the answer to it: the samples of the reference kernel, in ms; empty: it was not timed.
+inline constexpr const char* reference_times_member = "reference_ms";
 
 /// Driver to bench worker: load, validate and measure one configuration.
 struct BenchJob {

@@ -388,6 +388,9 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
                     }
                     for (const auto& text : reply.answer->value(warnings_member, std::vector<std::string>()))
                       if (problem_.warn) problem_.warn(text);
+                    if (const auto times = reply.answer->value(reference_times_member, std::vector<double>());
+                        !times.empty() && problem_.reference_timed)
+                      problem_.reference_timed(times);
                     opened_generation_ = reply.generation;
                     then();
                   });

@@ -14,6 +14,8 @@ void add_measured(Json& row, const Json& measured) {
   row["time_ms"] = measured.at("time_ms");
   row["low_ms"] = measured.at("interval_ms").at(0);
   row["high_ms"] = measured.at("interval_ms").at(1);
+  for (const char* name : {"reference_ms", "speedup"})
+    if (measured.contains(name)) row[name] = measured.at(name);
   row["metrics"] = measured.at("metrics");
   if (measured.contains("objective")) row["objective"] = measured.at("objective");
   if (measured.contains("tainted")) row["tainted"] = measured.at("tainted");

@@ -139,6 +139,14 @@ std::string ties_table(const CaseView& view) {
                      counted_text(ties.size(), "configuration"), text);
 }
 
+std::string reference_sentence(const CaseView& view, const record::Record& best) {
+  const measure::Statistic by = view.shown.spec->measure.statistic;
+  const auto speedup = record::speedup(best, by);
+  if (!speedup) return "";
+  return fmt::format("{:.3g} times as fast as {}, which takes {}", *speedup, best.reference->name,
+                     base::human_time_ms(record::reference_ms(best, by).value()));
+}
+
 std::string match_text(const ReportCase& shown) {
   if (shown.match == record::Match::exact) return "";
   if (shown.match == record::Match::none) return "";
@@ -177,6 +185,7 @@ std::string answer_section(const CaseView& view) {
       {{"metrics", metrics},
        {"objective", shown.spec->objective.goals.empty() ? "" : objective_text(*shown.spec, best).substr(11)},
        {"gain", gain_text(view)},
+       {"reference", reference_sentence(view, best)},
        {"ties", ties_text(view)},
        {"search", search_text(view)},
        {"validation", validation_text(view)},

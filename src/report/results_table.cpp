@@ -8,20 +8,12 @@
 #include <string_view>
 
 #include "base/text.hpp"
+#include "core/record/finals.hpp"
 #include "core/record/metrics.hpp"
 #include "report/table.hpp"
 
 namespace xtune::report {
 namespace {
-
-/// The median of the ratios in the rounds that both ran.
-std::optional<double> paired_ratio(const record::Record& record, const record::Record& best) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(record.samples_ms.size(), best.samples_ms.size()); ++i)
-    if (best.samples_ms[i] > 0) ratios.push_back(record.samples_ms[i] / best.samples_ms[i]);
-  if (ratios.empty()) return std::nullopt;
-  return measure::summarize(ratios).median;
-}
 
 void sort_by_ratio(std::vector<const record::Record*>& order, const Comparison& comparison) {
   std::vector<std::size_t> places;
@@ -69,7 +61,7 @@ bool Comparison::met(const record::Record& record) const {
 std::optional<double> Comparison::ratio(const record::Record& record) const {
   if (&record == best_.record) return 1.0;
   if (met(record))
-    if (const auto paired = paired_ratio(record, *best_.record)) return paired;
+    if (const auto paired = record::paired_ratio(record, *best_.record)) return paired;
   if (!searched_) return std::nullopt;
   const double own = measure::statistic(record.time_ms, criterion_.statistic),
                best = measure::statistic(searched_->time_ms, criterion_.statistic);
@@ -82,6 +74,16 @@ std::string Comparison::text(const record::Record& record) const {
   return (value ? fmt::format("{:.3f}", *value) : "-") + (tie ? " tie" : "");
 }
 
+namespace {
+
+/// "10.4", how many times as long the reference takes; "-": not known.
+std::string speedup_text(const spec::Spec& spec, const record::Record& record) {
+  const auto speedup = record::speedup(record, spec.measure.statistic);
+  return speedup ? fmt::format("{:.3g}", *speedup) : "-";
+}
+
+}  // namespace
+
 std::string results_table(const spec::Spec& spec, std::vector<const record::Record*> order, std::size_t rows,
                           const std::optional<Comparison>& comparison, std::size_t more, std::size_t width) {
   if (comparison) sort_by_ratio(order, *comparison);
@@ -89,6 +91,9 @@ std::string results_table(const spec::Spec& spec, std::vector<const record::Reco
   FittedTable table;
   table.header = {"#", "time"};
   if (comparison) table.header.emplace_back("vs best");
+  const bool timed_reference = std::any_of(order.begin(), order.end(),
+                                           [](const record::Record* record) { return record->reference.has_value(); });
+  if (timed_reference) table.header.emplace_back("speed-up");
   table.header.insert(table.header.end(), {interval_name(spec), "noise"});
   const auto any = [&](const auto& has) { return std::any_of(order.begin(), order.end(), has); };
   const bool outliers = any([](const record::Record* record) { return record->time_ms.outliers > 0; });
@@ -101,6 +106,7 @@ std::string results_table(const spec::Spec& spec, std::vector<const record::Reco
     row = {std::to_string(table.rows.size()),
            base::human_time_ms(measure::statistic(record->time_ms, spec.measure.statistic))};
     if (comparison) row.push_back(comparison->text(*record));
+    if (timed_reference) row.push_back(speedup_text(spec, *record));
     row.push_back(base::human_time_ms(record->time_ms.low) + " .. " + base::human_time_ms(record->time_ms.high));
     row.push_back(fmt::format("{:.1f} %", record->time_ms.noise * 100));
     if (outliers) row.push_back(std::to_string(record->time_ms.outliers));

@@ -112,6 +112,15 @@ std::string nothing_passed_text(const run::TuneResult& result) {
 
 }  // namespace
 
+const record::Record* default_record(const run::TuneResult& result) {
+  if (!result.default_config) return nullptr;
+  const std::vector<const record::Record*> all = result.all();
+  const record::Record* found = nullptr;  // that of finals, which are last, if there is one
+  for (const record::Record* record : all)
+    if (record->config == *result.default_config && !record->drift) found = record;
+  return found;
+}
+
 std::string config_text(const spec::Spec& spec, const Bindings& config) {
   std::string text;
   for (const space::Parameter& parameter : spec.parameters)
@@ -175,6 +184,34 @@ std::string best_text(const spec::Spec& spec, const record::Best& best, const re
   return text;
 }
 
+/// The time of the reference kernel, and how much faster the best one is.
+std::string reference_text(const spec::Spec& spec, const record::Record& best) {
+  const auto time_ms = record::reference_ms(best, spec.measure.statistic);
+  const auto speedup = record::speedup(best, spec.measure.statistic);
+  if (!time_ms || !speedup) return {};
+  return fmt::format("      reference: {}, {}: {:.3g} times the time of the best\n", best.reference->name,
+                     base::human_time_ms(*time_ms), *speedup);
+}
+
+/// The default configuration, if this run tried it, compared with the best one.
+std::string default_text(const spec::Spec& spec, const run::TuneResult& result, const record::Best& best,
+                         const std::optional<Comparison>& comparison) {
+  const record::Record* const found = default_record(result);
+  if (!found) return {};
+  const std::string what = "      default: " + config_text(spec, found->config);
+  if (found->config == best.record->config) return "      default: the best is the default configuration\n";
+  if (found->outcome != Outcome::ok && found->outcome != Outcome::pruned)
+    return fmt::format("{}: {}\n", what, to_string(found->outcome));
+  if (!comparison) return {};
+  const bool pruned = found->outcome == Outcome::pruned;
+  const double own = pruned ? found->time_ms.min : measure::statistic(found->time_ms, spec.measure.statistic);
+  const double best_ms = measure::statistic(best.record->time_ms, spec.measure.statistic);
+  const std::optional<double> ratio = pruned && best_ms > 0 ? std::optional(own / best_ms) : comparison->ratio(*found);
+  if (!ratio) return {};
+  return fmt::format("{}, {}{}: {}{:.3g} times the time of the best\n", what, pruned ? "at least " : "",
+                     base::human_time_ms(own), pruned ? "at least " : "", *ratio);
+}
+
 std::string caveats_text(const spec::Spec& spec, const record::Record& best) {
   std::string text;
   if (device::is_emulated(best.device)) text += fmt::format("      emulated: {}\n", device::simulated_times);
@@ -231,6 +268,7 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
   if (best) {
     text += best_text(spec, *best, criterion);
     if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
+    text += reference_text(spec, *best->record) + default_text(spec, result, *best, comparison);
     if (finals) text += finals_text(spec, *finals);
     text += caveats_text(spec, *best->record);
   }
@@ -291,10 +329,27 @@ nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Recor
     if (!record.repeatable->same()) json["repeatable_message"] = record.repeatable->text();
   }
   if (record.device.locked_clock_mhz > 0) json["locked_clock_mhz"] = record.device.locked_clock_mhz;
+  if (const auto speedup = record::speedup(record, spec.measure.statistic)) {
+    json["reference_ms"] = record::reference_ms(record, spec.measure.statistic).value();
+    json["speedup"] = *speedup;
+  }
   if (!record.tainted.empty()) json["tainted"] = record.tainted;
   if (device::is_emulated(record.device)) json["simulated"] = true;
   return json;
 }
+
+namespace {
+
+nlohmann::ordered_json default_json(const spec::Spec& spec, const run::TuneResult& result) {
+  const record::Record* const found = default_record(result);
+  if (!found) return nullptr;
+  if (found->outcome == Outcome::ok) return measured_json(spec, *found);
+  nlohmann::ordered_json json{{"config", bindings_json(found->config)}, {"outcome", to_string(found->outcome)}};
+  if (found->outcome == Outcome::pruned) json["at_least_ms"] = found->time_ms.min;
+  return json;
+}
+
+}  // namespace
 
 nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows) {
   nlohmann::ordered_json json;
@@ -316,6 +371,7 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
       json["finals"] = {
           {"finalists", finals->order().size()}, {"rounds", finals->rounds()}, {"decided", finals->decided()}};
   }
+  json["default"] = default_json(spec, result);
   json["top"] = nlohmann::ordered_json::array();
   const auto order = record::ranked(result.all(), criterion);
   if (spec.objective.goals.size() == 2) {

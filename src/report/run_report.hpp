@@ -23,9 +23,12 @@ struct TextLayout {
 std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
                      const TextLayout& layout = {});
 
-/// {"kernel", "device", "problem", "best", "top", "finals", "counts", "failures", "trace", "seconds", "from_store"};
-/// best is null if nothing passed, finals if none were held; top lists the `rows` best, trace everything that was
-/// tried.
+/// The record of the default configuration among the results; null: it was not tried. Points into the result.
+const record::Record* default_record(const run::TuneResult& result);
+
+/// {"kernel", "device", "problem", "best", "default", "top", "finals", "counts", "failures", "trace", "seconds",
+/// "from_store"}; best is null if nothing passed, default if it was not tried, finals if none were held; top lists the
+/// `rows` best, trace everything that was tried.
 nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
 
 /// The configuration chosen for all cases, and its cost in each, by [objective] across.

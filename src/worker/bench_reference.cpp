@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/files.hpp"
+#include "core/measure/series.hpp"
 #include "core/validate/reference_outputs.hpp"
 #include "ipc/expected_files.hpp"
 #include "worker/bench_session.hpp"
@@ -31,6 +32,24 @@ void require_guards_kept(const ipc::ReferencePlan& plan, const std::optional<Gua
   if (damage)
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("the reference kernel '{}' wrote {} {}", plan.name, damage->where, damage->argument));
+}
+
+/// As a configuration is measured: with a cold cache, and in-place arguments restored. A plain reference may be a
+/// thousand times slower than the kernel, so there are fewer samples, and only one without a warm-up if the launches
+/// would take longer than a second.
+std::vector<double> time_reference(Sampler sampler, const spec::MeasureSpec& measure, base::Clock& clock) {
+  constexpr int most = 15;
+  constexpr double limit_s = 1;
+  measure::StoppingRule rule;
+  rule.min_rep = std::min(measure.min_rep, most);
+  rule.rep = std::min(measure.rep, most);
+  rule.max_time_ms = measure.max_time_ms;
+  rule.noise = measure.noise;
+  rule.max_wall_s = limit_s;
+  const double first_ms = sampler.sample_ms();
+  if (first_ms * (measure.warmup + rule.min_rep) >= limit_s * 1e3) return {first_ms};
+  sampler.warm_up(measure.warmup);
+  return measure::measure_series([&] { return sampler.sample_ms(); }, rule, clock).samples_ms;
 }
 
 }  // namespace
@@ -69,7 +88,7 @@ void BenchSession::prepare_reference() {
     decide_tolerances();
     for (const TestArgument& argument : arguments_)
       if (std::string warning = small_change_warning(job_.reference, argument); made && !warning.empty())
-        warnings_.push_back(std::move(warning));
+        found_.warnings.push_back(std::move(warning));
   }
   prepare_device_check();
   prepared_.reference = true;
@@ -140,6 +159,15 @@ void BenchSession::make_kernel_reference() {
       sets_[0][i]->read(0, arguments_[i].expected.writable());
     }
     judge_reference_launch(launch);
+    if (!job_.time_reference || prepared_.fresh_inputs || device::is_emulated(device_.info())) return;
+    settle();
+    reset(arguments_, sets_[0]);
+    try {
+      found_.samples_ms = time_reference(sampler(*program, *scratch, {plan.launch, plan.scalar_arguments, plan.maps}),
+                                         job_.measure, clock_);
+    } catch (const build::CandidateFailure& failure) {
+      found_.warnings.push_back(fmt::format("the reference kernel '{}' has no time: {}", plan.name, failure.what()));
+    }
   } catch (const build::CandidateFailure& failure) {
     const bool of_the_machine = build::lack_of(failure) != build::Lack::none;
     throw Error(of_the_machine ? ErrorKind::io : ErrorKind::invalid_spec,

@@ -47,8 +47,12 @@ class BenchSession {
   /// cannot be compared with because it wrote none of them or only NaN.
   void prepare_reference();
 
-  /// Warnings of prepare_reference() about the reference, if this session computed it.
-  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  /// What prepare_reference() found, if this session computed the reference.
+  struct ReferenceFindings {
+    std::vector<std::string> warnings;
+    std::vector<double> samples_ms;  ///< of a reference kernel, if job.time_reference asks for its time; else empty
+  };
+  const ReferenceFindings& reference_findings() const noexcept { return found_; }
 
   /// Loads, validates and measures a configuration, and validates it once more if it was measured in full; prepares the
   /// reference if necessary. A failure of the configuration is in the answer; Error is thrown for failures of xtune
@@ -151,7 +155,7 @@ class BenchSession {
     bool reference = false;
     bool fresh_inputs = false;  ///< by a seed other than that of the run
   } prepared_;
-  std::vector<std::string> warnings_;
+  ReferenceFindings found_;
   std::vector<bool> inputs_intact_;            ///< for each set, since the last comparison
   std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host
   Contenders contenders_;                      ///< of the last rounds

@@ -89,7 +89,7 @@ void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
     require_written(name_of(job_.reference), argument.layout.name, facts);
     require_numbers(argument.layout.name, facts.count, facts.nans);
     if (facts.unwritten > 0)
-      warnings_.push_back(
+      found_.warnings.push_back(
           fmt::format("{}{}{} leaves {} of {} elements of output '{}' unwritten: a configuration must leave them, too",
                       job_.reference.at, job_.reference.at.empty() ? "" : ": ", name_of(job_.reference),
                       facts.unwritten, facts.count, argument.layout.name));

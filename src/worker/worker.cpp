@@ -215,7 +215,9 @@ class BenchHandler {
     if (!session_) throw Error(ErrorKind::io, "the bench worker was asked to measure before it was given a problem");
     if (message.at("do") == "reference") {
       session_->prepare_reference();
-      return {{"prepared", true}, {ipc::warnings_member, session_->warnings()}};
+      return {{"prepared", true},
+              {ipc::warnings_member, session_->reference_findings().warnings},
+              {ipc::reference_times_member, session_->reference_findings().samples_ms}};
     }
     session_->prepare_reference();
     const std::vector<int> earlier = base::children_of(getpid());

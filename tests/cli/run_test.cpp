@@ -601,3 +601,40 @@ TEST_CASE("The example of the documentation runs on the host") {
   CHECK(counts.value("ok", 0) >= 1);
   CHECK(counts.value("ok", 0) + counts.value("pruned", 0) == 3);
 }
+
+TEST_CASE("A reference kernel's time and the speed-up over it are in every output, also from the store") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  std::ofstream(cli.path("copy.cu"), std::ios::app)
+      << "extern \"C\" __global__ void plain(const float* x, float* y, int n) {\n"
+         "  for (int k = 0; k < 20; ++k)\n    for (int i = 0; i < n; ++i) y[i] = ((volatile const float*)x)[i];\n}\n";
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"-D", "N=4096"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return cli.run(spec, arguments);
+  };
+  std::string text = [&] {
+    std::ostringstream read;
+    read << std::ifstream(spec).rdbuf();
+    return read.str();
+  }();
+  const std::string builtin = "reference = { builtin = \"transpose\", x = \"x\" }";
+  const std::string kernel = "reference = { kernel = \"plain\", grid = [1], block = [1] }";
+  cli.write("copy.toml", text.replace(text.find(builtin), builtin.size(), kernel));
+  const json first = parsed(run({}));
+  CHECK(first.at("best").at("speedup") == doctest::Approx(first.at("best").at("reference_ms").get<double>() /
+                                                          first.at("best").at("time_ms").get<double>()));
+  CHECK(first.at("best").at("speedup") > 1.0);
+  CHECK(first.at("default").at("config") == json{{"VARIANT", 1}});
+  const json stored = parsed(run({}));
+  CHECK(stored.at("from_store") == 3);
+  CHECK(stored.at("best") == first.at("best"));
+  const CommandResult table = cli.xtune({"run", spec, "--backend", "host"});
+  CHECK(has(table.stdout_text, "speed-up"));
+  CHECK(has(table.stdout_text, "reference: plain, "));
+  CHECK(has(table.stdout_text, "default: "));
+  CHECK(has(cli.xtune({"best", spec, "--backend", "host", "--format", "csv"}).stdout_text, "speedup"));
+  // Without it, there is none; and what is stored keeps what it has.
+  cli.write("copy.toml", text.insert(text.find(kernel), "time_reference = false\n"));
+  CHECK_FALSE(parsed(run({"--fresh"})).at("best").contains("speedup"));
+}

@@ -78,6 +78,10 @@ XTUNE_PART_OF_MEMBERS(OpenJob,
                        check_kernel, job, tolerances, check, check_at, folder, repeats, must_repeat, measure, warn),
                       (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
                        check_kernel, tolerances, check, check_at, folder, repeats, must_repeat, measure))
+                       check_kernel, job, tolerances, check, check_at, folder, repeats, measure, time_reference, warn,
+                       timed),
+                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
+                       check_kernel, tolerances, check, check_at, folder, repeats, measure, time_reference))
 XTUNE_PART_OF_MEMBERS(BenchJob,
                       (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed, maps, validate_only),
                       (artifact, launch, scalars, incumbent, scratch, inputs_seed, maps, validate_only))

@@ -44,8 +44,10 @@ XTUNE_PART_OF_MEMBERS(Artifact,
 
 namespace xtune::record {
 XTUNE_MEMBERS(StepUsage, entry, usage, dynamic_shared_bytes)
+XTUNE_MEMBERS(ReferenceTime, name, samples_ms)
 XTUNE_MEMBERS(Record, kernel, key, key_parts, problem, config, outcome, stage, message, limit_s, log, samples_ms,
               time_ms, reported, validation, repeatable, telemetry, usage, dynamic_shared_bytes, steps, artifact_key,
+              time_ms, reported, validation, reference, telemetry, usage, dynamic_shared_bytes, steps, artifact_key,
               artifact_sha256, device, toolchain, host, attempt, tainted, drift, finals, finals_by, unix_time_ms,
               compile_s, compile_cpu_s, bench_s)
 }  // namespace xtune::record
@@ -64,6 +66,8 @@ inline void settle(validate::Comparison& comparison) {
 /// As records keep it: samples rounded, no summary of nothing, metrics in the order of their names.
 inline void settle(record::Record& record) {
   for (double& sample : record.samples_ms) sample = record::kept_time_ms(sample);
+  if (record.reference)
+    for (double& sample : record.reference->samples_ms) sample = record::kept_time_ms(sample);
   if (record.time_ms.count == 0) record.time_ms = {};
   std::map<std::string, std::vector<double>> by_name(record.reported.begin(), record.reported.end());
   record.reported.assign(by_name.begin(), by_name.end());

@@ -12,48 +12,14 @@ namespace {
 
 using Times = std::vector<double>;
 
-struct Ratio {
-  double low = 0, high = 0;  // of the median
-  double behind = 1;         // by the statistic
-  bool sound = false;        // low..high has the required confidence
-};
-
 double statistic_of(std::span<const double> values, Statistic by) { return statistic(summarize(values), by); }
 
-Ratio ratio_of(std::span<const double> rival, std::span<const double> fastest, Statistic by) {
+/// By the statistic: how many times as slow the rival is.
+double behind(std::span<const double> rival, std::span<const double> fastest, const PairedRatio& paired, Statistic by) {
+  if (by == Statistic::median || paired.rounds == 0) return paired.median;
   const std::size_t both = std::min(rival.size(), fastest.size());
-  rival = rival.first(both);
-  fastest = fastest.first(both);
-  Times ratios;
-  for (std::size_t i = 0; i < both; ++i)
-    if (fastest[i] > 0) ratios.push_back(rival[i] / fastest[i]);
-  if (ratios.empty()) return {1, 1, 1, false};  // a timer that shows nothing shows no difference
-  std::sort(ratios.begin(), ratios.end());
-  const std::size_t rank = interval_rank(ratios.size(), finals_tail);
-  const std::size_t from = std::max<std::size_t>(rank, 1);
-  Ratio ratio{ratios[from - 1], ratios[ratios.size() - from], 1, rank > 0 && ratios.size() >= finals_least_rounds};
-  if (by == Statistic::median)
-    ratio.behind = statistic_of(ratios, by);
-  else if (const double least = statistic_of(fastest, by); least > 0)
-    ratio.behind = statistic_of(rival, by) / least;
-  return ratio;
-}
-
-/// As numbers whose ratios can be compared; empty if that is not possible.
-std::vector<Times> positive(std::span<const Times> values) {
-  std::vector<Times> result(values.begin(), values.end());
-  bool any_negative = false, all_negative = true;
-  for (const Times& series : values)
-    for (const double value : series) {
-      if (!std::isfinite(value)) return {};
-      any_negative = any_negative || value < 0;
-      all_negative = all_negative && value < 0;
-    }
-  if (!any_negative) return result;
-  if (!all_negative) return {};
-  for (Times& series : result)
-    for (double& value : series) value = -1 / value;
-  return result;
+  const double least = statistic_of(fastest.first(both), by);
+  return least > 0 ? statistic_of(rival.first(both), by) / least : 1;
 }
 
 std::size_t fastest_of(std::span<const Times> values, std::size_t rounds, Statistic by) {
@@ -71,6 +37,34 @@ std::size_t fastest_of(std::span<const Times> values, std::size_t rounds, Statis
 
 }  // namespace
 
+PairedRatio paired_ratio(std::span<const double> rival, std::span<const double> other) {
+  Times ratios;
+  for (std::size_t i = 0; i < std::min(rival.size(), other.size()); ++i)
+    if (other[i] > 0) ratios.push_back(rival[i] / other[i]);
+  if (ratios.empty()) return {};  // a timer that shows nothing shows no difference
+  std::sort(ratios.begin(), ratios.end());
+  const std::size_t rank = interval_rank(ratios.size(), finals_tail);
+  const std::size_t from = std::max<std::size_t>(rank, 1);
+  return {statistic_of(ratios, Statistic::median), ratios[from - 1], ratios[ratios.size() - from], ratios.size(),
+          rank > 0 && ratios.size() >= finals_least_rounds};
+}
+
+std::vector<Times> comparable_values(std::span<const Times> values) {
+  std::vector<Times> result(values.begin(), values.end());
+  bool any_negative = false, all_negative = true;
+  for (const Times& series : values)
+    for (const double value : series) {
+      if (!std::isfinite(value)) return {};
+      any_negative = any_negative || value < 0;
+      all_negative = all_negative && value < 0;
+    }
+  if (!any_negative) return result;
+  if (!all_negative) return {};
+  for (Times& series : result)
+    for (double& value : series) value = -1 / value;
+  return result;
+}
+
 FinalsVerdict judge_finals(std::span<const Times> values, Statistic by) {
   FinalsVerdict verdict;
   verdict.standing.assign(values.size(), Standing::out);
@@ -78,7 +72,7 @@ FinalsVerdict judge_finals(std::span<const Times> values, Statistic by) {
   std::size_t rounds = 0;
   for (const Times& series : values) rounds = std::max(rounds, series.size());
   if (rounds == 0) return verdict;
-  const std::vector<Times> compared = positive(values);
+  const std::vector<Times> compared = comparable_values(values);
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!values[i].empty()) verdict.standing[i] = Standing::tied;
   if (compared.empty()) return verdict;
@@ -86,8 +80,8 @@ FinalsVerdict judge_finals(std::span<const Times> values, Statistic by) {
   verdict.decided = true;
   for (std::size_t i = 0; i < compared.size(); ++i) {
     if (compared[i].empty()) continue;
-    const Ratio ratio = ratio_of(compared[i], compared[fastest], by);
-    const bool near = ratio.behind <= 1 + finals_tie;
+    const PairedRatio ratio = paired_ratio(compared[i], compared[fastest]);
+    const bool near = behind(compared[i], compared[fastest], ratio, by) <= 1 + finals_tie;
     verdict.standing[i] = i == fastest    ? Standing::fastest
                           : near          ? Standing::equal
                           : ratio.low > 1 ? Standing::slower

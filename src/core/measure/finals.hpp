@@ -44,6 +44,19 @@ struct FinalsVerdict {
 /// tied.
 FinalsVerdict judge_finals(std::span<const std::vector<double>> values, Statistic by = Statistic::median);
 
+/// Two finalists compared round by round, over the rounds that both ran.
+struct PairedRatio {
+  double median = 1;         ///< of the ratios of the rival's time to the other's
+  double low = 1, high = 1;  ///< its interval, which misses on either side with probability finals_tail
+  std::size_t rounds = 0;    ///< 0: there is nothing to compare
+  bool sound = false;        ///< the rounds suffice for that probability; else the interval is the whole range
+};
+PairedRatio paired_ratio(std::span<const double> rival, std::span<const double> other);
+
+/// Values whose ratios can be compared: times as they are, negative values of a maximised objective inverted. Empty:
+/// that is not possible.
+std::vector<std::vector<double>> comparable_values(std::span<const std::vector<double>> values);
+
 /// The order of one round: the members in random order, always the same for a seed and round.
 std::vector<std::size_t> finals_order(std::vector<std::size_t> members, std::uint64_t seed, std::size_t round);
 

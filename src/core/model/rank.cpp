@@ -226,4 +226,26 @@ Suggestions suggest(const spec::Spec& spec, const space::Space& space, const Bin
   return suggestions;
 }
 
+std::optional<std::uint64_t> default_index(const spec::Spec& spec, const space::Space& space,
+                                           std::span<const std::uint64_t> ranked) {
+  if (spec.dispatch.default_config)
+    if (const auto index = space.index_of(*spec.dispatch.default_config)) return index;
+  if (!ranked.empty()) return ranked.front();
+  return space.size() > 0 ? std::optional<std::uint64_t>(0) : std::nullopt;
+}
+
+std::vector<std::uint64_t> default_order(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                                         const device::DeviceInfo& device, std::size_t most) {
+  std::vector<std::uint64_t> ranked, order;
+  if (const auto ranking = suggest(spec, space, problem, device, std::max<std::size_t>(most / 2, 1)).ranking)
+    for (const RankedConfig& each : ranking->configs) ranked.push_back(each.index);
+  const auto add = [&](std::uint64_t index) {
+    if (order.size() < most && std::find(order.begin(), order.end(), index) == order.end()) order.push_back(index);
+  };
+  if (const auto first = default_index(spec, space, ranked)) add(*first);
+  for (const std::uint64_t index : ranked) add(index);
+  for (std::uint64_t index = 0; index < space.size() && order.size() < most; ++index) add(index);
+  return order;
+}
+
 }  // namespace xtune::model

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,16 @@ struct Suggestions {
 /// instead of the spec's. Throws Error(invalid_spec).
 Suggestions suggest(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                     const device::DeviceInfo& device, std::optional<std::size_t> top_k = {});
+
+/// What runs for a problem without a measurement: the spec's [dispatch] default, if the space has it; else the first of
+/// `ranked`, what [candidates] rate best; else the first of the space. nullopt: the space is empty.
+std::optional<std::uint64_t> default_index(const spec::Spec& spec, const space::Space& space,
+                                           std::span<const std::uint64_t> ranked);
+
+/// That configuration, and those to try after it if it does not run: the best by [candidates], then the first of the
+/// space. Up to `most`; the indices in the space, each once. Throws Error(invalid_spec).
+std::vector<std::uint64_t> default_order(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                                         const device::DeviceInfo& device, std::size_t most);
 
 /// The element type for the model: that of [candidates], else that of the first input buffer.
 DType input_type(const spec::Spec& spec, const Bindings& problem);

@@ -65,6 +65,11 @@ std::vector<std::string> finals_of(const std::vector<const Record*>& records, co
   return ids;
 }
 
+std::optional<double> paired_ratio(const Record& rival, const Record& other) {
+  const measure::PairedRatio ratio = measure::paired_ratio(rival.samples_ms, other.samples_ms);
+  return ratio.rounds > 0 ? std::optional(ratio.median) : std::nullopt;
+}
+
 FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Criterion& criterion) {
   std::vector<std::vector<double>> values;
   std::vector<double> ranks;
@@ -78,6 +83,11 @@ FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Crit
   }
   const measure::FinalsVerdict verdict = measure::judge_finals(values, criterion.statistic);
   decided_ = verdict.decided;
+  const std::vector<std::vector<double>> comparable = measure::comparable_values(values);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (verdict.standing[i] == measure::Standing::fastest) fastest_ = records[i];
+    if (i < comparable.size() && !comparable[i].empty()) values_.emplace(records[i], comparable[i]);
+  }
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < records.size(); ++i) {
     places.push_back(i);
@@ -106,6 +116,13 @@ FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Crit
   if (first.size() <= common || !(value_of(common) > 0)) return;
   if (const double change = value_of(first.size()) / value_of(common); std::abs(change - 1) > measure::finals_tie)
     drift_ = change;
+}
+
+std::optional<measure::PairedRatio> FinalsResult::ratio_to_fastest(const Record& record) const {
+  const auto own = values_.find(&record), best = values_.find(fastest_);
+  if (own == values_.end() || best == values_.end()) return std::nullopt;
+  const measure::PairedRatio ratio = measure::paired_ratio(own->second, best->second);
+  return ratio.rounds > 0 ? std::optional(ratio) : std::nullopt;
 }
 
 bool FinalsResult::tied(const Record& record) const {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/measure/finals.hpp"
 #include "core/record/criterion.hpp"
 #include "core/record/record.hpp"
 
@@ -25,6 +28,9 @@ enum class Tainted { never, too };
 std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
                                    Tainted tainted);
 
+/// The median of the ratios of two finalists' times, round by round; nullopt: there is nothing to compare.
+std::optional<double> paired_ratio(const Record& rival, const Record& other);
+
 /// The result of judge_finals for the records of one finals, with the criterion's value of each round's time. Ties
 /// always have the same order, so that repeated finals have the same winner: among the fastest and its equals, clean
 /// records come before tainted ones, then fewer spilled bytes, fewer registers, less static shared memory, then the
@@ -34,6 +40,9 @@ class FinalsResult {
   explicit FinalsResult(const std::vector<const Record*>& records, const Criterion& criterion = {});
   const std::vector<const Record*>& order() const noexcept { return order_; }  ///< failures last
   bool tied(const Record& record) const;                                       ///< or is the fastest itself
+  /// The record's values compared with those of the fastest, round by round: 1 for the fastest itself. nullopt: it
+  /// failed, or the values have no ratios.
+  std::optional<measure::PairedRatio> ratio_to_fastest(const Record& record) const;
   bool decided() const noexcept { return decided_; }
   std::size_t rounds() const noexcept { return rounds_; }
   /// How the criterion's value of the first in order() changed with the device: that of all its rounds as a multiple of
@@ -42,6 +51,8 @@ class FinalsResult {
 
  private:
   std::vector<const Record*> order_;
+  std::map<const Record*, std::vector<double>> values_;  ///< comparable ones, by round
+  const Record* fastest_ = nullptr;
   std::size_t tied_ = 0;  ///< the first tied_ of order_ are tied
   std::size_t rounds_ = 0;
   bool decided_ = false;

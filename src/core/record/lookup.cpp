@@ -74,6 +74,10 @@ std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
   return distance;
 }
 
+std::string outside_radius(double radius) {
+  return fmt::format("outside of [dispatch] radius = {:.3g}: the default configuration answers", radius);
+}
+
 const char* to_string(Match match) noexcept {
   return base::enum_words<Match>("exact", "bucket", "nearest", "none").of(match);
 }
@@ -125,6 +129,11 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
       tell("further away, not taken");
       continue;
     }
+    if (!rules.reaches(group.nearness)) {
+      if (!result.beyond) result.beyond = group.nearness.distance;
+      if (++further <= max_further) tell(outside_radius(rules.radius));
+      continue;
+    }
     const LookupGroup::Order order = group.rank();
     for (const auto& [obstacle, count] : order.left_out) tell(fmt::format("{} records {}: skipped", count, obstacle));
     if (order.ranked == 0) {
@@ -151,6 +160,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
                        build::part_names(choice.differences)));
     result.differences = std::move(choice.differences);
     result.record = std::move(choice.record);
+    result.beyond.reset();
   }
   if (further > max_further)
     result.reasons.push_back(

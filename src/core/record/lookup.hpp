@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,10 @@ const char* to_string(Match match) noexcept;
 /// Sum of |log2(a / b)| over the dimensions of two problems; nullopt if they are of different kinds: other names, other
 /// words, or different sizes that are not positive.
 std::optional<double> shape_distance(const Bindings& a, const Bindings& b);
+
+/// Why a measured problem is not used, for people: "outside of [dispatch] radius = 1: the default configuration
+/// answers".
+std::string outside_radius(double radius);
 
 /// How near a measured problem is to the wanted one.
 struct Nearness {
@@ -48,6 +53,11 @@ struct LookupRules {
   /// The bucket of a problem by the spec's dispatch key; empty: none. Records of the same bucket come before nearer
   /// ones of another bucket.
   std::function<std::string(const Bindings& problem)> bucket;
+  /// A nearest match is used only up to this distance.
+  double radius = std::numeric_limits<double>::infinity();
+  bool reaches(const Nearness& nearness) const {
+    return nearness.match() != Match::nearest || nearness.distance <= radius;
+  }
 };
 
 /// The answer to "which configuration for this problem on this device", from records of one architecture.
@@ -55,6 +65,7 @@ struct LookupResult {
   Match match = Match::none;
   std::optional<Record> record;
   double distance = 0;                   ///< bucket, nearest: shape_distance
+  std::optional<double> beyond;          ///< none: distance of the nearest problem that is outside of the radius
   std::vector<std::string> differences;  ///< how the record's key differs from today's, one line each
   bool stale = false;                    ///< measured with another driver; nothing else differs
   std::vector<std::string> reasons;      ///< considered records, and why each was used or not, one line each

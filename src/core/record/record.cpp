@@ -82,6 +82,10 @@ constexpr fields::Through outcome_form{[](Outcome outcome) { return to_string(ou
 constexpr auto outliers_of = [](auto& record) -> auto& { return record.time_ms.outliers; };
 constexpr auto has_summary = [](const Record& record) { return record.time_ms.count != 0; };
 
+constexpr auto reference_form = fields::object<ReferenceTime>(
+    fields::required("name", &ReferenceTime::name, fields::text),
+    fields::required("samples_ms", &ReferenceTime::samples_ms, fields::List{sample_form}));
+
 constexpr fields::Through usage_form{usage_json_of, build::resource_usage_from_json};
 constexpr auto step_form =
     fields::object<StepUsage>(fields::required("entry", &StepUsage::entry, fields::text),
@@ -103,6 +107,7 @@ constexpr auto record_form = fields::object<Record>(
     fields::optional("validation", &Record::validation, fields::Through{json_of, comparison_from_json}),
     fields::optional("repeatable", &Record::repeatable, fields::Through{json_of, repeatability_from_json}),
     fields::optional("outliers", outliers_of),
+    fields::optional("reference", &Record::reference, reference_form),
     fields::unless_empty("telemetry", &Record::telemetry, fields::Through{json_of, telemetry_from_json}),
     fields::unless_empty("usage", &Record::usage, usage_form),
     fields::unless_empty("steps", &Record::steps, fields::List{step_form}),
@@ -154,6 +159,18 @@ std::optional<std::int64_t> shared_bytes(const Record& record) {
   for (const StepUsage& step : record.steps)
     if (const auto bytes = of(step.usage, step.dynamic_shared_bytes)) most = std::max(most.value_or(0), *bytes);
   return most;
+}
+
+std::optional<double> reference_ms(const Record& record, measure::Statistic statistic) {
+  if (!record.reference || record.reference->samples_ms.empty()) return std::nullopt;
+  return measure::statistic(measure::summarize(record.reference->samples_ms), statistic);
+}
+
+std::optional<double> speedup(const Record& record, measure::Statistic statistic) {
+  const std::optional<double> reference = reference_ms(record, statistic);
+  const double own = measure::statistic(record.time_ms, statistic);
+  if (record.outcome != Outcome::ok || !reference || !(own > 0)) return std::nullopt;
+  return *reference / own;
 }
 
 bool is_sanitized(const Record& record) {

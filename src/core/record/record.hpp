@@ -27,6 +27,12 @@ struct StepUsage {
   std::int64_t dynamic_shared_bytes = 0;
 };
 
+/// The time of the spec's reference kernel, measured once in the run that wrote the record, on the run's first device.
+struct ReferenceTime {
+  std::string name;                ///< "naive_gemm"
+  std::vector<double> samples_ms;  ///< in the order taken; not empty
+};
+
 /// One configuration's attempt on one problem and device. Immutable once written. Format: docs/record-format.md.
 struct Record {
   static constexpr int schema = 1;
@@ -46,6 +52,7 @@ struct Record {
   std::vector<std::pair<std::string, std::vector<double>>> reported;
   std::optional<validate::Comparison> validation;
   std::optional<validate::Repeatability> repeatable{};  ///< unset: the bits of several launches were not compared
+  std::optional<ReferenceTime> reference;  ///< only if ok; unset: the reference is not a kernel, or was not timed
   measure::Telemetry telemetry;
   build::ResourceUsage usage;             ///< of several kernels, the largest values
   std::int64_t dynamic_shared_bytes = 0;  ///< from the launch; of several, the maximum
@@ -78,6 +85,11 @@ double kept_time_ms(double time_ms) noexcept;
 /// Static and dynamic shared memory of a block; of several steps, the maximum. nullopt: the compiler reports none, and
 /// the launch has none.
 std::optional<std::int64_t> shared_bytes(const Record& record);
+
+/// The statistic of the reference's time; nullopt: not known.
+std::optional<double> reference_ms(const Record& record, measure::Statistic statistic);
+/// That divided by the record's own time: above 1, the configuration is faster than the reference. nullopt: not known.
+std::optional<double> speedup(const Record& record, measure::Statistic statistic);
 
 /// Whether the record is from neither drift checks nor finals: the records for a search.
 inline bool is_first(const Record& record) { return !record.drift && record.finals.empty(); }

@@ -9,9 +9,9 @@
 namespace xtune::record {
 
 std::function<std::string(const Bindings&)> bucket_function(const spec::Spec& spec, const device::DeviceInfo& device) {
-  if (spec.dispatch_key.empty()) return {};
+  if (spec.dispatch.key.empty()) return {};
   std::vector<spec::CompiledText> key;
-  for (const spec::Text& text : spec.dispatch_key) key.push_back(spec::CompiledText::expression(text));
+  for (const spec::Text& text : spec.dispatch.key) key.push_back(spec::CompiledText::expression(text));
   return [key, facts = device::device_facts(device)](const Bindings& problem) {
     std::string bucket;
     try {
@@ -78,7 +78,8 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
 LookupRules SpecFit::rules() {
   return {[this](const Record& record) { return obstacle(record); },
           [this](const Record& record) { return differences(record); },
-          [this](const device::DeviceInfo& measured) { return fit_at_best(measured, device_); }, bucket_};
+          [this](const device::DeviceInfo& measured) { return fit_at_best(measured, device_); }, bucket_,
+          spec_.dispatch.radius};
 }
 
 const resolve::CandidateResolver& SpecFit::resolver_for(const Record& record) {

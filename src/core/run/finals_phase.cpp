@@ -20,24 +20,40 @@ FinalsPhase::FinalsPhase(const RunContext& run, RunResults& results, StoreAnswer
 
 /// Chooses among this run's configurations and stored ones that may be as good. The latter become part of the result.
 std::vector<const record::Record*> FinalsPhase::finalists_now() {
-  results_.read_best(run_.max_finalists());
+  results_.read_best(run_.options.compare ? run_.options.only.size() : run_.max_finalists());
   std::vector<const record::Record*> contenders;
   for (const record::Record& record : results_.records()) contenders.push_back(&record);
+  if (run_.options.compare) return record::ranked(contenders, run_.criterion);
   std::vector<const record::Record*> rivals;
   if (!run_.options.fresh) rivals = store_.rivals(results_.finals_reach());
   contenders.insert(contenders.end(), rivals.begin(), rivals.end());
   const std::vector<const record::Record*> order = record::ranked(contenders, run_.criterion);
   // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
-  const std::vector<const record::Record*> finalists =
+  std::vector<const record::Record*> finalists =
       record::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
+  if (const record::Record* const fallback = default_in_doubt(order, finalists)) finalists.push_back(fallback);
   for (const record::Record* record : finalists)
     if (std::find(rivals.begin(), rivals.end(), record) != rivals.end()) results_.add_further(*record);
   return finalists;
 }
 
+/// The default configuration, if it may be as good as the best and is not among the finalists: the answer must not be
+/// slower than what runs without one.
+const record::Record* FinalsPhase::default_in_doubt(const std::vector<const record::Record*>& order,
+                                                    const std::vector<const record::Record*>& finalists) const {
+  const std::optional<std::uint64_t> index = run_.suggested.default_index;
+  if (!index || !run_.criterion.times || finalists.size() < 2) return nullptr;
+  const Bindings config = run_.space.named(run_.space.at(*index));
+  const auto is_default = [&](const record::Record* record) { return record->config == config; };
+  if (std::any_of(finalists.begin(), finalists.end(), is_default)) return nullptr;
+  const auto all = record::finalists_of(order, order.size(), run_.criterion);
+  const auto found = std::find_if(all.begin(), all.end(), is_default);
+  return found == all.end() ? nullptr : *found;
+}
+
 bool FinalsPhase::start() {
   begun_ = true;
-  if (!run_.options.only.empty()) return false;
+  if (!run_.options.only.empty() && !run_.options.compare) return false;
   const std::vector<const record::Record*> finalists = finalists_now();
   std::vector<std::string> keys;
   for (const record::Record* record : finalists) keys.push_back(record->key);

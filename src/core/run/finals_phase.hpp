@@ -53,6 +53,8 @@ class FinalsPhase {
     std::string claim;
   };
   std::vector<const record::Record*> finalists_now();
+  const record::Record* default_in_doubt(const std::vector<const record::Record*>& order,
+                                         const std::vector<const record::Record*>& finalists) const;
   bool have_met(const std::vector<std::string>& keys) const;
   bool take_stored(const std::vector<std::string>& keys, record::Tainted tainted, std::int64_t since_unix_ms = 0);
   FinalsRule rule();

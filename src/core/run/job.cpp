@@ -1,4 +1,4 @@
-// The only place that makes workers and options, so that the program and the library tune in the same way.
+// Makes workers and options for the program and the library, so that both tune in the same way.
 #include "core/run/job.hpp"
 
 #include "core/run/attempt.hpp"

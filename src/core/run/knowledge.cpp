@@ -193,6 +193,7 @@ Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const
   } else if (!suggestions.refused.empty()) {
     knowledge.notes.push_back("starts without candidates: " + suggestions.refused);
   }
+  if (spec.partition.count == 1) knowledge.default_index = model::default_index(spec, space, knowledge.first);
   return knowledge;
 }
 

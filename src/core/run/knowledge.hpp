@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,14 @@ namespace xtune::run {
 
 struct Knowledge {
   std::vector<std::uint64_t> first;  ///< by the spec's [candidates]
+  /// The configuration of calls without a measurement, which a search tries before all others; unset: the space is
+  /// empty, or only a part of the spec's.
+  std::optional<std::uint64_t> default_index;
   std::vector<search::Source> sources;
   std::vector<std::string> notes;  ///< for the user, one line each: what guides the search, or why something does not
 };
 
-/// The candidates of the spec's [candidates] for a GPU with a known model.
+/// The candidates of the spec's [candidates] for a GPU with a known model, and the default configuration.
 Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                         const target::Target& target);
 

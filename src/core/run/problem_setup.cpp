@@ -14,8 +14,8 @@
 namespace xtune::run {
 
 ProblemSetup::ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices,
-                           WorkerTotals& totals)
-    : run_(run), compiler_(compiler), devices_(devices), totals_(totals) {}
+                           RecordKeeper& keeper, WorkerTotals& totals)
+    : run_(run), compiler_(compiler), devices_(devices), keeper_(keeper), totals_(totals) {}
 
 /// Reading every output back would take longer than most measurements.
 void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
@@ -91,6 +91,11 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
   if (!run_.measures()) job.measure.flush = spec::Flush::none;  // no further sets of buffers
   job.warn = [this, warned = std::make_shared<std::set<std::string>>()](const std::string& text) {
     if (warned->insert(text).second) run_.observer.on_warning(text);  // several workers may compute the reference
+  };
+  job.time_reference =
+      job.reference.kind == spec::ReferenceSpec::Kind::kernel && run_.spec.validate.time_reference && run_.measures();
+  job.reference_timed = [this, name = job.reference.name](const std::vector<double>& samples_ms) {
+    keeper_.set_reference({name, samples_ms});
   };
   devices_.set_problem(std::move(job));
   // On a GPU the first configuration is still being compiled.

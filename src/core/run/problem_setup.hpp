@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/run/device_pool.hpp"
+#include "core/run/record_keeper.hpp"
 #include "core/run/reference_plan.hpp"
 #include "core/run/run_context.hpp"
 
@@ -15,7 +16,8 @@ namespace xtune::run {
 /// Compiles the reference kernel and the check kernel, if there are any, and then gives the problem to all devices.
 class ProblemSetup {
  public:
-  ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices, WorkerTotals& totals);
+  ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices, RecordKeeper& keeper,
+               WorkerTotals& totals);
 
   /// Call it once, before the first configuration is compiled, so that the device need not wait for its reference
   /// behind the whole queue. config: its launch is used for the reference.
@@ -32,6 +34,7 @@ class ProblemSetup {
   const RunContext& run_;
   ipc::CompileService& compiler_;
   DevicePool& devices_;
+  RecordKeeper& keeper_;
   WorkerTotals& totals_;
   std::unique_ptr<ReferenceBuilder> reference_;
   bool done_ = false;

@@ -18,10 +18,16 @@ RecordKeeper::RecordKeeper(const RunContext& run)
       stamps_(run.clock),
       writer_(run.options.store, run.target.device.arch, run.spec.kernel.name, run.options.attempt) {}
 
+void RecordKeeper::set_reference(record::ReferenceTime time) {
+  for (double& sample_ms : time.samples_ms) sample_ms = record::kept_time_ms(sample_ms);
+  if (!reference_) reference_ = std::move(time);
+}
+
 void RecordKeeper::stamp(record::Record& record) {
   record.host = base::host_name();
   record.attempt = run_.options.attempt;
   record.unix_time_ms = stamps_.next(store::KeyDigest(record.key));
+  record.reference = record.outcome == Outcome::ok ? reference_ : std::nullopt;
   record.limit_s = record.outcome == Outcome::timed_out ? limit_beside_key(run_.spec, record.stage) : 0;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/build/shortage.hpp"
@@ -21,7 +22,9 @@ class RecordKeeper {
   /// A record with this key and time exists: stamps of this run must be newer.
   void learn(const store::KeyDigest& key, std::int64_t unix_time_ms) { stamps_.learn(key, unix_time_ms); }
   std::int64_t next_stamp(const store::KeyDigest& key) { return stamps_.next(key); }
-  /// Sets host, attempt, time, and the time limit if it timed out.
+  /// The reference's time, for the records that follow; of several devices, the first one's counts.
+  void set_reference(record::ReferenceTime time);
+  /// Sets host, attempt, time, the reference's time if it passed, and the time limit if it timed out.
   void stamp(record::Record& record);
   /// Throws Error(io) if data that the measurement keys describe has changed.
   void store(const record::Record& record);
@@ -39,6 +42,7 @@ class RecordKeeper {
  private:
   const RunContext& run_;
   TimeStamps stamps_;
+  std::optional<record::ReferenceTime> reference_;
   record::RecordWriter writer_;
   bool unsynced_ = false;  ///< records were stored since sync_for_peers
   bool peers_lack_some_ = false;

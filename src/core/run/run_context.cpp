@@ -27,6 +27,7 @@ RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const 
       space(spec::make_space(spec, problem, device::device_facts(target.device), poll)),
       resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
       keys(resolver),
+      suggested(options.only.empty() ? candidates_of(spec, space, problem, target) : Knowledge()),
       objective(spec),
       criterion(objective.criterion(problem, target.device)),
       evals(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space.size() : default_evals)),

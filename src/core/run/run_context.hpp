@@ -9,6 +9,7 @@
 #include "core/record/objective.hpp"
 #include "core/resolve/measurement_keys.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/run/knowledge.hpp"
 #include "core/run/trial.hpp"
 #include "core/run/tuner.hpp"
 #include "core/store/growing_records.hpp"
@@ -34,6 +35,7 @@ struct RunContext {
   const space::Space space;
   const resolve::CandidateResolver resolver;
   mutable resolve::MeasurementKeys keys;  ///< caches its last texts
+  const Knowledge suggested;              ///< candidates and the default; empty in runs of given configurations
   const record::Objective objective;
   const record::Criterion criterion;  ///< with a score if the time is not the only criterion
   const std::uint64_t evals;
@@ -53,7 +55,9 @@ struct RunContext {
 
   /// Whether challengers are measured only while they can still win.
   bool races() const { return spec.measure.race && !criterion.score && options.only.empty(); }
-  bool holds_finals() const { return spec.measure.finals >= 2 && criterion.times && options.only.empty(); }
+  bool holds_finals() const {
+    return criterion.times && (options.compare || (spec.measure.finals >= 2 && options.only.empty()));
+  }
   /// Whether the times of configurations that passed are known.
   bool measures() const { return !options.validate_only; }
   std::size_t max_finalists() const { return static_cast<std::size_t>(std::max(spec.measure.finals, 1)); }

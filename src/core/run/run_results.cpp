@@ -20,6 +20,7 @@ RunResults::RunResults(const RunContext& run) : run_(run), rows_(run.observer) {
   result_.problem = run.problem;
   result_.device = run.target.device;
   result_.space_size = run.space.size();
+  if (const auto index = run.suggested.default_index) result_.default_config = run.space.named(run.space.at(*index));
 }
 
 std::size_t RunResults::put(const Trial& trial, record::Record record) {

@@ -40,7 +40,11 @@ bool learns_from_store(const RunContext& run) {
 std::unique_ptr<search::Strategy> make_search(const RunContext& run, const store::GrowingRecords& records) {
   const TuneOptions& options = run.options;
   if (!options.only.empty()) return std::make_unique<Listed>(run.space, options.only);
-  Knowledge knowledge = candidates_of(run.spec, run.space, run.problem, run.target);
+  Knowledge knowledge = run.suggested;
+  if (knowledge.default_index) {
+    std::erase(knowledge.first, *knowledge.default_index);
+    knowledge.first.insert(knowledge.first.begin(), *knowledge.default_index);
+  }
   if (learns_from_store(run))
     add_sources(knowledge, run.spec, run.space, run.problem, run.target, records, options.store,
                 options.peers ? options.peers->began_unix_ms() : std::numeric_limits<std::int64_t>::max());

@@ -76,7 +76,7 @@ Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Ta
                   ledger_.results().add_further(record);
                   ledger_.refute(record);
                 }}),
-      problem_(run_, services.compiler, devices_, totals_),
+      problem_(run_, services.compiler, devices_, keeper_, totals_),
       finals_(run_, ledger_.results(), store_, keeper_, devices_, totals_,
               {[this](const TrialPtr& trial) { compile(trial); },
                [this](const record::Record& record) { ledger_.refute(record); }}) {

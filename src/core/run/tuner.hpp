@@ -46,6 +46,9 @@ struct TuneOptions {
   std::optional<std::size_t> best_only;
   /// Not empty: exactly these configurations, each in full; those that the space does not allow are skipped.
   std::vector<Bindings> only;
+  /// With `only`: those that pass meet in finals, whatever their number and however slow they are. Their records are in
+  /// TuneResult::further.
+  bool compare = false;
   /// Each configuration is compiled, launched and compared, and nothing is measured: an ok record has no samples. The
   /// store's records are neither read nor written; its artifacts are used. With `only`.
   bool validate_only = false;
@@ -94,6 +97,8 @@ struct TuneResult {
   std::vector<record::Record> further;
   std::vector<const record::Record*> all() const;  ///< both
   std::uint64_t space_size = 0;
+  /// What a call runs without a measurement (model::default_order); unset: the space is empty.
+  std::optional<Bindings> default_config;
   std::map<Outcome, std::uint64_t> counts;
   std::uint64_t from_store = 0;
   std::uint64_t from_peers = 0;  ///< part of from_store: measured by other processes of this job

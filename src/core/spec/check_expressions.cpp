@@ -55,7 +55,7 @@ class ExpressionChecker {
     for (const ObjectiveSpec::Goal& goal : spec_.objective.goals) check(goal.expression, measured, "an objective");
     if (spec_.candidates)
       for (const CandidateField& field : spec_.candidates->map) check(field.expression, all_, "a candidate's field");
-    for (const Text& text : spec_.dispatch_key) check(text, problem_and_device_, "a dispatch key");
+    for (const Text& text : spec_.dispatch.key) check(text, problem_and_device_, "a dispatch key");
     check_reference();
     if (spec_.validate.reduction) check_size(*spec_.validate.reduction, problem_and_device_, "a reduction length", 0);
   }

@@ -144,6 +144,16 @@ void read_objective(Reader& reader) {
                               " goals; it takes one, or two that are weighed against each other");
 }
 
+void read_dispatch(Reader& reader) {
+  const TomlNode* const node = section(reader, "dispatch", {"key", "radius", "default"});
+  if (node == nullptr) return;
+  DispatchSpec& spec = reader.spec.dispatch;
+  if (const TomlNode* key = node->find("key")) spec.key = reader.expressions(*key, "dispatch.key");
+  if (const TomlNode* radius = node->find("radius")) spec.radius = reader.number(*radius, "radius", 0);
+  if (const TomlNode* config = node->find("default"))
+    spec.default_config = read_configuration(reader, *config, "dispatch.default");
+}
+
 }  // namespace
 
 const std::vector<std::string>& quantity_names() {
@@ -167,9 +177,7 @@ void read_settings(Reader& reader) {
     }
   read_objective(reader);
   read_candidates(reader);
-  if (const TomlNode* dispatch = section(reader, "dispatch", {"key"}))
-    if (const TomlNode* key = dispatch->find("key"))
-      reader.spec.dispatch_key = reader.expressions(*key, "dispatch.key");
+  read_dispatch(reader);
 }
 
 }  // namespace xtune::spec

@@ -205,6 +205,31 @@ void read_space(Reader& reader) {
   if (const TomlNode* configs = space->find("configs")) read_configs(reader, *space, *configs);
 }
 
+Bindings read_configuration(const Reader& reader, const TomlNode& node, const std::string& what,
+                            const std::string& hint) {
+  if (reader.listed.empty())
+    reader.fail(node.at, what + ": the spec has no parameters in [space.params], so the kernel has one configuration");
+  Bindings config;
+  std::vector<std::string> names;
+  for (const space::Parameter& parameter : reader.listed) {
+    config[parameter.name] = parameter.values.front();
+    names.push_back(parameter.name);
+  }
+  for (const auto& [name, entry] : reader.table(node, what).entries) {
+    const space::Parameter* const parameter = base::find_named(reader.listed, name);
+    if (parameter == nullptr)
+      reader.fail(entry.key_at, what + ": '" + name + "' is not a parameter" + base::did_you_mean(name, names));
+    const std::vector<Value>& values = parameter->values;
+    const Value value = value_like(reader, entry, what + ": " + name, values.front(), "[space.params]");
+    if (std::find(values.begin(), values.end(), value) == values.end())
+      reader.fail(entry.at, what + ": " + name + " = " + space::shown_text(value) + " is not among its values, " +
+                                values_text(values) +
+                                (reader.spec.backend.empty() ? "" : " on " + reader.spec.backend + hint));
+    config[name] = value;
+  }
+  return config;
+}
+
 void restrict_configs(Reader& reader) {
   if (!reader.spec.configs) return;
   const std::vector<space::Parameter>& listed = reader.listed;

@@ -69,40 +69,11 @@ void read_kernel_reference(const Reader& reader, const TomlNode& node, Reference
       reader.fail(lone->key_at, std::string(table_name) + ": its own launch needs both grid and block");
 }
 
-/// Values of the parameters that `node` names; the others have their first one. What -D pins changes nothing here, so
-/// that the same reference judges a configuration in every run.
-Bindings read_config(const Reader& reader, const TomlNode& node) {
-  const std::string what = std::string(table_name) + ".config";
-  if (reader.listed.empty())
-    reader.fail(node.at, what + ": the spec has no parameters in [space.params], so the kernel has one configuration");
-  Bindings config;
-  std::vector<std::string> names;
-  for (const space::Parameter& parameter : reader.listed) {
-    config[parameter.name] = parameter.values.front();
-    names.push_back(parameter.name);
-  }
-  for (const auto& [name, entry] : reader.table(node, what).entries) {
-    const space::Parameter* const parameter = base::find_named(reader.listed, name);
-    if (parameter == nullptr)
-      reader.fail(entry.key_at, what + ": '" + name + "' is not a parameter" + base::did_you_mean(name, names));
-    const std::vector<Value>& values = parameter->values;
-    const Value value = value_like(reader, entry, what + ": " + name, values.front(), "[space.params]");
-    if (std::find(values.begin(), values.end(), value) == values.end())
-      reader.fail(entry.at,
-                  what + ": " + name + " = " + space::shown_text(value) + " is not among its values, " +
-                      values_text(values) +
-                      (reader.spec.backend.empty() ? ""
-                                                   : " on " + reader.spec.backend + "; [on." + reader.spec.backend +
-                                                         ".validate] can give another reference"));
-    config[name] = value;
-  }
-  return config;
-}
-
 void read_config_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
   reader.check_keys(node, table_name, {"config"});
   reference.kind = ReferenceSpec::Kind::kernel;
-  reference.config = read_config(reader, *node.find("config"));
+  const std::string hint = "; [on." + reader.spec.backend + ".validate] can give another reference";
+  reference.config = read_configuration(reader, *node.find("config"), std::string(table_name) + ".config", hint);
   reference.name = reader.spec.kernel.name + " at";
   for (const space::Parameter& parameter : reader.listed)
     reference.name += " " + parameter.name + "=" + to_text(reference.config->at(parameter.name));
@@ -206,7 +177,7 @@ void read_validate(Reader& reader) {
   if (validate == nullptr) return;
   reader.check_keys(reader.table(*validate, "[validate]"), "[validate]",
                     {"reference", "check", "inputs", "rtol", "atol", "max_mismatched_ratio", "outlier_factor",
-                     "reduction", "accumulate", "repeat", "repeatable"});
+                     "reduction", "accumulate", "repeat", "repeatable", "time_reference"});
   if (reader.spec.space_only()) reader.fail(validate->at, "[validate] without a kernel: [kernel] has no source");
   ValidateSpec& spec = reader.spec.validate;
   if (const TomlNode* rtol = validate->find("rtol")) spec.rtol = reader.number(*rtol, "rtol", 0);
@@ -218,6 +189,8 @@ void read_validate(Reader& reader) {
   if (const TomlNode* reduction = validate->find("reduction"))
     spec.reduction = reader.expression(*reduction, "reduction");
   read_repeats(reader, *validate);
+  if (const TomlNode* timed = validate->find("time_reference"))
+    spec.time_reference = reader.boolean(*timed, "time_reference");
   if (const TomlNode* accumulate = validate->find("accumulate")) {
     spec.accumulate = read_dtype(reader, *accumulate, "accumulate", spec.accumulate_text);
     for (const Bindings& problem : reader.spec.cases)

@@ -85,6 +85,11 @@ std::vector<std::string> parameter_names(const std::string& key);
 /// Parameters whose values belong together. Adds the constraint that ties them. read_param_group.cpp
 std::vector<space::Parameter> read_param_group(Reader& reader, Position at, const std::string& key,
                                                const TomlNode& node);
+/// Values of the parameters that `node` names; the others have their first one. What -D pins changes nothing here, so
+/// that the same configuration is meant in every run. what: for errors: "validate.reference.config". hint: appended to
+/// the error about a value that the parameter does not have.                                   read_space.cpp
+Bindings read_configuration(const Reader& reader, const TomlNode& node, const std::string& what,
+                            const std::string& hint = "");
 /// After apply_defines: drops listed configurations that a pinned parameter excludes.
 void restrict_configs(Reader& reader);                       // read_space.cpp
 void apply_defines(Reader& reader, const Defines& defines);  // defines.cpp

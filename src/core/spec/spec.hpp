@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -160,6 +161,7 @@ struct ValidateSpec {
   ReferenceSpec reference;
   std::vector<Text> check;  ///< words of a command that judges the outputs, template texts over problem and device
   Location check_at;
+  bool time_reference = true;        ///< measure the time of a reference kernel, too
   Inputs inputs = Inputs::same;      ///< fresh: new random ones for each configuration
   std::optional<double> rtol, atol;  ///< unset: from dtype, reduction length and magnitude of the reference
   double max_mismatched_ratio = 0.0;
@@ -249,6 +251,14 @@ struct CandidatesSpec {
 
 struct ProcessSpec;  // process_spec.hpp
 
+/// How a program's call of the kernel finds a configuration for a problem.
+struct DispatchSpec {
+  std::vector<Text> key;  ///< problems with equal values form a bucket; empty: none
+  /// Maximum distance (record::shape_distance) of a problem whose configuration is used outside of a bucket.
+  double radius = std::numeric_limits<double>::infinity();
+  std::optional<Bindings> default_config;  ///< values of all parameters; unset: see model::default_order
+};
+
 /// The part of a space for one of several runs: parts 0 .. count - 1 have no configuration in common, and together they
 /// are the whole space.
 struct Partition {
@@ -280,7 +290,7 @@ struct Spec {
   std::vector<Metric> metrics;
   ObjectiveSpec objective;
   std::optional<CandidatesSpec> candidates;
-  std::vector<Text> dispatch_key;
+  DispatchSpec dispatch;
   /// Values that the overlay or -D changed, one line each ("on host: M = 256; other values of TILE (gemm.toml
   /// [on.host])").
   std::vector<std::string> notes;

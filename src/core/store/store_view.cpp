@@ -299,12 +299,23 @@ StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceIn
   if (!arch_index) return found;
   const std::optional<Place> first = state_->first(*arch_index, problem, device);
   if (!first || answer(*first, rules, found)) return found;
-  for (const Place& place : state_->all(*arch_index, problem, device))
+  const auto outside = [&](const Place& place) {
+    Found none;
+    none.beyond = &state_->set.problems[groups()[place.group].problem].sizes;
+    none.beyond_distance = place.nearness.distance;
+    return none;
+  };
+  // The first is the nearest, so all others are outside of the radius as well.
+  if (!rules.reaches(first->nearness)) return outside(*first);
+  for (const Place& place : state_->all(*arch_index, problem, device)) {
+    if (!rules.reaches(place.nearness)) return outside(place);
     if (place.group != first->group && answer(place, rules, found)) return found;
+  }
   return {};
 }
 
 bool StoreView::answer(const Place& place, const record::LookupRules& rules, Found& found) const {
+  if (!rules.reaches(place.nearness)) return false;
   const ConfigOrder& order = state_->groups->order(place.group);
   if (order.empty()) return false;
   found.config = order.front();
@@ -407,7 +418,11 @@ ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo
 const std::vector<NamedProblem>& StoreView::problems() const noexcept { return state_->set.problems; }
 const std::vector<std::vector<StoredConfig>>& StoreView::rows() const noexcept { return state_->set.pieces; }
 
-std::string StoreView::explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device) const {
+std::string StoreView::explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device,
+                               const record::LookupRules& rules) const {
+  if (found.beyond)
+    return fmt::format("none: the nearest measured problem, {}, has distance {:.3g}, {}",
+                       space::shown_text(*found.beyond), found.beyond_distance, record::outside_radius(rules.radius));
   if (!found.config)
     return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", space::shown_text(problem),
                        device.name, device.arch, device.backend);

@@ -60,6 +60,9 @@ class StoreView {
     bool exact_device = false;                   ///< measured on this kind of device, not only on its architecture
     record::KeyFit fit = record::KeyFit::holds;  ///< as given by the rule; holds without a rule
     std::size_t passed_over = 0;                 ///< number of faster ones whose key does not hold
+    /// Only without a match: the nearest problem that is outside of the rules' radius, and its distance.
+    const Bindings* beyond = nullptr;
+    double beyond_distance = 0;
   };
   /// Answers as look_up does: exact > the nearest of the problem's bucket > nearest by shape, only on the device's
   /// backend and architecture. Without rules an exact problem is found in constant time, the nearest in about the
@@ -70,7 +73,8 @@ class StoreView {
   Found find(const Bindings& problem, const device::DeviceInfo& device) const;
   Found find(const Bindings& problem, const device::DeviceInfo& device, const record::LookupRules& rules) const;
   /// One sentence about the choice and its reason, for people.
-  std::string explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device) const;
+  std::string explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device,
+                      const record::LookupRules& rules = {}) const;
 
   /// The answer of look_up for all these records, with its reasons; needs Options::all. The criterion is the options'
   /// statistic. obstacle receives a record with only its configuration set.

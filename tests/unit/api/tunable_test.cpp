@@ -175,7 +175,7 @@ TEST_CASE("a spec built in code equals the one from a file") {
   CHECK(spec.search.evals == 2u);
   CHECK(spec.metrics.at(0).name == "GB_per_s");
   CHECK(spec.objective.goals.size() == 1);
-  CHECK(spec.dispatch_key.at(0).text == "pow2(N)");
+  CHECK(spec.dispatch.key.at(0).text == "pow2(N)");
 }
 
 TEST_CASE("parameters of every type and range") {

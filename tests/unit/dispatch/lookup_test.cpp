@@ -41,6 +41,23 @@ TEST_CASE("a store answers without a driver what a loaded kernel would choose") 
   CHECK(shop.runtime->loads == 0);
 }
 
+TEST_CASE("outside of the radius the default configuration answers, and the reasons say so") {
+  Shop shop;
+  shop.more = "[dispatch]\nradius = 1\ndefault = { BLOCK = 128 }\n";
+  shop.measure(1024, 64, 2.0);
+  const Kernel kernel = shop.kernel();
+  CHECK(kernel.choice({{"N", 2048}}).config == Bindings{{"BLOCK", 64}, {"ITEMS", 1}});
+  const Choice far = kernel.choice({{"N", 4096}});
+  CHECK(far.kind == Choice::Kind::none);
+  CHECK(far.config == Bindings{{"BLOCK", 128}, {"ITEMS", 1}});
+  CHECK(holds(far.reasons.front(), "N=1024, has distance 2, outside of [dispatch] radius = 1"));
+  CHECK(holds(far.reasons.back(), "the spec's [dispatch] default"));
+  CHECK(Asker(shop)(4096).kind == Choice::Kind::none);
+  // The caller's own default counts more.
+  shop.settings.default_config = {{"BLOCK", 32}, {"ITEMS", 2}};
+  CHECK(shop.kernel().choice({{"N", 4096}}).config == shop.settings.default_config);
+}
+
 TEST_CASE("if no record can be used there is no configuration, but there are reasons") {
   Shop shop;
   shop.measure(1024, 64, 2.0, 1, "sm_80");

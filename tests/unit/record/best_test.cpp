@@ -144,6 +144,40 @@ TEST_CASE("the nearest problem is nearest in each dimension, not in volume") {
   CHECK(result.distance == doctest::Approx(2));
 }
 
+TEST_CASE("outside of the radius nothing answers, unless it is in the bucket") {
+  const std::vector<Record> records{with_problem(example_record(1, 1), 64, 64),
+                                    with_problem(example_record(2, 1), 512, 64)};
+  LookupRules rules;
+  rules.radius = 1;
+  const auto ask = [&](std::int64_t m) {
+    return look_up(records, problem(m, 64), example_device(), measure::Statistic::median, rules);
+  };
+  CHECK(ask(64).match == Match::exact);
+  CHECK(block(*ask(128).record) == 1);
+  CHECK(block(*ask(1024).record) == 2);
+  const LookupResult outside = ask(4096);
+  CHECK(outside.match == Match::none);
+  CHECK_FALSE(outside.record);
+  CHECK(outside.beyond == 3);
+  CHECK(any_has(outside.reasons, "M=512 N=64 on"));
+  CHECK(any_has(outside.reasons, "outside of [dispatch] radius = 1: the default configuration answers"));
+  CHECK_FALSE(ask(128).beyond);
+  rules.radius = 0;
+  CHECK(ask(128).match == Match::none);
+  CHECK(ask(512).match == Match::exact);
+  rules.bucket = [](const Bindings&) { return "all"; };
+  CHECK(ask(4096).match == Match::bucket);
+  CHECK(block(*ask(4096).record) == 2);
+}
+
+TEST_CASE("a radius of zero still lets another device of this architecture answer") {
+  Record other = with_problem(example_record(1, 1), 64, 64);
+  other.device.name = "NVIDIA H100 PCIe";
+  LookupRules rules;
+  rules.radius = 0;
+  CHECK(look_up({other}, problem(64, 64), example_device(), measure::Statistic::median, rules).match == Match::nearest);
+}
+
 TEST_CASE("records of another device of this architecture may only come near") {
   Record other = with_problem(example_record(1, 1), 64, 64);
   other.device.name = "NVIDIA H100 PCIe";

@@ -101,6 +101,19 @@ TEST_CASE("mode and flush that contradict each other") {
   refused("flush = \"rotate\"", "mode = \"warm\"", "\"warm\"", "one of cold, hot");
 }
 
+TEST_CASE("dispatch: a radius is a distance, and the default one of the values") {
+  const auto dispatch = [](const std::string& line, const std::string& word, const std::string& message) {
+    refused("[metrics]", "[dispatch]\n" + line + "\n[metrics]", word, message);
+  };
+  dispatch("radius = -1", "-1", "radius");
+  dispatch("radius = \"far\"", "\"far\"", "radius");
+  dispatch("radios = 1", "radios", "did you mean 'radius'?");
+  dispatch("default = { BLOCK_X = 64 }", "BLOCK_X", "dispatch.default: 'BLOCK_X' is not a parameter");
+  dispatch("default = { BLOCK_M = 63 }", "63", "dispatch.default: BLOCK_M = 63 is not among its values");
+  dispatch("default = 977", "977", "dispatch.default");
+  refused("rtol = 1e-2", "time_reference = \"no\"", "\"no\"", "time_reference");
+}
+
 TEST_CASE("the commonest slips of TOML are answered with what to write") {
   CHECK(failure(edited("shape = [\"M\", \"N\"]", "shape = [rows, cols]")).find("other text in quotes") !=
         std::string::npos);

@@ -1,6 +1,8 @@
 // The result of reading a good spec: every section, overlays, cases and -D.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "core/spec/source_text.hpp"
 #include "core/spec/template_text.hpp"
 #include "specs.hpp"
@@ -271,6 +273,21 @@ TEST_CASE("A reference at one configuration: what it does not name has its first
         "gemm at BLOCK_M=64 BLOCK_N=64 THREADS=128 MAXREG=64 RASTER=0 LAYOUT=column");
   CHECK(parse(edited("BLOCK_M = [8, 16]", "THREADS = [128]", edited(kernel, "{ config = {} }")))
             .validate.reference.config->at("BLOCK_M") == Value(std::int64_t{64}));
+}
+
+TEST_CASE(
+    "dispatch has a radius and a default; without them any distance counts, and the space's first is the default") {
+  CHECK(std::isinf(parse(good).dispatch.radius));
+  CHECK_FALSE(parse(good).dispatch.default_config);
+  CHECK(parse(good).validate.time_reference);
+  const std::string text = edited("[metrics]", "[dispatch]\nradius = 1.5\ndefault = { BLOCK_M = 128 }\n[metrics]",
+                                  edited("rtol = 1e-2", "time_reference = false"));
+  const Spec spec = parse(text);
+  CHECK(spec.dispatch.radius == 1.5);
+  REQUIRE(spec.dispatch.default_config);
+  CHECK(spec.dispatch.default_config->size() == spec.parameters.size());
+  CHECK(spec.dispatch.default_config->at("BLOCK_M") == Value(std::int64_t{128}));
+  CHECK_FALSE(spec.validate.time_reference);
 }
 
 TEST_CASE("settings that determine whether results agree") {

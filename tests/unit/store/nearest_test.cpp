@@ -112,6 +112,36 @@ TEST_CASE("with thousands of problems it finds what look_up finds") {
   }
 }
 
+TEST_CASE("with a radius it finds what look_up finds") {
+  const TemporaryDirectory store;
+  Random random(9);
+  std::vector<Record> written = random_records(17, 300);
+  for (Record& record : written) {
+    record.problem = random_problem(random, 3);
+    for (const auto& [name, value] : record.problem) record.key += name + to_text(value);
+  }
+  write_records(store.path(), written);
+  const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  LookupRules rules;
+  std::set<Match> matches;
+  for (int i = 0; i < 200; ++i) {
+    rules.radius = static_cast<double>(random.below(4));
+    const Bindings asked = random_problem(random, 3);
+    const LookupResult expected = look_up(records, asked, example_device(), measure::Statistic::median, rules);
+    const StoreView::Found found = view.find(asked, example_device(), rules);
+    matches.insert(expected.match);
+    REQUIRE(found.match == expected.match);
+    CHECK((found.beyond != nullptr) == expected.beyond.has_value());
+    if (!expected.beyond) continue;
+    CHECK(found.beyond_distance == *expected.beyond);
+    CHECK(view.explain(found, asked, example_device(), rules).find("outside of [dispatch] radius") !=
+          std::string::npos);
+  }
+  CHECK(matches.contains(Match::nearest));
+  CHECK(matches.contains(Match::none));
+}
+
 TEST_CASE("a problem whose newest measurement failed never answers, nor is it a group") {
   const TemporaryDirectory store;
   std::vector<Record> records;

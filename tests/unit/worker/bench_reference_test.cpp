@@ -167,3 +167,55 @@ TEST_CASE("A reference whose artifact the store has lost is named as such, so th
   xtune::worker::BenchSession session(bench.device, bench.open, bench.clock);
   CHECK_THROWS_AS(session.prepare_reference(), xtune::ipc::MissingArtifact);
 }
+
+TEST_CASE("A reference kernel is timed once, as a configuration is, if that is asked for") {
+  Bench bench;
+  const auto times = [&] {
+    BenchSession session(bench.device, bench.open, bench.clock);
+    session.prepare_reference();
+    session.prepare_reference();
+    return session.reference_findings().samples_ms;
+  };
+  CHECK(times().empty());
+  CHECK(bench.reference_runs == 1);
+  std::filesystem::remove_all(bench.open.scratch);
+  std::filesystem::create_directories(bench.open.scratch);
+  bench.open.time_reference = true;
+  CHECK(times() == std::vector<double>(5, 1.5));
+  CHECK(bench.reference_runs > 6);
+  // A later worker reads the outputs, and has nothing to time.
+  const int runs = bench.reference_runs;
+  CHECK(times().empty());
+  CHECK(bench.reference_runs == runs);
+  // The configurations are judged and measured as ever.
+  CHECK(bench.run("one", doubling).outcome == Outcome::ok);
+}
+
+TEST_CASE("A slow reference has one sample") {
+  Bench bench;
+  bench.open.time_reference = true;
+  bench.device.kernels[bench.open.reference.artifact.key] = [&](const FakeLaunch& call) {
+    ++bench.reference_runs;
+    doubling(call);
+    return 2000.0;
+  };
+  BenchSession session(bench.device, bench.open, bench.clock);
+  session.prepare_reference();
+  CHECK(session.reference_findings().samples_ms == std::vector<double>{2000});
+  CHECK(bench.reference_runs == 2);
+}
+
+TEST_CASE("A reference that fails while it is timed has no time, and there is a warning") {
+  Bench bench;
+  bench.open.time_reference = true;
+  bench.device.kernels[bench.open.reference.artifact.key] = [&](const FakeLaunch& call) -> double {
+    if (++bench.reference_runs > 1) throw CandidateFailure(Outcome::launch_failed, "once is enough");
+    return doubling(call);
+  };
+  BenchSession session(bench.device, bench.open, bench.clock);
+  session.prepare_reference();
+  CHECK(session.reference_findings().samples_ms.empty());
+  REQUIRE(session.reference_findings().warnings.size() == 1);
+  CHECK(session.reference_findings().warnings.front().find("once is enough") != std::string::npos);
+  CHECK(session.bench(bench.job("one", doubling)).outcome == Outcome::ok);
+}

@@ -35,7 +35,7 @@ struct Judged : Bench {
     try {
       BenchSession session(device, open, clock);
       session.prepare_reference();
-      warnings = session.warnings();
+      warnings = session.reference_findings().warnings;
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::invalid_spec);
       CHECK(std::string(error.what()).starts_with("k.toml:9:1: "));

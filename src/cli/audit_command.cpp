@@ -1,0 +1,329 @@
+// xtune audit: tunes repeatedly, and reports how often the answer changes and what each answer costs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "backends/replay/target.hpp"
+#include "base/files.hpp"
+#include "base/machine_state.hpp"
+#include "base/suspension.hpp"
+#include "base/text.hpp"
+#include "cli/progress.hpp"
+#include "cli/replayed_case.hpp"
+#include "cli/spec_list.hpp"
+#include "cli/stop_signals.hpp"
+#include "cli/terminal.hpp"
+#include "core/device/backend_facts.hpp"
+#include "core/run/audit.hpp"
+#include "core/run/job.hpp"
+#include "core/search/strategy.hpp"
+#include "ipc/job_count.hpp"
+#include "report/audit_report.hpp"
+#include "report/run_report.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct AuditOptions {
+  CommonOptions common;
+  std::vector<std::string> paths;
+  std::string path;  ///< path for one of them
+  std::uint64_t repeats = 10;
+  run::SearchSettings search;
+  std::string recording, max_flips, max_regret;
+  bool same_seed = false, quiet = false;
+};
+
+/// What the measurements of an audit come from: a device, or a recording for each case.
+class AuditBench {
+ public:
+  virtual ~AuditBench() = default;
+  virtual spec::Spec spec() = 0;
+  /// Calls work(target, services) for one case.
+  using Work = std::function<bool(const target::Target&, const run::TuneServices&)>;
+  virtual bool with(const Bindings& problem, const std::atomic<bool>& stop, const Work& work) = 0;
+  virtual std::string device_name() const = 0;
+  /// Of other programs on a CPU that is measured.
+  virtual std::optional<base::Load> foreign_load() const { return std::nullopt; }
+};
+
+class DeviceBench final : public AuditBench {
+ public:
+  DeviceBench(const AuditOptions& options, base::EventLoop& loop)
+      : options_(options),
+        loop_(loop),
+        target_(target_for(options.path, options.common, target::TargetNeed::device)),
+        workers_(loop, ipc::job_count(options.common.jobs), run::JobWorkers::Orphans::kill) {
+    workers_.add_benches(target_, false);
+  }
+  spec::Spec spec() override {
+    spec::Spec spec = load_spec_for(options_.path, options_.common, target_);
+    if (spec.space_only())
+      throw Error(ErrorKind::invalid_spec,
+                  options_.path + ": the spec describes only a space; there is nothing to tune");
+    return spec;
+  }
+  bool with(const Bindings& /*problem*/, const std::atomic<bool>& stop, const Work& work) override {
+    return work(target_, {loop_, workers_.compiler(), workers_.benches(), base::awake_clock(), stop});
+  }
+  std::string device_name() const override { return target_.device.name; }
+  std::optional<base::Load> foreign_load() const override {
+    return device::is_cpu(target_.device) ? base::foreign_load() : std::nullopt;
+  }
+
+ private:
+  const AuditOptions& options_;
+  base::EventLoop& loop_;
+  const target::Target target_;
+  run::JobWorkers workers_;
+};
+
+class ReplayBench final : public AuditBench {
+ public:
+  ReplayBench(const AuditOptions& options, base::EventLoop& loop)
+      : options_(options),
+        loop_(loop),
+        spec_(read_replayed_spec(options.path, options.common)),
+        recordings_(read_recordings_for(spec_, options.recording)) {
+    for (const Bindings& problem : spec_.cases) warn_of_unrecorded(spec_, problem, recording_of(problem));
+  }
+  spec::Spec spec() override { return spec_; }
+  bool with(const Bindings& problem, const std::atomic<bool>& stop, const Work& work) override {
+    const replay::Recording& recording = recording_of(problem);
+    ReplayedCase replayed(loop_, recording, options_.common.jobs);
+    return work(replay::target_of(recording), replayed.services(stop));
+  }
+  std::string device_name() const override {
+    return recording_of(spec_.cases.front()).device.name + ", replayed: all times are simulated";
+  }
+
+ private:
+  const replay::Recording& recording_of(const Bindings& problem) const {
+    return replay::choose_recording(recordings_, spec_, problem, options_.common.arch,
+                                    recorded_device(options_.common));
+  }
+  const AuditOptions& options_;
+  base::EventLoop& loop_;
+  const spec::Spec spec_;
+  const std::vector<replay::Recording> recordings_;
+};
+
+/// Passes on only warnings, each once: every repeat has the same ones.
+class QuietObserver final : public run::TuneObserver {
+ public:
+  void on_warning(const std::string& text) override {
+    if (known_.size() < most && std::find(known_.begin(), known_.end(), text) == known_.end()) {
+      tell("warning: {}\n", text);
+      known_.push_back(text);
+    }
+  }
+
+ private:
+  static constexpr std::size_t most = 20;
+  std::vector<std::string> known_;
+};
+
+/// One spec.
+class AuditRun {
+ public:
+  AuditRun(const AuditOptions& options, base::EventLoop& loop, const std::atomic<bool>& stop)
+      : options_(options), stop_(stop) {
+    if (wants_replay(options.path, options.common, options.recording))
+      bench_ = std::make_unique<ReplayBench>(options, loop);
+    else
+      bench_ = std::make_unique<DeviceBench>(options, loop);
+    spec::Spec spec = bench_->spec();
+    run::apply(options.search, spec.search);
+    audit_ =
+        std::make_unique<run::Audit>(std::move(spec), run::Audit::Settings{folder_.path(), options.same_seed, false});
+  }
+
+  /// Returns the exit code.
+  int go(std::vector<nlohmann::ordered_json>& answers) {
+    announce();
+    for (std::uint64_t repeat = 0; repeat < options_.repeats && tune_all(repeat); ++repeat) tell_rest(repeat);
+    run::find_neighbours(audit_->spec(), audit_->cases());
+    for (std::size_t i = 0; i < audit_->cases().size() && !stop_; ++i)
+      bench_->with(audit_->spec().cases[i], stop_,
+                   [&](const target::Target& target, const run::TuneServices& services) {
+                     return audit_->compare(i, target, services, observer_);
+                   });
+    print(answers);
+    if (stop_) tell("xtune: interrupted; the report is of complete tunings, and has no regrets\n");
+    return stop_ ? static_cast<int>(interrupted) : judge();
+  }
+
+ private:
+  const spec::Spec& spec() const { return audit_->spec(); }
+
+  void announce() const {
+    if (options_.quiet) return;
+    if (const auto load = bench_->foreign_load())
+      tell("warning: other programs use this machine (load {:.1f} on {} cores): times are unreliable\n", load->average,
+           load->cores);
+    tell("{} on {}: {} tunings of {}, each from an empty store\n", spec().kernel.name, bench_->device_name(),
+         options_.repeats, counted(spec().cases.size(), "problem"));
+    if (spec().search.seconds)
+      tell("they take up to {}, and then the comparison of their winners\n",
+           base::human_seconds(*spec().search.seconds * static_cast<double>(options_.repeats * spec().cases.size())));
+  }
+
+  bool tune_all(std::uint64_t repeat) {
+    const std::int64_t start_ns = base::awake_clock().now_ns();
+    for (std::size_t i = 0; i < spec().cases.size(); ++i) {
+      const bool kept =
+          bench_->with(spec().cases[i], stop_, [&](const target::Target& target, const run::TuneServices& services) {
+            return audit_->tune(i, repeat, target, services, observer_);
+          });
+      if (!kept) return false;
+      if (!options_.quiet) tell_repeat(repeat, audit_->cases()[i]);
+    }
+    audit_->end_repeat();
+    seconds_ += static_cast<double>(base::awake_clock().now_ns() - start_ns) * 1e-9;
+    return true;
+  }
+
+  void tell_repeat(std::uint64_t number, const run::AuditedCase& one) const {
+    const run::AuditedRepeat& repeat = one.repeats.back();
+    tell("repeat {} of {}{}: {}\n", number + 1, options_.repeats,
+         one.problem.empty() ? "" : ", " + space::shown_text(one.problem),
+         repeat.winner
+             ? fmt::format("{}, {}", report::config_text(spec(), *repeat.winner), base::human_time_ms(repeat.time_ms))
+             : "no configuration passed");
+  }
+
+  void tell_rest(std::uint64_t repeat) const {
+    const auto left = static_cast<double>(options_.repeats - repeat - 1);
+    if (!options_.quiet && repeat == 0 && left > 0)
+      tell("one repeat took {}; the others take about {}\n", base::human_seconds(seconds_),
+           base::human_seconds(seconds_ * left));
+  }
+
+  void print(std::vector<nlohmann::ordered_json>& answers) const {
+    if (options_.common.json()) {
+      nlohmann::ordered_json json = report::audit_json(spec(), audit_->cases());
+      json["interrupted"] = stop_.load();
+      answers.push_back(std::move(json));
+      return;
+    }
+    for (const run::AuditedCase& one : audit_->cases())
+      print_out("{}", report::audit_case_text(spec(), one, static_cast<std::size_t>(terminal_width(STDOUT_FILENO))));
+    print_out("{}", report::audit_text(spec(), audit_->cases()));
+  }
+
+  int judge() const {
+    const run::AuditFindings findings = run::findings_of(audit_->cases());
+    if (findings.repeats == 0 || findings.without_winner == findings.repeats) return nothing_valid;
+    int code = done;
+    const auto fail = [&](const std::string& what, const std::string& option, const std::string& limit) {
+      tell("{}: {}; {} {} allows less\n", spec().kernel.name, what, option, limit);
+      code = regressed;
+    };
+    if (!options_.max_flips.empty() && findings.flip_share() > share_of("--max-flips", options_.max_flips))
+      fail(fmt::format("{} of {} tunings flipped", findings.flips, findings.repeats), "--max-flips",
+           options_.max_flips);
+    if (!options_.max_regret.empty() && findings.winner && findings.winner->proven &&
+        findings.winner->regret > share_of("--max-regret", options_.max_regret))
+      fail("a winner's regret is " + report::regret_text(findings.winner->regret), "--max-regret", options_.max_regret);
+    return code;
+  }
+
+  const AuditOptions& options_;
+  const std::atomic<bool>& stop_;
+  const base::TemporaryDirectory folder_;
+  QuietObserver observer_;
+  std::unique_ptr<AuditBench> bench_;
+  std::unique_ptr<run::Audit> audit_;
+  double seconds_ = 0;  ///< of all complete repeats
+};
+
+int audit(const AuditOptions& options) {
+  for (const auto& [name, text] : {std::pair("--max-flips", options.max_flips), {"--max-regret", options.max_regret}})
+    if (!text.empty()) share_of(name, text);
+  SpecList list = list_specs(options.paths);
+  read_all(list, options.common);
+  base::EventLoop loop;
+  const StopSignals signals(loop);
+  const std::atomic<bool>& stop = signals.asked();
+  base::remove_abandoned_temporaries();
+  std::vector<std::vector<nlohmann::ordered_json>> answers;
+  const auto audit_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
+    AuditOptions one = options;
+    one.path = item.path;
+    one.common = options_for(item, options.common);
+    return AuditRun(one, loop, stop).go(own);
+  };
+  const int code = for_each_spec(list, in_order(list), answers, audit_item, [&] { return stop.load(); });
+  if (options.common.json()) print_answers(list, answers);
+  return stop ? static_cast<int>(interrupted) : code;
+}
+
+void add_repeat_options(CLI::App& command, AuditOptions& options) {
+  command.add_option("--repeats", options.repeats, "Tune this many times")
+      ->check(CLI::Range(std::uint64_t{2}, std::uint64_t{10000}))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::search);
+  command.add_option("--evals", options.search.evals, "Stop each tuning after this many configurations")
+      ->check(whole_number(1))
+      ->type_name("N")
+      ->group(option_group::search);
+  command
+      .add_option("--seconds", options.search.seconds,
+                  "Stop each tuning after this much time; kernels are then compiled again in each of them")
+      ->check(positive_seconds())
+      ->type_name("S")
+      ->group(option_group::search);
+  command.add_option("--strategy", options.search.strategy, "Choose the search strategy instead of the spec's")
+      ->type_name(fmt::format("{}", fmt::join(search::strategy_names(), "|")))
+      ->group(option_group::search);
+  command
+      .add_option("--seed", options.search.seed, "Seed the first tuning; each further one has the next number as seed")
+      ->check(whole_number(0))
+      ->type_name("N")
+      ->group(option_group::search);
+  command
+      .add_flag("--same-seed", options.same_seed,
+                "Give all tunings the same seed, so that only the noise of measurements differs")
+      ->group(option_group::search);
+  command
+      .add_option("--max-flips", options.max_flips,
+                  "Exit with code 5 if a larger share of the tunings names another winner: 2% or 0.02")
+      ->type_name("SHARE")
+      ->group(option_group::search);
+  command
+      .add_option(
+          "--max-regret", options.max_regret,
+          "Exit with code 5 if a winner is slower than the best one by more than this share, and provably slower")
+      ->type_name("SHARE")
+      ->group(option_group::search);
+}
+
+}  // namespace
+
+void add_audit_command(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("audit", "Tune repeatedly: how often the winner changes, and what each winner costs");
+  add_example(*command, "xtune audit configs/gemm.toml --repeats 20 --evals 100 --max-flips 2% --max-regret 1%");
+  static AuditOptions options;
+  add_specs_argument(*command, options.paths);
+  add_repeat_options(*command, options);
+  add_recording_option(*command, options.recording);
+  add_jobs_option(*command, options.common);
+  add_common_options(*command, options.common);
+  command->add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
+  command->callback([&context, command] {
+    if (command->count("--strategy") > 0)
+      if (const std::string complaint = search::strategy_complaint(options.search.strategy); !complaint.empty())
+        throw Error(ErrorKind::invalid_argument, "--strategy: " + complaint);
+    context.exit_code = audit(options);
+  });
+}
+
+}  // namespace xtune::cli

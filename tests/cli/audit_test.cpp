@@ -1,0 +1,180 @@
+// xtune audit: repeated tunings, their comparison, and the gates.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "cli.hpp"
+
+using namespace xtune::cli_test;
+using xtune::base::CommandResult;
+
+namespace {
+
+/// A kernel of ten times as much work for SLOW = 1, with two cases; its reference is a kernel.
+std::string slow_or_fast(const Cli& cli, const std::string& more = "") {
+  cli.write("work.cu",
+            "extern \"C\" __global__ void work(const float* x, float* y, int n) {\n"
+            "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "  if (i >= n) return;\n"
+            "  volatile float sum = 0;\n"
+            "  for (int k = 0; k < (SLOW ? 2000 : 20); ++k) sum = x[i];\n"
+            "  y[i] = sum;\n}\n"
+            "extern \"C\" __global__ void plain(const float* x, float* y, int n) {\n"
+            "  for (int i = 0; i < n; ++i) y[i] = x[i];\n}\n");
+  return cli.write("work.toml",
+                   "[kernel]\nname = \"work\"\nsource = \"work.cu\"\nentry = \"work\"\n"
+                   "[problem]\nN = 2048\n[[cases]]\nN = 2048\n[[cases]]\nN = 4096\n"
+                   "[space.params]\nSLOW = [1, 0]\n"
+                   "[launch]\ngrid = [\"ceildiv(N, 64)\"]\nblock = [64]\n"
+                   "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n"
+                   "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
+                   "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+                   "[validate]\nreference = { kernel = \"plain\", grid = [1], block = [1] }\n" +
+                       more);
+}
+
+CommandResult audit(const Cli& cli, const std::string& spec, std::vector<std::string> more) {
+  more.insert(more.begin(), {"audit", spec, "--backend", "host", "--repeats", "2"});
+  return cli.xtune(more);
+}
+
+}  // namespace
+
+TEST_CASE("audit names winners, flips and regrets, and leaves the store alone") {
+  const Cli cli;
+  const std::string spec = slow_or_fast(cli);
+  const CommandResult text = audit(cli, spec, {});
+  CHECK_MESSAGE(text.exit_code == 0, text.stderr_text);
+  CHECK(has(text.stderr_text, "2 tunings of 2 problems, each from an empty store"));
+  CHECK(has(text.stderr_text, "repeat 2 of 2, N=4096: SLOW=0"));
+  CHECK(has(text.stderr_text, "one repeat took"));
+  CHECK(has(text.stdout_text, "problem: N=2048"));
+  CHECK(has(text.stdout_text, "work: 4 tunings of 2 problems"));
+  CHECK(has(text.stdout_text, "flips: 0 (0.0 %)"));
+  CHECK(has(text.stdout_text, "agreement: 100 %"));
+  CHECK(has(text.stdout_text, "regret of the default configuration: at most "));
+  CHECK_FALSE(fs::exists(cli.path("cache")));
+  CHECK(fs::is_empty(cli.path("tmp")));
+}
+
+TEST_CASE("audit's JSON has every tuning, and each configuration's cost") {
+  const Cli cli;
+  const json answer = parsed(audit(cli, slow_or_fast(cli), {"--format", "json", "--quiet", "--seed", "5"}));
+  CHECK(answer.at("kernel") == "work");
+  CHECK(answer.at("tunings") == 4);
+  CHECK(answer.at("flips") == 0);
+  CHECK(answer.at("interrupted") == false);
+  REQUIRE(answer.at("cases").size() == 2);
+  const json& one = answer.at("cases").at(0);
+  CHECK(one.at("problem") == json{{"N", 2048}});
+  CHECK(one.at("repeats").at(0).at("seed") == 5);
+  CHECK(one.at("repeats").at(1).at("seed") == 6);
+  CHECK(one.at("repeats").at(1).at("winner") == json{{"SLOW", 0}});
+  CHECK(one.at("winners").at(0).at("repeats") == 2);
+  CHECK(one.at("winners").at(0).at("regret") == 0.0);
+  CHECK(one.at("winners").at(0).at("answer") == "winner");
+  CHECK(one.at("neighbours").at(0).at("problem") == json{{"N", 4096}});
+  CHECK(one.at("neighbours").at(0).at("distance") == 1.0);
+  CHECK(one.at("default").at("config") == json{{"SLOW", 1}});
+  CHECK(one.at("default").at("regret") > 1.0);
+  CHECK(one.at("default").at("interval").at(0) > 1.0);
+}
+
+TEST_CASE("audit's gates end it with 5") {
+  const Cli cli;
+  // Each tuning sees only one configuration. The default, which every search tries first, is the slow one.
+  const std::string spec = slow_or_fast(cli);
+  CHECK(audit(cli, spec, {"--evals", "2", "--max-flips", "0%", "--max-regret", "100%"}).exit_code == 0);
+  const std::string few = slow_or_fast(cli, "[search]\nevals = 1\n");
+  // One configuration is the winner of all: nothing flips, and the audit knows no better one.
+  const CommandResult same = audit(cli, few, {"--max-flips", "0.0", "--max-regret", "1%"});
+  CHECK(same.exit_code == 0);
+  CHECK(has(same.stdout_text, "SLOW=1"));
+}
+
+TEST_CASE("audit refuses what makes no sense") {
+  const Cli cli;
+  const std::string spec = slow_or_fast(cli);
+  CHECK(audit(cli, spec, {"--repeats", "1"}).exit_code == 2);
+  CHECK(audit(cli, spec, {"--max-flips", "3"}).exit_code == 2);
+  CHECK(audit(cli, spec, {"--max-regret", "much"}).exit_code == 2);
+  CHECK(audit(cli, spec, {"--strategy", "bayes"}).exit_code == 2);
+  CHECK(audit(cli, spec, {"--recording", "no.json"}).exit_code == 2);
+  CHECK(cli.xtune({"audit"}).exit_code == 2);
+  const CommandResult space =
+      audit(cli, cli.write("space.toml", "[kernel]\nname = \"s\"\n[space.params]\nA = [1, 2]\n"), {});
+  CHECK(space.exit_code == 2);
+  CHECK(has(space.stderr_text, "describes only a space"));
+}
+
+TEST_CASE("audit of a kernel of which nothing passes ends with 3") {
+  const Cli cli;
+  slow_or_fast(cli);
+  cli.write(
+      "work.cu",
+      "extern \"C\" __global__ void work(const float*, float* y, int) { y[0] = 1; }\n"
+      "extern \"C\" __global__ void plain(const float*, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = 2; }\n");
+  const CommandResult result = audit(cli, cli.path("work.toml"), {});
+  CHECK(result.exit_code == 3);
+  CHECK(has(result.stdout_text, "no configuration passed in any repeat"));
+}
+
+TEST_CASE("audit on a recording shows the flips of the search, and its gates end with 5") {
+  const Cli cli;
+  std::string values, entries;
+  for (int x = 1; x <= 40; ++x) {
+    values += (x > 1 ? "," : "") + std::to_string(x);
+    entries += (x > 1 ? ",\n" : "") + ("\"" + std::to_string(x) + "\": {\"x\": " + std::to_string(x)) +
+               ", \"time\": " + std::to_string(1 + x) + ", \"compile_time\": 1000, \"benchmark_time\": 500}";
+  }
+  const std::string cache =
+      "{\"device_name\": \"NVIDIA A100\", \"kernel_name\": \"sweep\", \"problem_size\": [64, 64], "
+      "\"tune_params_keys\": [\"x\"], \"tune_params\": {\"x\": [" +
+      values + "]},\n\"cache\": {\n" + entries + "}\n}";
+  REQUIRE(cli.xtune({"import", "kernel-tuner", cli.write("sweep.json", cache), "-o", cli.path("out")}).exit_code == 0);
+  // The default, x = 1, would be the best: without it, six of forty are drawn at random.
+  const std::string spec = cli.path("out/sweep.toml");
+  const auto replay = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"audit", spec, "--strategy", "random", "--filter", "x > 1", "--format", "json", "--quiet"});
+    return cli.xtune(more);
+  };
+  const json all = parsed(replay({"--evals", "40", "--repeats", "3"}));
+  CHECK(all.at("flips") == 0);
+  CHECK(all.at("max_regret").at("winner") == 0.0);
+  std::ofstream(spec, std::ios::app) << "[dispatch]\ndefault = { x = 40 }\n";
+  const CommandResult few = replay({"--evals", "4", "--repeats", "5", "--max-flips", "2%"});
+  CHECK(few.exit_code == 5);
+  CHECK(has(few.stderr_text, "flipped; --max-flips 2% allows less"));
+  const json answer = parsed(few);
+  CHECK(answer.at("flips") > 0);
+  CHECK(answer.at("agreement") < 1.0);
+  CHECK(answer.at("device").at("backend") == "replay");
+  // The times are x + 1, so the regrets are known.
+  const json& one = answer.at("cases").at(0);
+  int least = 100;
+  for (const json& winner : one.at("winners")) least = std::min(least, winner.at("config").at("x").get<int>());
+  for (const json& winner : one.at("winners"))
+    CHECK(winner.at("regret").get<double>() ==
+          doctest::Approx((winner.at("config").at("x").get<double>() + 1) / (least + 1) - 1));
+  CHECK(one.at("default").at("regret").get<double>() == doctest::Approx(41.0 / (least + 1) - 1));
+  CHECK(replay({"--evals", "4", "--repeats", "5", "--max-regret", "1%"}).exit_code == 5);
+  CHECK(
+      replay({"--evals", "4", "--repeats", "5", "--same-seed", "--max-flips", "0%", "--max-regret", "0%"}).exit_code ==
+      0);
+}
+
+TEST_CASE("audit that is interrupted reports its complete tunings, and leaves nothing behind") {
+  const Cli cli;
+  Running run(cli, {"audit", slow_or_fast(cli), "--backend", "host", "--repeats", "5000", "--format", "json"});
+  REQUIRE(run.wait_until([&] { return has(run.err, "repeat 1 of 5000, N=4096"); }));
+  kill(run.process.pid(), SIGINT);
+  REQUIRE(run.wait_for_end());
+  CHECK(run.exit_code == 130);
+  const json answer = json::parse(run.out, nullptr, false);
+  REQUIRE_FALSE(answer.is_discarded());
+  CHECK(answer.at("interrupted") == true);
+  CHECK(answer.at("tunings") >= 2);
+  CHECK(answer.at("cases").at(0).at("winners").at(0).at("regret") == nullptr);
+  CHECK(fs::is_empty(cli.path("tmp")));
+}
