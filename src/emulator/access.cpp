@@ -39,7 +39,13 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
   if (group.check_lds) {
     const std::uint32_t number = wave.outstanding.started[static_cast<unsigned>(Counter::lds)] + 1;
     const auto mistake = group.history.access({wave.number, lane, number, address, bytes, use}, group.lds.data());
-    if (mistake) wave.fault(mistake->kind, mistake->words, mistake->lane);
+    if (mistake && mistake->after_update) {
+      // A loop that polls would fill the memory.
+      if (wave.unordered_reads.size() == 1024) check_unordered_reads(wave);
+      wave.unordered_reads.push_back({wave.current, address, bytes, lane, mistake->words});
+    } else if (mistake) {
+      wave.fault(mistake->kind, mistake->words, mistake->lane);
+    }
   }
   if (use != Use::write) group.report->lds_bytes_read += bytes;
   if (use != Use::read) group.report->lds_bytes_written += bytes;
@@ -53,6 +59,19 @@ void settle_lds(Wave& wave, bool changed) {
     wave.fault(mistake->kind, mistake->words, mistake->lane);
 }
 
+void confirm_reads(Wave& wave, std::size_t address, std::size_t bytes) {
+  std::erase_if(wave.unordered_reads, [&](const UnorderedRead& one) {
+    return one.address < address + bytes && address < one.address + one.bytes;
+  });
+}
+
+void check_unordered_reads(Wave& wave) {
+  if (wave.unordered_reads.empty()) return;
+  const UnorderedRead& first = wave.unordered_reads.front();
+  wave.current = first.instruction;
+  wave.fault(FaultKind::lds_race, first.words, first.lane);
+}
+
 std::byte* scratch_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane) {
   if (address > wave.scratch_bytes || bytes > wave.scratch_bytes - address)
     wave.fault(FaultKind::scratch_bounds,
@@ -64,7 +83,7 @@ std::byte* scratch_place(Wave& wave, std::uint64_t address, std::size_t bytes, i
 
 std::byte* flat_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use) {
   const std::uint64_t aperture = address & ~std::uint64_t{0xffffffff};
-  if (aperture == shared_aperture) return lds_place(wave, address & 0xffffffff, bytes, lane, use);
+  if (is_shared(address)) return lds_place(wave, address & 0xffffffff, bytes, lane, use);
   if (aperture == private_aperture) return scratch_place(wave, address & 0xffffffff, bytes, lane);
   return global_place(wave, address, bytes, lane, use);
 }

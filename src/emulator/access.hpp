@@ -17,6 +17,10 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
 /// After the writes of an instruction to LDS: throws Fault if one of them raced with another wave and changed a byte.
 /// changed: whether all count as changes.
 void settle_lds(Wave& wave, bool changed = false);
+/// A compare-and-swap of the wave: its reads of these bytes race with nothing.
+void confirm_reads(Wave& wave, std::size_t address, std::size_t bytes);
+/// Throws Fault for a read that no compare-and-swap has confirmed.
+void check_unordered_reads(Wave& wave);
 std::byte* scratch_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane);
 /// By the apertures.
 std::byte* flat_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use);

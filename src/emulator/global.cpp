@@ -100,10 +100,12 @@ void memory_update(Wave& wave, const Instruction& in) {
   constexpr bool has_base = S != Space::flat;
   const bool returns = in.operands == (has_base ? 4 : 3);
   const int first = returns ? 1 : 0;
+  const bool swaps_in_lds = S == Space::flat && in.text.starts_with("flat_atomic_cmpswap");
   update_lanes<T, F>(wave, returns ? &in.operand[0] : nullptr, in.operand[static_cast<unsigned>(first + 1)],
                      [&](int lane, std::size_t bytes) {
-                       return place_in<S>(wave, lane_address<S>(wave, in, first, has_base, lane), bytes, lane,
-                                          returns ? Use::fetch : Use::update);
+                       const std::uint64_t address = lane_address<S>(wave, in, first, has_base, lane);
+                       if (swaps_in_lds && is_shared(address)) confirm_reads(wave, address & 0xffffffff, bytes);
+                       return place_in<S>(wave, address, bytes, lane, returns ? Use::fetch : Use::update);
                      });
   if (returns)
     start_memory_load<S>(wave, in.operand[0]);

@@ -130,8 +130,9 @@ void ds_compare(Wave& wave, const Instruction& in) {
   const std::uint64_t exec = wave.exec();
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
-    std::byte* const at = lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), sizeof(T),
-                                    lane, Returns ? Use::fetch : Use::update);
+    const std::uint64_t address = lds_address(wave, in.operand[first], in.modifiers.offset, lane);
+    confirm_reads(wave, address, sizeof(T));
+    std::byte* const at = lds_place(wave, address, sizeof(T), lane, Returns ? Use::fetch : Use::update);
     T old{};
     std::memcpy(&old, at, sizeof old);
     const T next = value_in<T>(wave, data.index, lane);

@@ -80,7 +80,8 @@ LdsHistory::Mistake LdsHistory::mistake_of(const Found& found, std::size_t place
                               other, place)};
   return {FaultKind::lds_race, access.lane,
           own + fmt::format("of which wave {} {} byte {} too: a barrier between the two is missing", other,
-                            found.conflict == Conflict::read ? "reads" : "writes", place)};
+                            found.conflict == Conflict::read ? "reads" : "writes", place),
+          access.use == Use::read && (found.with & 1) != 0};
 }
 
 void LdsHistory::divide(std::size_t dword) {

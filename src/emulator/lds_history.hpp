@@ -32,6 +32,7 @@ class LdsHistory {
     FaultKind kind;
     int lane;
     std::string words;
+    bool after_update = false;  ///< a plain read of what another wave has updated atomically
   };
 
   void begin(std::size_t bytes, std::size_t waves);

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "emulator/lanes.hpp"
 #include "emulator/operations.hpp"
@@ -75,9 +76,10 @@ Spot mfma_spot(int i, int j, int block) {
   return {j + 4 * block, i};
 }
 
-void refuse_modifiers(const Wave& wave, const Instruction& in, bool signs) {
+/// selects: the bits of op_sel that are known.
+void refuse_modifiers(const Wave& wave, const Instruction& in, bool signs, int selects = 0) {
   const Modifiers& m = in.modifiers;
-  if (m.cbsz != 0 || m.abid != 0 || m.blgp != 0 || m.clamp || m.op_sel != 0 ||
+  if (m.cbsz != 0 || m.abid != 0 || m.blgp != 0 || m.clamp || (m.op_sel & ~selects) != 0 ||
       (!signs && (m.neg_lo != 0 || m.neg_hi != 0)))
     wave.fault(FaultKind::unknown_instruction, "has a modifier of matrix instructions that is not known");
 }
@@ -134,18 +136,102 @@ void mfma(Wave& wave, const Instruction& in) {
     std::memcpy(wave.row(in.operand[0].index + row), result[static_cast<unsigned>(row)].data(), sizeof(result[0]));
 }
 
+/// The two registers of a lane from the first one on.
+double double_at(const Wave& wave, int first, int lane) {
+  return std::bit_cast<double>(wave.row(first)[lane] | std::uint64_t{wave.row(first + 1)[lane]} << 32);
+}
+
+/// D = A B + C in f64, 4 deep: one block of 16 x 16, or four of 4 x 4. Here the rows of the result go through the
+/// groups of 16 lanes first.
+template <int Size>
+void mfma_f64(Wave& wave, const Instruction& in) {
+  refuse_modifiers(wave, in, false);
+  check_lanes(wave);
+  constexpr int results = Size * Size / (Size == 4 ? 16 : 64);
+  std::array<std::array<double, 64>, results> result;
+  const int a = in.operand[1].index, b = in.operand[2].index;
+  const Operand& c = in.operand[3];
+  for (int part = 0; part < results; ++part) {
+    for (int lane = 0; lane < 64; ++lane) {
+      const int block = Size == 4 ? lane % 16 / 4 * 4 : 0, i = 4 * part + lane / 16, j = lane % Size;
+      double sum = c.kind == OperandKind::vector ? double_at(wave, c.index + 2 * part, lane) : constant<double>(c);
+      for (int k = 0; k < 4; ++k)
+        sum = std::fma(double_at(wave, a, 16 * k + block + i), double_at(wave, b, 16 * k + block + j), sum);
+      result[static_cast<unsigned>(part)][static_cast<unsigned>(lane)] = sum;
+    }
+  }
+  for (int part = 0; part < results; ++part) {
+    for (int lane = 0; lane < 64; ++lane) {
+      const auto bits = std::bit_cast<std::uint64_t>(result[static_cast<unsigned>(part)][static_cast<unsigned>(lane)]);
+      wave.row(in.operand[0].index + 2 * part)[lane] = static_cast<U>(bits);
+      wave.row(in.operand[0].index + 2 * part + 1)[lane] = static_cast<U>(bits >> 32);
+    }
+  }
+}
+
+/// What all instructions for waves of 32 need.
+void check_wmma(const Wave& wave, const Instruction& in) {
+  if (wave.lanes != 32)
+    wave.fault(FaultKind::unsupported, "is a matrix instruction in a wave of 64 lanes, which is not supported");
+  check_lanes(wave);
+  if (wave.generation != Generation::rdna4)
+    for (const unsigned i : {1u, 2u}) check_repeated(wave, in.operand[i]);
+}
+
+/// D = A B + C with results of 16 bits, added in f32 and rounded once. RDNA3 has a result in each register, in the half
+/// that op_sel names, and keeps the other half; RDNA4 has two.
+template <class T>
+void wmma_short(Wave& wave, const Instruction& in) {
+  const bool packed = wave.generation == Generation::rdna4;
+  refuse_modifiers(wave, in, false, packed ? 0 : 4);
+  check_wmma(wave, in);
+  const int a = in.operand[1].index, b = in.operand[2].index, to = in.operand[0].index;
+  const Operand& c = in.operand[3];
+  const auto place_of = [&](int part) {
+    if (packed) return std::pair(part / 2, part % 2 * 16);
+    return std::pair(part, in.modifiers.op_sel & 4 ? 16 : 0);
+  };
+  const auto addend_of = [&](int part, int lane) {
+    const auto [row, shift] = place_of(part);
+    if (c.kind == OperandKind::vector) {
+      const auto bits = static_cast<std::uint16_t>(wave.row(c.index + row)[lane] >> shift);
+      return std::is_same_v<T, Bf16> ? from_bf16(bits) : static_cast<float>(to_double(Half{bits}));
+    }
+    if (c.kind != OperandKind::real && !(c.kind == OperandKind::integer && c.integer == 0))
+      wave.fault(FaultKind::unknown_instruction, "adds a constant that is not known");
+    return static_cast<float>(c.real);
+  };
+  std::array<std::array<std::uint16_t, 32>, 8> result{};
+  for (int part = 0; part < 8; ++part) {
+    for (int lane = 0; lane < 32; ++lane) {
+      const int i = packed ? part + lane / 16 * 8 : 2 * part + lane / 16, j = lane % 16;
+      float sum = addend_of(part, lane);
+      for (int k = 0; k < 16; ++k) {
+        const int group = packed ? k / 8 * 16 : 0, element = packed ? k % 8 : k;
+        sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element), sum);
+      }
+      result[static_cast<unsigned>(part)][static_cast<unsigned>(lane)] =
+          std::is_same_v<T, Bf16> ? bf16_from(sum) : half_from(double{sum}).bits;
+    }
+  }
+  for (int part = 0; part < 8; ++part) {
+    const auto [row, shift] = place_of(part);
+    for (int lane = 0; lane < 32; ++lane) {
+      U& word = wave.row(to + row)[lane];
+      word = (word & ~(0xffffu << shift)) | U{result[static_cast<unsigned>(part)][static_cast<unsigned>(lane)]}
+                                                << shift;
+    }
+  }
+}
+
 /// D = A B + C for 16 x 16 x 16 in waves of 32. RDNA3: 16 lanes hold a whole row of A or column of B, and the other 16
 /// repeat them. RDNA4: each half of the wave holds one half of k.
 template <class T, class OfB = T>
 void wmma(Wave& wave, const Instruction& in) {
   constexpr bool integers = std::is_same_v<T, std::int8_t>;
   refuse_modifiers(wave, in, integers);
-  if (wave.lanes != 32)
-    wave.fault(FaultKind::unsupported, "is a matrix instruction in a wave of 64 lanes, which is not supported");
-  check_lanes(wave);
+  check_wmma(wave, in);
   const bool halves = wave.generation == Generation::rdna4;
-  if (!halves)
-    for (const unsigned i : {1u, 2u}) check_repeated(wave, in.operand[i]);
   using Sum = std::conditional_t<integers, std::int32_t, float>;
   std::array<std::array<U, 64>, 8> result{};
   const int a = in.operand[1].index, b = in.operand[2].index;
@@ -190,6 +276,8 @@ constexpr Operation matrix_table[] = {
     {"v_mfma_f32_16x16x16bf16_1k v_mfma_f32_16x16x16_bf16", mfma<Bf16, 16, 16, 1>, Kind::matrix},
     {"v_mfma_f32_32x32x4bf16", mfma<Bf16, 32, 4, 1>, Kind::matrix},
     {"v_mfma_f32_16x16x8bf16", mfma<Bf16, 16, 8, 1>, Kind::matrix},
+    {"v_mfma_f64_16x16x4f64 v_mfma_f64_16x16x4_f64", mfma_f64<16>, Kind::matrix},
+    {"v_mfma_f64_4x4x4f64 v_mfma_f64_4x4x4_4b_f64", mfma_f64<4>, Kind::matrix},
     {"v_mfma_i32_32x32x8i8", mfma<I8, 32, 8, 1>, Kind::matrix},
     {"v_mfma_i32_16x16x16i8", mfma<I8, 16, 16, 1>, Kind::matrix},
     {"v_mfma_i32_32x32x4i8 v_mfma_i32_32x32x4_2b_i8", mfma<I8, 32, 4, 2>, Kind::matrix},
@@ -211,6 +299,8 @@ constexpr Operation matrix_table[] = {
     {"v_wmma_f32_16x16x16_bf8_bf8", wmma<Bf8>, Kind::matrix},
     {"v_wmma_f32_16x16x16_f16", wmma<Half>, Kind::matrix},
     {"v_wmma_f32_16x16x16_bf16", wmma<Bf16>, Kind::matrix},
+    {"v_wmma_f16_16x16x16_f16", wmma_short<Half>, Kind::matrix},
+    {"v_wmma_bf16_16x16x16_bf16", wmma_short<Bf16>, Kind::matrix},
     {"v_wmma_i32_16x16x16_iu8", wmma<I8>, Kind::matrix},
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "emulator/access.hpp"
+
 namespace xtune::emulator {
 namespace {
 
@@ -80,6 +82,7 @@ void wait_for(Wave& wave, Counter counter, int left) {
 }
 
 void signal_barrier(Wave& wave) {
+  check_unordered_reads(wave);
   const auto outstanding = static_cast<std::uint32_t>(queue_of(wave, Counter::lds).size());
   const std::uint32_t started = wave.outstanding.started[static_cast<unsigned>(Counter::lds)];
   wave.group->history.signal(wave.number, started - outstanding, outstanding != 0);

@@ -23,6 +23,8 @@ enum class Generation { cdna2, cdna3, rdna2, rdna3, rdna4 };
 /// Flat addresses with these upper halves are in LDS and in scratch memory.
 constexpr std::uint64_t shared_aperture = std::uint64_t{1} << 48, private_aperture = std::uint64_t{2} << 48;
 
+constexpr bool is_shared(std::uint64_t address) { return (address & ~std::uint64_t{0xffffffff}) == shared_aperture; }
+
 /// Services that some kernels need and the emulator does not have. The pointers that the launcher would provide hold
 /// these addresses, by which a fault knows what is missing.
 struct MissingService {
@@ -60,6 +62,15 @@ struct Outstanding {
   int registers = 0;                                                          ///< pending ones, counted repeatedly
 };
 
+/// A read of LDS that races with another wave's atomic updates. It is right where it only gives the first value that a
+/// compare-and-swap expects: so compilers make the updates that an architecture has no instruction for.
+struct UnorderedRead {
+  const Instruction* instruction;
+  std::size_t address, bytes;
+  int lane;
+  std::string words;
+};
+
 struct Workgroup;
 
 enum class WaveState : std::uint8_t { running, at_barrier, ended };
@@ -85,6 +96,7 @@ struct Wave {
   std::vector<std::byte> scratch;     ///< of lane after lane
   std::uint32_t scratch_bytes = 0;    ///< of a lane
   Outstanding outstanding;
+  std::vector<UnorderedRead> unordered_reads;  ///< that no compare-and-swap has confirmed yet
 
   std::uint32_t* row(int index) { return vector.data() + std::size_t{64} * static_cast<unsigned>(index); }
   const std::uint32_t* row(int index) const { return vector.data() + std::size_t{64} * static_cast<unsigned>(index); }

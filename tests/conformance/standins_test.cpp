@@ -60,6 +60,9 @@ extern "C" __global__ void k(int* out) {
 
 CONFORMANCE_TEST("CUDA's functions of a warp, of bytes and of memory") {
   check_all_one(results_of(t, R"(
+#ifdef XTUNE_HOST
+#include <cassert>
+#endif
 struct Pair {
   float first;
   double second;
@@ -122,6 +125,7 @@ extern "C" __global__ void k(int* out) {
   __stcg(out + thread, __ldcg(out + thread) + __ldcs(out + thread) + __ldcv(out + thread));
   right = right && out[thread] == 21;
 #endif
+  assert(right);
   out[thread] = right;
 })"));
 }
@@ -167,6 +171,8 @@ extern "C" __global__ void k(int* out) {
   right = right && __half2float(__hadd(one, __float2half(0.5f))) == 1.5f;
   right = right && __half2float(__hmax(one, more)) == 1.5f && __half2float(__hmin(one, more)) == 1.0f;
   right = right && __high2float(__hmax2(__halves2half2(more, one), __float2half2_rn(1.25f))) == 1.25f;
+  right = right && __half2int_rn(more) == 2 && __half2int_rz(more) == 1 && __half2int_rd(__float2half(-1.5f)) == -2;
+  right = right && __half2int_ru(__float2half(1.25f)) == 2 && __half2int_rn(__float2half(-2.5f)) == -2;
   right = right && __low2float(h2sqrt(__float2half2_rn(4.0f))) == 2.0f && !__hisinf(one);
   out[threadIdx.x] = right;
 })"));

@@ -141,6 +141,17 @@ const std::vector<Meeting> meetings = {
      "s_cbranch_scc0 1f\nds_write_b32 ZERO, ZERO offset:8\nWAIT_LDS\n1:\nBARRIER\nds_add_u32 ZERO, v0 offset:8\n"
      "ds_read_b32 v10, ZERO offset:8\n",
      FaultKind::lds_race, "of which wave 0 reads byte 8 too", ""},
+    // How compilers add where no instruction does: the first value is read, and a compare-and-swap confirms it.
+    {"swaps",
+     "s_cbranch_scc0 1f\nds_write_b32 ZERO, ZERO offset:8\nWAIT_LDS\n1:\nBARRIER\nds_read_b32 v10, ZERO offset:8\n"
+     "WAIT_LDS\nv_or_b32 v11, 1, v10\nSWAP v12, ZERO, v10, v11 offset:8\nWAIT_LDS\nBARRIER\n",
+     {},
+     "",
+     ""},
+    {"read_after_swaps",
+     "s_cbranch_scc0 1f\nds_write_b32 ZERO, ZERO offset:8\nWAIT_LDS\n1:\nBARRIER\ns_cmp_eq_u32 s10, 0\n"
+     "s_cbranch_scc0 2f\nSWAP v12, ZERO, v10, v11 offset:8\nWAIT_LDS\n2:\nds_read_b32 v10, ZERO offset:8\nWAIT_LDS\n",
+     FaultKind::lds_race, "wave 1, lane 0: reads 4 bytes of LDS at 8, of which wave 0 writes byte 8 too", ""},
     // Waves count down, and each reads what those before it have written.
     {"order_of_updates",
      "s_cbranch_scc0 1f\nds_write_b32 ZERO, ZERO offset:8\nWAIT_LDS\n1:\nBARRIER\nds_write_b32 v30, v30 offset:64\n"
@@ -180,7 +191,9 @@ TEST_CASE("Accesses of LDS by several waves that no barrier orders are races") {
       std::string body =
           "v_readfirstlane_b32 s10, v30\nv_mov_b32 v31, 0\ns_cmp_eq_u32 s10, 0\n" + one.body + "WAIT_LDS\n";
       for (const auto& [word, meaning] :
-           {std::pair<std::string, std::string>("BARRIER\n", barrier(arch)), {"ZERO", "v31"}})
+           {std::pair<std::string, std::string>("BARRIER\n", barrier(arch)),
+            {"SWAP", arch == "gfx1100" || arch == "gfx1201" ? "ds_cmpstore_rtn_b32" : "ds_cmpst_rtn_b32"},
+            {"ZERO", "v31"}})
         for (std::size_t at = 0; (at = body.find(word, at)) != std::string::npos;)
           body.replace(at, word.size(), meaning);
       text += snippet_kernel(one.name, body, arch, 4096);
@@ -266,12 +279,10 @@ TEST_CASE("A wave of RDNA4 waits only for a barrier that it has signalled") {
 
 TEST_CASE("An instruction that is not known ends the launch where it is executed, and only there") {
   if (!can_emulate()) return;
-  const Caught unknown = caught("v_mfma_f64_4x4x4f64 v[4:5], v[0:1], v[2:3], v[4:5]", "gfx90a");
+  const Caught unknown = caught("v_cvt_pk_u8_f32 v4, v0, v1, v2", "gfx90a");
   CHECK(unknown.kind == FaultKind::unknown_instruction);
-  CHECK_MESSAGE(unknown.message.find("v_mfma_f64_4x4x4f64 v[4:5], v[0:1], v[2:3], v[4:5]") != std::string::npos,
-                unknown.message);
-  const Caught skipped =
-      caught("s_branch after\nv_mfma_f64_4x4x4f64 v[4:5], v[0:1], v[2:3], v[4:5]\nafter:\ns_nop 0", "gfx90a");
+  CHECK_MESSAGE(unknown.message.find("v_cvt_pk_u8_f32 v4, v0, v1, v2") != std::string::npos, unknown.message);
+  const Caught skipped = caught("s_branch after\nv_cvt_pk_u8_f32 v4, v0, v1, v2\nafter:\ns_nop 0", "gfx90a");
   CHECK_MESSAGE(!skipped.kind, skipped.message);
   const Caught clamped = caught("v_add_u16 v4, v0, v1 clamp", "gfx942");
   CHECK(clamped.kind == FaultKind::unknown_instruction);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 
 #include "emulator/arithmetic.hpp"
 #include "emulator/half.hpp"
@@ -632,6 +634,11 @@ TEST_CASE("The tables say how many mnemonics of each kind are known") {
     MESSAGE(std::string(names[kind]) << ": " << count);
   }
   MESSAGE("all: " << all);
+  std::ifstream file(XTUNE_SOURCE_DIR "/README.md");
+  const std::string readme(std::istreambuf_iterator<char>(file), {});
+  const std::string words =
+      std::to_string(all / 1000) + "," + std::to_string(1000 + all % 1000).substr(1) + " mnemonics";
+  CHECK_MESSAGE(readme.find(words) != std::string::npos, "README.md does not say that the emulator knows " << words);
   CHECK(emulator::find_operation("v_fma_f32") == emulator::find_operation("v_fmaak_f32"));
   CHECK(emulator::find_operation("v_fma_f32_e64") == nullptr);
 }

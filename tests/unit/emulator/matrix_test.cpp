@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "emulator/half.hpp"
 #include "unit/emulator/snippet.hpp"
 
 using namespace xtune::test;
@@ -106,6 +107,130 @@ TEST_CASE("Matrix instructions on numbers of 8 bits multiply what AMD's document
                                {"gfx1201", "v_wmma_f32_16x16x16_bf8_fp8", 16, 32, rdna_bf8, rdna_fp8},
                                {"gfx1201", "v_wmma_f32_16x16x16_bf8_bf8", 16, 32, rdna_bf8, rdna_bf8}})
     check_matrix(one);
+}
+
+namespace {
+
+/// Four words of registers for each lane, from v[first] on, after the instructions.
+std::vector<Words> words_after(const std::string& code, int first, const std::string& arch,
+                               const std::vector<Words>& inputs) {
+  std::string body = code + "\ns_nop 15\n";
+  for (int i = 0; i < 4; ++i) body += "v_mov_b32 v" + std::to_string(4 + i) + ", v" + std::to_string(first + i) + "\n";
+  return run_snippet(emulator::Program::load(assemble(snippet_kernel("matrix", body, arch), arch), arch), "matrix",
+                     arch, inputs);
+}
+
+double double_of(std::uint32_t low, std::uint32_t high) {
+  return std::bit_cast<double>(low | std::uint64_t{high} << 32);
+}
+
+/// Numbers in A's and B's places whose products need the bits of f64.
+std::vector<Words> doubles_for_lanes() {
+  std::vector<Words> inputs(64);
+  for (std::size_t lane = 0; lane < 64; ++lane)
+    for (const std::size_t first : {0u, 2u}) {
+      const auto bits =
+          std::bit_cast<std::uint64_t>(static_cast<double>(lane * 7 % 23) + (first == 0 ? 0x1p-30 : -0.5));
+      inputs[lane][first] = static_cast<std::uint32_t>(bits);
+      inputs[lane][first + 1] = static_cast<std::uint32_t>(bits >> 32);
+    }
+  return inputs;
+}
+
+/// The element of a row of A, or of a column of B, that 16 lanes have a half or a whole of, from v0 to v3.
+double short_element(const std::vector<Words>& inputs, const std::string& arch, bool is_bf16, int row, int k) {
+  const bool halves = arch == "gfx1201";
+  const int word = halves ? k % 8 / 2 : (k / 2 + (k < 8 ? 0 : 1)) % 4;
+  const std::uint32_t both =
+      inputs[static_cast<unsigned>(row + (halves ? k / 8 * 16 : 0))][static_cast<unsigned>(word)];
+  const auto bits = static_cast<std::uint16_t>(both >> (k % 2 * 16));
+  return is_bf16 ? double{emulator::from_bf16(bits)} : emulator::to_double(emulator::Half{bits});
+}
+
+/// Small integers as numbers of 16 bits, which lanes 16 to 31 repeat on RDNA3.
+std::vector<Words> short_inputs(const std::string& arch, bool is_bf16) {
+  std::vector<Words> inputs(32);
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    for (std::size_t i = 0; i < 8; ++i) {
+      const std::size_t of_lane = arch == "gfx1100" ? lane % 16 : lane;
+      const auto number = static_cast<float>(static_cast<int>((of_lane * 5 + i * 3) % 7) - 3);
+      const std::uint16_t bits = is_bf16 ? emulator::bf16_from(number) : emulator::half_from(double{number}).bits;
+      inputs[lane][i / 2] |= std::uint32_t{bits} << (i % 2 * 16);
+    }
+  return inputs;
+}
+
+/// The product of the inputs with themselves, added to 1 in v[32:39].
+std::string short_product(const std::string& arch, bool is_bf16, bool high) {
+  std::string code;
+  for (int i = 0; i < 8; ++i)
+    code += "v_mov_b32 v" + std::to_string(8 + i) + ", v" + std::to_string(i < 4 ? i : (i + 1) % 4) + "\nv_mov_b32 v" +
+            std::to_string(32 + i) + ", " + (is_bf16 ? "0x3f803f80" : "0x3c003c00") + "\n";
+  const std::string name = is_bf16 ? "v_wmma_bf16_16x16x16_bf16 " : "v_wmma_f16_16x16x16_f16 ";
+  if (arch == "gfx1201") return code + name + "v[32:35], v[8:11], v[8:11], v[32:35]";
+  return code + name + "v[32:39], v[8:15], v[8:15], v[32:39]" + (high ? " op_sel:[0,0,1]" : "");
+}
+
+void check_short_product(const std::string& arch, bool is_bf16, bool high, int first) {
+  const std::vector<Words> inputs = short_inputs(arch, is_bf16);
+  const std::vector<Words> found = words_after(short_product(arch, is_bf16, high), 32 + first, arch, inputs);
+  const bool packed = arch == "gfx1201";
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 8; ++i) {
+      const int part = packed ? i : first + i / 2;
+      const int row = packed ? part + lane / 16 * 8 : 2 * part + lane / 16;
+      double expected = 1;
+      // RDNA3 leaves the other half of a register as it is.
+      if (packed || (i % 2 == 1) == high)
+        for (int k = 0; k < 16; ++k)
+          expected += short_element(inputs, arch, is_bf16, row, k) * short_element(inputs, arch, is_bf16, lane % 16, k);
+      const auto bits =
+          static_cast<std::uint16_t>(found[static_cast<unsigned>(lane)][static_cast<unsigned>(i / 2)] >> (i % 2 * 16));
+      const double result = is_bf16 ? double{emulator::from_bf16(bits)} : emulator::to_double(emulator::Half{bits});
+      CHECK_MESSAGE(result == expected, "lane " << lane << ", result " << part);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("Matrix instructions on f64 multiply what AMD's documents say, and keep its precision") {
+  if (!can_emulate()) return;
+  const std::vector<Words> inputs = doubles_for_lanes();
+  const auto number = [&](int lane, unsigned first) {
+    const Words& words = inputs[static_cast<unsigned>(lane)];
+    return double_of(words[first], words[first + 1]);
+  };
+  for (const std::string arch : {"gfx90a", "gfx942"})
+    for (const int size : {16, 4})
+      for (int part = 0; part < (size == 16 ? 4 : 1); part += 2) {
+        const std::string name = std::string("v_mfma_f64_") + (size == 16 ? "16x16x4" : "4x4x4") +
+                                 (arch == "gfx90a" ? "f64"
+                                  : size == 16     ? "_f64"
+                                                   : "_4b_f64");
+        const std::string registers = size == 16 ? "v[8:15]" : "v[8:9]";
+        const std::vector<Words> found =
+            words_after(name + " " + registers + ", v[0:1], v[2:3], 1.0", 8 + 2 * part, arch, inputs);
+        for (int lane = 0; lane < 64; ++lane)
+          for (int i = 0; i < (size == 16 ? 2 : 1); ++i) {
+            const int block = size == 4 ? lane % 16 / 4 * 4 : 0, row = (part + i) * 4 + lane / 16;
+            double expected = 1;
+            for (int k = 0; k < 4; ++k)
+              expected = std::fma(number(16 * k + block + row, 0), number(16 * k + block + lane % size, 2), expected);
+            const Words& words = found[static_cast<unsigned>(lane)];
+            CAPTURE(name);
+            CHECK(double_of(words[static_cast<unsigned>(2 * i)], words[static_cast<unsigned>(2 * i + 1)]) == expected);
+          }
+      }
+}
+
+TEST_CASE("Matrix instructions with results of 16 bits are right, and leave the other half of a register") {
+  if (!can_emulate()) return;
+  for (const bool is_bf16 : {false, true}) {
+    CAPTURE(is_bf16);
+    check_short_product("gfx1201", is_bf16, false, 0);
+    for (const bool high : {false, true})
+      for (const int first : {0, 4}) check_short_product("gfx1100", is_bf16, high, first);
+  }
 }
 
 namespace {

@@ -90,6 +90,8 @@ XTUNE_DEVICE __half __int2half_rn(int x) { return __half(static_cast<float>(x));
 XTUNE_DEVICE float __half2float(__half x) { return x; }
 XTUNE_DEVICE int __half2int_rn(__half x) { return __float2int_rn(x); }
 XTUNE_DEVICE int __half2int_rz(__half x) { return __float2int_rz(x); }
+XTUNE_DEVICE int __half2int_rd(__half x) { return __float2int_rd(x); }
+XTUNE_DEVICE int __half2int_ru(__half x) { return __float2int_ru(x); }
 XTUNE_DEVICE unsigned short __half_as_ushort(__half x) { return x.bits; }
 XTUNE_DEVICE short __half_as_short(__half x) { return static_cast<short>(x.bits); }
 XTUNE_DEVICE __half __ushort_as_half(unsigned short x) { return xtune_bits<__half>(x); }

@@ -99,3 +99,33 @@ XTUNE_BLOCK_SCOPE(atomicXor)
 XTUNE_BLOCK_SCOPE(atomicInc)
 XTUNE_BLOCK_SCOPE(atomicDec)
 #undef XTUNE_BLOCK_SCOPE
+
+// hipRTC 5.2 has no assert; NVRTC's needs no header.
+#if defined(__HIPCC_RTC__) && !defined(assert)
+#ifdef NDEBUG
+#define assert(...) static_cast<void>(0)
+#else
+#define assert(...) ((__VA_ARGS__) ? static_cast<void>(0) : __builtin_trap())
+#endif
+#endif
+
+// HIP's conversions of __half to integers round towards zero, whatever their names are.
+#define XTUNE_FROM_HALF(type, round, half) static_cast<type>(round(__half2float(half)))
+#define __half2int_rn(half) XTUNE_FROM_HALF(int, rintf, half)
+#define __half2int_rd(half) XTUNE_FROM_HALF(int, floorf, half)
+#define __half2int_ru(half) XTUNE_FROM_HALF(int, ceilf, half)
+#define __half2uint_rn(half) XTUNE_FROM_HALF(unsigned, rintf, half)
+#define __half2uint_rd(half) XTUNE_FROM_HALF(unsigned, floorf, half)
+#define __half2uint_ru(half) XTUNE_FROM_HALF(unsigned, ceilf, half)
+#define __half2short_rn(half) XTUNE_FROM_HALF(short, rintf, half)
+#define __half2short_rd(half) XTUNE_FROM_HALF(short, floorf, half)
+#define __half2short_ru(half) XTUNE_FROM_HALF(short, ceilf, half)
+#define __half2ushort_rn(half) XTUNE_FROM_HALF(unsigned short, rintf, half)
+#define __half2ushort_rd(half) XTUNE_FROM_HALF(unsigned short, floorf, half)
+#define __half2ushort_ru(half) XTUNE_FROM_HALF(unsigned short, ceilf, half)
+#define __half2ll_rn(half) XTUNE_FROM_HALF(long long, rintf, half)
+#define __half2ll_rd(half) XTUNE_FROM_HALF(long long, floorf, half)
+#define __half2ll_ru(half) XTUNE_FROM_HALF(long long, ceilf, half)
+#define __half2ull_rn(half) XTUNE_FROM_HALF(unsigned long long, rintf, half)
+#define __half2ull_rd(half) XTUNE_FROM_HALF(unsigned long long, floorf, half)
+#define __half2ull_ru(half) XTUNE_FROM_HALF(unsigned long long, ceilf, half)
