@@ -5,10 +5,10 @@
 #include <csignal>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
-#include "base/clock.hpp"
-#include "base/deadline.hpp"
 #include "base/event_loop.hpp"
+#include "base/running_command.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 
@@ -27,48 +27,13 @@ double children_cpu_s() noexcept {
 }  // namespace
 
 CommandResult run_command(const std::vector<std::string>& argv, const CommandOptions& options) {
-  CommandResult result;
-  bool ended = false;
-  const std::uint64_t stderr_limit =
-      options.stderr_limit_bytes ? options.stderr_limit_bytes : options.output_limit_bytes;
-  const auto keep = [&](std::string& text, std::uint64_t limit) {
-    return [&, limit, all = options.output_limit_bytes](std::string_view bytes) {
-      if (text.size() + bytes.size() > limit) {
-        result.output_truncated = result.output_truncated || limit == all;
-        bytes = bytes.substr(0, limit - text.size());
-      }
-      text.append(bytes);
-    };
-  };
   const double cpu_before_s = children_cpu_s();
-
+  std::optional<CommandResult> result;
   EventLoop loop;
-  SubprocessOptions what;
-  what.argv = argv;
-  what.env = options.env;
-  what.cwd = options.cwd;
-  what.own_group = options.own_group;
-  what.on_stdout = keep(result.stdout_text, options.output_limit_bytes);
-  what.on_stderr = keep(result.stderr_text, stderr_limit);
-  what.on_exit = [&](int exit_code, int signal) {
-    result.exit_code = exit_code;
-    result.signal = signal;
-    ended = true;
-  };
-  Subprocess child = start_patiently(loop, what);
-  child.write(options.stdin_text);
-  child.close_stdin();
-  Deadline timeout;
-  if (options.timeout_ms > 0) {
-    timeout = Deadline(loop, static_cast<double>(options.timeout_ms) * 1e-3, child.pid(), [&](bool) {
-      result.timed_out = child.running();
-      child.kill_group(SIGKILL);
-    });
-  }
-  loop.run_until([&] { return ended; });
-  result.wall_s = static_cast<double>(system_clock().now_ns() - child.started_ns()) * 1e-9;
-  result.cpu_s = children_cpu_s() - cpu_before_s;
-  return result;
+  const RunningCommand command(loop, argv, options, [&](CommandResult ended) { result = std::move(ended); });
+  loop.run_until([&] { return result.has_value(); });
+  result->cpu_s = children_cpu_s() - cpu_before_s;
+  return std::move(*result);
 }
 
 std::string describe_exit(int exit_code, int signal) {

@@ -14,6 +14,7 @@
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/spec/document.hpp"
+#include "core/spec/process_spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "core/target/program_target.hpp"
 #include "report/run_report.hpp"
@@ -130,7 +131,7 @@ void print_text(const std::string& path, const spec::Spec& spec, const std::vect
             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
             counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
             spec.replays()      ? " (a replay: nothing to compile)"
-            : spec.process      ? " (a program)"
+            : spec.process      ? (spec.process->serves ? " (a server)" : " (a program)")
             : spec.space_only() ? " (only a space: nothing to compile)"
                                 : "");
   if (spec.configs)

@@ -8,7 +8,7 @@
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
-#include "core/device/program_call.hpp"
+#include "core/device/server_request.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/target/program_target.hpp"
@@ -60,6 +60,21 @@ Commands commands_of(const resolve::CandidateResolver& resolver, const space::Sp
   return commands;
 }
 
+/// What a server is asked first, for one configuration.
+std::vector<nlohmann::ordered_json> first_requests(const device::ProgramCall& call) {
+  std::vector<nlohmann::ordered_json> requests{device::start_request(), device::measure_request(call, 1, call.checks)};
+  for (std::size_t id = 0; id < requests.size(); ++id) requests[id]["id"] = id;
+  return requests;
+}
+
+/// A server gets its requests through a pipe.
+std::string pipe_before(const device::ProgramCall& call) {
+  if (call.request.empty()) return {};
+  std::string line = "printf '%s\\n'";
+  for (const nlohmann::ordered_json& request : first_requests(call)) line += " " + base::command_line({request.dump()});
+  return base::printable(line) + " | ";
+}
+
 nlohmann::ordered_json json_of(const Commands& commands) {
   nlohmann::ordered_json json{{"config", report::bindings_json(commands.config)}};
   if (!commands.rejected.empty()) {
@@ -71,7 +86,9 @@ nlohmann::ordered_json json_of(const Commands& commands) {
   };
   put("build", commands.build.options);
   if (!commands.build.defines.empty()) json["build_environment"] = shown(commands.build.defines);
-  put("run", commands.call.words);
+  const bool serves = !commands.call.request.empty();
+  put(serves ? "serve" : "run", commands.call.words);
+  if (serves) json["requests"] = first_requests(commands.call);
   if (!commands.call.environment.empty()) json["environment"] = shown(commands.call.environment);
   put("check", commands.call.check);
   json["folder"] = commands.call.folder;
@@ -89,7 +106,8 @@ void print_lines(const spec::Spec& spec, const Commands& commands, std::set<std:
   const device::ProgramPlaces places{"./out-" + commands.artifact_key.substr(0, 12), "/tmp"};
   if (!commands.build.options.empty() && built.insert(commands.artifact_key).second)
     print_out("{}\n", line_of(commands.build.defines, commands.build.options, places));
-  print_out("{}  # {}\n", line_of(commands.call.environment, commands.call.words, places), config);
+  print_out("{}{}  # {}\n", pipe_before(commands.call), line_of(commands.call.environment, commands.call.words, places),
+            config);
   if (!commands.call.check.empty()) print_out("{}\n", line_of(commands.call.environment, commands.call.check, places));
 }
 

@@ -76,7 +76,9 @@ constexpr auto call_form = fields::object<ProgramCall>(
     required("folder", &ProgramCall::folder), required("time", &ProgramCall::time, value_form),
     required("metrics", &ProgramCall::metrics, fields::List{value_form}), required("expect", &ProgramCall::expect),
     required("check", &ProgramCall::check), required("outputs", &ProgramCall::outputs),
-    required("timeout_s", &ProgramCall::timeout_s), required("device", &ProgramCall::device));
+    required("timeout_s", &ProgramCall::timeout_s), required("device", &ProgramCall::device),
+    required("request", &ProgramCall::request), required("checks", &ProgramCall::checks),
+    required("start_timeout_s", &ProgramCall::start_timeout_s));
 
 constexpr auto launch_form =
     fields::object<Launch>(required("grid", &Launch::grid), required("block", &Launch::block),

@@ -17,6 +17,7 @@
 #include "core/record/objective.hpp"
 #include "core/record/record_json.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/spec/process_spec.hpp"
 #include "report/failures.hpp"
 #include "report/results_table.hpp"
 #include "report/table.hpp"
@@ -217,9 +218,25 @@ std::string caveats_text(const spec::Spec& spec, const record::Record& best) {
   if (device::is_emulated(best.device)) text += fmt::format("      emulated: {}\n", device::simulated_times);
   if (!best.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(best.tainted, "; "));
   if (!spec::validates(spec))
-    text += spec.process ? "      not validated but by its exit code: the spec has neither check nor expect\n"
-                         : "      not validated: the spec names no reference\n";
+    text += spec.process && spec.process->serves
+                ? "      not validated: the spec does not have [process] check = true\n"
+            : spec.process ? "      not validated but by its exit code: the spec has neither check nor expect\n"
+                           : "      not validated: the spec names no reference\n";
   return text;
+}
+
+/// Whether the advisor proposed the configuration of this record; records of finals do not say so themselves.
+bool is_advised(const run::TuneResult& result, const record::Record& best) {
+  return std::any_of(result.records.begin(), result.records.end(), [&](const record::Record& record) {
+    return !record.proposed_by.empty() && record.config == best.config;
+  });
+}
+
+std::string advisor_text(const run::TuneResult& result, const record::Record* best) {
+  if (!result.advisor) return {};
+  const run::AdvisorResult& advisor = *result.advisor;
+  return fmt::format("advisor: {} proposed, {} refused, {} tried{}\n", advisor.proposed, advisor.refused, advisor.tried,
+                     best && is_advised(result, *best) ? ", best found by it" : "");
 }
 
 /// The winner is emphasised, failures are red, and costs are dimmed.
@@ -263,6 +280,7 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
   if (finals && result.finalists) text += "\n" + finals_note(spec, result, *finals, criterion);
   if (!order.empty()) text += "\n" + results_table(spec, order, rows, comparison, more, layout.width);
   text += summary_text(result, of_earlier_runs(result, order));
+  text += advisor_text(result, best ? best->record : nullptr);
   if (!best) text += nothing_passed_text(result);
   text += failures_text(spec, result);
   if (best) {
@@ -365,6 +383,7 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
   const record::Criterion criterion = objective.criterion(result.problem, result.device);
   if (const auto best = record::best_of(result.all(), criterion)) {
     json["best"] = measured_json(spec, *best->record);
+    if (is_advised(result, *best->record)) json["best"]["proposed_by"] = "advisor";
     json["best"]["ties"] = nlohmann::ordered_json::array();
     for (const record::Record* tie : best->ties) json["best"]["ties"].push_back(bindings_json(tie->config));
     if (const auto finals = finals_behind(result, *best->record, criterion))
@@ -387,6 +406,11 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
                      {"compile_cpu", result.compile_cpu_s},
                      {"compile_wall", result.compile_wall_s},
                      {"device_busy", result.device_busy_s}};
+  if (const auto& advisor = result.advisor)
+    json["advisor"] = {{"questions", advisor->questions},
+                       {"proposed", advisor->proposed},
+                       {"refused", advisor->refused},
+                       {"tried", advisor->tried}};
   json["from_store"] = result.from_store;
   if (result.from_peers) json["from_peers"] = result.from_peers;
   json["space"] = result.space_size;

@@ -60,6 +60,7 @@ nlohmann::ordered_json trace_json(const spec::Spec& spec, const run::TuneResult&
     if (record->time_ms.outliers > 0) row["outliers"] = record->time_ms.outliers;
     if (record->repeatable) row["repeatable"] = record->repeatable->same();
     if (!record->message.empty()) row["message"] = record->message;
+    if (!record->proposed_by.empty()) row["proposed_by"] = record->proposed_by;
     if (!record->finals.empty()) row["finals"] = record->finals;
     list.push_back(std::move(row));
   }

@@ -220,14 +220,15 @@ class BenchHandler {
               {ipc::reference_times_member, session_->reference_findings().samples_ms}};
     }
     session_->prepare_reference();
-    const std::vector<int> earlier = base::children_of(getpid());
+    std::vector<int> spared = base::children_of(getpid());
     const bool rounds = message.at("do") == "rounds";
     const Watching watching(*this, rounds);
     const base::ThreadStates before = watch_ ? base::thread_states() : base::ThreadStates();
     nlohmann::json answer =
         rounds ? measure_rounds(message, before) : ipc::to_json(session_->bench(ipc::bench_job_from_json(message)));
-    std::fflush(stdout);                             // what the kernel printed belongs to this configuration
-    base::kill_children_but(earlier, stray_wait_s);  // processes of an earlier kernel, which would disturb the next one
+    std::fflush(stdout);  // what the kernel printed belongs to this configuration
+    for (const int kept : device_->kept_processes()) spared.push_back(kept);
+    base::kill_children_but(spared, stray_wait_s);  // processes of an earlier kernel, which would disturb the next one
     if (!before.empty() && base::any_rescheduled(before, base::thread_states())) answer[ipc::worn_member] = true;
     const std::uint64_t arguments = session_->host_bytes();
     if (watch_ && base::held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)

@@ -14,7 +14,8 @@ XTUNE_ENUMERATORS(Fill, 6)
 namespace xtune::device {
 XTUNE_ENUMERATORS(ProgramValue::Form, 4)
 XTUNE_MEMBERS(ProgramValue, name, form, where, file, unit, row)
-XTUNE_MEMBERS(ProgramCall, words, environment, folder, time, metrics, expect, check, outputs, timeout_s, device)
+XTUNE_MEMBERS(ProgramCall, words, environment, folder, time, metrics, expect, check, outputs, timeout_s, device,
+              request, checks, start_timeout_s)
 XTUNE_MEMBERS(Launch, grid, block, cluster, shared_bytes)
 XTUNE_MEMBERS(Step, launch, kernel, arguments, name)
 XTUNE_MEMBERS(LaunchPlan, steps, call)
@@ -75,13 +76,11 @@ XTUNE_PART_OF_MEMBERS(ReferencePlan,
                        scalar_arguments, constants, scratch, maps))
 XTUNE_PART_OF_MEMBERS(OpenJob,
                       (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
-                       check_kernel, job, tolerances, check, check_at, folder, repeats, must_repeat, measure, warn),
+                       check_kernel, job, tolerances, check, check_at, folder, repeats, must_repeat, measure,
+                       time_reference, warn, timed),
                       (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
-                       check_kernel, tolerances, check, check_at, folder, repeats, must_repeat, measure))
-                       check_kernel, job, tolerances, check, check_at, folder, repeats, measure, time_reference, warn,
-                       timed),
-                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
-                       check_kernel, tolerances, check, check_at, folder, repeats, measure, time_reference))
+                       check_kernel, tolerances, check, check_at, folder, repeats, must_repeat, measure,
+                       time_reference))
 XTUNE_PART_OF_MEMBERS(BenchJob,
                       (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed, maps, validate_only),
                       (artifact, launch, scalars, incumbent, scratch, inputs_seed, maps, validate_only))

@@ -6,6 +6,7 @@
 
 #include "backends/host/cpu.hpp"
 #include "backends/process/program.hpp"
+#include "backends/process/served_program.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::process {
@@ -21,12 +22,15 @@ class ProcessDevice final : public measure::Device {
   }
   std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override {
     if (!launch.call) throw Error(ErrorKind::unsupported, "backend 'process' runs programs, and this is a kernel");
+    if (!launch.call->request.empty()) return servers_.load(artifact, *launch.call);
     return load_program(artifact, *launch.call, index_);
   }
+  std::vector<int> kept_processes() const override { return servers_.processes(); }
 
  private:
   device::DeviceInfo info_;
   int index_;
+  ServedPrograms servers_{index_};
 };
 
 }  // namespace

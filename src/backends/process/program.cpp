@@ -10,8 +10,8 @@
 #include <fstream>
 #include <map>
 
-#include "backends/process/device.hpp"
 #include "backends/process/line_pattern.hpp"
+#include "backends/process/program_files.hpp"
 #include "backends/process/program_words.hpp"
 #include "backends/process/read_value.hpp"
 #include "backends/process/run_program.hpp"
@@ -19,7 +19,6 @@
 #include "base/files.hpp"
 #include "base/machine_state.hpp"
 #include "base/text.hpp"
-#include "base/user_limits.hpp"
 #include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -29,8 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A program that is stopped all the time still gets a time.
-constexpr int max_retakes = 10;
 constexpr std::uint64_t largest_result = std::uint64_t{64} << 20;
 
 /// Shows whether a file was written since: its time, its size and its number.
@@ -109,16 +106,9 @@ std::vector<fs::path> directories_of(const std::vector<fs::path>& files, const f
 class RunnableProgram final : public measure::Program {
  public:
   RunnableProgram(const build::Artifact& artifact, const device::ProgramCall& call, int device) : call_(call) {
-    places_ = {(folder_.path() / "program").string(), (folder_.path() / "tmp").string()};
-    if (!artifact.image.empty()) install(artifact.image);
-    files_ = shared_files(call_, places_, folder_.path());
-    run_.argv = device::from_call_texts(call_.words, places_);
-    run_.folder = call_.folder;
-    run_.timeout_s = call_.timeout_s;
-    run_.env = {{"XTUNE_OUT", places_.out}, {"XTUNE_TMP", places_.tmp}};
-    show_device_alone(device);
-    for (const auto& [name, text] : call_.environment)
-      run_.env.emplace_back(name, device::from_call_text(text, places_));
+    if (!artifact.image.empty()) own_.install(artifact.image);
+    files_ = shared_files(call_, own_.places(), own_.folder());
+    run_ = own_.command_of(call_, call_.words, device);
   }
 
   bool times_itself() const noexcept override { return true; }
@@ -141,25 +131,6 @@ class RunnableProgram final : public measure::Program {
   }
 
  private:
-  void install(const std::string& image) {
-    std::ofstream file(places_.out, std::ios::binary);
-    file << image;
-    file.close();
-    std::error_code error;
-    fs::permissions(places_.out, fs::perms::owner_all, error);
-    if (!file || error)
-      throw Error(
-          ErrorKind::io,
-          fmt::format("{} cannot be written: is the disk full? (XTUNE_TMP_DIR names another place)", places_.out));
-  }
-
-  void show_device_alone(int device) {
-    const char* name = call_.device == "cuda"  ? "CUDA_VISIBLE_DEVICES"
-                       : call_.device == "hip" ? "HIP_VISIBLE_DEVICES"
-                                               : nullptr;
-    if (name) run_.env.emplace_back(name, visible_device(std::getenv(name), device));
-  }
-
   /// The time of a run during which it was suspended has no meaning.
   measure::Sample run_undisturbed() {
     for (int more = max_retakes;; --more) {
@@ -179,7 +150,7 @@ class RunnableProgram final : public measure::Program {
   }
 
   measure::Sample run_and_judge() {
-    empty_tmp();
+    own_.empty_tmp();
     if (runs_ == 0) {
       const std::vector<fs::path> directories = directories_of(files_, call_.folder);
       remove_left_behind(call_.outputs, std::any_of(directories.begin(), directories.end(), base::has_waited_for));
@@ -231,14 +202,7 @@ class RunnableProgram final : public measure::Program {
   }
 
   fs::path file_of(const device::ProgramValue& value) const {
-    return value.file.empty() ? fs::path() : fs::path(call_.folder) / device::from_call_text(value.file, places_);
-  }
-
-  void empty_tmp() {
-    std::error_code error;
-    fs::remove_all(places_.tmp, error);
-    fs::create_directory(places_.tmp, error);
-    if (error) throw Error(ErrorKind::io, places_.tmp + ": " + error.message());
+    return value.file.empty() ? fs::path() : fs::path(call_.folder) / device::from_call_text(value.file, own_.places());
   }
 
   static ProgramEnd start(const ProgramRun& run, const char* what) {
@@ -255,31 +219,8 @@ class RunnableProgram final : public measure::Program {
     const std::string words = last_line(end.stderr_text);
     refuse(end, end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
            fmt::format("the program ended with {}{}{}", base::describe_exit(end.exit_code, end.signal),
-                       words.empty() ? "" : ": ", words));
-  }
-
-  /// Refuses a program that ended without success.
-  [[noreturn]] void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message) {
-    if (const build::Lack lack = lack_behind(end); lack != build::Lack::none)
-      throw build::ShortageFailure(lack, outcome,
-                                   message +
-                                       (lack == build::Lack::killed ? " (by a signal that xtune did not send)" : "") +
-                                       build::under(base::user_limits()),
-                                   log_of(end));
-    if (const std::string limits = base::user_limits(); !limits.empty())
-      throw build::ShortageFailure(build::Lack::unclear, outcome, message + build::under(limits), log_of(end));
-    throw build::CandidateFailure(outcome, message, log_of(end));
-  }
-
-  /// A program's messages are arbitrary, and it may itself request too much memory or too many threads: its messages
-  /// make the cause at most unclear. Throws Error(io) if a disk stays full without its files.
-  build::Lack lack_behind(const ProgramEnd& end) {
-    if (base::comes_from_others(base::ending_signal(end.exit_code, end.signal))) return build::Lack::killed;
-    const bool had_room = base::room_error(places_.tmp) == 0;
-    empty_tmp();
-    build::throw_if_no_room("the program failed", folder_.path());
-    return !had_room || build::is_exit_of_missing_program(end.exit_code) || says_a_lack(end) ? build::Lack::unclear
-                                                                                             : build::Lack::none;
+                       words.empty() ? "" : ": ", words),
+           lack_behind(end, own_));
   }
 
   double read(const device::ProgramValue& value, const ProgramEnd& end, const FileState& before) const {
@@ -305,7 +246,7 @@ class RunnableProgram final : public measure::Program {
   void check_results() {
     if (call_.check.empty() || checked_run_ == runs_) return;
     ProgramRun check = run_;
-    check.argv = device::from_call_texts(call_.check, places_);
+    check.argv = device::from_call_texts(call_.check, own_.places());
     const ProgramEnd end = start(check, "the check");
     throw_if_out_of_time(end, "the check", call_.timeout_s);
     if (!end.ok())
@@ -313,14 +254,14 @@ class RunnableProgram final : public measure::Program {
              fmt::format("the check {}ended with {}: {}",
                          checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
                          base::describe_exit(end.exit_code, end.signal),
-                         last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)));
+                         last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)),
+             lack_behind(end, own_));
     checked_run_ = runs_;
     states_ = states_of(files_);
   }
 
-  const base::TemporaryDirectory folder_;
+  const ProgramFiles own_;
   const device::ProgramCall call_;
-  device::ProgramPlaces places_;
   ProgramRun run_;
   std::vector<fs::path> files_;     ///< files that other runs write, too
   std::vector<FileState> states_;   ///< states of files_ after the last run and its check

@@ -5,9 +5,9 @@
 
 #include <string_view>
 
+#include "base/machine_state.hpp"
 #include "base/text.hpp"
-#include "core/build/shortage.hpp"
-#include "xtune/outcome.hpp"
+#include "base/user_limits.hpp"
 
 namespace xtune::process {
 namespace {
@@ -44,6 +44,27 @@ void refuse_output(const ProgramEnd& end, const std::string& message) {
     throw build::ShortageFailure(build::Lack::unclear, Outcome::wrong_result,
                                  message + "\non standard error: " + last_line(end.stderr_text), log_of(end));
   throw build::CandidateFailure(Outcome::wrong_result, message, log_of(end));
+}
+
+build::Lack lack_behind(const ProgramEnd& end, const ProgramFiles& files) {
+  if (base::comes_from_others(base::ending_signal(end.exit_code, end.signal))) return build::Lack::killed;
+  const bool had_room = base::room_error(files.places().tmp) == 0;
+  files.empty_tmp();
+  build::throw_if_no_room("the program failed", files.folder());
+  return !had_room || build::is_exit_of_missing_program(end.exit_code) || says_a_lack(end) ? build::Lack::unclear
+                                                                                           : build::Lack::none;
+}
+
+void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message, build::Lack lack) {
+  if (lack != build::Lack::none)
+    throw build::ShortageFailure(lack, outcome,
+                                 message +
+                                     (lack == build::Lack::killed ? " (by a signal that xtune did not send)" : "") +
+                                     build::under(base::user_limits()),
+                                 log_of(end));
+  if (const std::string limits = base::user_limits(); !limits.empty())
+    throw build::ShortageFailure(build::Lack::unclear, outcome, message + build::under(limits), log_of(end));
+  throw build::CandidateFailure(outcome, message, log_of(end));
 }
 
 void throw_if_out_of_time(const ProgramEnd& end, const char* what, double timeout_s) {

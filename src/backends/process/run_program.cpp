@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "backends/process/tail.hpp"
 #include "base/deadline.hpp"
 #include "base/descendants.hpp"
 #include "base/event_loop.hpp"
@@ -16,27 +17,6 @@ namespace {
 constexpr std::size_t stdout_kept = std::size_t{16} << 20, stderr_kept = std::size_t{64} << 10;
 // Processes that a program left behind may hold its pipes open: interval at which they are searched.
 constexpr std::uint64_t look_ms = 100;
-
-/// Keeps the end of a text of any length.
-class Tail {
- public:
-  Tail(std::string& text, std::size_t kept) : text_(text), kept_(kept) {}
-  void append(std::string_view bytes) {
-    text_.append(bytes);
-    if (text_.size() > 2 * kept_) cut();
-  }
-  void cut() {
-    if (text_.size() <= kept_) return;
-    text_.erase(0, text_.size() - kept_);
-    cut_ = true;
-  }
-  bool was_cut() const noexcept { return cut_; }
-
- private:
-  std::string& text_;
-  std::size_t kept_;
-  bool cut_ = false;
-};
 
 }  // namespace
 

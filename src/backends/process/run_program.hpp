@@ -9,6 +9,9 @@
 
 namespace xtune::process {
 
+/// How often a run is repeated because it was suspended: a program that is stopped all the time still gets a time.
+inline constexpr int max_retakes = 10;
+
 struct ProgramRun {
   std::vector<std::string> argv;
   base::Environment env;

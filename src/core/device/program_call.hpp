@@ -30,8 +30,12 @@ struct ProgramCall {
   std::string expect{};                ///< a regular expression that a line of standard output must match; empty: none
   std::vector<std::string> check{};    ///< call texts of a command that succeeds if the results are right; empty: none
   std::vector<std::string> outputs{};  ///< absolute: files that the program or its check writes
-  double timeout_s = 60;               ///< of one run
+  double timeout_s = 60;               ///< of one run, or of one request to a server
   std::string device{};                ///< "cuda", "hip": it may see only one of these devices; empty: no such device
+  /// For a server, which takes requests: the configuration and the problem as JSON. Empty: each run starts the program.
+  std::string request{};
+  bool checks = false;           ///< a server checks the results of the first and the last request
+  double start_timeout_s = 120;  ///< of a server, until its first answer
 };
 
 struct ProgramPlaces {

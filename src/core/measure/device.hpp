@@ -127,6 +127,8 @@ class Device {
   }
   /// The current state; takes up to a few milliseconds.
   virtual DeviceState state() { return {}; }
+  /// Child processes of this process that live on between programs: the servers of programs.
+  virtual std::vector<int> kept_processes() const { return {}; }
 };
 
 }  // namespace xtune::measure

@@ -116,6 +116,7 @@ constexpr auto record_form = fields::object<Record>(
     fields::required("device", &Record::device, fields::Through{json_of, device_info_from_json}),
     fields::optional("toolchain", &Record::toolchain, fields::text),
     fields::optional("host", &Record::host, fields::text), fields::optional("attempt", &Record::attempt, fields::text),
+    fields::optional("proposed_by", &Record::proposed_by, fields::text),
     fields::optional("tainted", &Record::tainted, ReasonsForm()),
     fields::optional("dynamic_shared_bytes", &Record::dynamic_shared_bytes), fields::optional("drift", &Record::drift),
     fields::optional("finals", &Record::finals, fields::text),

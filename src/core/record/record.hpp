@@ -65,6 +65,7 @@ struct Record {
   std::string toolchain;  ///< fingerprint
   std::string host;
   std::string attempt;               ///< id of the run that measured it
+  std::string proposed_by;           ///< "advisor": the program of [search] advisor; empty: the search
   std::vector<std::string> tainted;  ///< reasons why the numbers are suspect; empty: they are not
   /// For a configuration that passed before and was launched again: as the incumbent, to check whether the device
   /// drifts...

@@ -5,7 +5,7 @@
 
 #include "core/device/device_info.hpp"
 #include "core/measure/telemetry.hpp"
-#include "core/space/value.hpp"
+#include "core/space/value_json.hpp"
 #include "core/validate/compare.hpp"
 #include "core/validate/repeatability.hpp"
 
@@ -28,10 +28,8 @@ validate::Comparison comparison_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const validate::Repeatability& repeatable);
 validate::Repeatability repeatability_from_json(const nlohmann::json& json);
 
-/// Booleans, integers, floats and strings as in JSON; a float that is not finite as {"float": "inf"}.
-nlohmann::json to_json(const Value& value);
-Value value_from_json(const nlohmann::json& json);
-nlohmann::json to_json(const Bindings& bindings);
-Bindings bindings_from_json(const nlohmann::json& json);
+using space::bindings_from_json;
+using space::to_json;
+using space::value_from_json;
 
 }  // namespace xtune::record

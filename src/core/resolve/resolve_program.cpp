@@ -1,9 +1,12 @@
 // From a configuration to the build and the call of a program.
 #include <fmt/core.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/hash.hpp"
 #include "core/build/environment.hpp"
 #include "core/resolve/resolve_state.hpp"
+#include "core/space/value_json.hpp"
 #include "core/spec/process_spec.hpp"
 
 namespace xtune::resolve {
@@ -71,6 +74,11 @@ device::ProgramCall CandidateResolver::State::program_call(const space::Config& 
   for (const std::filesystem::path& output : process.outputs) call.outputs.push_back(output.string());
   call.timeout_s = process.timeout_s;
   if (process.device != "host") call.device = process.device;
+  if (!process.serves) return call;
+  call.request =
+      nlohmann::json{{"config", space::to_json(space.named(config))}, {"problem", space::to_json(problem)}}.dump();
+  call.checks = process.checks;
+  call.start_timeout_s = process.start_timeout_s;
   return call;
 }
 
@@ -94,6 +102,8 @@ std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSp
   text += " values " + build::canonical_list(values);
   if (!call.expect.empty()) text += " expect " + build::canonical_list({call.expect});
   if (!call.check.empty()) text += " check " + build::canonical_list(call.check);
+  if (!call.request.empty()) text += " request " + build::canonical_list({call.request});
+  if (call.checks) text += " checked";
   return text;
 }
 

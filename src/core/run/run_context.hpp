@@ -61,8 +61,8 @@ struct RunContext {
   /// Whether the times of configurations that passed are known.
   bool measures() const { return !options.validate_only; }
   std::size_t max_finalists() const { return static_cast<std::size_t>(std::max(spec.measure.finals, 1)); }
-  /// Whether all stored results are read completely.
-  bool reads_all() const { return !options.best_only || criterion.score; }
+  /// Whether all stored results are read completely: an advisor gets them.
+  bool reads_all() const { return !options.best_only || criterion.score || spec.search.advisor; }
   /// Whether it was stored by this process or one of its peers.
   bool of_today(std::int64_t unix_time_ms) const {
     return options.peers && unix_time_ms >= options.peers->began_unix_ms();

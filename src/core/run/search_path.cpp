@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+
+#include "core/run/advisor.hpp"
 
 namespace xtune::run {
 
@@ -10,7 +13,24 @@ SearchPath::SearchPath(std::unique_ptr<search::Strategy> strategy, std::size_t w
     : strategy_(std::move(strategy)),
       window_(learns() ? std::max<std::size_t>(window, 1) : std::numeric_limits<std::size_t>::max()) {}
 
+SearchPath::~SearchPath() = default;
+
+void SearchPath::set_advisor(std::unique_ptr<Advisor> advisor) { advisor_ = std::move(advisor); }
+
+std::optional<AdvisorResult> SearchPath::advice() const {
+  return advisor_ ? std::optional(advisor_->result()) : std::nullopt;
+}
+
 std::optional<SearchPath::Proposal> SearchPath::next() {
+  if (!advisor_ || exhausted_) return next_of_strategy();
+  for (auto wanted = advisor_->next(); wanted && !strategy_->offer(*wanted); wanted = advisor_->next())
+    advisor_->refuse(*wanted);
+  std::optional<Proposal> proposal = next_of_strategy();
+  if (proposal) proposal->advised = advisor_->proposed(proposal->index);
+  return proposal;
+}
+
+std::optional<SearchPath::Proposal> SearchPath::next_of_strategy() {
   while (!exhausted_) {
     if (!starved_ && outcomes_.size() < window_) {
       const std::vector<std::uint64_t> indices = strategy_->propose(1);

@@ -11,19 +11,28 @@
 
 namespace xtune::run {
 
+class Advisor;
+struct AdvisorResult;
+
 /// A strategy's proposals depend on the outcomes of its earlier proposals and on when it sees them. Here it sees them
 /// in order of proposal and at fixed points: the n-th proposal is made once it has seen exactly the outcomes up to n -
 /// window. So neither the speed of a compile worker nor a crash in the middle changes the path of a search: a run
-/// resumes, and a stored run repeats, without new measurements.
+/// resumes, and a stored run repeats, without new measurements. An advisor's proposals change the path at any time.
 class SearchPath {
  public:
   /// window: maximum number of proposals without an outcome, at least 1; a strategy that does not learn needs none.
   SearchPath(std::unique_ptr<search::Strategy> strategy, std::size_t window);
+  ~SearchPath();
 
   struct Proposal {
     std::uint64_t number = 0;  ///< counts from 0
     std::uint64_t index = 0;   ///< in the space
+    bool advised = false;      ///< by the advisor
   };
+  /// From now on the advisor is asked for proposals; nullptr: none.
+  void set_advisor(std::unique_ptr<Advisor> advisor);
+  /// nullopt: none was asked.
+  std::optional<AdvisorResult> advice() const;
   /// nullopt: not before another outcome is known, or never again (exhausted).
   std::optional<Proposal> next();
   /// Call it once for each proposal, in any order.
@@ -36,6 +45,7 @@ class SearchPath {
   bool exhausted() const noexcept { return exhausted_; }
 
  private:
+  std::optional<Proposal> next_of_strategy();
   bool show_next();
   std::unique_ptr<search::Strategy> strategy_;
   std::size_t window_;
@@ -43,6 +53,7 @@ class SearchPath {
   std::uint64_t shown_ = 0;
   bool starved_ = false;  ///< it proposes nothing until it sees another outcome
   bool exhausted_ = false;
+  std::unique_ptr<Advisor> advisor_;
 };
 
 }  // namespace xtune::run

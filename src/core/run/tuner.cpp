@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/deadline.hpp"
+#include "core/run/advisor.hpp"
 #include "core/run/search_setup.hpp"
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
@@ -80,6 +81,10 @@ Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Ta
       finals_(run_, ledger_.results(), store_, keeper_, devices_, totals_,
               {[this](const TrialPtr& trial) { compile(trial); },
                [this](const record::Record& record) { ledger_.refute(record); }}) {
+  path_.set_advisor(
+      make_advisor(run_, loop_, path_.learns(),
+                   {[this] { return ledger_.results().evaluated(); },
+                    [this]() -> const std::vector<record::Record>& { return ledger_.results().records(); }}));
   if (!options.peers) return;
   peers_.emplace(run_, *options.peers, loop_, totals_,
                  PeerWork::Listeners{[this](const SearchPath::Proposal& proposal) { return serve(proposal); },
@@ -144,6 +149,7 @@ TuneResult Tuning::result(bool done) {
   result.out_of_time = !result.interrupted && !(done && exhausted());
   keeper_.finish();
   ledger_.results().read_reported();
+  result.advisor = path_.advice();
   result.compile_cpu_s = totals_.compile_cpu_s;
   result.compile_wall_s = totals_.compile_wall_s;
   result.device_busy_s = totals_.device_busy_s;
@@ -216,6 +222,7 @@ void Tuning::consider(const SearchPath::Proposal& proposal) {
   if (serve(proposal)) return;
   const TrialPtr trial = run_.make_trial(proposal.index);
   trial->proposal = proposal;
+  if (proposal.advised) trial->record.proposed_by = "advisor";
   if ((peers_ && peers_->in_blocks()) || claim(trial, trial->record.key)) begin(trial);
 }
 

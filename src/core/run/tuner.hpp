@@ -84,6 +84,14 @@ class TuneObserver {
   virtual void on_warning(const std::string& /*text*/) {}
 };
 
+/// The part of the program of [search] advisor in a run.
+struct AdvisorResult {
+  std::uint64_t questions = 0;  ///< number of times that it was asked
+  std::uint64_t proposed = 0;   ///< configurations in its answers
+  std::uint64_t refused = 0;    ///< part of proposed that could not be tried
+  std::uint64_t tried = 0;      ///< part of proposed that the search took
+};
+
 struct TuneResult {
   Bindings problem;
   device::DeviceInfo device;
@@ -108,6 +116,7 @@ struct TuneResult {
   double device_busy_s = 0;   ///< wall clock that bench workers spent on configurations: load, validate, measure
   bool interrupted = false;   ///< by `stop` or `drain`
   bool out_of_time = false;   ///< [search] seconds ended it
+  std::optional<AdvisorResult> advisor;  ///< unset: none was asked
   std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or no finals were requested or reached
 };
 

@@ -45,6 +45,12 @@ std::vector<std::uint64_t> BudgetedSearch::propose(std::size_t max) {
   return indices;
 }
 
+bool BudgetedSearch::offer(std::uint64_t index) {
+  if (index >= space_.size() || known(index)) return false;
+  first_.push_back(index);
+  return true;
+}
+
 std::optional<std::uint64_t> BudgetedSearch::opening() {
   if (following_.over()) {
     opening_.reset();
@@ -66,7 +72,7 @@ void BudgetedSearch::observe(const Observation& observation) {
   if (sane && observation.outcome == Outcome::pruned) result.kind = SearchResult::Kind::bound;
   if (result.kind != SearchResult::Kind::failed) result.time_ms = observation.time_ms;
   results_.push_back(result);
-  (result.kind == SearchResult::Kind::failed ? failed_ : succeeded_).push_back(space_.value_indices(result.index));
+  failures_.add(space_.value_indices(result.index), result.kind == SearchResult::Kind::failed);
   if (result.kind == SearchResult::Kind::measured && (!best_ || result.time_ms < results_[*best_].time_ms))
     best_ = results_.size() - 1;
   following_.observe(result);
@@ -82,33 +88,13 @@ std::optional<std::uint64_t> BudgetedSearch::fresh() {
   return std::nullopt;
 }
 
-// Judged by the nearest results: those that differ from it in the fewest parameters.
-bool BudgetedSearch::likely_to_fail(std::uint64_t index) const {
-  if (failed_.empty()) return false;
-  const Digits digits = space_.value_indices(index);
-  std::size_t nearest = digits.size() + 1, failures = 0, successes = 0;
-  const auto count = [&](const std::vector<Digits>& others, std::size_t& counter) {
-    for (const Digits& other : others) {
-      const std::size_t distance = hamming_distance(digits, other);
-      if (distance < nearest) {
-        nearest = distance;
-        failures = successes = 0;
-      }
-      counter += distance == nearest ? 1 : 0;
-    }
-  };
-  count(failed_, failures);
-  count(succeeded_, successes);
-  return failures > successes;
-}
-
 std::optional<std::uint64_t> BudgetedSearch::unknown_near(std::uint64_t index) {
   constexpr int draws = 24;
   std::optional<std::uint64_t> doubtful;
   std::uint64_t at = index;
   for (int draw = 0; draw < draws; ++draw) {
     if (!known(at)) {
-      if (!likely_to_fail(at)) return at;
+      if (!failures_.likely(space_.value_indices(at))) return at;
       doubtful = at;
       // If all others are known to fail too, failures must not end the search.
       if (random_.below(8) == 0) return at;

@@ -11,6 +11,7 @@
 #include "core/search/features.hpp"
 #include "core/search/following.hpp"
 #include "core/search/guidance.hpp"
+#include "core/search/known_failures.hpp"
 #include "core/search/opening.hpp"
 #include "core/search/permutation.hpp"
 #include "core/search/result.hpp"
@@ -26,6 +27,7 @@ class BudgetedSearch : public Strategy {
   explicit BudgetedSearch(const StrategyOptions& options);
   std::vector<std::uint64_t> propose(std::size_t max) final;
   void observe(const Observation& observation) final;
+  bool offer(std::uint64_t index) final;
 
   /// Whether it was proposed, or observed without having been proposed.
   bool known(std::uint64_t index) const { return known_.contains(index); }
@@ -55,7 +57,6 @@ class BudgetedSearch : public Strategy {
   const Features& features() const noexcept { return features_; }
 
  private:
-  bool likely_to_fail(std::uint64_t index) const;
   std::optional<std::uint64_t> opening();
 
   const space::Space& space_;
@@ -73,7 +74,7 @@ class BudgetedSearch : public Strategy {
   std::unordered_set<std::uint64_t> observed_;
   std::vector<std::uint64_t> outstanding_;
   std::vector<SearchResult> results_;
-  std::vector<std::vector<std::uint32_t>> failed_, succeeded_;  // digits
+  KnownFailures failures_;
   std::optional<std::size_t> best_;
 };
 

@@ -37,6 +37,9 @@ class Strategy {
   /// is done.
   virtual std::vector<std::uint64_t> propose(std::size_t max) = 0;
   virtual void observe(const Observation& observation) = 0;
+  /// Makes this configuration the next proposal, as if the options had listed it. False: it does not, because the
+  /// configuration was proposed or observed before, or the strategy ignores observations.
+  virtual bool offer(std::uint64_t /*index*/) { return false; }
   /// All proposals in order, if observations do not change them; nullptr: the strategy learns. Has the lifetime of
   /// this.
   virtual const Sequence* sequence() const noexcept { return nullptr; }

@@ -34,7 +34,7 @@ std::vector<std::string> reported_names(const Spec& spec) {
 
 bool validates(const Spec& spec) {
   if (!spec.validate.check.empty()) return true;
-  if (spec.process) return spec.process->check.given() || !spec.process->expect.empty();
+  if (spec.process) return spec.process->check.given() || spec.process->checks || !spec.process->expect.empty();
   return spec.validate.reference.kind != ReferenceSpec::Kind::none;
 }
 

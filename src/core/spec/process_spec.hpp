@@ -30,6 +30,8 @@ struct ProcessCommand {
 struct ProcessSpec {
   Location at;
   ProcessCommand build, run, check;                            ///< build and check are optional
+  bool serves = false;                                         ///< run starts a server, which takes requests
+  bool checks = false;                                         ///< the server checks its results
   ProcessCommand exec_prefix;                                  ///< words before those of run; without a shell
   std::filesystem::path folder;                                ///< absolute: working directory of all commands
   std::vector<std::filesystem::path> sources;                  ///< absolute: files on which the build depends
@@ -41,8 +43,9 @@ struct ProcessSpec {
   std::vector<device::ProgramValue> metrics;
   std::vector<Location> metrics_at;
   std::string expect;
-  std::string device = "host";  ///< backend whose device it runs on
-  double timeout_s = 60;        ///< of one run
+  std::string device = "host";   ///< backend whose device it runs on
+  double timeout_s = 60;         ///< of one run, or of one request to a server
+  double start_timeout_s = 120;  ///< of a server, until its first answer
 };
 
 }  // namespace xtune::spec

@@ -9,15 +9,22 @@ namespace xtune::spec {
 
 namespace {
 
-// Each sample is a run of a whole program, and the first run, which is validated, also serves as the warm-up.
-void set_measure_defaults(MeasureSpec& measure) {
+// Each sample is a run of a whole program, and the first run, which is validated, also serves as the warm-up. A sample
+// of a server is one answer, which takes it less time than a run, but may stand for many launches.
+void set_measure_defaults(MeasureSpec& measure, bool serves) {
   measure.warmup = 0;
+  measure.timeout_s = 600;
+  measure.flush = Flush::none;
+  if (serves) {
+    measure.rep = 20;
+    measure.min_rep = 5;
+    measure.max_time_ms = 2'000;
+    return;
+  }
   measure.rep = 7;
   measure.min_rep = 3;
   measure.max_time_ms = 10'000;
   measure.noise = 0.01;
-  measure.timeout_s = 600;
-  measure.flush = Flush::none;
   measure.finals = 4;
 }
 
@@ -153,24 +160,54 @@ void add_sources(const Reader& reader, const TomlNode& item, ProcessSpec& spec) 
                 "process.sources '" + name + "': no further file matches (paths are relative to the spec's directory)");
 }
 
+/// [process] serve and the keys that mean something else with it, or nothing.
+void read_server(const Reader& reader, const TomlNode& process, ProcessSpec& spec) {
+  for (const auto& [key, remedy] :
+       {std::pair{"time", "a server answers with \"times_ms\""},
+        {"expect", "with check = true a server checks its results, and answers with \"checked\""},
+        {"outputs", "a server's files belong below {tmp}"}})
+    if (const TomlNode* node = process.find(key))
+      reader.fail(node->key_at, std::string("process.") + key + " is about the runs of a program: " + remedy);
+  if (const TomlNode* check = process.find("check"))
+    spec.checks = reader.boolean(*check, "process.check of a server, which says whether it checks its results,");
+  if (const TomlNode* timeout = process.find("start_timeout_s"))
+    spec.start_timeout_s = reader.number(*timeout, "process.start_timeout_s", 0.001, 1e6);
+}
+
+/// Either run or serve.
+void read_main_command(const Reader& reader, const TomlNode& process, bool shell, ProcessSpec& spec) {
+  const TomlNode *const run = process.find("run"), *const serve = process.find("serve");
+  if (run == nullptr && serve == nullptr)
+    reader.fail(process.at,
+                "[process] has neither run, the command that is timed, nor serve, the command that starts a "
+                "server");
+  if (run != nullptr && serve != nullptr)
+    reader.fail(serve->key_at, "[process] has both run and serve: a program runs once for each sample, or it serves");
+  spec.serves = serve != nullptr;
+  spec.run = read_command(reader, process, spec.serves ? "serve" : "run", shell);
+  if (spec.serves) return read_server(reader, process, spec);
+  spec.check = read_command(reader, process, "check", shell);
+  if (const TomlNode* timeout = process.find("start_timeout_s"))
+    reader.fail(timeout->key_at, "process.start_timeout_s is about servers: it goes only with serve");
+}
+
 }  // namespace
 
 void read_process(Reader& reader) {
   const TomlNode* const node = reader.document.root().find("process");
   if (node == nullptr) return;
-  reader.check_keys(reader.table(*node, "[process]"), "[process]",
-                    {"build", "run", "check", "expect", "shell", "exec_prefix", "folder", "sources", "outputs",
-                     "environment", "env", "build_env", "time", "metrics", "device", "timeout_s"});
+  reader.check_keys(
+      reader.table(*node, "[process]"), "[process]",
+      {"build", "run", "check", "expect", "shell", "exec_prefix", "folder", "sources", "outputs", "environment", "env",
+       "build_env", "time", "metrics", "device", "timeout_s", "serve", "start_timeout_s"});
   exclude_kernels(reader, *node);
   refuse_place_names(reader);
-  if (node->find("run") == nullptr) reader.fail(node->at, "[process] has no run, the command that is timed");
   const TomlNode* const shell_node = node->find("shell");
   const bool shell = shell_node != nullptr && reader.boolean(*shell_node, "process.shell");
   ProcessSpec spec;
   spec.at = reader.document.at(node->at);
   spec.build = read_command(reader, *node, "build", shell);
-  spec.run = read_command(reader, *node, "run", shell);
-  spec.check = read_command(reader, *node, "check", shell);
+  read_main_command(reader, *node, shell, spec);
   if (const TomlNode* prefix = node->find("exec_prefix")) {
     spec.exec_prefix.words = read_words(reader, *prefix, "process.exec_prefix");
     spec.exec_prefix.at = reader.document.at(prefix->at);
@@ -198,7 +235,7 @@ void read_process(Reader& reader) {
   if (const TomlNode* timeout = node->find("timeout_s"))
     spec.timeout_s = reader.number(*timeout, "process.timeout_s", 0.001, 1e6);
   find_launch_only(reader, *node, spec);
-  set_measure_defaults(reader.spec.measure);
+  set_measure_defaults(reader.spec.measure, spec.serves);
   reader.spec.process = std::make_shared<const ProcessSpec>(std::move(spec));
 }
 

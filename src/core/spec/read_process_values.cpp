@@ -66,6 +66,19 @@ device::ProgramValue read_value(const Reader& reader, const TomlNode& node, cons
   return value;
 }
 
+/// A metric of a server, which answers by the metric's name.
+device::ProgramValue read_answered(const Reader& reader, const TomlNode& node, const std::string& what) {
+  device::ProgramValue value;
+  for (const char* place : {"json", "csv", "regex", "file", "row"})
+    if (const TomlNode* given = reader.table(node, what).find(place))
+      reader.fail(given->key_at, what + "." + place + " is about the output of a program that runs once: a server " +
+                                     "answers with \"metrics\", by their names; here is only the unit");
+  reader.check_keys(node, what, {"unit"});
+  value.form = device::ProgramValue::Form::json;
+  if (const TomlNode* unit = node.find("unit")) value.unit = reader.text(*unit, what + ".unit");
+  return value;
+}
+
 }  // namespace
 
 void check_regex(const Reader& reader, const TomlNode& node, const std::string& what) {
@@ -82,6 +95,9 @@ void read_process_values(const Reader& reader, const TomlNode& process, ProcessS
   if (const TomlNode* time = process.find("time")) spec.time = read_value(reader, *time, "process.time", true);
   const TomlNode* const metrics = process.find("metrics");
   if (metrics == nullptr) return;
+  const auto read_metric = [&](const TomlNode& node, const std::string& what) {
+    return spec.serves ? read_answered(reader, node, what) : read_value(reader, node, what, false);
+  };
   for (const auto& [name, node] : reader.table(*metrics, "[process.metrics]").entries) {
     reader.check_identifier(node.key_at, name, "metric");
     if (reader.spec.cases.front().contains(name) || base::find_named(reader.spec.parameters, name))
@@ -89,7 +105,7 @@ void read_process_values(const Reader& reader, const TomlNode& process, ProcessS
     const auto& quantities = quantity_names();
     if (std::find(quantities.begin(), quantities.end(), name) != quantities.end())
       reader.fail(node.key_at, "'" + name + "' is a quantity that xtune measures: choose another name");
-    spec.metrics.push_back(read_value(reader, node, "process.metrics." + name, false));
+    spec.metrics.push_back(read_metric(node, "process.metrics." + name));
     spec.metrics.back().name = name;
     spec.metrics_at.push_back(reader.document.at(node.key_at));
   }

@@ -1,6 +1,7 @@
 // The short tables: measure, search, metrics, objective, candidates and dispatch.
 #include <algorithm>
 
+#include "core/spec/process_reader.hpp"
 #include "core/spec/reader.hpp"
 
 namespace xtune::spec {
@@ -83,8 +84,40 @@ void read_measure(Reader& reader, const TomlNode& table) {
   }
 }
 
+void read_advisor(const Reader& reader, const TomlNode& search, SearchSpec& spec) {
+  const TomlNode* const command = search.find("advisor");
+  if (command == nullptr) {
+    for (const char* key : {"advisor_share", "advisor_every", "advisor_timeout_s"})
+      if (const TomlNode* node = search.find(key))
+        reader.fail(node->key_at, std::string("search.") + key + " needs search.advisor, a command");
+    return;
+  }
+  AdvisorSpec advisor;
+  advisor.at = reader.document.at(command->at);
+  if (command->is_array()) {
+    for (const TomlNode& word : command->items) advisor.command.push_back(reader.text(word, "search.advisor"));
+  } else {
+    for (const Text& word : compiled(reader, [&] {
+           return split_command(reader.placed_text(*command, "search.advisor"),
+                                ", or give a list of words that begins with a shell: [\"sh\", \"-c\", ...]");
+         }))
+      advisor.command.push_back(word.text);
+  }
+  if (advisor.command.empty() || advisor.command.front().empty())
+    reader.fail(command->at, "search.advisor is empty: give the words of a command");
+  if (const TomlNode* share = search.find("advisor_share"))
+    advisor.share = reader.number(*share, "search.advisor_share", 0.001, 1);
+  if (const TomlNode* every = search.find("advisor_every"))
+    advisor.every = static_cast<std::uint64_t>(reader.integer(*every, "search.advisor_every", 1));
+  if (const TomlNode* timeout = search.find("advisor_timeout_s"))
+    advisor.timeout_s = reader.number(*timeout, "search.advisor_timeout_s", 0.001, 1e6);
+  spec.advisor = std::move(advisor);
+}
+
 void read_search(Reader& reader, const TomlNode& table) {
-  const TomlNode* const node = section_of(reader, table, "search", {"strategy", "evals", "seconds", "seed"});
+  const TomlNode* const node = section_of(
+      reader, table, "search",
+      {"strategy", "evals", "seconds", "seed", "advisor", "advisor_share", "advisor_every", "advisor_timeout_s"});
   if (node == nullptr) return;
   SearchSpec& spec = reader.spec.search;
   spec.at = reader.document.at(node->at);
@@ -97,6 +130,7 @@ void read_search(Reader& reader, const TomlNode& table) {
   if (const TomlNode* seconds = node->find("seconds")) spec.seconds = reader.number(*seconds, "seconds", 0.001, 1e9);
   if (const TomlNode* seed = node->find("seed"))
     spec.seed = static_cast<std::uint64_t>(reader.integer(*seed, "seed", 0));
+  read_advisor(reader, *node, spec);
 }
 
 void read_candidates(Reader& reader) {

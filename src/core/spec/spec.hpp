@@ -198,11 +198,21 @@ struct MeasureSpec {
   int finals = 8;              ///< number of best configurations measured again in turns at the end; below 2: none
 };
 
+/// A program that proposes configurations during a search.
+struct AdvisorSpec {
+  std::vector<std::string> command;  ///< its words; started in the spec's directory
+  double share = 0.25;               ///< of the evaluations: the maximum for its proposals
+  std::uint64_t every = 25;          ///< evaluations between two questions
+  double timeout_s = 120;            ///< of one answer
+  Location at;
+};
+
 struct SearchSpec {
   std::string strategy = "auto";
   std::optional<std::uint64_t> evals;  ///< maximum of configurations; unset: all for exhaustive, else 400
   std::optional<double> seconds;       ///< maximum wall clock
   std::uint64_t seed = 1;
+  std::optional<AdvisorSpec> advisor;
   Location at;
 };
 

@@ -103,6 +103,28 @@ TEST_CASE("every strategy repeats itself for the same seed and observations") {
   }
 }
 
+TEST_CASE("a strategy that learns proposes what it is offered next, once and within its budget") {
+  const Space space = constrained_space(5);
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    const auto strategy = make_strategy(name, space, 3, 5);
+    if (strategy->sequence()) {
+      CHECK_FALSE(strategy->offer(17));
+      continue;
+    }
+    const std::uint64_t first = strategy->propose(1).at(0);
+    CHECK_FALSE(strategy->offer(first));
+    CHECK_FALSE(strategy->offer(space.size()));
+    const std::uint64_t wanted = first == 17 ? 18 : 17;
+    CHECK(strategy->offer(wanted));
+    CHECK(strategy->propose(1) == std::vector<std::uint64_t>{wanted});
+    CHECK_FALSE(strategy->offer(wanted));
+    strategy->observe(fake_measurement(space, wanted));
+    CHECK(strategy->propose(10).size() == 3);
+    CHECK(strategy->propose(10).empty());
+  }
+}
+
 TEST_CASE("every strategy goes on when everything fails, and when nothing is observed") {
   const Space space = constrained_space(5);
   for (const std::string& name : strategy_names()) {

@@ -3,6 +3,7 @@
 
 #include "backends/gpu/amd_clocks.hpp"
 #include "base/files.hpp"
+#include "support/error_of.hpp"
 #include "support/file_tree.hpp"
 #include "xtune/error.hpp"
 
@@ -11,8 +12,8 @@ using namespace xtune::test;
 
 namespace {
 
-const std::string device = "sys/bus/pci/devices/0000:c1:00.0/";
-const std::string level = device + "power_dpm_force_performance_level", clocks = device + "pp_dpm_sclk";
+const std::string device_files = "sys/bus/pci/devices/0000:c1:00.0/";
+const std::string level = device_files + "power_dpm_force_performance_level", clocks = device_files + "pp_dpm_sclk";
 
 struct Files {
   FileTree tree;
@@ -23,17 +24,6 @@ struct Files {
   std::unique_ptr<measure::ClockLock> lock() const { return gpu::amd_clocks("0000:C1:00.0", tree.folder.path()); }
   std::string text(const std::string& file) const { return base::read_file(tree.folder.path() / file); }
 };
-
-template <class Call>
-std::string error_of(const Call& call, ErrorKind kind) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.kind() == kind);
-    return error.what();
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -54,24 +44,24 @@ TEST_CASE("the standard profile, or a level of the device, until it is unlocked"
 
 TEST_CASE("a clock that the device does not have, and a level that somebody has set, change nothing") {
   const Files files;
-  CHECK(error_of([&] { files.lock()->lock(1234); }, ErrorKind::invalid_argument) ==
+  CHECK(xtune::test::error_of([&] { files.lock()->lock(1234); }, ErrorKind::invalid_argument) ==
         "--lock-clocks=1234: the device has no such clock (MHz); it has 500, 800, 1700");
   CHECK(files.text(level) == "auto\n");
   files.tree.write(level, "high\n");
-  CHECK(error_of([&] { files.lock()->lock(0); }, ErrorKind::unavailable).find("is 'high', so somebody has set it") !=
+  CHECK(xtune::test::error_of([&] { files.lock()->lock(0); }, ErrorKind::unavailable).find("is 'high', so somebody has set it") !=
         std::string::npos);
   CHECK(files.text(level) == "high\n");
 }
 
 TEST_CASE("a device without these files is unsupported, and one that is not there unavailable") {
   const FileTree tree;
-  error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path()); }, ErrorKind::unavailable);
-  tree.write(device + "vendor", "0x1002\n");
-  CHECK(error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path())->lock(0); }, ErrorKind::unsupported)
+  xtune::test::error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path()); }, ErrorKind::unavailable);
+  tree.write(device_files + "vendor", "0x1002\n");
+  CHECK(xtune::test::error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path())->lock(0); }, ErrorKind::unsupported)
             .find("cannot be read") != std::string::npos);
   tree.write(level, "auto\n");
   tree.write(clocks, "no clock\n");
-  CHECK(error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path())->lock(0); }, ErrorKind::unsupported)
+  CHECK(xtune::test::error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path())->lock(0); }, ErrorKind::unsupported)
             .find("does not show the device's clock") != std::string::npos);
   CHECK(base::read_file(tree.folder.path() / level) == "auto");
 }

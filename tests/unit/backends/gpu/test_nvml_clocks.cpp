@@ -7,6 +7,7 @@
 
 #include "backends/cuda/nvml.hpp"
 #include "base/dynamic_library.hpp"
+#include "support/error_of.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -30,17 +31,6 @@ struct FakeNvml {
   }
 };
 
-template <class Call>
-std::string error_of(const Call& call, ErrorKind kind) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.kind() == kind);
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("the default application clock, or a given one, until it is unlocked") {
@@ -60,21 +50,21 @@ TEST_CASE("the default application clock, or a given one, until it is unlocked")
 TEST_CASE("what NVML refuses is an error that states what to do") {
   FakeNvml nvml;
   nvml.refuse(4);
-  CHECK(error_of([&] { nvml.clocks()->lock(0); }, ErrorKind::unavailable) ==
+  CHECK(xtune::test::error_of([&] { nvml.clocks()->lock(0); }, ErrorKind::unavailable) ==
         "--lock-clocks: NVML refuses to fix the clock at 1500 MHz: Insufficient Permissions; it needs root, so run "
         "xtune as root, or without --lock-clocks");
   nvml.refuse(3);
-  error_of([&] { nvml.clocks()->lock(1410); }, ErrorKind::unsupported);
+  xtune::test::error_of([&] { nvml.clocks()->lock(1410); }, ErrorKind::unsupported);
   nvml.refuse(0);
-  CHECK(error_of([&] { nvml.clocks()->lock(9000); }, ErrorKind::invalid_argument) ==
+  CHECK(xtune::test::error_of([&] { nvml.clocks()->lock(9000); }, ErrorKind::invalid_argument) ==
         "--lock-clocks: NVML refuses to fix the clock at 9000 MHz: Invalid Argument; `nvidia-smi -q -d "
         "SUPPORTED_CLOCKS` lists clocks");
   nvml.set_default(false);
-  CHECK(error_of([&] { nvml.clocks()->lock(0); }, ErrorKind::unsupported)
+  CHECK(xtune::test::error_of([&] { nvml.clocks()->lock(0); }, ErrorKind::unsupported)
             .find("name a clock in MHz, as in --lock-clocks=1410") != std::string::npos);
   CHECK(nvml.locked_mhz() == 0);
-  error_of([&] { nvml.clocks("no device"); }, ErrorKind::unavailable);
-  error_of([&] { cuda::nvml_clocks("0000:18:00.0", "libno-such-library.so.9"); }, ErrorKind::unavailable);
+  xtune::test::error_of([&] { nvml.clocks("no device"); }, ErrorKind::unavailable);
+  xtune::test::error_of([&] { cuda::nvml_clocks("0000:18:00.0", "libno-such-library.so.9"); }, ErrorKind::unavailable);
 }
 
 #endif

@@ -20,6 +20,7 @@
 #include "fakes/environment_variable.hpp"
 #include "fakes/limited_child.hpp"
 #include "fakes/limited_directory.hpp"
+#include "fakes/process_checks.hpp"
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -74,8 +75,6 @@ struct Shell {
   }
   std::string read(const std::string& name) const { return read_if_there(folder.path() / name); }
 };
-
-bool alive(int pid) { return pid > 0 && ::kill(pid, 0) == 0; }
 
 }  // namespace
 
@@ -268,14 +267,14 @@ TEST_CASE("a program that takes too long is killed with all that it has started"
   shell.call.timeout_s = 1;
   CHECK(has(shell.failure(), "timed_out: the program ran longer than 1.0 s and was killed"));
   REQUIRE(shell.read("ready") == "ready\n");
-  CHECK_FALSE(alive(std::stoi(shell.read("daemon"))));
-  CHECK_FALSE(alive(std::stoi(shell.read("child"))));
+  CHECK(xtune::fakes::is_dead(std::stoi(shell.read("daemon"))));
+  CHECK(xtune::fakes::is_dead(std::stoi(shell.read("child"))));
 }
 
 TEST_CASE("processes that a program leaves behind are killed when it ends, and are not waited for") {
   Shell shell("(setsid sh -c 'echo $$ > daemon; sleep 100' &) ; while ! test -s daemon; do :; done; echo time 1");
   CHECK(shell.run().time_ms == 1);
-  CHECK_FALSE(alive(std::stoi(shell.read("daemon"))));
+  CHECK(xtune::fakes::is_dead(std::stoi(shell.read("daemon"))));
   CHECK(children_of(::getpid()).empty());
 }
 

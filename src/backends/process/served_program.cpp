@@ -1,0 +1,271 @@
+// Requests to servers, and the meaning of their answers and ends.
+#include "backends/process/served_program.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "backends/process/program_files.hpp"
+#include "backends/process/program_words.hpp"
+#include "backends/process/server.hpp"
+#include "base/machine_state.hpp"
+#include "base/text.hpp"
+#include "core/build/shortage.hpp"
+#include "core/device/server_request.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::process {
+namespace {
+
+using Json = nlohmann::json;
+
+// Failures in a row without any answer, after which the run ends: one may be the configuration's.
+constexpr int max_failures = 3;
+
+constexpr const char* kinds_of_errors[] = {"compile_failed", "rejected", "launch_failed",
+                                           "wrong_result",   "crashed",  "timed_out"};
+
+std::string text_in(const Json& answer, const char* name) {
+  const auto found = answer.find(name);
+  return found != answer.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string identity(const build::Artifact& artifact, const device::ProgramCall& call) {
+  return Json{call.words, call.environment, call.folder, call.device, artifact.image.empty() ? "" : artifact.key}.dump(
+      -1, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+/// A place for one server after the other, all with the same command.
+class ServerSlot {
+ public:
+  ServerSlot(const build::Artifact& artifact, const device::ProgramCall& call, int device)
+      : start_timeout_s_(call.start_timeout_s) {
+    if (!artifact.image.empty()) files_.install(artifact.image);
+    command_ = files_.command_of(call, call.words, device);
+  }
+
+  /// The answer to a request for a configuration. Throws the failure of a server that gives none.
+  ServerReply ask(const device::ProgramCall& call, const nlohmann::ordered_json& request) {
+    for (bool again = false;; again = true) {
+      require_server();
+      const bool served_others = !first_.empty() && (others_ || first_ != call.request);
+      note(call.request);
+      ServerReply reply = server_->ask(request, call.timeout_s);
+      if (reply.answer) {
+        failures_ = 0;
+        answered_ = true;
+        return reply;
+      }
+      server_.reset();
+      // An earlier configuration may have damaged it, or it may have ended between two requests.
+      const bool by_itself = reply.violation.empty() && !reply.end.timed_out &&
+                             !base::comes_from_others(base::ending_signal(reply.end.exit_code, reply.end.signal));
+      if (by_itself && served_others && !again) continue;
+      refuse(reply, call.timeout_s);
+    }
+  }
+
+  int pid() const noexcept { return server_ && server_->running() ? server_->pid() : 0; }
+
+ private:
+  void note(const std::string& request) {
+    if (first_.empty()) first_ = request;
+    others_ = others_ || first_ != request;
+  }
+
+  void require_server() {
+    if (server_ && server_->running()) return;
+    server_.reset();
+    first_.clear();
+    others_ = false;
+    files_.empty_tmp();
+    try {
+      server_ = std::make_unique<Server>(command_);
+    } catch (const base::CannotStart& failure) {
+      build::throw_start_failure(failure, "the server", command_.argv[0], Outcome::launch_failed);
+    }
+    const ServerReply reply = server_->ask(device::start_request(), start_timeout_s_);
+    std::string why = reply.violation;
+    if (reply.answer) {
+      const auto protocol = reply.answer->find("protocol");
+      if (protocol != reply.answer->end() && *protocol == device::server_protocol) return;
+      why = fmt::format("its first answer must have \"protocol\": {}, the version that xtune speaks",
+                        device::server_protocol);
+    } else if (reply.end.timed_out) {
+      why = fmt::format("no answer to the first request in {} ([process] start_timeout_s)",
+                        base::human_seconds(start_timeout_s_));
+    } else if (why.empty()) {
+      why = ended_text(reply.end, "it");
+    }
+    server_.reset();
+    count_failure("the server did not start: " + why, reply.end);
+  }
+
+  static std::string ended_text(const ProgramEnd& end, const char* subject) {
+    const std::string words = last_line(end.stderr_text);
+    return fmt::format(
+        "{} ended with {} before it answered{}{}{}", subject, base::describe_exit(end.exit_code, end.signal),
+        end.stdout_text.empty() ? "" : ", in the middle of the line '" + base::printable(end.stdout_text) + "'",
+        words.empty() ? "" : ": ", words);
+  }
+
+  /// The configuration may be to blame, or the server: stored is neither.
+  [[noreturn]] void count_failure(const std::string& message, const ProgramEnd& end) {
+    if (++failures_ >= max_failures && !answered_)
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("{} ({} times in a row){}{}", message, failures_,
+                              end.stderr_text.empty() ? "" : "; on standard error:\n",
+                              base::printable_lines(base::end_of(end.stderr_text, shown_stderr))));
+    throw build::ShortageFailure(build::Lack::unclear, Outcome::launch_failed, message, log_of(end));
+  }
+
+  [[noreturn]] void refuse(const ServerReply& reply, double timeout_s) {
+    if (!reply.violation.empty()) count_failure(reply.violation, reply.end);
+    throw_if_out_of_time(reply.end, "the server's work for this configuration", timeout_s);
+    const build::Lack lack = lack_behind(reply.end, files_);
+    process::refuse(reply.end, Outcome::crashed, ended_text(reply.end, "the server"), lack);
+  }
+
+  static constexpr std::size_t shown_stderr = 4000;
+
+  ProgramFiles files_;
+  ProgramRun command_;
+  double start_timeout_s_;
+  std::unique_ptr<Server> server_;
+  std::string first_;      // the first configuration that the server was asked for
+  bool others_ = false;    // it was asked for another one, too
+  bool answered_ = false;  // one of the slot's servers has answered a request
+  int failures_ = 0;       // in a row
+};
+
+namespace {
+
+class ServedProgram final : public measure::Program {
+ public:
+  ServedProgram(std::shared_ptr<ServerSlot> slot, device::ProgramCall call)
+      : slot_(std::move(slot)), call_(std::move(call)) {}
+
+  bool times_itself() const noexcept override { return true; }
+  void check_last_run() override {
+    if (call_.checks && unchecked_) ask(1, true);
+  }
+  measure::Sample run(const measure::RunOptions& options) override {
+    return ask(1 + options.more.size(), call_.checks && !checked_);
+  }
+
+ private:
+  measure::Sample ask(std::size_t samples, bool check) {
+    const std::uint64_t kills_before = base::memory_kills();
+    try {
+      for (int more = max_retakes;; --more) {
+        // The time of an answer during which it was suspended has no meaning.
+        const ServerReply reply = slot_->ask(call_, device::measure_request(call_, samples, check));
+        const measure::Sample sample = sample_in(reply, samples, check);
+        if (!reply.end.suspended || more == 0) return sample;
+      }
+    } catch (const build::CandidateFailure& failure) {
+      build::rethrow_counting_kills(failure, kills_before, build::Lack::memory);
+    }
+  }
+
+  measure::Sample sample_in(const ServerReply& reply, std::size_t samples, bool check) {
+    const Json& answer = *reply.answer;
+    const std::string log = log_of(reply.end);
+    if (const auto error = answer.find("error"); error != answer.end()) throw_error(*error, answer, log);
+    const auto checked = answer.find("checked");
+    if (check && (checked == answer.end() || *checked != true))
+      throw build::CandidateFailure(Outcome::wrong_result,
+                                    "the server was asked to check its results, and its answer does not have "
+                                    "\"checked\": true",
+                                    log);
+    measure::Sample sample;
+    sample.time_ms = mean_in(answer, "times_ms", "\"times_ms\"", samples, log);
+    for (const device::ProgramValue& metric : call_.metrics) sample.reported.push_back(metric_in(answer, metric, log));
+    unchecked_ = !check;
+    checked_ = checked_ || check;
+    return sample;
+  }
+
+  /// The server's own verdict on the configuration.
+  [[noreturn]] static void throw_error(const Json& error, const Json& answer, const std::string& log) {
+    const std::string kind = error.is_string() ? error.get<std::string>() : std::string();
+    const std::string message = text_in(answer, "message");
+    for (const char* known : kinds_of_errors)
+      if (kind == known)
+        throw build::CandidateFailure(*outcome_from_string(kind),
+                                      message.empty() ? "the server gave no message" : base::printable_lines(message),
+                                      log);
+    throw build::ShortageFailure(
+        build::Lack::unclear, Outcome::launch_failed,
+        fmt::format("the server's answer has the unknown \"error\" '{}'{}: {}", base::printable(kind, 80),
+                    base::did_you_mean(kind, {std::begin(kinds_of_errors), std::end(kinds_of_errors)}),
+                    base::printable(message, 300)),
+        log);
+  }
+
+  /// The mean of a list of numbers, or a number where the answer need not have a list.
+  static double mean_in(const Json& holder, const std::string& name, const std::string& what, std::size_t count,
+                        const std::string& log) {
+    const auto refuse = [&](const std::string& why) {
+      throw build::CandidateFailure(Outcome::wrong_result, fmt::format("the server's answer: {} {}", what, why), log);
+    };
+    const auto found = holder.find(name);
+    if (found == holder.end()) refuse("is missing");
+    if (!found->is_array()) refuse(fmt::format("is a {}, and a list of {} is expected", found->type_name(), count));
+    if (found->size() != count) refuse(fmt::format("has {} numbers, and {} were asked for", found->size(), count));
+    double sum = 0;
+    for (const Json& item : *found) {
+      if (!item.is_number()) refuse(fmt::format("has a {} among its numbers", item.type_name()));
+      const double number = item.get<double>();
+      if (!std::isfinite(number)) refuse("has a number that is not finite");
+      if (name == "times_ms" && !(number > 0)) refuse(fmt::format("has {}, and a time is above zero", number));
+      sum += number;
+    }
+    return sum / static_cast<double>(count);
+  }
+
+  static double metric_in(const Json& answer, const device::ProgramValue& metric, const std::string& log) {
+    const std::string what = "the metric '" + metric.name + "'";
+    const auto metrics = answer.find("metrics");
+    const bool given = metrics != answer.end() && metrics->is_object();
+    if (!given || !metrics->contains(metric.name))
+      throw build::CandidateFailure(Outcome::wrong_result,
+                                    fmt::format("the server's answer: {} is missing in \"metrics\"", what), log);
+    const Json& value = metrics->at(metric.name);
+    if (value.is_array()) return mean_in(*metrics, metric.name, what, std::max<std::size_t>(value.size(), 1), log);
+    return mean_in(Json{{"it", Json::array({value})}}, "it", what, 1, log);
+  }
+
+  const std::shared_ptr<ServerSlot> slot_;
+  const device::ProgramCall call_;
+  bool checked_ = false;    ///< some answer was
+  bool unchecked_ = false;  ///< the last one was not
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Program> ServedPrograms::load(const build::Artifact& artifact,
+                                                       const device::ProgramCall& call) {
+  std::weak_ptr<ServerSlot>& known = slots_[identity(artifact, call)];
+  std::shared_ptr<ServerSlot> slot = known.lock();
+  if (!slot) known = slot = std::make_shared<ServerSlot>(artifact, call, device_);
+  last_ = slot;
+  std::erase_if(slots_, [](const auto& entry) { return entry.second.expired(); });
+  return std::make_unique<ServedProgram>(std::move(slot), call);
+}
+
+std::vector<int> ServedPrograms::processes() const {
+  std::vector<int> ids;
+  for (const auto& [name, weak] : slots_)
+    if (const auto slot = weak.lock(); slot && slot->pid() > 0) ids.push_back(slot->pid());
+  return ids;
+}
+
+}  // namespace xtune::process

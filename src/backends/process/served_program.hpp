@@ -1,0 +1,36 @@
+// Programs that serve: configurations are requests to a server that stays.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/measure/device.hpp"
+
+namespace xtune::process {
+
+class ServerSlot;
+
+/// The servers of one device. Programs with the same command, environment and built program share a server; it ends
+/// when no program uses it and another server is used. Single-threaded.
+class ServedPrograms {
+ public:
+  /// device: index of the one device that the servers may see, if their call restricts this.
+  explicit ServedPrograms(int device) : device_(device) {}
+
+  /// A program whose samples are answers of a server to requests of `call`. A server starts with the first request,
+  /// and again after one that it did not answer. The first and the last run are checked if call.checks. Throws
+  /// Error(io). Its runs throw CandidateFailure, and Error(unavailable) if a server fails three times in a row without
+  /// any answer: it does not start, or does not follow the protocol.
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::ProgramCall& call);
+  /// The ids of the servers that run.
+  std::vector<int> processes() const;
+
+ private:
+  int device_;
+  std::map<std::string, std::weak_ptr<ServerSlot>> slots_;
+  std::shared_ptr<ServerSlot> last_;
+};
+
+}  // namespace xtune::process
