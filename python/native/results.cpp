@@ -45,9 +45,9 @@ py::object to_python(const Measurement& measurement) {
       "config"_a = measurement.config, "outcome"_a = to_string(measurement.outcome), "stage"_a = measurement.stage,
       "message"_a = measurement.message, "time_ms"_a = measurement.time_ms, "timing"_a = to_python(measurement.timing),
       "samples_ms"_a = measurement.samples_ms, "metrics"_a = metrics, "resources"_a = to_python(measurement.resources),
-      "reference_ms"_a = measurement.reference_ms,
-      "tainted"_a = measurement.tainted, "from_store"_a = measurement.from_store, "compile_s"_a = measurement.compile_s,
-      "key"_a = measurement.key, "artifact_key"_a = measurement.artifact_key);
+      "reference_ms"_a = measurement.reference_ms, "tainted"_a = measurement.tainted,
+      "from_store"_a = measurement.from_store, "compile_s"_a = measurement.compile_s, "key"_a = measurement.key,
+      "artifact_key"_a = measurement.artifact_key);
 }
 
 py::object to_python(const TuneProgress& progress) {

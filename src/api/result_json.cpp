@@ -81,9 +81,8 @@ constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::st
 constexpr auto measurement_form = fields::object<Measurement>(
     required("config", &Measurement::config, bindings_form), required("outcome", &Measurement::outcome, outcome_form),
     required("stage", &Measurement::stage), optional("message", &Measurement::message),
-    optional("reference_ms", &Measurement::reference_ms),
-    required("time_ms", &Measurement::time_ms), required("timing", &Measurement::timing, TimingForm()),
-    required("samples_ms", &Measurement::samples_ms),
+    optional("reference_ms", &Measurement::reference_ms), required("time_ms", &Measurement::time_ms),
+    required("timing", &Measurement::timing, TimingForm()), required("samples_ms", &Measurement::samples_ms),
     required("metrics", &Measurement::metrics, fields::List{MetricForm()}),
     required("resources", &Measurement::resources, resources_form), required("tainted", &Measurement::tainted),
     required("from_store", &Measurement::from_store), required("compile_s", &Measurement::compile_s),

@@ -68,6 +68,9 @@ inline void settle(record::Record& record) {
   if (record.reference)
     for (double& sample : record.reference->samples_ms) sample = record::kept_time_ms(sample);
   if (record.time_ms.count == 0) record.time_ms = {};
+  // From as many samples as it counts, a summary's outliers are found again.
+  if (record.time_ms.count != 0 && record.time_ms.count == record.samples_ms.size()) ++record.time_ms.count;
+  record.time_ms.inlier_mean = record.time_ms.mean;
   std::map<std::string, std::vector<double>> by_name(record.reported.begin(), record.reported.end());
   record.reported.assign(by_name.begin(), by_name.end());
   if (record.validation) settle(*record.validation);

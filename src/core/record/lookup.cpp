@@ -130,7 +130,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
       continue;
     }
     if (!rules.reaches(group.nearness)) {
-      if (!result.beyond) result.beyond = group.nearness.distance;
+      if (!result.beyond && group.rank().ranked > 0) result.beyond = group.nearness.distance;
       if (++further <= max_further) tell(outside_radius(rules.radius));
       continue;
     }

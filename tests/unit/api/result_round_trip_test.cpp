@@ -13,8 +13,8 @@ XTUNE_ENUMERATORS(AcrossRule, 2)
 XTUNE_ENUMERATORS(WinningArgument::Kind, 5)
 XTUNE_MEMBERS(Timing, samples, min_ms, q1_ms, median_ms, q3_ms, mean_ms, max_ms, noise, low_ms, high_ms)
 XTUNE_MEMBERS(Resources, registers, spilled_bytes, shared_bytes, max_threads_per_block)
-XTUNE_MEMBERS(Measurement, config, outcome, stage, message, time_ms, timing, samples_ms, metrics, resources, reference_ms,
-              tainted, from_store, compile_s, key, artifact_key)
+XTUNE_MEMBERS(Measurement, config, outcome, stage, message, time_ms, timing, samples_ms, metrics, resources,
+              reference_ms, tainted, from_store, compile_s, key, artifact_key)
 XTUNE_MEMBERS(MeasuredDevice, backend, name, arch, index)
 XTUNE_MEMBERS(WinningTensorMap, of, tf32, nan_outside, shape, strides, box, element_strides, swizzle, l2_promotion,
               interleave)

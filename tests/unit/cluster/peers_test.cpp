@@ -173,9 +173,9 @@ TEST_CASE("Finals are held once, by one of them") {
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(job.failures[i] == "");
     holders += !job.processes[i]->bench.rounds.empty();
-    CHECK(job.results[i].finalists == 4);
+    CHECK(job.results[i].finalists == 5);  // four, and the default configuration, which is within 1 % of them
     CHECK(best_a(job.results[i]) == best_a(job.results[0]));
-    CHECK(std::abs(best_a(job.results[i]) - 7) <= 2);
+    CHECK((std::abs(best_a(job.results[i]) - 7) <= 2 || best_a(job.results[i]) == 1));
     for (const Record& record : job.results[i].further) ids.insert(record.finals);
   }
   CHECK(holders == 1);

@@ -280,13 +280,13 @@ TEST_CASE(
   CHECK(std::isinf(parse(good).dispatch.radius));
   CHECK_FALSE(parse(good).dispatch.default_config);
   CHECK(parse(good).validate.time_reference);
-  const std::string text = edited("[metrics]", "[dispatch]\nradius = 1.5\ndefault = { BLOCK_M = 128 }\n[metrics]",
+  const std::string text = edited("[metrics]", "[dispatch]\nradius = 1.5\ndefault = { BLOCK_N = 64 }\n[metrics]",
                                   edited("rtol = 1e-2", "time_reference = false"));
   const Spec spec = parse(text);
   CHECK(spec.dispatch.radius == 1.5);
   REQUIRE(spec.dispatch.default_config);
   CHECK(spec.dispatch.default_config->size() == spec.parameters.size());
-  CHECK(spec.dispatch.default_config->at("BLOCK_M") == Value(std::int64_t{128}));
+  CHECK(spec.dispatch.default_config->at("BLOCK_N") == Value(std::int64_t{64}));
   CHECK_FALSE(spec.validate.time_reference);
 }
 

@@ -161,7 +161,8 @@ TEST_CASE("a program without a build and parameters is a valid spec") {
 }
 
 TEST_CASE("errors in [process] are reported at their place") {
-  refused_at(changed("run = \"{out} --n {N} --threads {THREADS}\"", ""), "[process]", "[process] has no run");
+  refused_at(changed("run = \"{out} --n {N} --threads {THREADS}\"", ""), "[process]",
+             "[process] has neither run, the command that is timed, nor serve");
   refused_at(changed("-o {out}\"", "-o prog\""), "\"cc", "process.build does not name {out}");
   refused_at(changed("--n {N}", "--n {M}"), "M}", "unknown name 'M' in a command");
   refused_at(changed("--threads {THREADS}", "--threads {THREADS"), "{THREADS\"", "not closed");

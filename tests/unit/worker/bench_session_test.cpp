@@ -123,9 +123,9 @@ TEST_CASE("An input that was changed is named, with the place, whatever the outp
     return 1.0;
   });
   CHECK(answer.outcome == Outcome::wrong_result);
-  CHECK(
-      answer.message ==
-      "x: the kernel changed this input: [1, 1] was 0 and is -0; if it is meant to, the argument's role is \"inout\"");
+  CHECK(answer.message ==
+        "x: the kernel changed this input: [1, 1] was 0 and is -0, and 1 of 16 elements differ; if it is meant to, the "
+        "argument's role is \"inout\"");
   CHECK(bench.run("does not", [](const FakeLaunch&) { return 1.0; }).outcome == Outcome::ok);
 }
 

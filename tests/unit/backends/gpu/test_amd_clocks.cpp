@@ -48,8 +48,8 @@ TEST_CASE("a clock that the device does not have, and a level that somebody has 
         "--lock-clocks=1234: the device has no such clock (MHz); it has 500, 800, 1700");
   CHECK(files.text(level) == "auto\n");
   files.tree.write(level, "high\n");
-  CHECK(xtune::test::error_of([&] { files.lock()->lock(0); }, ErrorKind::unavailable).find("is 'high', so somebody has set it") !=
-        std::string::npos);
+  CHECK(xtune::test::error_of([&] { files.lock()->lock(0); }, ErrorKind::unavailable)
+            .find("is 'high', so somebody has set it") != std::string::npos);
   CHECK(files.text(level) == "high\n");
 }
 
@@ -57,11 +57,13 @@ TEST_CASE("a device without these files is unsupported, and one that is not ther
   const FileTree tree;
   xtune::test::error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path()); }, ErrorKind::unavailable);
   tree.write(device_files + "vendor", "0x1002\n");
-  CHECK(xtune::test::error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path())->lock(0); }, ErrorKind::unsupported)
+  CHECK(xtune::test::error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path())->lock(0); },
+                              ErrorKind::unsupported)
             .find("cannot be read") != std::string::npos);
   tree.write(level, "auto\n");
   tree.write(clocks, "no clock\n");
-  CHECK(xtune::test::error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path())->lock(0); }, ErrorKind::unsupported)
+  CHECK(xtune::test::error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path())->lock(0); },
+                              ErrorKind::unsupported)
             .find("does not show the device's clock") != std::string::npos);
   CHECK(base::read_file(tree.folder.path() / level) == "auto");
 }

@@ -215,7 +215,7 @@ TEST_CASE("a server that hangs is killed with what it has started, and its confi
   CHECK(has(
       served.failure("import subprocess; c = subprocess.Popen(['sleep', '60']); open('child', 'w').write(str(c.pid)); "
                      "time.sleep(60)"),
-      "timed_out: the server's work for this configuration ran longer than 3 s and was killed"));
+      "timed_out: the server's work for this configuration ran longer than 3.0 s and was killed"));
   CHECK(served.device->kept_processes().empty());
   kill_children_but({});
   CHECK(fakes::is_dead(served.pids()[0]));
