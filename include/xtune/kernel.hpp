@@ -40,6 +40,10 @@ struct LoadSettings {
   /// it holds several kernels, the spec's name selects one; if none has that name, the error lists the kernels. The
   /// file is never written. Empty: no bundle.
   std::filesystem::path bundle;
+  /// Use only the bundle: no store is read or written, nothing is tuned, and a chosen configuration that does not run
+  /// here is an error instead of a reason to run a default one. Processes with the same bundle, spec and kind of device
+  /// then make the same choices, which Kernel::digest proves. Needs `bundle` and the policy `lookup`.
+  bool frozen = false;
   Policy policy = Policy::lookup;  ///< what the first call on a new problem does
   /// Check the arguments of every call: their number, the type and size of each, and that pointers have enough device
   /// memory behind them.
@@ -56,6 +60,9 @@ struct LoadSettings {
   /// kernel's own are used. An exception of the tuner becomes a message, and the call continues. If the store cannot
   /// keep a winner, the winner is used until the kernel is destroyed, and a message reports this.
   TuneSettings tuning;
+  /// A file or an existing directory for a log of the problems that calls had, for `xtune coverage`. Empty: the
+  /// environment variable XTUNE_COVERAGE, else none.
+  std::filesystem::path coverage;
   /// Receives warnings, one line each, on any thread. Empty: they go to standard error. Exceptions that it throws are
   /// ignored.
   std::function<void(const std::string&)> on_message;
@@ -142,6 +149,12 @@ class Kernel {
   /// be empty. Throws the errors of a call.
   Choice choice(const Bindings& problem = {}) const;
 
+  /// A SHA-256, as hexadecimal text, of the contents of LoadSettings::bundle, the kernel's name, and the configurations
+  /// that choice() returns for these problems on the calling thread's device. Processes that pass the same problems and
+  /// get the same digest run the same configurations, if LoadSettings::frozen is set. Reads the whole bundle. Throws
+  /// Error(invalid_argument) without a bundle, Error(io) for a damaged one, and the errors of choice.
+  std::string digest(const std::vector<Bindings>& problems = {}) const;
+
   /// Prepares this problem as the first call on it would, but launches nothing. Use it before a timed section, or
   /// before a stream is captured into a graph: a driver may refuse to load a kernel during the capture.
   void prepare(const Bindings& problem = {}) const;
@@ -206,6 +219,8 @@ class TypedKernel<void(Arguments...)> {
   Choice choice(const Bindings& problem = {}) const { return kernel_.choice(problem); }  ///< as Kernel::choice
   void prepare(const Bindings& problem = {}) const { kernel_.prepare(problem); }         ///< as Kernel::prepare
   void wait() const { kernel_.wait(); }                                                  ///< as Kernel::wait
+  /// As Kernel::digest.
+  std::string digest(const std::vector<Bindings>& problems = {}) const { return kernel_.digest(problems); }
   /// As Kernel::set_constant.
   void set_constant(const std::string& constant, const Data& data) const { kernel_.set_constant(constant, data); }
   const std::string& name() const noexcept { return kernel_.name(); }  ///< of the kernel

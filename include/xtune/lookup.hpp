@@ -21,6 +21,7 @@ struct LookupSettings {
   std::string backend = "auto";
   std::filesystem::path store = {};   ///< empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
   std::filesystem::path bundle = {};  ///< as LoadSettings::bundle
+  bool frozen = false;                ///< use only the bundle's measurements, not the store's
   bool other_architectures = false;   ///< as LoadSettings::other_architectures
   /// Receives warnings about the store, on the calling thread. Empty: they are dropped.
   std::function<void(const std::string&)> on_message = {};

@@ -9,7 +9,7 @@
 #include "api/tune_call.hpp"
 #include "api/worker_toolchain.hpp"
 #include "backends/backend.hpp"
-#include "base/chosen_store.hpp"
+#include "base/absolute_path.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/run/check_spec.hpp"
 #include "dispatch/bundled_spec.hpp"
@@ -32,8 +32,9 @@ std::string usable_backend() {
   throw Error(ErrorKind::unavailable, "no usable device" + reasons);
 }
 
-/// borrowed: must outlive the kernel and all its copies.
-Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> borrowed) {
+/// borrowed: must outlive the kernel and all its copies. spec_file: as Parts::spec_file.
+Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> borrowed,
+                 const std::filesystem::path& spec_file = {}) {
   dispatch::require_kernel(spec_of(tunable));
   const std::string name = settings.backend == "auto" ? usable_backend() : settings.backend;
   const std::shared_ptr<backend::Backend> backend = backend::make_backend(name);
@@ -41,6 +42,7 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
   const auto kept = std::make_shared<const Tunable>(tunable);
   dispatch::Parts parts;
   parts.spec = spec_of(*kept, name);
+  if (!spec_file.empty()) parts.spec_file = base::absolute_path(spec_file);
   run::check_spec(parts.spec);
   parts.runtime = backend->open_runtime();
   device::require_compiler(name, settings.compiler);
@@ -55,8 +57,8 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
     apply_predicates(*kept, spec, problem, facts);
   };
   parts.tune = [kept, tuning = settings.tuning, compiler = settings.compiler,
-                store = base::chosen_store(settings.store)](const Bindings& problem, const device::DeviceInfo& device,
-                                                            const std::stop_token& stop) {
+                store = dispatch::store_for(settings.store, settings.bundle, settings.frozen)](
+                   const Bindings& problem, const device::DeviceInfo& device, const std::stop_token& stop) {
     TuneSettings own = tuning;
     own.backend = device.backend;
     own.compiler = compiler;
@@ -80,7 +82,7 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
 Kernel load(const Tunable& tunable, const LoadSettings& settings) { return load_with(tunable, settings, nullptr); }
 
 Kernel load(const std::filesystem::path& spec, const LoadSettings& settings) {
-  return load(Tunable::from_file(spec, settings.defines), settings);
+  return load_with(Tunable::from_file(spec, settings.defines), settings, nullptr, spec);
 }
 
 Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel, LoadSettings settings) {

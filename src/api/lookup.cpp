@@ -8,7 +8,6 @@
 #include "api/program_finder.hpp"
 #include "api/tunable_access.hpp"
 #include "base/absolute_path.hpp"
-#include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_model.hpp"
@@ -72,8 +71,8 @@ Question question_of(const Tunable& tunable, const Bindings& problem, const std:
 Choice best(const Tunable& tunable, const Bindings& problem, const LookupSettings& settings) {
   const Question question = question_of(tunable, problem, settings.arch, settings.backend);
   const auto bundle = dispatch::open_bundle(settings.bundle, question.spec.kernel.name);
-  dispatch::Selector selector(question.spec, base::chosen_store(settings.store), bundle, settings.other_architectures,
-                              [&](const std::string& text) {
+  dispatch::Selector selector(question.spec, dispatch::store_for(settings.store, settings.bundle, settings.frozen),
+                              bundle, settings.other_architectures, [&](const std::string& text) {
                                 if (settings.on_message) settings.on_message(text);
                               });
   dispatch::Selection selection = selector.select(question.spec, question.problem, question.device,

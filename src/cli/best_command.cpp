@@ -10,6 +10,8 @@
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
 #include "core/record/objective.hpp"
+#include "core/store/bundle.hpp"
+#include "dispatch/selector.hpp"
 #include "report/answer_rows.hpp"
 #include "report/run_report.hpp"
 #include "report/top_values.hpp"
@@ -85,6 +87,7 @@ class AcrossAnswer {
   }
 
   bool found() const { return choice_.has_value(); }
+  std::optional<Bindings> config() const { return choice_ ? std::optional(choice_->config) : std::nullopt; }
   std::string text() const {
     std::string text = report::across_text(spec_, choice_);
     if (!choice_) return text + "      `xtune run` measures what the store lacks\n";
@@ -122,7 +125,7 @@ report::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem,
 
 struct BestOptions {
   CommonOptions common;
-  std::string path, top;
+  std::string path, top, frozen;
   std::optional<double> share;  ///< of --top
 };
 
@@ -132,13 +135,17 @@ int show(const BestOptions& given) {
   const target::Target target = target_for(path, options, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(path, options, target);
   const bool across = spec.objective.across != spec::ObjectiveSpec::Across::each && spec.cases.size() > 1;
-  const StoredAnswers stored(spec, options, target, across || given.share);
+  const std::shared_ptr<const store::Bundle> bundle = dispatch::open_bundle(given.frozen, spec.kernel.name);
+  const StoredAnswers stored(spec, options, target, across || given.share, bundle.get());
+  const std::string contents = bundle ? bundle->digest() : "";
+  std::vector<store::ProblemChoice> choices;
   std::vector<nlohmann::ordered_json> answers;
   bool all = true;
   for (const Bindings& problem : spec.cases) {
     record::SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
     const record::LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
+    choices.emplace_back(problem, found.record ? std::optional(found.record->config) : std::nullopt);
     if (!options.text())
       answers.push_back(answer_json(spec, problem, target.device, found));
     else
@@ -151,8 +158,14 @@ int show(const BestOptions& given) {
   if (across) {
     const AcrossAnswer answer(spec, target, stored.records());
     all = all && answer.found();
+    choices.emplace_back(Bindings(), answer.config());
     for (std::size_t i = 0; i < answers.size(); ++i) answers[i]["across"] = answer.json(i);
     if (options.text()) print_out("{}", answer.text());
+  }
+  if (bundle) {
+    const std::string digest = store::choices_digest(contents, spec.kernel.name, choices);
+    for (nlohmann::ordered_json& answer : answers) answer["bundle_digest"] = contents, answer["digest"] = digest;
+    if (options.text()) print_out("digest: {}\n", digest);
   }
   if (options.json()) print_json(answers);
   if (options.csv()) print_csv(report::best_rows(answers));
@@ -163,7 +176,9 @@ int show(const BestOptions& given) {
 
 void add_best_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("best", "Print the best stored configuration for a problem");
-  add_example(*command, "xtune best configs/gemm.toml -D M=8192 --arch sm_90");
+  add_example(*command,
+              "xtune best configs/gemm.toml -D M=8192 --arch sm_90\n"
+              "  xtune best configs/gemm.toml --frozen gemm.xtune --format json");
   static BestOptions options;
   add_spec_argument(*command, options.path);
   command
@@ -175,6 +190,13 @@ void add_best_command(CLI::App& app, Context& context) {
       ->group(option_group::output);
   add_common_options(*command, options.common, true);
   add_store_option(*command, options.common.store);
+  command
+      ->add_option("--frozen", options.frozen,
+                   "Answer only from this bundle, and print a digest of its contents and of the answers, which "
+                   "processes can compare")
+      ->type_name("BUNDLE")
+      ->group(option_group::store)
+      ->excludes("--store");
   command->callback([&context, command] {
     if (command->count("--top") > 0) options.share = share_of("--top", options.top);
     if (options.share && !(*options.share > 0 && *options.share <= 1))

@@ -17,8 +17,8 @@
 #include "core/record/across.hpp"
 #include "core/record/objective.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/store/cover.hpp"
 #include "core/store/layout.hpp"
-#include "dispatch/cover.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -191,13 +191,13 @@ std::vector<Bindings> problems_of(const spec::Spec& spec, const StoredAnswers& a
   return {problems.begin(), problems.end()};
 }
 
-std::string method_of(const dispatch::Cover& cover) {
+std::string method_of(const store::Cover& cover) {
   if (cover.smallest) return "exact";
   return "greedy";
 }
 
-nlohmann::ordered_json cover_json(const spec::Spec& spec, const Matrix& matrix, const dispatch::Cover& cover,
-                                  double limit, const device::DeviceInfo& now) {
+nlohmann::ordered_json cover_json(const spec::Spec& spec, const Matrix& matrix, const store::Cover& cover, double limit,
+                                  const device::DeviceInfo& now) {
   nlohmann::ordered_json json{{"kernel", spec.kernel.name},
                               {"within", limit - 1},
                               {"method", method_of(cover)},
@@ -227,8 +227,8 @@ std::string percent(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:.1f} %", (ratio - 1) * 100) : "not measured";
 }
 
-void print_text(const spec::Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit,
-                std::size_t most, const device::DeviceInfo& now) {
+void print_text(const spec::Spec& spec, const Matrix& matrix, const store::Cover& cover, double limit, std::size_t most,
+                const device::DeviceInfo& now) {
   const std::size_t cases = matrix.problems.size();
   const char* how = cover.smallest          ? "exact: no smaller set does"
                     : cover.within == cases ? "greedy: a smaller set may do"
@@ -268,7 +268,7 @@ int show(const CoverOptions& options) {
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
   const StoredAnswers stored(spec, options.common, target);
   const Matrix matrix = matrix_of(spec, problems_of(spec, stored, options.stored), stored, target);
-  const dispatch::Cover cover = dispatch::smallest_cover(matrix.ratios, limit, options.most);
+  const store::Cover cover = store::smallest_cover(matrix.ratios, limit, options.most);
   if (options.common.json())
     print_json(cover_json(spec, matrix, cover, limit, target.device));
   else

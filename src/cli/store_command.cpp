@@ -39,8 +39,19 @@ void add_store_options(CLI::App& command, StoreOptions& options) {
   add_store_option(command, options.store);
 }
 
+void add_filter_options(CLI::App& command, store::WinnerFilter& filter) {
+  command.add_option("--arch", filter.archs, "Take only records of this architecture")
+      ->type_name("ARCH")
+      ->allow_extra_args(false)
+      ->group(option_group::store);
+  command.add_option("--kernel", filter.kernels, "Take only records of this kernel")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group(option_group::store);
+}
+
 void add_store_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("store", "List, verify, clean up, merge and export what was measured");
+  CLI::App* command = app.add_subcommand("store", "List, verify, clean up, merge, copy and export what was measured");
   command->require_subcommand(1);
   add_example(*command, "xtune store ls\n  xtune store bundle -o gemm.xtune --arch sm_90 --kernel gemm");
   add_store_ls(*command, context);
@@ -49,6 +60,8 @@ void add_store_command(CLI::App& app, Context& context) {
   add_store_merge(*command, context);
   add_store_export(*command, context);
   add_store_bundle(*command, context);
+  add_store_push(*command, context);
+  add_store_pull(*command, context);
   add_why_command(*command, context);
 }
 

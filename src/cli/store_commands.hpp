@@ -1,9 +1,10 @@
-// The subcommands of `xtune store`: one file for those that read and one for those that write.
+// The subcommands of `xtune store`.
 #pragma once
 
 #include <string>
 
 #include "cli/commands.hpp"
+#include "core/store/bundle.hpp"
 
 namespace xtune::cli {
 
@@ -14,6 +15,8 @@ struct StoreOptions {
   std::filesystem::path path() const;
 };
 void add_store_options(CLI::App& command, StoreOptions& options);
+/// --arch and --kernel.
+void add_filter_options(CLI::App& command, store::WinnerFilter& filter);
 
 void add_store_ls(CLI::App& store, Context& context);
 void add_store_verify(CLI::App& store, Context& context);
@@ -21,6 +24,8 @@ void add_store_gc(CLI::App& store, Context& context);
 void add_store_merge(CLI::App& store, Context& context);
 void add_store_export(CLI::App& store, Context& context);
 void add_store_bundle(CLI::App& store, Context& context);
+void add_store_push(CLI::App& store, Context& context);
+void add_store_pull(CLI::App& store, Context& context);
 
 /// "30d", "12h", "90m", "45s" in milliseconds; "10G", "512M", "4K", "100" in bytes, by 1024. Throws
 /// Error(invalid_argument) that names the option.

@@ -1,15 +1,9 @@
-// xtune store merge, export, bundle: into another store, other formats, one file.
-#include <fmt/format.h>
-
-#include <map>
+// xtune store merge, bundle: into another store, into one file.
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
 #include "core/store/bundle.hpp"
-#include "core/store/export.hpp"
-#include "core/store/measurements.hpp"
 #include "core/store/merge.hpp"
 #include "dispatch/bundled_spec.hpp"
 
@@ -45,60 +39,14 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
   return all.refused || nothing_read ? own_failure : done;
 }
 
-struct ShipFlags {
+struct BundleFlags {
   StoreOptions common;
-  std::string output, form = "json";
+  std::string output;
   store::WinnerFilter filter;
-  std::vector<std::string> defines, specs;  ///< defines: -D of export
+  std::vector<std::string> specs;
 };
 
-void add_filter(CLI::App& command, ShipFlags& flags) {
-  command.add_option("--arch", flags.filter.archs, "Take only records of this architecture")
-      ->type_name("ARCH")
-      ->allow_extra_args(false)
-      ->group(option_group::store);
-  command.add_option("--kernel", flags.filter.kernels, "Take only records of this kernel")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
-      ->group(option_group::store);
-}
-
-std::map<std::string, std::string> problem_of(const std::vector<std::string>& defines) {
-  std::map<std::string, std::string> problem;
-  for (const std::string& define : defines) {
-    const std::size_t equals = define.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw Error(ErrorKind::invalid_argument, "-D " + define + ": write -D NAME=value, for example -D M=8192");
-    problem[define.substr(0, equals)] = define.substr(equals + 1);
-  }
-  return problem;
-}
-
-int export_store(const ShipFlags& flags) {
-  store::WinnerFilter filter = flags.filter;
-  filter.problem = problem_of(flags.defines);
-  std::vector<std::string> warnings;
-  std::string text;
-  if (flags.form == "csv") {
-    text = store::export_csv(store::measurements_of(flags.common.path(), filter, warnings));
-  } else if (flags.form == "kbench") {
-    text = store::export_kbench(store::measurements_of(flags.common.path(), filter, warnings));
-  } else if (flags.form == "kernel-tuner") {
-    text = base::printable_json(store::export_kernel_tuner(flags.common.path(), filter, warnings).dump(1)) + "\n";
-  } else {
-    const std::vector<store::Winner> winners = store::winners_of(flags.common.path(), filter, warnings);
-    text = flags.form == "json" ? base::printable_json(store::export_json(winners).dump(2)) + "\n"
-                                : store::export_header(winners, warnings);
-  }
-  tell_warnings(warnings);
-  if (flags.output.empty())
-    fmt::print("{}", text);
-  else
-    base::write_output_file(flags.output, text);
-  return done;
-}
-
-int bundle(const ShipFlags& flags) {
+int bundle(const BundleFlags& flags) {
   std::vector<store::BundledSpec> specs;
   for (const std::string& spec : flags.specs) specs.push_back(dispatch::pack_spec(spec));
   const store::BundleReport report = store::write_bundle(flags.common.path(), flags.output, flags.filter, specs);
@@ -128,37 +76,10 @@ void add_store_merge(CLI::App& store, Context& context) {
   command->callback([&context] { context.exit_code = merge(options, others); });
 }
 
-void add_store_export(CLI::App& store, Context& context) {
-  CLI::App* command =
-      store.add_subcommand("export", "Write the best configurations in a format that other programs read");
-  add_example(*command,
-              "xtune store export --format header --kernel gemm -o gemm_best.hpp\n"
-              "  xtune store export --format kernel-tuner --kernel gemm --arch sm_90 -D M=4096 -o gemm.T4.json");
-  static ShipFlags flags;
-  command->add_option("-D", flags.defines, "Take only problems with this size")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  restrict_to(command->add_option("--format", flags.form,
-                                  "Write a JSON list of winners, a header with C++ constants and a choice among them, "
-                                  "all measurements of one kernel, device and problem as Kernel Tuner's T4 results, "
-                                  "the measurements that passed as kbench's output.csv, or a line of CSV for each "
-                                  "record, pruned and failed ones too, in the order of time"),
-              {"json", "header", "kernel-tuner", "kbench", "csv"})
-      ->capture_default_str()
-      ->group(option_group::output);
-  command->add_option("-o,--output", flags.output, "Write to a file; default: standard output")
-      ->type_name("FILE")
-      ->group(option_group::output);
-  add_store_option(*command, flags.common.store);
-  add_filter(*command, flags);
-  command->callback([&context] { context.exit_code = export_store(flags); });
-}
-
 void add_store_bundle(CLI::App& store, Context& context) {
   CLI::App* command = store.add_subcommand("bundle", "Pack the best configurations and their artifacts into one file");
   add_example(*command, "xtune store bundle -o gemm.xtune --arch sm_90 --arch gfx90a --kernel gemm --spec gemm.toml");
-  static ShipFlags flags;
+  static BundleFlags flags;
   command->add_option("-o,--output", flags.output, "Write this file")
       ->required()
       ->type_name("FILE")
@@ -168,7 +89,7 @@ void add_store_bundle(CLI::App& store, Context& context) {
       ->allow_extra_args(false)
       ->group(option_group::output);
   add_store_options(*command, flags.common);
-  add_filter(*command, flags);
+  add_filter_options(*command, flags.filter);
   command->callback([&context] { context.exit_code = bundle(flags); });
 }
 

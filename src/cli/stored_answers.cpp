@@ -6,17 +6,24 @@
 namespace xtune::cli {
 
 StoredAnswers::StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target,
-                             bool whole)
+                             bool whole, const store::Bundle* bundle)
     : spec_(spec), target_(target) {
   if (whole || !spec.objective.goals.empty()) {
-    records_ = stored_records(spec, options, target);
+    if (!bundle) {
+      records_ = stored_records(spec, options, target);
+      return;
+    }
+    record::RecordSet set = bundle->record_set(target.device.arch, spec.kernel.name);
+    tell_warnings(set.warnings);
+    records_ = std::move(set.records);
     return;
   }
-  tell_missing_store(options);
+  if (!bundle) tell_missing_store(options);
   store::StoreView::Options view;
   view.statistic = spec.measure.statistic;
   view.all = true;
-  view_.emplace(store::StoreView::load(options.store_path(), target.device.arch, spec.kernel.name, view));
+  view_.emplace(bundle ? bundle->view(target.device.arch, spec.kernel.name, view)
+                       : store::StoreView::load(options.store_path(), target.device.arch, spec.kernel.name, view));
   tell_warnings(view_->warnings());
 }
 

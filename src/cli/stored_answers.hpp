@@ -8,6 +8,7 @@
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/spec_fit.hpp"
+#include "core/store/bundle.hpp"
 #include "core/store/store_view.hpp"
 
 namespace xtune::cli {
@@ -20,8 +21,9 @@ void tell_missing_store(const CommonOptions& options);
 class StoredAnswers {
  public:
   /// Prints damage and a missing store to standard error. spec and target must outlive it. whole: read whole records in
-  /// any case.
-  StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target, bool whole = false);
+  /// any case. bundle: its records are read instead of the store's.
+  StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target, bool whole = false,
+                const store::Bundle* bundle = nullptr);
 
   record::LookupResult look_up(const Bindings& problem, record::SpecFit& fit) const;
   bool empty() const;

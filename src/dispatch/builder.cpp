@@ -26,7 +26,7 @@ std::map<std::string, std::uint64_t> scratch_of(const spec::Spec& spec, const Bi
 
 Builder::Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle, Usable usable,
                  OpenToolchain open, std::function<void(const std::string&)> say)
-    : cache_(std::move(store)),
+    : cache_(store.empty() ? std::nullopt : std::optional<build::ArtifactCache>(std::in_place, std::move(store))),
       bundle_(std::move(bundle)),
       usable_(std::move(usable)),
       open_(std::move(open)),
@@ -43,7 +43,8 @@ std::optional<build::Artifact> Builder::find(const std::string& key, const recor
     const std::lock_guard lock(remembered_mutex_);
     if (const auto own = remembered_.find(key); own != remembered_.end()) return own->second;
   }
-  if (auto artifact = cache_.find(key); is_right(artifact, "store")) return artifact;
+  if (cache_)
+    if (auto artifact = cache_->find(key); is_right(artifact, "store")) return artifact;
   if (!bundle_) return std::nullopt;
   try {
     if (auto artifact = bundle_->artifact(key); is_right(artifact, "bundle")) return artifact;
@@ -122,8 +123,12 @@ Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bi
   build.artifact = build::compile_checked(*compiler, request);
   build.artifact.key = resolver.artifact_key(request);
   build.artifact.backend = device.backend;
+  if (!cache_) {
+    remember(build.artifact);
+    return build;
+  }
   try {
-    cache_.insert(build.artifact, request);
+    cache_->insert(build.artifact, request);
   } catch (const Error& error) {
     remember(build.artifact);
     if (!told_not_kept_.exchange(true))

@@ -43,8 +43,8 @@ using OpenToolchain = std::function<std::unique_ptr<build::Toolchain>(const std:
 class Builder {
  public:
   using Usable = std::function<bool(const build::Artifact&)>;
-  /// bundle: artifacts in addition to the store's; may be null. usable: other stored artifacts count as missing. open:
-  /// called at the first use for an architecture; empty: never compile.
+  /// store: empty: only the bundle is used. bundle: artifacts in addition to the store's; may be null. usable: other
+  /// stored artifacts count as missing. open: called at the first use for an architecture; empty: never compile.
   Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle, Usable usable, OpenToolchain open,
           std::function<void(const std::string&)> say);
 
@@ -72,7 +72,7 @@ class Builder {
   /// damaged one of the bundle; both are reported.
   std::optional<build::Artifact> find(const std::string& key, const record::Record* record) const;
 
-  build::ArtifactCache cache_;
+  std::optional<build::ArtifactCache> cache_;  ///< unset: no store
   const std::shared_ptr<const store::Bundle> bundle_;
   const Usable usable_;
   const OpenToolchain open_;

@@ -63,6 +63,7 @@ Kernel Kernel::for_problem(const Bindings& sizes) const {
 }
 
 Choice Kernel::choice(const Bindings& problem) const { return state_->choice(*binding_, problem); }
+std::string Kernel::digest(const std::vector<Bindings>& problems) const { return state_->digest(*binding_, problems); }
 void Kernel::prepare(const Bindings& problem) const { state_->prepare(*binding_, problem); }
 void Kernel::wait() const { state_->wait(); }
 const std::string& Kernel::name() const noexcept { return state_->name(); }

@@ -17,7 +17,8 @@ struct KernelState::Case {
   dispatch::Selection selection;
   std::shared_ptr<const dispatch::Failure> failure;  ///< from a tuning run; null: none
 
-  std::string refusal;  ///< not empty: why nothing may be launched
+  std::atomic<std::uint64_t>* calls = nullptr;  ///< as Prepared::calls
+  std::string refusal;                          ///< not empty: why nothing may be launched
 
   bool has_failed(const Bindings& config) const { return failure && failure->configs.contains(config); }
 };

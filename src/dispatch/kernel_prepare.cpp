@@ -41,8 +41,8 @@ std::string origin_of_default(const LoadSettings& settings, const spec::Spec& sp
 }  // namespace
 
 KernelState::Case KernelState::case_of(const Bindings& problem) {
-  Case found{problem, runtime_.device(), {}, parts_.spec, {}, {}, {}};
-  found.failure = failure_of(problem, found.device);
+  Case found{problem, runtime_.device(), {}, parts_.spec, {}, {}, {}, {}};
+  found.failure = failures_.of(problem, found.device);
   found.archs = dispatch::compiled_archs(found.device, settings_.arch);
   if (parts_.narrow) parts_.narrow(found.spec, problem, device::device_facts(found.device));
   found.selection = selector_.select(found.spec, problem, found.device, found.archs);
@@ -99,7 +99,9 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const device
   return prepared;
 }
 
-Prepared KernelState::make(const Key& key, const Case& found) {
+Prepared KernelState::make(const Key& key, Case& found) {
+  if (logs_.coverage)
+    found.calls = logs_.coverage->add(found.problem, found.device, found.selection.choice, found.refusal);
   if (!found.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, found.refusal);
   if (found.failure)
     say(fmt::format("{}. It runs {}, which was not tried", found.failure->message,
@@ -117,7 +119,9 @@ Prepared KernelState::make(const Key& key, const Case& found) {
     try {
       const dispatch::Build build =
           builder_.build(found.spec, space, found.problem, found.device, config, of, toolchains, found.archs);
-      return load(key, found.problem, found.device, build);
+      Prepared prepared = load(key, found.problem, found.device, build);
+      prepared.calls = found.calls;
+      return prepared;
     } catch (const build::CandidateFailure& failure) {
       nothing_stored = false;
       failures.emplace_back(failure.what());
@@ -128,6 +132,13 @@ Prepared KernelState::make(const Key& key, const Case& found) {
   };
   for (const space::Config& config : configs)
     if (auto prepared = attempt(config, record)) return std::move(*prepared);
+  if (record && settings_.frozen)
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format("{}, {}: the bundle's configuration {} does not run here, and a frozen kernel runs no other: "
+                    "{}",
+                    name(), space::shown_text(found.problem), space::shown_text(found.selection.choice.config),
+                    failures.empty() ? "it is not in the spec's space" : failures.front()));
   for (const space::Config& config :
        dispatch::default_configs(found.spec, space, found.problem, found.device, settings_.default_config)) {
     const Bindings bindings = space.named(config);
@@ -140,6 +151,11 @@ Prepared KernelState::make(const Key& key, const Case& found) {
     // With the record: an artifact that does not match it must not be used through a default configuration either.
     auto prepared = attempt(config, record);
     if (!prepared) continue;
+    if (record && logs_.coverage) {
+      found.selection.choice.kind = Choice::Kind::none;
+      found.selection.choice.config = bindings;
+      logs_.coverage->add(found.problem, found.device, found.selection.choice, {});
+    }
     if (chosen > 0)
       say(fmt::format("{}, {}: the chosen configuration does not run here, a default one does: {}", name(),
                       space::shown_text(found.problem), failures.front()));
@@ -214,6 +230,15 @@ Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
   }
   require_fixed(problem);
   return parts_.fixed->choice;
+}
+
+std::string KernelState::digest(const Binding& binding, const std::vector<Bindings>& problems) {
+  if (!bundle_)
+    throw Error(ErrorKind::invalid_argument, name() + ": a kernel that was loaded without a bundle has no digest");
+  std::vector<store::ProblemChoice> choices;
+  for (const Bindings& problem : problems)
+    choices.emplace_back(whole(binding, problem), choice(binding, problem).config);
+  return store::choices_digest(bundle_->digest(), name(), choices);
 }
 
 void KernelState::prepare(const Binding& binding, const Bindings& sizes) {

@@ -18,6 +18,20 @@ const dispatch::PreparedStep*& refused_step() noexcept {
   thread_local const dispatch::PreparedStep* step = nullptr;
   return step;
 }
+
+dispatch::Logs open_logs(const dispatch::Parts& parts, const dispatch::ArgumentPlan& plan, const LoadSettings& settings,
+                         const std::function<void(const std::string&)>& say) {
+  if (parts.fixed) return {};
+  return {
+      dispatch::Capture::from_environment(parts.spec, plan, parts.narrow, say),
+      dispatch::Coverage::open(settings.coverage, {parts.spec.kernel.name, parts.spec_file, settings.defines}, say)};
+}
+
+LoadSettings checked_settings(LoadSettings settings) {
+  if (settings.frozen && settings.policy != Policy::lookup)
+    throw Error(ErrorKind::invalid_argument, "settings: a frozen kernel never tunes, so its policy must be 'lookup'");
+  return settings;
+}
 }  // namespace
 
 namespace {
@@ -34,21 +48,19 @@ bool enter_context(const dispatch::ArgumentPlan& plan, const void* const* values
 }  // namespace
 
 KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
-    : settings_(std::move(settings)),
+    : settings_(checked_settings(std::move(settings))),
       parts_(std::move(parts)),
       plan_(parts_.spec),
       runtime_(*parts_.runtime),
       bundle_(dispatch::open_bundle(settings_.bundle, parts_.spec.kernel.name)),
-      selector_(parts_.spec, base::chosen_store(settings_.store), bundle_, settings_.other_architectures,
-                [this](const std::string& text) { say(text); }),
+      selector_(parts_.spec, dispatch::store_for(settings_.store, settings_.bundle, settings_.frozen), bundle_,
+                settings_.other_architectures, [this](const std::string& text) { say(text); }),
       builder_(
-          base::chosen_store(settings_.store), bundle_,
+          selector_.store(), bundle_,
           [this](const build::Artifact& artifact) { return parts_.runtime->understands(artifact); },
           settings_.compile ? parts_.open_toolchain : nullptr, [this](const std::string& text) { say(text); }),
       constants_(parts_.spec),
-      capture_(parts_.fixed ? nullptr
-                            : dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow,
-                                                                  [this](const std::string& text) { say(text); })) {}
+      logs_(open_logs(parts_, plan_, settings_, [this](const std::string& text) { say(text); })) {}
 
 KernelState::~KernelState() {
   stop_.request_stop();
@@ -104,10 +116,12 @@ void KernelState::call(const Binding& binding, void* stream, const void* const* 
   if (!entry) [[unlikely]]
     entry = add(key, plan_.problem(binding, values));
   if (settings_.checked) check(binding, values, given_bytes, *entry);
+  if (entry->calls) [[unlikely]]
+    entry->calls->fetch_add(1, std::memory_order_relaxed);
   const auto launch_with = [&](const dispatch::LaunchMaps* maps) {
     int status = 0;
-    if (capture_) [[unlikely]]
-      status = capture_->around(
+    if (logs_.capture) [[unlikely]]
+      status = logs_.capture->around(
           runtime_, stream, values, [&] { return plan_.problem(binding, values); },
           [&] { return launch(*entry, stream, values, maps); });
     else

@@ -19,6 +19,7 @@
 #include "dispatch/builder.hpp"
 #include "dispatch/capture.hpp"
 #include "dispatch/constants.hpp"
+#include "dispatch/coverage.hpp"
 #include "dispatch/selector.hpp"
 #include "dispatch/table.hpp"
 #include "dispatch/tuned.hpp"
@@ -46,6 +47,13 @@ struct Parts {
   std::shared_ptr<const void> kept = {};  ///< keeps alive what the members above refer to
   /// Set: nothing is looked up, compiled, tuned or captured. The spec has its problem as the only case.
   std::optional<Fixed> fixed = {};
+  std::filesystem::path spec_file = {};  ///< for logs: the spec; empty: built in code, or in a bundle
+};
+
+/// What a kernel logs of its calls, as requested; null: not requested.
+struct Logs {
+  std::unique_ptr<Capture> capture;
+  std::unique_ptr<Coverage> coverage;
 };
 
 /// settings.backend: the name of the backend that the parts belong to.
@@ -69,6 +77,8 @@ class KernelState {
   std::shared_ptr<const Binding> bind(const Bindings& fixed);
   Choice choice(const Binding& binding, const Bindings& sizes);
   void prepare(const Binding& binding, const Bindings& sizes);
+  /// As Kernel::digest.
+  std::string digest(const Binding& binding, const std::vector<Bindings>& problems);
   void wait();
   void set_constant(const std::string& constant, std::optional<DType> dtype, std::span<const std::byte> contents) {
     constants_.set(constant, dtype, contents, runtime_);
@@ -94,7 +104,7 @@ class KernelState {
   dispatch::Key key_of(const Binding& binding, const void* const* values) noexcept;
   Bindings whole(const Binding& binding, const Bindings& sizes) const;
   const dispatch::Prepared* add(const dispatch::Key& key, const Bindings& problem);
-  dispatch::Prepared make(const dispatch::Key& key, const Case& found);
+  dispatch::Prepared make(const dispatch::Key& key, Case& found);
   dispatch::Prepared make_fixed(const dispatch::Key& key, const Bindings& problem);
   dispatch::Prepared load(const dispatch::Key& key, const Bindings& problem, const device::DeviceInfo& device,
                           const dispatch::Build& build);
@@ -103,7 +113,6 @@ class KernelState {
   void tune(const Bindings& problem);
   void take(const Bindings& problem, const device::DeviceInfo& device, dispatch::Tuned tuned);
   void tune_in_background(const dispatch::Key& key, const Bindings& problem);
-  std::shared_ptr<const dispatch::Failure> failure_of(const Bindings& problem, const device::DeviceInfo& device);
   /// maps: of the entry's buffers; null for an entry without.
   int launch(const dispatch::Prepared& entry, void* stream, const void* const* values,
              const dispatch::LaunchMaps* maps) const noexcept;
@@ -127,11 +136,12 @@ class KernelState {
   struct Failures {
     std::mutex mutex;
     std::map<std::pair<std::string, Bindings>, std::shared_ptr<const dispatch::Failure>> by_device;  ///< by its kind
+    std::shared_ptr<const dispatch::Failure> of(const Bindings& problem, const device::DeviceInfo& device);
   } failures_;
   std::atomic<bool> told_not_kept_{false};
   std::mutex bindings_mutex_;
   std::map<Bindings, std::shared_ptr<const Binding>> bindings_;
-  const std::unique_ptr<dispatch::Capture> capture_;  ///< null: not requested
+  const dispatch::Logs logs_;
   std::stop_source stop_;
   dispatch::Background background_;  ///< last: its thread uses all other members
 };

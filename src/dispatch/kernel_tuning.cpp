@@ -46,11 +46,11 @@ void KernelState::take(const Bindings& problem, const device::DeviceInfo& device
                     selector_.store().string(), tuned.not_kept));
 }
 
-std::shared_ptr<const dispatch::Failure> KernelState::failure_of(const Bindings& problem,
-                                                                 const device::DeviceInfo& device) {
-  const std::lock_guard lock(failures_.mutex);
-  const auto found = failures_.by_device.find({device.arch + "\n" + device.name, problem});
-  return found == failures_.by_device.end() ? nullptr : found->second;
+std::shared_ptr<const dispatch::Failure> KernelState::Failures::of(const Bindings& problem,
+                                                                   const device::DeviceInfo& device) {
+  const std::lock_guard lock(mutex);
+  const auto found = by_device.find({device.arch + "\n" + device.name, problem});
+  return found == by_device.end() ? nullptr : found->second;
 }
 
 void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
@@ -58,7 +58,9 @@ void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
     try {
       runtime_.adopt(key.words[0]);
       tune(problem);
-      if (!stop_.stop_requested()) table_.put(make(key, case_of(problem)));
+      if (stop_.stop_requested()) return;
+      Case found = case_of(problem);
+      table_.put(make(key, found));
     } catch (const dispatch::ProvenWrong& error) {
       table_.put(refused(key, error.what()));
     } catch (const std::exception& error) {

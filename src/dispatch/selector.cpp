@@ -9,6 +9,7 @@
 
 #include "base/absolute_path.hpp"
 #include "base/causes.hpp"
+#include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/lookup.hpp"
@@ -97,7 +98,7 @@ std::shared_ptr<const LoadedStores> Selector::load_stores(const device::DeviceIn
       warnings.emplace_back(error.what());
     }
   };
-  add([&] { return store::StoreView::load(store_, device.arch, spec_.kernel.name, options); });
+  if (!store_.empty()) add([&] { return store::StoreView::load(store_, device.arch, spec_.kernel.name, options); });
   if (bundle_) add([&] { return bundle_->view(device.arch, spec_.kernel.name, options); });
   std::stable_sort(newest.begin(), newest.end(),
                    [](const record::Record& a, const record::Record& b) { return a.unix_time_ms > b.unix_time_ms; });
@@ -143,7 +144,8 @@ void Selector::say_once_a_cause(const std::vector<std::string>& warnings) {
 
 std::vector<record::Record> Selector::records_of(const std::string& arch) {
   try {
-    record::RecordSet read = record::read_records(store_, arch, spec_.kernel.name);
+    record::RecordSet read = store_.empty() ? bundle_->record_set(arch, spec_.kernel.name)
+                                            : record::read_records(store_, arch, spec_.kernel.name);
     say_once_a_cause(read.warnings);
     return std::move(read.records);
   } catch (const Error& error) {
@@ -152,10 +154,18 @@ std::vector<record::Record> Selector::records_of(const std::string& arch) {
   }
 }
 
+std::vector<std::string> Selector::recorded_archs() const {
+  if (!store_.empty()) return record::recorded_archs(store_, spec_.kernel.name);
+  std::vector<std::string> archs;
+  for (const store::Bundle::Part& part : bundle_->parts())
+    if (part.kernel == spec_.kernel.name) archs.push_back(part.arch);
+  return archs;
+}
+
 /// As if they had been measured here: only their configurations count.
 std::vector<record::Record> Selector::records_elsewhere(const device::DeviceInfo& device) {
   std::vector<record::Record> all;
-  for (const std::string& arch : record::recorded_archs(store_, spec_.kernel.name)) {
+  for (const std::string& arch : recorded_archs()) {
     // Simulated times of an emulator choose nothing for a device.
     if (arch == device.arch || (device::is_emulated(arch) && !device::is_emulated(device))) continue;
     for (record::Record& record : records_of(arch)) {
@@ -263,6 +273,14 @@ std::shared_ptr<const store::Bundle> open_bundle(const std::filesystem::path& pa
     throw Error(ErrorKind::invalid_argument, fmt::format("{} has nothing of the kernel '{}'; it has {}",
                                                          base::printable(path.string()), kernel, bundle->contents()));
   return bundle;
+}
+
+std::filesystem::path store_for(const std::filesystem::path& given, const std::filesystem::path& bundle, bool frozen) {
+  if (!frozen) return base::chosen_store(given);
+  if (bundle.empty())
+    throw Error(ErrorKind::invalid_argument,
+                "settings: frozen is set without a bundle, and a frozen kernel has nothing else to choose from");
+  return {};
 }
 
 std::vector<std::string> compiled_archs(const device::DeviceInfo& device, const std::string& given) {

@@ -29,7 +29,7 @@ struct Selection {
 class Selector {
  public:
   /// spec must outlive it. say: receives reports of damage in the store, one line each. bundle: used in addition to the
-  /// store; may be null.
+  /// store; may be null. store: empty: only the bundle is used.
   Selector(const spec::Spec& spec, std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
            bool other_architectures, std::function<void(const std::string&)> say);
 
@@ -67,7 +67,9 @@ class Selector {
   Selection from_views(Query& query) const;
   /// Uses whole records: for goals other than the time, and for those of other architectures (any_key).
   Selection from_records(const std::vector<record::Record>& records, Query& query, bool any_key) const;
+  /// The store's, or without a store the bundle's.
   std::vector<record::Record> records_of(const std::string& arch);
+  std::vector<std::string> recorded_archs() const;
   std::vector<record::Record> remembered(const device::DeviceInfo& device) const;
   void say_once_a_cause(const std::vector<std::string>& warnings);
   std::vector<record::Record> records_elsewhere(const device::DeviceInfo& device);
@@ -86,6 +88,10 @@ class Selector {
 /// A bundle that has records of the kernel; nullptr for an empty path. Throws Error(invalid_argument) with the bundle's
 /// contents if it has none of the kernel, Error(io).
 std::shared_ptr<const store::Bundle> open_bundle(const std::filesystem::path& path, const std::string& kernel);
+
+/// The store for lookups: empty if only the bundle may be used. Throws Error(invalid_argument) if a frozen lookup has
+/// no bundle, and the errors of chosen_store.
+std::filesystem::path store_for(const std::filesystem::path& given, const std::filesystem::path& bundle, bool frozen);
 
 /// The architectures that artifacts for this device may have, the own compiler's choice first. given:
 /// LoadSettings::arch.

@@ -56,6 +56,7 @@ struct Prepared {
   std::vector<std::uint64_t> bytes;             ///< minimum size of each passed buffer, for checks; empty: no checks
   std::shared_ptr<EncodedMaps> maps;            ///< of the passed buffers; null: the kernel takes none
   std::string refusal;                          ///< not empty: there are no steps, for this reason
+  std::atomic<std::uint64_t>* calls = nullptr;  ///< counter of a log; null: calls are not counted
 };
 
 /// Any number of threads may look up while one adds. Entries stay until the end, since a thread that found one may

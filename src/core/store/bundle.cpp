@@ -144,6 +144,8 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
     const std::string text = base::read_file_part(path_, begin, index_bytes);
     if (header.at("index_sha256") != base::sha256(text)) throw fail("its index is not the one that was written");
     const std::uint64_t data = begin + index_bytes;
+    header_ = start.substr(0, newline);
+    data_ = data;
     const Json index = Json::parse(text);
     const auto place_of = [&](const Json& part) {
       const std::uint64_t offset = part.at("offset"), bytes = part.at("bytes");
@@ -229,6 +231,11 @@ std::string Bundle::records(const Part& part) const {
                                                  base::printable(part.kernel, 80) + " on " +
                                                  base::printable(part.arch, 80));
   return base::read_file_part(path_, found->second.offset, found->second.bytes);
+}
+
+record::RecordSet Bundle::record_set(const std::string& arch, const std::string& kernel) const {
+  if (!records_.contains({arch, kernel})) return {};
+  return record::parse_records(base::printable(path_.string()), records({arch, kernel}));
 }
 
 std::vector<std::string> Bundle::artifact_keys() const {

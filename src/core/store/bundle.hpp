@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/build/artifact.hpp"
+#include "core/record/record_log.hpp"
 #include "core/store/store_view.hpp"
 
 namespace xtune::store {
@@ -32,6 +33,17 @@ struct WinnerFilter {
 /// of the files could be read.
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                std::vector<std::string>& warnings);
+
+/// A problem on a kind of device, with all its valid configurations: those that winners_of would accept.
+struct MeasuredCase {
+  std::string kernel, arch, device;  ///< device: its name
+  Bindings problem;
+  std::vector<std::pair<Bindings, double>> times_ms;  ///< configuration and median, best first; at least one
+  std::int64_t newest_unix_ms = 0;
+};
+/// Sorted and with the errors of winners_of.
+std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, const WinnerFilter& filter,
+                                         std::vector<std::string>& warnings);
 
 struct BundleReport {
   std::uint64_t records = 0, artifacts = 0, bytes = 0;
@@ -72,11 +84,17 @@ class Bundle {
   /// Throws Error(invalid_argument) with the kernels that have a spec if this one has none, Error(io) if a file is not
   /// the one that was packed or its name leads out of a directory.
   BundledSpec spec(const std::string& kernel) const;
+  /// SHA-256 of all its contents, as hexadecimal text; the order of its parts and records does not matter. Reads and
+  /// checks the whole file. Throws Error(io) if a part is not the one that was packed, if bytes belong to no part, or
+  /// if the file has changed since it was opened.
+  std::string digest() const;
   /// Empty if the bundle has no such part.
   StoreView view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options = {}) const;
   /// The record lines of one of its parts, with a header line. Throws Error(io), Error(invalid_argument) if the bundle
   /// has no such part.
   std::string records(const Part& part) const;
+  /// The same as whole records; empty if the bundle has no such part.
+  record::RecordSet record_set(const std::string& arch, const std::string& kernel) const;
   std::vector<std::string> artifact_keys() const;
   /// As in a store's .json; empty: the bundle has none for this key.
   std::string metadata(const std::string& key) const;
@@ -100,10 +118,18 @@ class Bundle {
     std::map<std::string, PackedFile> files;
   };
   std::filesystem::path path_;
+  std::string header_;      ///< its first line
+  std::uint64_t data_ = 0;  ///< where the parts begin in the file
   std::vector<Part> parts_;
   std::map<std::string, PackedSpec> specs_;
   std::map<std::pair<std::string, std::string>, Place> records_;
   std::map<std::string, Packed> artifacts_;
 };
+
+/// The configuration for a problem; unset: the bundle does not answer it.
+using ProblemChoice = std::pair<Bindings, std::optional<Bindings>>;
+/// SHA-256, as hexadecimal text, of a bundle's digest and of what a process takes from the bundle.
+std::string choices_digest(const std::string& bundle_digest, const std::string& kernel,
+                           const std::vector<ProblemChoice>& choices);
 
 }  // namespace xtune::store

@@ -21,8 +21,6 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-OrderedJson json_of(const Bindings& bindings) { return OrderedJson::parse(record::to_json(bindings).dump()); }
-
 // By the enumeration of the T4 schema.
 const char* invalidity_of(const record::Record& record) {
   switch (record.outcome) {
@@ -52,7 +50,7 @@ OrderedJson t4_result(const record::Record& record) {
     measurements.push_back({{"name", "time"}, {"value", record.time_ms.median}, {"unit", "ms"}});
   const auto seconds = static_cast<std::time_t>(record.unix_time_ms / 1000);
   return {{"timestamp", fmt::format("{:%Y-%m-%dT%H:%M:%S}+00:00", fmt::gmtime(seconds))},
-          {"configuration", json_of(record.config)},
+          {"configuration", bindings_json(record.config)},
           {"objectives", {"time"}},
           {"times",
            {{"compilation_time", record.compile_s * 1e3},
@@ -72,14 +70,20 @@ std::string title(const record::Record& record) {
 
 }  // namespace
 
+OrderedJson bindings_json(const Bindings& bindings) {
+  OrderedJson json = OrderedJson::object();
+  for (const auto& [name, value] : bindings) json[name] = record::to_json(value);
+  return json;
+}
+
 OrderedJson export_json(const std::vector<Winner>& winners) {
   OrderedJson list = OrderedJson::array();
   for (const Winner& winner : winners) {
     const record::Record& record = winner.record;
     list.push_back({{"kernel", winner.kernel},
                     {"arch", winner.arch},
-                    {"problem", json_of(record.problem)},
-                    {"config", json_of(record.config)},
+                    {"problem", bindings_json(record.problem)},
+                    {"config", bindings_json(record.config)},
                     {"time_ms", record.time_ms.median},
                     {"interval_ms", {record.time_ms.low, record.time_ms.high}},
                     {"device", record.device.name},

@@ -4,18 +4,13 @@
 #include "base/csv.hpp"
 #include "core/record/kbench_metric.hpp"
 #include "core/record/record_json.hpp"
+#include "core/store/export.hpp"
 #include "core/store/measurements.hpp"
 
 namespace xtune::store {
 namespace {
 
 using CsvRow = nlohmann::ordered_json;
-
-CsvRow members_of(const Bindings& bindings) {
-  CsvRow json = CsvRow::object();
-  for (const auto& [name, value] : bindings) json[name] = record::to_json(value);
-  return json;
-}
 
 template <class T>
 CsvRow known(const std::optional<T>& value) {
@@ -30,8 +25,8 @@ CsvRow csv_row(const record::Record& record) {
               {"backend", record.device.backend},
               {"arch", record.device.arch},
               {"device", record.device.name}};
-  json["problem"] = members_of(record.problem);
-  json["config"] = members_of(record.config);
+  json["problem"] = bindings_json(record.problem);
+  json["config"] = bindings_json(record.config);
   json.update(CsvRow{{"outcome", to_string(record.outcome)},
                      {"median_ms", time(record.time_ms.median)},
                      {"low_ms", time(record.time_ms.low)},

@@ -59,7 +59,7 @@ class Collection {
     for (const Leftover& leftover : layout.leftovers)
       if (now_ - leftover.unix_time_ms > day_ms) remove(leftover.path, leftover.bytes, "a temporary file");
     for (const StudyFolder& study : layout.studies)
-      if (now_ - study.unix_time_ms > day_ms) remove(study.path, study.bytes, "claims of a job that has ended");
+      if (now_ - study.unix_time_ms > day_ms) remove(study.path, study.bytes, study.what);
     const Named named = named_by_records(layout, report_.warnings);
     std::erase_if(layout.artifacts,
                   [&](const auto& artifact) { return remove_artifact(artifact.second, reason(artifact, named)); });

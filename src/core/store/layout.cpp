@@ -35,8 +35,19 @@ class Listing {
       if (folder.folder && folder.name.size() == 2)
         for (const record::StoreEntry& file : entries(folder.path)) add_file(file);
     for (const record::StoreEntry& file : entries(store_ / "sources")) add_file(file);
-    for (const record::StoreEntry& job : entries(store_ / "studies")) {
-      StudyFolder study{job.path, 0, 0};
+    list_jobs("studies", "claims of a job that has ended");
+    list_jobs("transfers", "what an interrupted pull had fetched");
+    return std::move(layout_);
+  }
+
+ private:
+  std::vector<record::StoreEntry> entries(const fs::path& folder) {
+    return record::store_entries(folder, layout_.unreadable, owners_);
+  }
+
+  void list_jobs(const char* place, const char* what) {
+    for (const record::StoreEntry& job : entries(store_ / place)) {
+      StudyFolder study{job.path, 0, 0, what};
       std::uint64_t ignored = 0;
       if (!job.folder || !record::is_path_component(job.name) || !record::link_on_the_way(store_, job.path).empty() ||
           !stat_of(job.path, ignored, study.unix_time_ms))
@@ -44,12 +55,6 @@ class Listing {
       measure(job.path, study);
       layout_.studies.push_back(std::move(study));
     }
-    return std::move(layout_);
-  }
-
- private:
-  std::vector<record::StoreEntry> entries(const fs::path& folder) {
-    return record::store_entries(folder, layout_.unreadable, owners_);
   }
 
   void list_records() {

@@ -33,11 +33,13 @@ struct Leftover {
   std::int64_t unix_time_ms = 0;
 };
 
-/// <store>/studies/<job>: the claims of processes that shared a search, not needed after the job has ended.
+/// A directory that is not needed after a job has ended: <store>/studies/<job>, the claims of processes that shared a
+/// search, or <store>/transfers/<source>, the files that a pull has fetched.
 struct StudyFolder {
   std::filesystem::path path;
   std::uint64_t bytes = 0;
   std::int64_t unix_time_ms = 0;  ///< last change of any of its files: a running job has a heartbeat
+  const char* what = "";          ///< for people
 };
 
 /// The files of a store, as far as they can be listed. Links are followed as in store_entries, except for studies and

@@ -31,11 +31,19 @@ std::vector<std::string> judged_by(const record::Record& record) {
   return parts;
 }
 
-/// The best valid configuration, judged by the newest measurements: with the driver, the sources and the validation of
-/// the newest one of all, and whose own newest measurement did not fail. A configuration that was faster with an
-/// earlier driver may not be with this one, and an earlier source, or results that were not compared, may be wrong.
-/// nullptr: none is valid.
-const StoredConfig* best_of(const std::filesystem::path& store, const StoreView& view, const StoreView::Group& group) {
+/// A valid configuration with its whole record.
+struct Valid {
+  const StoredConfig* row;
+  record::Record record;
+};
+
+/// The valid configurations, best first, judged by the newest measurements: with the driver, the sources and the
+/// validation of the newest one of all, and whose own newest measurement did not fail. A configuration that was faster
+/// with an earlier driver may not be with this one, and an earlier source, or results that were not compared, may be
+/// wrong. Ends after `most` of them.
+std::vector<Valid> valid_configs(const std::filesystem::path& store, const StoreView& view,
+                                 const StoreView::Group& group, std::size_t most) {
+  std::vector<Valid> valid;
   const StoredConfig* newest = nullptr;
   std::unordered_map<std::string, const StoredConfig*> newest_of_config;
   for (const StoredConfig* row : view.members(group)) {
@@ -44,19 +52,51 @@ const StoredConfig* best_of(const std::filesystem::path& store, const StoreView&
     const StoredConfig*& own = newest_of_config[config_text(*row)];
     if (!own || is_newer(row, own)) own = row;
   }
-  if (!newest) return nullptr;
+  if (!newest) return valid;
   const record::Record newest_record = view.record_of(*newest);
   const std::vector<std::string> judge = judged_by(newest_record);
   const build::ArtifactSources sources = build::stored_sources(store, newest_record.artifact_key);
   for (const StoredConfig* config : view.order(group)) {
+    if (valid.size() == most) break;
     const StoredConfig* const own = newest_of_config[config_text(*config)];
     if (own && own->outcome != Outcome::ok) continue;
     if (!record::same_driver(view.device_of(*config), view.device_of(*newest))) continue;
-    const record::Record record = view.record_of(*config);
+    record::Record record = view.record_of(*config);
     if (judged_by(record) != judge) continue;
-    if (build::same_sources(build::stored_sources(store, record.artifact_key), sources)) return config;
+    if (build::same_sources(build::stored_sources(store, record.artifact_key), sources))
+      valid.push_back({config, std::move(record)});
   }
-  return nullptr;
+  return valid;
+}
+
+/// Calls visit(valid configurations, files of the view) for each kernel, architecture, problem and kind of device that
+/// the filter selects and that has one. Throws as winners_of.
+template <class Visit>
+void each_problem(const std::filesystem::path& store, const WinnerFilter& filter, std::size_t most,
+                  std::vector<std::string>& warnings, const Visit& visit) {
+  FilteredParts found = filtered_parts(store, filter, warnings);
+  std::set<std::string> sizes;
+  std::uint64_t records = 0;
+  bool any = false;
+  for (auto& [part, sources] : found.parts) {
+    const StoreView view = StoreView::load(sources);
+    warnings.insert(warnings.end(), view.warnings().begin(), view.warnings().end());
+    found.unreadable += view.unreadable();
+    records += view.records();
+    view.rank_all();
+    for (const StoreView::Group& group : view.groups()) {
+      const Bindings& problem = view.problem_of(*view.order(group).front());
+      const bool wanted = filter.takes(problem);
+      std::vector<Valid> valid = valid_configs(store, view, group, wanted ? most : 1);
+      if (valid.empty()) continue;
+      for (const auto& [name, value] : problem) sizes.insert(name);
+      if (!wanted) continue;
+      any = true;
+      visit(std::move(valid), sources);
+    }
+  }
+  if (records == 0) found.require_something(store, warnings);
+  require_problem(filter, sizes, any);
 }
 
 }  // namespace
@@ -70,29 +110,15 @@ bool WinnerFilter::takes(const Bindings& sizes) const {
 
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                std::vector<std::string>& warnings) {
-  FilteredParts found = filtered_parts(store, filter, warnings);
   std::vector<Winner> winners;
-  std::set<std::string> sizes;
-  std::uint64_t records = 0;
-  for (auto& [part, sources] : found.parts) {
-    const StoreView view = StoreView::load(sources);
-    warnings.insert(warnings.end(), view.warnings().begin(), view.warnings().end());
-    found.unreadable += view.unreadable();
-    records += view.records();
-    view.rank_all();
-    for (const StoreView::Group& group : view.groups()) {
-      const StoredConfig* const chosen = best_of(store, view, group);
-      if (!chosen) continue;
-      const StoredConfig& best = *chosen;
-      for (const auto& [name, value] : view.problem_of(best)) sizes.insert(name);
-      if (!filter.takes(view.problem_of(best))) continue;
-      record::Record record = view.record_of(best);
-      std::string line = base::read_file_part(sources[best.file].path, best.offset, best.bytes);
-      winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
-    }
-  }
-  if (records == 0) found.require_something(store, warnings);
-  require_problem(filter, sizes, !winners.empty());
+  each_problem(store, filter, 1, warnings,
+               [&](std::vector<Valid> valid, const std::vector<record::RecordSource>& sources) {
+                 const StoredConfig& best = *valid.front().row;
+                 record::Record& record = valid.front().record;
+                 std::string line = base::read_file_part(sources[best.file].path, best.offset, best.bytes);
+                 std::string arch = record.device.arch, kernel = record.kernel;
+                 winners.push_back({std::move(arch), std::move(kernel), std::move(record), std::move(line)});
+               });
   const auto rank = [](const Winner& winner) {
     return std::tuple(winner.kernel, winner.arch, space::bindings_text(winner.record.problem),
                       winner.record.device.name, winner.record.device.compute_units, winner.record.device.backend,
@@ -100,6 +126,27 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
   };
   std::sort(winners.begin(), winners.end(), [&](const Winner& a, const Winner& b) { return rank(a) < rank(b); });
   return winners;
+}
+
+std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, const WinnerFilter& filter,
+                                         std::vector<std::string>& warnings) {
+  std::vector<MeasuredCase> cases;
+  each_problem(store, filter, SIZE_MAX, warnings,
+               [&](const std::vector<Valid>& valid, const std::vector<record::RecordSource>&) {
+                 const record::Record& best = valid.front().record;
+                 MeasuredCase one{best.kernel, best.device.arch, best.device.name, best.problem, {}, 0};
+                 for (const Valid& config : valid) {
+                   one.times_ms.emplace_back(config.record.config, config.record.time_ms.median);
+                   one.newest_unix_ms = std::max(one.newest_unix_ms, config.record.unix_time_ms);
+                 }
+                 cases.push_back(std::move(one));
+               });
+  const auto rank = [](const MeasuredCase& one) {
+    return std::tuple(one.kernel, one.arch, space::bindings_text(one.problem), one.device);
+  };
+  std::stable_sort(cases.begin(), cases.end(),
+                   [&](const MeasuredCase& a, const MeasuredCase& b) { return rank(a) < rank(b); });
+  return cases;
 }
 
 }  // namespace xtune::store

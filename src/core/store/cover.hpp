@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace xtune::dispatch {
+namespace xtune::store {
 
 struct Cover {
   std::vector<std::size_t> configs;  ///< ascending
@@ -25,4 +25,4 @@ struct Cover {
 Cover smallest_cover(const std::vector<std::vector<double>>& ratios, double limit, std::size_t most,
                      std::size_t steps = 2'000'000);
 
-}  // namespace xtune::dispatch
+}  // namespace xtune::store

@@ -1,11 +1,11 @@
 // Set cover: branch on the case that the fewest configurations serve, with more configurations allowed each round.
-#include "dispatch/cover.hpp"
+#include "core/store/cover.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace xtune::dispatch {
+namespace xtune::store {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -120,4 +120,4 @@ Cover smallest_cover(const std::vector<std::vector<double>>& ratios, double limi
   return cover;
 }
 
-}  // namespace xtune::dispatch
+}  // namespace xtune::store

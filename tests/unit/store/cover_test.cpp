@@ -1,5 +1,5 @@
 // Covers: the smallest set where it can be found, a good one elsewhere, and saying which.
-#include "dispatch/cover.hpp"
+#include "core/store/cover.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 
 using namespace xtune::base;
 
-namespace xtune::dispatch {
+namespace xtune::store {
 
 namespace {
 constexpr double none = std::numeric_limits<double>::infinity();
@@ -67,4 +67,4 @@ TEST_CASE("no cases need no configurations") {
   CHECK_FALSE(cover.too_many);
 }
 
-}  // namespace xtune::dispatch
+}  // namespace xtune::store

@@ -1,0 +1,199 @@
+// xtune coverage: the problems of an application's run, by how well the store answered them.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/chosen_store.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/store/store_view.hpp"
+#include "dispatch/coverage_log.hpp"
+#include "report/run_report.hpp"
+#include "report/table.hpp"
+
+namespace xtune::cli {
+namespace {
+
+using dispatch::CoveredProblem;
+
+struct CoverageFlags {
+  std::vector<std::string> logs, specs, archs, kernels;
+  std::string store, format = "text", output;
+  bool all = false;
+};
+
+/// How much slower the answers were than the best that the store has today.
+class Losses {
+ public:
+  explicit Losses(const std::string& store) : store_(base::chosen_store(store)) {}
+
+  /// nullopt: the store has no measurement of the problem, or none of that configuration for it.
+  std::optional<double> of(const CoveredProblem& problem) {
+    auto& view = views_[{problem.arch, problem.kernel}];
+    if (!view) {
+      view = std::make_unique<store::StoreView>(store::StoreView::load(store_, problem.arch, problem.kernel));
+      tell_warnings(view->warnings());
+    }
+    for (const store::StoreView::Group& group : view->groups()) {
+      const store::ConfigOrder& order = view->order(group);
+      const store::StoredConfig& best = *order.front();
+      if (view->problem_of(best) != problem.problem || view->device_of(best).name != problem.device) continue;
+      for (const store::StoredConfig* row : order)
+        if (view->config_of(*row) == problem.config) return std::max(row->time_ms / best.time_ms, 1.0) - 1;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const std::filesystem::path store_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<store::StoreView>> views_;
+};
+
+std::string kind_of(const CoveredProblem& problem) {
+  return problem.refusal.empty() ? to_string(problem.kind) : "refused";
+}
+
+bool is_near(const CoveredProblem& problem) { return !problem.measured_for.empty(); }
+
+nlohmann::ordered_json problem_json(const CoveredProblem& problem, const std::optional<double>& loss) {
+  nlohmann::ordered_json json{{"kernel", problem.kernel},
+                              {"arch", problem.arch},
+                              {"device", problem.device},
+                              {"problem", report::bindings_json(problem.problem)},
+                              {"calls", problem.calls},
+                              {"kind", kind_of(problem)},
+                              {"config", report::bindings_json(problem.config)},
+                              {"measured_for", nullptr},
+                              {"distance", nullptr},
+                              {"stale", problem.stale},
+                              {"loss", nullptr},
+                              {"spec", problem.spec.string()}};
+  if (is_near(problem)) {
+    json["measured_for"] = report::bindings_json(problem.measured_for);
+    json["distance"] = problem.distance;
+  }
+  if (loss) json["loss"] = *loss;
+  if (!problem.refusal.empty()) json["refusal"] = problem.refusal;
+  return json;
+}
+
+void print_table(const std::vector<CoveredProblem>& problems, const std::vector<std::optional<double>>& losses) {
+  report::FittedTable table;
+  table.header = {"kernel", "calls", "answer", "distance", "loss"};
+  table.texts = {{"problem", {}}, {"device", {}}};
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const CoveredProblem& problem = problems[i];
+    table.rows.push_back({base::printable(problem.kernel, 60), std::to_string(problem.calls),
+                          kind_of(problem) + (problem.stale ? ", stale" : ""),
+                          is_near(problem) ? fmt::format("{:.2f}", problem.distance) : "-",
+                          losses[i] ? fmt::format("{:.1f} %", *losses[i] * 100) : "-"});
+    table.texts[0].cells.push_back(space::shown_text(problem.problem));
+    table.texts[1].cells.push_back(base::printable(problem.device, 100));
+  }
+  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+}
+
+std::map<std::string, std::size_t> counts_of(const std::vector<CoveredProblem>& problems) {
+  std::map<std::string, std::size_t> counts;
+  for (const CoveredProblem& problem : problems) ++counts[kind_of(problem)];
+  return counts;
+}
+
+void print_counts(const std::vector<CoveredProblem>& problems) {
+  std::map<std::string, std::size_t> counts = counts_of(problems);
+  std::string text;
+  for (const char* kind : {"refused", "default", "nearest", "bucket", "exact"})
+    if (counts[kind] > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[kind], kind);
+  print_out("{}: {}\n", counted(problems.size(), "problem"), text);
+}
+
+/// Specs by the names of their kernels.
+std::map<std::string, std::filesystem::path> named_specs(const std::vector<std::string>& paths) {
+  std::map<std::string, std::filesystem::path> specs;
+  for (const std::string& path : paths) specs[read_spec(path, {}, "").kernel.name] = std::filesystem::absolute(path);
+  return specs;
+}
+
+void write_suite(const CoverageFlags& flags, std::vector<CoveredProblem> problems) {
+  if (!flags.all)
+    std::erase_if(problems, [](const CoveredProblem& one) { return one.kind == Choice::Kind::exact && !one.stale; });
+  std::vector<std::string> warnings;
+  const std::string suite = dispatch::coverage_suite(problems, named_specs(flags.specs), warnings);
+  tell_warnings(warnings);
+  if (suite.empty()) {
+    tell("{} is not written: no problem is left to tune\n", flags.output);
+    return;
+  }
+  base::write_output_file(flags.output, suite);
+  tell("{}: `xtune run {}` tunes these problems, worst first\n", flags.output, flags.output);
+}
+
+bool is_selected(const std::vector<std::string>& names, const std::string& name) {
+  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+int show(const CoverageFlags& flags) {
+  std::vector<std::string> warnings;
+  std::vector<CoveredProblem> problems = dispatch::read_coverage({flags.logs.begin(), flags.logs.end()}, warnings);
+  tell_warnings(warnings);
+  std::erase_if(problems, [&](const CoveredProblem& one) {
+    return !is_selected(flags.archs, one.arch) || !is_selected(flags.kernels, one.kernel);
+  });
+  Losses store(flags.store);
+  std::vector<std::optional<double>> losses;
+  for (const CoveredProblem& problem : problems) losses.push_back(store.of(problem));
+  if (flags.format == "json") {
+    nlohmann::ordered_json json{{"problems", nlohmann::ordered_json::array()}, {"counts", counts_of(problems)}};
+    for (std::size_t i = 0; i < problems.size(); ++i) json["problems"].push_back(problem_json(problems[i], losses[i]));
+    print_json(json);
+  } else if (problems.empty()) {
+    print_out("the log has no problems\n");
+  } else {
+    print_table(problems, losses);
+    print_counts(problems);
+  }
+  if (!flags.output.empty()) write_suite(flags, problems);
+  return problems.empty() ? nothing_valid : done;
+}
+
+}  // namespace
+
+void add_coverage_command(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("coverage", "List the problems of an application's run by how well they were answered");
+  add_example(
+      *command,
+      "XTUNE_COVERAGE=run.jsonl ./application\n  xtune coverage run.jsonl -o cases.toml\n  xtune run cases.toml");
+  static CoverageFlags flags;
+  command->add_option("log", flags.logs, "Logs of XTUNE_COVERAGE, or directories of logs")
+      ->required()
+      ->type_name("LOG");
+  command->add_option("-o,--output", flags.output, "Write a suite of the problems without an exact answer, worst first")
+      ->type_name("FILE")
+      ->group(option_group::output);
+  command->add_flag("--all", flags.all, "Write problems with an exact answer into the suite, too")
+      ->group(option_group::output);
+  command->add_option("--spec", flags.specs, "Take this spec for the suite in place of the one that the log names")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(option_group::output);
+  command->add_option("--arch", flags.archs, "Take only problems on this architecture")
+      ->type_name("ARCH")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+  command->add_option("--kernel", flags.kernels, "Take only problems of this kernel")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+  add_format_option(*command, flags.format);
+  add_store_option(*command, flags.store, "Compare with the measurements in this store");
+  command->callback([&context] { context.exit_code = show(flags); });
+}
+
+}  // namespace xtune::cli

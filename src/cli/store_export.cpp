@@ -1,0 +1,207 @@
+// xtune store export: winners, measurements and decision trees in formats for other programs.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/chosen_store.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/store_commands.hpp"
+#include "core/store/export.hpp"
+#include "core/store/measurements.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct ExportFlags {
+  std::string store, output, form = "json";
+  store::WinnerFilter filter;
+  std::vector<std::string> defines;
+  store::TreeOptions tree;
+  std::string within = "5%";
+  std::vector<std::string> names;  ///< --map
+  std::string block_shape;
+  store::VllmOptions vllm;
+
+  std::filesystem::path path() const { return base::chosen_store(store); }
+};
+
+/// "NAME=VALUE" texts of an option.
+std::map<std::string, std::string> pairs_of(const std::string& option, const std::vector<std::string>& texts,
+                                            const std::string& expected) {
+  std::map<std::string, std::string> pairs;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      throw Error(ErrorKind::invalid_argument, option + " " + base::printable(text, 80) + ": write " + expected);
+    pairs[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return pairs;
+}
+
+std::pair<std::int64_t, std::int64_t> block_shape_of(const std::string& text) {
+  std::int64_t numbers[2] = {0, 0};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::int64_t& number : numbers) {
+    const auto [stop, error] = std::from_chars(at, end, number);
+    const bool is_last = &number == &numbers[1];
+    if (error != std::errc() || number <= 0 || (is_last ? stop != end : stop == end || *stop != ','))
+      throw Error(ErrorKind::invalid_argument,
+                  "--block-shape '" + base::printable(text, 80) + "': write two numbers, for example 128,128");
+    at = stop + 1;
+  }
+  return {numbers[0], numbers[1]};
+}
+
+void write_text(const ExportFlags& flags, const std::string& text) {
+  if (flags.output.empty())
+    fmt::print("{}", text);
+  else
+    base::write_output_file(flags.output, text);
+}
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return base::printable_json(json.dump(indent)) + "\n";
+}
+
+/// Into a directory under vLLM's names; or one table to a file or to standard output.
+void write_tables(const ExportFlags& flags, const std::map<std::string, nlohmann::ordered_json>& tables) {
+  const std::filesystem::path output = flags.output;
+  if (std::error_code ignored; std::filesystem::is_directory(output, ignored)) {
+    for (const auto& [name, table] : tables) {
+      base::write_output_file(output / name, json_text(table, 4));
+      tell("{}\n", (output / name).string());
+    }
+    return;
+  }
+  if (tables.size() > 1) {
+    std::string names;
+    for (const auto& [name, table] : tables) names += "\n  " + base::printable(name, 200);
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("the store has {} tables: name an existing directory with -o, or select one with "
+                            "--arch and -D:{}",
+                            tables.size(), names));
+  }
+  write_text(flags, json_text(tables.begin()->second, 4));
+  tell("vLLM looks for this table under the name {}\n", tables.begin()->first);
+}
+
+void export_vllm(ExportFlags flags, std::vector<std::string>& warnings) {
+  flags.vllm.names = pairs_of("--map", flags.names, "--map VLLM_NAME=NAME, for example --map BLOCK_SIZE_M=BM");
+  if (!flags.block_shape.empty()) flags.vllm.block_shape = block_shape_of(flags.block_shape);
+  if (flags.vllm.dtype.find_first_of("/,=") != std::string::npos)
+    throw Error(ErrorKind::invalid_argument,
+                "--dtype '" + base::printable(flags.vllm.dtype, 80) + "': write a word of vLLM, for example fp8_w8a8");
+  const auto tables =
+      store::export_vllm_moe(store::winners_of(flags.path(), flags.filter, warnings), flags.vllm, warnings);
+  tell_warnings(warnings);
+  write_tables(flags, tables);
+}
+
+int export_store(ExportFlags flags) {
+  flags.filter.problem = pairs_of("-D", flags.defines, "-D NAME=value, for example -D M=8192");
+  flags.tree.within = share_of("--within", flags.within);
+  std::vector<std::string> warnings;
+  if (flags.form == "vllm-moe") {
+    export_vllm(std::move(flags), warnings);
+    return done;
+  }
+  const auto winners = [&] { return store::winners_of(flags.path(), flags.filter, warnings); };
+  const auto cases = [&] { return store::measured_cases(flags.path(), flags.filter, warnings); };
+  std::string text;
+  if (flags.form == "csv")
+    text = store::export_csv(store::measurements_of(flags.path(), flags.filter, warnings));
+  else if (flags.form == "kbench")
+    text = store::export_kbench(store::measurements_of(flags.path(), flags.filter, warnings));
+  else if (flags.form == "kernel-tuner")
+    text = json_text(store::export_kernel_tuner(flags.path(), flags.filter, warnings), 1);
+  else if (flags.form == "tree-json")
+    text = json_text(store::export_tree_json(cases(), flags.tree, warnings), 2);
+  else if (flags.form == "tree-header")
+    text = store::export_tree_header(cases(), flags.tree, warnings);
+  else if (flags.form == "header")
+    text = store::export_header(winners(), warnings);
+  else
+    text = json_text(store::export_json(winners()), 2);
+  tell_warnings(warnings);
+  write_text(flags, text);
+  return done;
+}
+
+void add_tree_options(CLI::App& command, ExportFlags& flags) {
+  command.add_option("--max-configs", flags.tree.max_configs, "For trees: choose among at most N configurations")
+      ->check(whole_number(1))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::output);
+  command
+      .add_option("--within", flags.within, "For trees: accept this much more time than the best of a case: 5% or 0.05")
+      ->type_name("SHARE")
+      ->capture_default_str()
+      ->group(option_group::output);
+  command.add_option("--max-depth", flags.tree.max_depth, "For trees: ask at most N questions on the way to a leaf")
+      ->check(whole_number(0, 64))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::output);
+}
+
+void add_vllm_options(CLI::App& command, ExportFlags& flags) {
+  command
+      .add_option("--map", flags.names,
+                  "For vllm-moe: take vLLM's size or parameter from the kernel's one with another name")
+      ->type_name("VLLM_NAME=NAME")
+      ->allow_extra_args(false)
+      ->group(option_group::output);
+  command.add_option("--dtype", flags.vllm.dtype, "For vllm-moe: put this data type into the file's name: fp8_w8a8")
+      ->type_name("WORD")
+      ->group(option_group::output);
+  command
+      .add_option("--block-shape", flags.block_shape,
+                  "For vllm-moe: put this block shape of the quantisation into the file's name: 128,128")
+      ->type_name("N,K")
+      ->group(option_group::output);
+}
+
+}  // namespace
+
+void add_store_export(CLI::App& store, Context& context) {
+  CLI::App* command =
+      store.add_subcommand("export", "Write the best configurations in a format that other programs read");
+  add_example(*command,
+              "xtune store export --format header --kernel gemm -o gemm_best.hpp\n"
+              "  xtune store export --format tree-header --kernel gemm --max-configs 4 --within 5% -o gemm_tree.hpp\n"
+              "  xtune store export --format kernel-tuner --kernel gemm --arch sm_90 -D M=4096 -o gemm.T4.json\n"
+              "  xtune store export --format vllm-moe --kernel moe --arch sm_90 --dtype fp8_w8a8 -o configs");
+  static ExportFlags flags;
+  command->add_option("-D", flags.defines, "Take only problems with this size")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+  restrict_to(command->add_option(
+                  "--format", flags.form,
+                  "Write a JSON list of winners, a header with C++ constants and a choice among them, a "
+                  "decision tree over the problem sizes as JSON or as such a header, vLLM's tables for its "
+                  "fused mixture-of-experts kernel, all measurements of one kernel, device and problem as "
+                  "Kernel Tuner's T4 results, the measurements that passed as kbench's output.csv, or a line of "
+                  "CSV for each record, pruned and failed ones too, in the order of time"),
+              {"json", "header", "tree-json", "tree-header", "vllm-moe", "kernel-tuner", "kbench", "csv"})
+      ->capture_default_str()
+      ->group(option_group::output);
+  command
+      ->add_option("-o,--output", flags.output,
+                   "Write to a file, for vllm-moe also into a directory; default: standard output")
+      ->type_name("FILE")
+      ->group(option_group::output);
+  add_store_option(*command, flags.store);
+  add_filter_options(*command, flags.filter);
+  add_tree_options(*command, flags);
+  add_vllm_options(*command, flags);
+  command->callback([&context] { context.exit_code = export_store(flags); });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,38 @@
+// A copy of a store elsewhere, reached by a program for copying files: rsync or rclone.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace xtune::store {
+
+enum class Via { automatic, rsync, rclone };
+
+/// Sizes of files, by their path in the store: "records/sm_90/gemm/host-1-a.jsonl".
+using FileSizes = std::map<std::string, std::uint64_t>;
+
+/// All members run the program to its end, in the caller's process group, so that it can ask for a password and Ctrl-C
+/// reaches it. They throw Error(io) with the end of the program's messages if it fails.
+class Remote {
+ public:
+  virtual ~Remote() = default;
+  /// The files below records, artifacts and sources whose names may belong to a store; none if there is no store.
+  /// exists: whether there is a directory.
+  virtual FileSizes list(bool& exists) = 0;
+  /// Copies these files of a directory to the same paths there. Files that exist there are not replaced, nothing is
+  /// removed there, and a file appears under its name when it is whole, as far as the place allows that.
+  virtual void send(const std::filesystem::path& root, const std::vector<std::string>& files) = 0;
+  /// Copies these files from there to the same paths in a directory of this machine; continues after an interruption.
+  virtual void fetch(const std::filesystem::path& root, const std::vector<std::string>& files) = 0;
+};
+
+/// place: "host:path", a local directory, or "remote:path" of rclone. automatic: rclone if `rclone listremotes` has a
+/// remote of that name, else rsync. Throws Error(unavailable) if the program is not installed, Error(invalid_argument)
+/// for an empty place or one that looks like an option.
+std::unique_ptr<Remote> open_remote(const std::string& place, Via via);
+
+}  // namespace xtune::store

@@ -1,0 +1,353 @@
+// All decisions are made from two listings. Names identify contents: an artifact's name is its key, and a record file
+// has one writer, which only appends.
+#include "core/store/transfer.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/directory_lock.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "base/trust.hpp"
+#include "core/record/record_check.hpp"
+#include "core/record/record_log.hpp"
+#include "core/store/layout.hpp"
+#include "xtune/error.hpp"
+#include "xtune/version.hpp"
+
+namespace xtune::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
+constexpr std::string_view record_ending = ".jsonl";
+
+/// The name of a record file, "records/ARCH/KERNEL/NAME.jsonl": the whole file, or lines of it, NAME.FROM-TO.jsonl.
+struct LogName {
+  std::string whole;  ///< the name of the whole file
+  bool is_part = false;
+  std::uint64_t from = 0, to = 0;  ///< of a part: positions in the whole file
+};
+
+std::optional<LogName> log_name(const std::string& name) {
+  if (!name.starts_with("records/") || !name.ends_with(record_ending)) return std::nullopt;
+  const std::string stem = name.substr(0, name.size() - record_ending.size());
+  const std::size_t dot = stem.rfind('.');
+  if (dot == std::string::npos) return LogName{name};
+  LogName part{stem.substr(0, dot) + std::string(record_ending), true};
+  const char* const end = stem.data() + stem.size();
+  const auto from = std::from_chars(stem.data() + dot + 1, end, part.from);
+  if (from.ec != std::errc() || from.ptr == end || *from.ptr != '-') return LogName{name};
+  const auto to = std::from_chars(from.ptr + 1, end, part.to);
+  if (to.ec != std::errc() || to.ptr != end || part.to <= part.from) return LogName{name};
+  return part;
+}
+
+std::string part_name(const std::string& whole, std::uint64_t from, std::uint64_t to) {
+  return fmt::format("{}.{}-{}{}", whole.substr(0, whole.size() - record_ending.size()), from, to, record_ending);
+}
+
+/// For each whole record file, how many bytes of it a place has from its beginning on, in the file itself and in parts.
+class Coverage {
+ public:
+  explicit Coverage(const FileSizes& files) {
+    std::map<std::string, std::map<std::uint64_t, std::uint64_t>> ranges;
+    for (const auto& [name, bytes] : files) {
+      const std::optional<LogName> log = log_name(name);
+      if (!log) continue;
+      std::uint64_t& to = ranges[log->whole][log->from];
+      to = std::max(to, log->is_part ? log->to : bytes);
+    }
+    for (const auto& [whole, of_file] : ranges) {
+      std::uint64_t covered = 0;
+      for (const auto& [from, to] : of_file)
+        if (from <= covered) covered = std::max(covered, to);
+      covered_[whole] = covered;
+    }
+  }
+  std::uint64_t of(const std::string& whole) const {
+    const auto found = covered_.find(whole);
+    return found == covered_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::map<std::string, std::uint64_t> covered_;
+};
+
+std::string complete_lines(std::string text) {
+  text.resize(text.rfind('\n') + 1);  // npos + 1 is 0
+  return text;
+}
+
+/// Where the line that contains the position begins.
+std::uint64_t line_start(std::string_view text, std::uint64_t position) {
+  if (position == 0) return 0;
+  return text.rfind('\n', position - 1) + 1;
+}
+
+/// Lines from a position on, with a header of their own.
+std::string part_text(std::string_view text, std::uint64_t from) {
+  const nlohmann::json header = {{"xtune_records", record::Record::schema}, {"xtune", version}, {"from", from}};
+  return record::with_checksum(header.dump()) + "\n" + std::string(text.substr(from));
+}
+
+/// The part's file for the lines beyond what is there already; nullopt: there are none.
+std::optional<std::pair<std::string, std::string>> new_lines(const std::string& whole, const std::string& text,
+                                                             std::uint64_t covered) {
+  if (covered >= text.size()) return std::nullopt;
+  const std::uint64_t from = line_start(text, covered);
+  return std::pair(part_name(whole, from, text.size()), part_text(text, from));
+}
+
+/// A store's files by their paths in it, without links.
+struct LocalFiles {
+  FileSizes sizes;
+  std::map<std::string, std::vector<std::string>> artifacts;  ///< complete ones, by key
+};
+
+LocalFiles local_files(const fs::path& store, std::vector<std::string>& warnings) {
+  LocalFiles files;
+  const StoreLayout layout = layout_of(store);
+  for (const record::Unreadable& one : layout.unreadable) warnings.push_back("skipped: " + one.text());
+  const auto add = [&](const fs::path& path) {
+    const std::string name = path.lexically_relative(store).string();
+    std::error_code error;
+    const std::uint64_t bytes = fs::file_size(path, error);
+    if (!error) files.sizes[name] = bytes;
+    return name;
+  };
+  const auto skip = [&](const fs::path& link) {
+    if (!link.empty())
+      base::add_once(warnings, "skipped: " + base::printable(link.string()) + " is a link, which is not followed");
+    return !link.empty();
+  };
+  for (const RecordFile& file : layout.records)
+    if (!skip(record::link_on_the_way(store, file.path))) add(file.path);
+  for (const auto& [key, artifact] : layout.artifacts) {
+    if (!artifact.has_metadata || skip(artifact.link)) continue;
+    for (const fs::path& path : artifact.files)
+      if (path.extension() != ".damaged") files.artifacts[key].push_back(add(path));
+  }
+  return files;
+}
+
+/// The key of an artifact's file: the start of its name.
+std::string key_of_file(const std::string& name) {
+  const std::string file = name.substr(name.rfind('/') + 1);
+  return file.substr(0, file.find('.'));
+}
+
+bool is_metadata(const std::string& name) { return name.starts_with("artifacts/") && name.ends_with(".json"); }
+
+class Push {
+ public:
+  Push(const fs::path& store, Remote& remote) : store_(store), remote_(remote) {}
+
+  TransferReport run(bool dry_run) {
+    bool exists = false;
+    there_ = remote_.list(exists);
+    const LocalFiles here = local_files(store_, report_.warnings);
+    plan_artifacts(here);
+    plan_records(here);
+    if (!dry_run && !report_.files.empty()) {
+      // In the order of ArtifactCache::insert: a reader that sees metadata finds the rest, and records come last.
+      remote_.send(store_, images_);
+      remote_.send(store_, metadata_);
+      remote_.send(store_, records_);
+      remote_.send(staging_.path(), staged_);
+      require_arrival();
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void plan(std::vector<std::string>& list, const std::string& name, std::uint64_t bytes) {
+    list.push_back(name);
+    report_.files.push_back(name);
+    report_.bytes += bytes;
+    sent_[name] = bytes;
+  }
+
+  void plan_artifacts(const LocalFiles& here) {
+    for (const auto& [key, files] : here.artifacts) {
+      if (std::any_of(files.begin(), files.end(),
+                      [&](const std::string& name) { return is_metadata(name) && there_.contains(name); }))
+        continue;
+      for (const std::string& name : files)
+        if (!there_.contains(name)) plan(is_metadata(name) ? metadata_ : images_, name, here.sizes.at(name));
+    }
+  }
+
+  void plan_records(const LocalFiles& here) {
+    const Coverage covered(there_);
+    for (const auto& [name, bytes] : here.sizes) {
+      const std::optional<LogName> log = log_name(name);
+      if (!log || (log->is_part && there_.contains(name))) continue;
+      const std::uint64_t known = covered.of(log->whole);
+      if (known >= (log->is_part ? log->to : bytes)) continue;
+      ++report_.record_files;
+      if (log->is_part) {
+        plan(records_, name, bytes);
+        continue;
+      }
+      const std::string text = complete_lines(base::read_file(store_ / name, longest_file));
+      if (known == 0 && text.size() == bytes) {
+        plan(records_, name, bytes);
+        continue;
+      }
+      const auto staged = known == 0 ? std::optional(std::pair(name, text)) : new_lines(log->whole, text, known);
+      if (!staged || staged->second.empty() || there_.contains(staged->first)) {
+        --report_.record_files;
+        continue;
+      }
+      base::write_file_atomically(staging_.path() / staged->first, staged->second);
+      plan(staged_, staged->first, staged->second.size());
+    }
+  }
+
+  // A place that does not rename whole files, such as a local disk behind an old rclone, may have kept a torn one.
+  void require_arrival() {
+    bool exists = false;
+    const FileSizes now = remote_.list(exists);
+    std::vector<std::string> missing;
+    for (const auto& [name, bytes] : sent_) {
+      const auto found = now.find(name);
+      if (found == now.end() || found->second < bytes) missing.push_back(name);
+    }
+    if (missing.empty()) return;
+    throw Error(ErrorKind::io,
+                fmt::format("{} of {} copied files are missing or cut off at the destination, for example {}: another "
+                            "process may have written there; remove what is cut off and push again",
+                            missing.size(), sent_.size(), base::printable(missing.front(), 200)));
+  }
+
+  const fs::path store_;
+  Remote& remote_;
+  FileSizes there_, sent_;
+  std::vector<std::string> images_, metadata_, records_, staged_;  ///< staged: in the temporary directory
+  base::TemporaryDirectory staging_;
+  TransferReport report_;
+};
+
+class Pull {
+ public:
+  Pull(const fs::path& store, const std::string& place, Remote& remote)
+      : store_(store),
+        place_(place),
+        remote_(remote),
+        staging_(store / "transfers" / base::sha256(place).substr(0, 16)) {}
+
+  TransferReport run(bool dry_run) {
+    bool exists = false;
+    const FileSizes there = remote_.list(exists);
+    if (there.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  base::printable(place_) + (exists ? " has no files of a store" : " does not exist"));
+    std::vector<std::string> ignored;
+    here_ = local_files(store_, ignored);
+    plan(there);
+    if (dry_run || report_.files.empty()) return std::move(report_);
+    if (const std::error_code failed = base::make_directories(staging_))
+      throw Error(ErrorKind::io, "cannot create " + base::printable(staging_.string()) + ": " + failed.message());
+    const base::DirectoryLock lock({staging_});
+    remote_.fetch(staging_, report_.files);
+    for (const std::string& name : report_.files)
+      if (const std::optional<LogName> log = log_name(name)) install(name, *log);
+    if (fs::exists(staging_ / "records") || fs::exists(staging_ / "artifacts"))
+      report_.merge = merge_store(store_, staging_);
+    report_.merge.records += installed_;
+    report_.merge.known_records -= std::min(installed_, report_.merge.known_records);
+    fs::remove_all(staging_);
+    std::error_code ignored_error;
+    fs::remove(staging_.parent_path(), ignored_error);  // if no other pull is under way or was interrupted
+    return std::move(report_);
+  }
+
+ private:
+  void plan(const FileSizes& there) {
+    const Coverage covered(here_.sizes);
+    for (const auto& [name, bytes] : there) {
+      if (const std::optional<LogName> log = log_name(name)) {
+        if (covered.of(log->whole) >= (log->is_part ? log->to : bytes) || (log->is_part && here_.sizes.contains(name)))
+          continue;
+        ++report_.record_files;
+      } else if (name.ends_with(".damaged") || here_.artifacts.contains(key_of_file(name)) ||
+                 name.starts_with("records/")) {
+        continue;
+      }
+      report_.files.push_back(name);
+      report_.bytes += bytes;
+    }
+  }
+
+  /// Adds a record file under its own name, or its new lines as a part, if all its lines are sound. The rest is left to
+  /// merge_store, which reports what is wrong.
+  void install(const std::string& name, const LogName& log) {
+    const fs::path target = store_ / name;
+    if (!record::link_on_the_way(store_, target.parent_path()).empty()) return;
+    std::string text = complete_lines(base::read_file(staging_ / name, longest_file));
+    const std::optional<std::uint64_t> records = sound_records(text);
+    if (!records) return;
+    if (log.is_part || !here_.sizes.contains(log.whole)) {
+      add(name, text, *records);
+      return;
+    }
+    const std::string own = complete_lines(base::read_file(store_ / log.whole, longest_file));
+    const std::uint64_t covered = Coverage(here_.sizes).of(log.whole);
+    if (!text.starts_with(own)) return;
+    if (const auto part = new_lines(log.whole, text, std::max<std::uint64_t>(own.size(), covered)))
+      add(part->first, part->second, sound_records(part->second).value_or(0));
+  }
+
+  /// The number of records if every line is sound, of a version that this xtune reads.
+  static std::optional<std::uint64_t> sound_records(std::string_view text) {
+    std::uint64_t count = 0;
+    while (!text.empty()) {
+      const std::size_t end = text.find('\n');
+      const record::RecordLine line = record::read_record_line(text.substr(0, end));
+      text.remove_prefix(end + 1);
+      if (line.kind == record::RecordLine::Kind::damaged || line.kind == record::RecordLine::Kind::newer)
+        return std::nullopt;
+      count += line.kind == record::RecordLine::Kind::record;
+    }
+    return count;
+  }
+
+  /// Never replaces a file.
+  void add(const std::string& name, const std::string& text, std::uint64_t records) {
+    const fs::path target = store_ / name, whole = staging_ / ".whole.tmp";
+    base::write_file_atomically(whole, text);
+    if (base::make_directories(target.parent_path())) return;
+    if (::link(whole.c_str(), target.c_str()) == 0) installed_ += records;
+    fs::remove(whole);
+  }
+
+  const fs::path store_;
+  const std::string place_;
+  Remote& remote_;
+  const fs::path staging_;
+  LocalFiles here_;
+  std::uint64_t installed_ = 0;
+  TransferReport report_;
+};
+
+}  // namespace
+
+TransferReport push_store(const fs::path& store, Remote& remote, bool dry_run) {
+  require_store(store);
+  return Push(store, remote).run(dry_run);
+}
+
+TransferReport pull_store(const fs::path& store, const std::string& place, Remote& remote, bool dry_run) {
+  return Pull(store, place, remote).run(dry_run);
+}
+
+}  // namespace xtune::store

@@ -1,0 +1,208 @@
+// Push and pull: nothing is replaced, logs grow, damage stays out, and what fails is named.
+#include "core/store/transfer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "base/find_program.hpp"
+#include "core/store/layout.hpp"
+#include "unit/store/store_files.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+using store::Via;
+
+/// Two stores and the place between them.
+struct Places {
+  base::TemporaryDirectory folder;
+  fs::path here = folder.path() / "here", there = folder.path() / "there", other = folder.path() / "other";
+  Via via = Via::rsync;
+
+  store::TransferReport push(const fs::path& from, bool dry_run = false) const {
+    return store::push_store(from, *store::open_remote(there.string(), via), dry_run);
+  }
+  store::TransferReport pull(const fs::path& into, bool dry_run = false) const {
+    return store::pull_store(into, there.string(), *store::open_remote(there.string(), via), dry_run);
+  }
+  record::Record record(const std::string& artifact, double time_ms = 1) const {
+    return sound_record(put_artifact(here, artifact).key, time_ms);
+  }
+};
+
+void append(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::app) << text; }
+
+/// The lines of one record, as a writer writes them.
+std::string line_of(const record::Record& record) {
+  const base::TemporaryDirectory scratch;
+  const std::string text = base::read_file(write_records(scratch.path(), {record}));
+  return text.substr(text.find('\n') + 1);
+}
+
+bool is_installed(const char* program) {
+  if (!base::find_program(program).empty()) return true;
+  MESSAGE("skipped: " << program << " is not installed");
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("what is pushed and pulled is the same store, and nothing is copied twice") {
+  if (!is_installed("rsync")) return;
+  Places places;
+  const fs::path log = write_records(places.here, {places.record("a"), places.record("b", 2)});
+  const auto dry = places.push(places.here, true);
+  CHECK(dry.files.size() == 7);  // two images, two sources, twice metadata, and records
+  CHECK_FALSE(fs::exists(places.there));
+  CHECK(places.push(places.here).files == dry.files);
+  CHECK(places.push(places.here).files.empty());
+  CHECK(places.pull(places.other, true).files.size() == 7);
+  CHECK_FALSE(fs::exists(places.other));
+  const auto pulled = places.pull(places.other);
+  CHECK(pulled.merge.warnings.empty());
+  CHECK(pulled.merge.records == 2);
+  CHECK(pulled.merge.artifacts == 2);
+  CHECK(texts_in(places.other) == texts_in(places.here));
+  CHECK(places.pull(places.other).files.empty());
+}
+
+TEST_CASE("a log that has grown is continued in a file of its own, and a torn line stays behind") {
+  if (!is_installed("rsync")) return;
+  Places places;
+  const fs::path log = write_records(places.here, {places.record("a")});
+  places.push(places.here);
+  places.pull(places.other);
+  const std::string first = base::read_file(log), more = line_of(places.record("b", 2));
+  append(log, more + more.substr(0, 20));
+  CHECK(places.push(places.here).record_files == 1);
+  CHECK(places.push(places.here).files.empty());
+  CHECK(base::read_file(places.there / log.lexically_relative(places.here)) == first);
+  CHECK(lines_in(places.there).size() == 2);
+  CHECK(places.pull(places.other).merge.records == 1);
+  CHECK(places.pull(places.other).files.empty());
+  CHECK(lines_in(places.other) == lines_in(places.there));
+  // The rest of the line, and one more: the second part begins where the first one ended.
+  append(log, more.substr(20) + line_of(places.record("c", 3)));
+  places.push(places.here);
+  CHECK(places.pull(places.other).merge.warnings.empty());
+  CHECK(lines_in(places.other) == lines_in(places.here));
+  // What came from there, in parts, is nothing new there or at its origin.
+  CHECK(places.push(places.other).files.empty());
+  CHECK(places.pull(places.here).files.empty());
+}
+
+TEST_CASE("a log that grew at the source of a pull is continued here, and a shorter copy is never sent back") {
+  if (!is_installed("rsync")) return;
+  Places places;
+  const fs::path log = write_records(places.here, {places.record("a")});
+  places.push(places.here);
+  places.pull(places.other);
+  const fs::path there = places.there / log.lexically_relative(places.here);
+  append(there, line_of(places.record("b", 2)));
+  CHECK(places.push(places.other).files.empty());
+  CHECK(places.pull(places.other).merge.records == 1);
+  CHECK(lines_in(places.other) == lines_in(places.there));
+  CHECK(places.pull(places.other).files.empty());
+}
+
+TEST_CASE("files at the destination are neither replaced nor removed") {
+  if (!is_installed("rsync")) return;
+  Places places;
+  const auto artifact = put_artifact(places.here, "a");
+  write_records(places.here, {sound_record(artifact.key)});
+  places.push(places.here);
+  const fs::path image = places.there / fs::path("artifacts") / artifact.key.substr(0, 2) / (artifact.key + ".cubin");
+  write_text(image, "theirs");
+  write_text(places.there / "records/sm_80/other/theirs-1-a.jsonl", "theirs\n");
+  put_artifact(places.here, "b");
+  CHECK(places.push(places.here).files.size() == 3);
+  CHECK(base::read_file(image) == "theirs");
+  CHECK(fs::exists(places.there / "records/sm_80/other/theirs-1-a.jsonl"));
+}
+
+TEST_CASE("a pull adds nothing damaged, and takes what is sound of a damaged file") {
+  if (!is_installed("rsync")) return;
+  Places places;
+  const fs::path log = write_records(places.here, {places.record("a"), places.record("b", 2)});
+  places.push(places.here);
+  const fs::path there = places.there / log.lexically_relative(places.here);
+  std::string text = base::read_file(there);
+  text[text.find("\"outcome\"") + 12] ^= 1;
+  text.insert(text.find('\n') + 1, "rubbish\n");
+  write_text(there, text);
+  for (const auto& entry : fs::recursive_directory_iterator(places.there / "artifacts"))
+    if (entry.path().extension() == ".cubin") write_text(entry.path(), "another image");
+  const auto pulled = places.pull(places.other);
+  CHECK(pulled.merge.records == 1);
+  CHECK(pulled.merge.artifacts == 0);
+  CHECK(pulled.merge.warnings.size() == 4);  // two lines, two artifacts
+  CHECK(store::layout_of(places.other).artifacts.empty());
+  CHECK_FALSE(fs::exists(places.other / "transfers"));
+}
+
+TEST_CASE("an interrupted pull is continued") {
+  if (!is_installed("rsync")) return;
+  Places places;
+  write_records(places.here, {places.record("a")});
+  places.push(places.here);
+  // As if the process had been killed after fetching.
+  const fs::path fetched = places.other / "transfers" / base::sha256(places.there.string()).substr(0, 16);
+  fs::create_directories(fetched);
+  fs::copy(places.there, fetched, fs::copy_options::recursive);
+  CHECK(places.pull(places.other).merge.records == 1);
+  CHECK_FALSE(fs::exists(places.other / "transfers"));
+  CHECK(texts_in(places.other) == texts_in(places.here));
+}
+
+TEST_CASE("hosts are reached by ssh, and its errors are shown") {
+  if (!is_installed("rsync")) return;
+  Places places;
+  write_records(places.here, {places.record("a")});
+  const fs::path ssh = places.folder.path() / "ssh";
+  write_text(ssh,
+             "#!/bin/sh\n[ \"$1\" = login ] || { echo \"no route to $1\" >&2; exit 255; }\nshift\nexec sh -c \"$*\"\n");
+  fs::permissions(ssh, fs::perms::owner_all);
+  setenv("RSYNC_RSH", ssh.c_str(), 1);
+  const std::string place = "login:" + places.there.string();
+  CHECK(store::push_store(places.here, *store::open_remote(place, Via::automatic), false).files.size() == 4);
+  CHECK(store::pull_store(places.other, place, *store::open_remote(place, Via::automatic), false).merge.records == 1);
+  CHECK_THROWS_WITH_AS(store::push_store(places.here, *store::open_remote("moon:/x", Via::automatic), false),
+                       doctest::Contains("no route to moon"), Error);
+  unsetenv("RSYNC_RSH");
+}
+
+TEST_CASE("rclone copies as rsync does") {
+  if (!is_installed("rclone")) return;
+  Places places;
+  places.via = Via::rclone;
+  const fs::path log = write_records(places.here, {places.record("a"), places.record("b", 2)});
+  CHECK(places.push(places.here).files.size() == 7);
+  CHECK(places.push(places.here).files.empty());
+  append(log, line_of(places.record("c", 3)));
+  CHECK(places.push(places.here).record_files == 1);
+  const auto pulled = places.pull(places.other);
+  CHECK(pulled.merge.warnings.empty());
+  CHECK(pulled.merge.records == 3);
+  CHECK(lines_in(places.other) == lines_in(places.here));
+  CHECK(places.pull(places.other).files.empty());
+}
+
+TEST_CASE("a missing program, place or store is an error that names it") {
+  Places places;
+  CHECK_THROWS_WITH_AS(store::open_remote("-e sh", Via::rsync), doctest::Contains("is not a place"), Error);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", places.folder.path().c_str(), 1);
+  CHECK_THROWS_WITH_AS(store::open_remote("a:b", Via::rsync), doctest::Contains("rsync is not installed"), Error);
+  CHECK_THROWS_WITH_AS(store::open_remote("a:b", Via::rclone), doctest::Contains("rclone is not installed"), Error);
+  setenv("PATH", path.c_str(), 1);
+  if (!is_installed("rsync")) return;
+  CHECK_THROWS_WITH_AS(places.pull(places.other), doctest::Contains("does not exist"), Error);
+  fs::create_directories(places.there);
+  CHECK_THROWS_WITH_AS(places.pull(places.other), doctest::Contains("has no files of a store"), Error);
+  CHECK_THROWS_AS(places.push(places.here), Error);
+}
+
+}  // namespace xtune
