@@ -120,7 +120,8 @@ TEST_CASE("without a mask, those meet who come to the same place") {
 TEST_CASE("without a mask, the lanes of both sides of a branch do not meet") {
   BlockRunner runner(stack_bytes);
   std::vector<unsigned> participants(48);
-  CHECK(run(runner, 48, [&](unsigned i) { participants[i] = meet(0, -1, 0, 0, i % 2 == 0 ? 7 : 9).participants; }) == "");
+  CHECK(run(runner, 48, [&](unsigned i) { participants[i] = meet(0, -1, 0, 0, i % 2 == 0 ? 7 : 9).participants; }) ==
+        "");
   for (unsigned i = 0; i < 48; ++i)
     CHECK(participants[i] == ((i < 32 ? 0xffffffffu : 0x0000ffffu) & (i % 2 == 0 ? 0x55555555u : 0xaaaaaaaau)));
 }
