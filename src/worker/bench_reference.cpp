@@ -38,11 +38,11 @@ void require_guards_kept(const ipc::ReferencePlan& plan, const std::optional<Gua
 /// thousand times slower than the kernel, so there are fewer samples, and only one without a warm-up if the launches
 /// would take longer than a second.
 std::vector<double> time_reference(Sampler sampler, const spec::MeasureSpec& measure, base::Clock& clock) {
-  constexpr int most = 15;
+  constexpr int max_samples = 15;
   constexpr double limit_s = 1;
   measure::StoppingRule rule;
-  rule.min_rep = std::min(measure.min_rep, most);
-  rule.rep = std::min(measure.rep, most);
+  rule.min_rep = std::min(measure.min_rep, max_samples);
+  rule.rep = std::min(measure.rep, max_samples);
   rule.max_time_ms = measure.max_time_ms;
   rule.noise = measure.noise;
   rule.max_wall_s = limit_s;
@@ -161,11 +161,13 @@ void BenchSession::make_kernel_reference() {
     judge_reference_launch(launch);
     if (!job_.time_reference || prepared_.fresh_inputs || device::is_emulated(device_.info())) return;
     settle();
-    reset(arguments_, sets_[0]);
+    reset_sets();  // the sampler takes turns through all of them
     try {
       found_.samples_ms = time_reference(sampler(*program, *scratch, {plan.launch, plan.scalar_arguments, plan.maps}),
                                          job_.measure, clock_);
     } catch (const build::CandidateFailure& failure) {
+      // The device may be lost, for which no configuration is to blame.
+      if (failure.outcome() == Outcome::crashed) throw;
       found_.warnings.push_back(fmt::format("the reference kernel '{}' has no time: {}", plan.name, failure.what()));
     }
   } catch (const build::CandidateFailure& failure) {

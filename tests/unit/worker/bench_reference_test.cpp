@@ -1,7 +1,10 @@
 // References of a trial: a kernel, a builtin, a command or a file, computed once.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <set>
+#include <vector>
 
 #include "bench_fixture.hpp"
 #include "core/validate/npy.hpp"
@@ -218,4 +221,37 @@ TEST_CASE("A reference that fails while it is timed has no time, and there is a 
   REQUIRE(session.reference_findings().warnings.size() == 1);
   CHECK(session.reference_findings().warnings.front().find("once is enough") != std::string::npos);
   CHECK(session.bench(bench.job("one", doubling)).outcome == Outcome::ok);
+}
+
+TEST_CASE("A reference that rotates through sets of buffers is timed with the inputs in each of them") {
+  Bench bench;
+  bench.open.time_reference = true;
+  bench.open.measure.flush = Flush::rotate;
+  std::vector<float> first;
+  std::set<const float*> places;
+  int different = 0;
+  bench.device.kernels[bench.open.reference.artifact.key] = [&](const FakeLaunch& call) {
+    const float* const x = call.buffer<float>(0);
+    if (first.empty()) first.assign(x, x + count);
+    different += !std::equal(first.begin(), first.end(), x);
+    places.insert(x);
+    return doubling(call);
+  };
+  BenchSession session(bench.device, bench.open, bench.clock);
+  session.prepare_reference();
+  CHECK(session.reference_findings().samples_ms.size() == 5);
+  CHECK(places.size() > 1);
+  CHECK(different == 0);
+  CHECK(session.bench(bench.job("one", doubling)).outcome == Outcome::ok);
+}
+
+TEST_CASE("A device that is lost while the reference is timed ends the session, and no configuration is to blame") {
+  Bench bench;
+  bench.open.time_reference = true;
+  bench.device.kernels[bench.open.reference.artifact.key] = [&](const FakeLaunch& call) -> double {
+    if (++bench.reference_runs > 1) throw CandidateFailure(Outcome::crashed, "an illegal address");
+    return doubling(call);
+  };
+  BenchSession session(bench.device, bench.open, bench.clock);
+  CHECK_THROWS_WITH_AS(session.prepare_reference(), doctest::Contains("an illegal address"), Error);
 }
