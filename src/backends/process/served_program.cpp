@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -72,7 +72,8 @@ class ServerSlot {
     }
   }
 
-  int pid() const noexcept { return server_ && server_->running() ? server_->pid() : 0; }
+  /// As Server::pid; 0: no server.
+  int pid() const noexcept { return server_ ? server_->pid() : 0; }
 
  private:
   void note(const std::string& request) {
@@ -109,14 +110,14 @@ class ServerSlot {
   }
 
   static std::string ended_text(const ProgramEnd& end, const char* subject) {
-    const std::string words = last_line(end.stderr_text);
+    const std::string words = base::last_line(end.stderr_text);
     return fmt::format(
         "{} ended with {} before it answered{}{}{}", subject, base::describe_exit(end.exit_code, end.signal),
         end.stdout_text.empty() ? "" : ", in the middle of the line '" + base::printable(end.stdout_text) + "'",
         words.empty() ? "" : ": ", words);
   }
 
-  /// The configuration may be to blame, or the server: stored is neither.
+  /// The configuration may be to blame, or the server, so the failure is not stored.
   [[noreturn]] void count_failure(const std::string& message, const ProgramEnd& end) {
     if (++failures_ >= max_failures && !answered_)
       throw Error(ErrorKind::unavailable,
@@ -186,7 +187,7 @@ class ServedProgram final : public measure::Program {
                                     "\"checked\": true",
                                     log);
     measure::Sample sample;
-    sample.time_ms = mean_in(answer, "times_ms", "\"times_ms\"", samples, log);
+    sample.time_ms = mean_of(answer.value("times_ms", Json()), "\"times_ms\"", samples, log, 0);
     for (const device::ProgramValue& metric : call_.metrics) sample.reported.push_back(metric_in(answer, metric, log));
     unchecked_ = !check;
     checked_ = checked_ || check;
@@ -210,22 +211,21 @@ class ServedProgram final : public measure::Program {
         log);
   }
 
-  /// The mean of a list of numbers, or a number where the answer need not have a list.
-  static double mean_in(const Json& holder, const std::string& name, const std::string& what, std::size_t count,
-                        const std::string& log) {
+  /// The mean of a list of `count` numbers. least: each is above it.
+  static double mean_of(const Json& list, const std::string& what, std::size_t count, const std::string& log,
+                        double least) {
     const auto refuse = [&](const std::string& why) {
       throw build::CandidateFailure(Outcome::wrong_result, fmt::format("the server's answer: {} {}", what, why), log);
     };
-    const auto found = holder.find(name);
-    if (found == holder.end()) refuse("is missing");
-    if (!found->is_array()) refuse(fmt::format("is a {}, and a list of {} is expected", found->type_name(), count));
-    if (found->size() != count) refuse(fmt::format("has {} numbers, and {} were asked for", found->size(), count));
+    if (list.is_null()) refuse("is missing");
+    if (!list.is_array()) refuse(fmt::format("is a {}, and a list of {} is expected", list.type_name(), count));
+    if (list.size() != count) refuse(fmt::format("has {} numbers, and {} were asked for", list.size(), count));
     double sum = 0;
-    for (const Json& item : *found) {
+    for (const Json& item : list) {
       if (!item.is_number()) refuse(fmt::format("has a {} among its numbers", item.type_name()));
       const double number = item.get<double>();
       if (!std::isfinite(number)) refuse("has a number that is not finite");
-      if (name == "times_ms" && !(number > 0)) refuse(fmt::format("has {}, and a time is above zero", number));
+      if (!(number > least)) refuse(fmt::format("has {}, and a time is above zero", number));
       sum += number;
     }
     return sum / static_cast<double>(count);
@@ -239,14 +239,14 @@ class ServedProgram final : public measure::Program {
       throw build::CandidateFailure(Outcome::wrong_result,
                                     fmt::format("the server's answer: {} is missing in \"metrics\"", what), log);
     const Json& value = metrics->at(metric.name);
-    if (value.is_array()) return mean_in(*metrics, metric.name, what, std::max<std::size_t>(value.size(), 1), log);
-    return mean_in(Json{{"it", Json::array({value})}}, "it", what, 1, log);
+    const Json list = value.is_array() ? value : Json::array({value});
+    return mean_of(list, what, std::max<std::size_t>(list.size(), 1), log, -std::numeric_limits<double>::infinity());
   }
 
   const std::shared_ptr<ServerSlot> slot_;
   const device::ProgramCall call_;
-  bool checked_ = false;    ///< some answer was
-  bool unchecked_ = false;  ///< the last one was not
+  bool checked_ = false;    ///< an answer has included a check of the results
+  bool unchecked_ = false;  ///< the last answer did not include one
 };
 
 }  // namespace

@@ -21,8 +21,8 @@ class ServedPrograms {
 
   /// A program whose samples are answers of a server to requests of `call`. A server starts with the first request,
   /// and again after one that it did not answer. The first and the last run are checked if call.checks. Throws
-  /// Error(io). Its runs throw CandidateFailure, and Error(unavailable) if a server fails three times in a row without
-  /// any answer: it does not start, or does not follow the protocol.
+  /// Error(io). Its runs throw CandidateFailure, and Error(unavailable) if the servers of one command and built program
+  /// fail three times in a row without any answer: they do not start, or do not follow the protocol.
   std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::ProgramCall& call);
   /// The ids of the servers that run.
   std::vector<int> processes() const;

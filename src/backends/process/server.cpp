@@ -40,7 +40,6 @@ struct Server::State {
   int exit_code = 0, signal = 0;
   std::string log;
   Tail log_tail{log, log_kept};
-  std::uint64_t suspensions = 0;
 
   void read(std::string_view bytes);
   /// The answer, if one of the complete lines is it. A line that is neither answer nor log is a violation.
@@ -79,7 +78,7 @@ void Server::State::take_line(const std::string& text, std::int64_t id, ServerRe
   if (found != json.end() && found->is_string()) log_tail.append(found->get_ref<const std::string&>() + "\n");
   const auto number = json.find("id");
   if (number == json.end() && found != json.end()) return;
-  if (number != json.end() && *number == id) {
+  if (id >= 0 && number != json.end() && *number == id) {
     reply.answer = std::make_shared<const Json>(std::move(json));
     return;
   }
@@ -123,7 +122,7 @@ void Server::State::wait(std::int64_t id, double timeout_s, ServerReply& reply) 
 
 void Server::State::kill() {
   if (ended) return;
-  base::kill_tree(child.pid());
+  if (child.ended_ns() == 0) base::kill_tree(child.pid());  // else its id may be another process's
   bool late = false;
   const base::EventLoop::Watch patience = loop.call_after(death_ms, [&] { late = true; });
   loop.run_until([&] { return ended || late; });
@@ -150,7 +149,7 @@ Server::Server(const ProgramRun& command) : state_(std::make_unique<State>()) {
 Server::~Server() { state_->kill(); }
 
 bool Server::running() const noexcept { return !state_->ended && state_->child.running(); }
-int Server::pid() const noexcept { return state_->child.pid(); }
+int Server::pid() const noexcept { return state_->child.ended_ns() > 0 ? 0 : state_->child.pid(); }
 
 ServerReply Server::ask(nlohmann::ordered_json request, double timeout_s) {
   State& state = *state_;
@@ -159,7 +158,7 @@ ServerReply Server::ask(nlohmann::ordered_json request, double timeout_s) {
   const std::uint64_t suspensions_before = base::suspensions();
   const std::int64_t id = state.next_id++;
   request["id"] = id;
-  // What it has written since the last answer answers no request.
+  // Lines that the server wrote after its last answer belong to no request.
   state.loop.run_ready();
   state.take_lines(-1, reply);
   if (reply.violation.empty()) {

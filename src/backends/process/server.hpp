@@ -38,6 +38,7 @@ class Server {
   ServerReply ask(nlohmann::ordered_json request, double timeout_s);
   /// False from its end on.
   bool running() const noexcept;
+  /// Also of a process that has ended and was not reaped yet: only this object may reap it. 0: it was reaped.
   int pid() const noexcept;
 
  private:

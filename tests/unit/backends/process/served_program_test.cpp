@@ -208,6 +208,19 @@ TEST_CASE("a server that dies is started again; only a configuration that kills 
   CHECK(served.load(good)->run({}).time_ms == 2.5);
 }
 
+TEST_CASE("a server that ends after its last answer is reaped by its device alone, and started again") {
+  Served served;
+  const std::string last = std::string(good) + "; os._exit(0)";
+  CHECK(served.load(last)->run({}).time_ms == 2.5);
+  REQUIRE(served.pids().size() == 1);
+  EventLoop loop;
+  REQUIRE(fakes::dies_within_deadline(loop, served.pids()[0]));  // a zombie
+  CHECK(served.device->kept_processes() == served.pids());
+  CHECK(kill_children_but(served.device->kept_processes()) == 0);
+  CHECK(served.load(good)->run({}).time_ms == 2.5);
+  CHECK(served.pids().size() == 2);
+}
+
 TEST_CASE("a server that hangs is killed with what it has started, and its configuration timed out") {
   Served served;
   CHECK(served.load(good)->run({}).time_ms == 2.5);
