@@ -3,6 +3,7 @@
 
 #include <uv.h>
 
+#include <system_error>
 #include <utility>
 
 #include "api/function_words.hpp"
@@ -69,7 +70,13 @@ void FunctionCompiler::compile(const ipc::CompileJob& job, double /*timeout_s*/,
     return;
   }
   waiting_.push_back(std::move(task));
-  if (threads_.size() < jobs_) threads_.emplace_back([this] { work(); });
+  if (threads_.size() < jobs_) try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error& failure) {  // fewer threads do the work, too
+      if (threads_.empty())
+        throw Error(ErrorKind::unavailable,
+                    std::string("no thread can be started to prepare configurations: ") + failure.what());
+    }
   changed_.notify_one();
 }
 
@@ -77,8 +84,9 @@ void FunctionCompiler::cancel_all() {
   first_wanted_ = next_;
   pending_ = 0;
   wake_->keep_loop(false);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   waiting_.clear();
+  idle_.wait(lock, [this] { return running_ == 0; });  // calls in progress would disturb what is timed next
   done_.clear();
 }
 
@@ -89,9 +97,11 @@ void FunctionCompiler::work() {
     if (ending_) return;
     Task task = std::move(waiting_.front());
     waiting_.pop_front();
+    ++running_;
     lock.unlock();
     run(task);
     lock.lock();
+    if (--running_ == 0) idle_.notify_all();
     done_.push_back(std::move(task));
     uv_async_send(&wake_->async);
   }

@@ -21,8 +21,8 @@ namespace xtune {
 
 /// Calls prepare with the configuration of each job, once for each key, on up to `jobs` threads, which begin with the
 /// first jobs. An exception is the outcome compile_failed, except for Error(interrupted), which leaves the loop.
-/// Artifacts are in the scratch directory of the run, since they mean nothing to another process. There are no time
-/// limits; the destructor waits for the calls in progress.
+/// Artifacts are in the scratch directory of the run, because no other process can use them. Calls have no time limit,
+/// and the destructor waits for those in progress.
 class FunctionCompiler final : public ipc::CompileService {
  public:
   using Prepare = std::function<void(const Bindings& config)>;
@@ -60,7 +60,8 @@ class FunctionCompiler final : public ipc::CompileService {
   std::size_t pending_ = 0;         ///< tasks that are wanted and not delivered
   std::set<std::string> prepared_;  ///< keys
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, idle_;
+  std::size_t running_ = 0;
   std::deque<Task> waiting_;
   std::vector<Task> done_;
   bool ending_ = false;
