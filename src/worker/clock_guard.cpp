@@ -1,10 +1,13 @@
 // Nothing but clocks is in this process: it must live until they are restored.
 #include "worker/clock_guard.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <nlohmann/json.hpp>
 
 #include "backends/backend.hpp"
@@ -54,9 +57,13 @@ int guard_clocks(const std::vector<int>& devices, int mhz,
       answer["undo"].push_back(lock->undo_command());
       locked.push_back(std::move(lock));
     }
-  } catch (const Error& error) {
-    restore(locked);
-    write_line(out, ipc::error_to_json(error.kind(), error.what()));
+  } catch (const std::exception& failure) {
+    const auto* const error = dynamic_cast<const Error*>(&failure);
+    std::string message = failure.what();
+    if (const std::string failures = restore(locked); !failures.empty())
+      message += fmt::format("; clocks fixed before that are not restored ({}); this does it: {}", failures,
+                             fmt::join(answer["undo"].get<std::vector<std::string>>(), "; "));
+    write_line(out, ipc::error_to_json(error ? error->kind() : ErrorKind::unavailable, message));
     return 1;
   }
   write_line(out, answer);

@@ -49,9 +49,9 @@ class AmdClocks final : public measure::ClockLock {
     write(level_, "profile_standard");
     for (const ClockLevel& each : clock_levels(clocks_))
       if (each.current) return static_cast<int>(each.mhz);
-    unlock();
     throw Error(ErrorKind::unsupported, "--lock-clocks: " + clocks_.string() +
-                                            " does not show the device's clock, so records could not name it");
+                                            " does not show the device's clock, so records could not name it" +
+                                            undone());
   }
 
   int lock_level(int mhz) {
@@ -63,15 +63,24 @@ class AmdClocks final : public measure::ClockLock {
       write(level_, "manual");
       try {
         write(clocks_, each.number);
-      } catch (const Error&) {
-        unlock();
-        throw;
+      } catch (const Error& error) {
+        throw Error(error.kind(), error.what() + undone());
       }
       return mhz;
     }
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--lock-clocks={}: the device has no such clock (MHz); it has {}", mhz,
                             known.empty() ? "none that can be chosen" : fmt::format("{}", fmt::join(known, ", "))));
+  }
+
+  /// Undoes what lock() has begun. The end of its error's text: how to do it, if it failed.
+  std::string undone() {
+    try {
+      unlock();
+      return "";
+    } catch (const Error& error) {
+      return fmt::format("; the level is not restored ({}); this does it: {}", error.what(), undo_command());
+    }
   }
 
   /// In one call, and without creating a file: that is how the driver's files take a value.

@@ -106,6 +106,15 @@ TEST_CASE("if one device's clock cannot be fixed, none is, and the reason is an 
   CHECK_THROWS_AS(ipc::LockedClocks({"/bin/false"}), Error);
 }
 
+TEST_CASE("if another device's clock cannot be restored either, the error has the command that does it") {
+  const Clocks clocks;
+  clocks.touch("3.forbidden");
+  clocks.touch("stuck");
+  CHECK_THROWS_WITH_AS(
+      ipc::LockedClocks(clocks.words()),
+      "no permission for 3; clocks fixed before that are not restored (it is stuck); this does it: rm 0", Error);
+}
+
 TEST_CASE("clocks that could not be restored are named, with the commands that do it") {
   const Clocks clocks;
   clocks.touch("stuck");
