@@ -6,12 +6,12 @@
 #include <span>
 #include <utility>
 
+#include "core/measure/retake.hpp"
 #include "core/measure/statistics.hpp"
 
 namespace xtune::worker {
 
 namespace {
-constexpr int late_retakes = 2;
 // A process that is suspended during each of them still gets a time.
 constexpr int suspended_retakes = 10;
 // The time of an event has steps of about ten nanoseconds and varies by a hundred: the mean of several spans is more
@@ -39,8 +39,7 @@ void Sampler::warm_up(int launches) {
 double Sampler::sample_ms() {
   double sum_ms = 0;
   for (int span = 0; span < spans_; ++span) {
-    measure::Sample sample = take_awake();
-    for (int i = 0; sample.late && i < late_retakes; ++i) sample = take_awake();
+    const measure::Sample sample = measure::punctual_sample([this] { return take_awake(); });
     overhead_ms_ = sample.overhead_ms;
     if (sample.clock_mhz > 0) clocks_mhz_.push_back(sample.clock_mhz);
     reported_.resize(std::max(reported_.size(), sample.reported.size()));

@@ -10,6 +10,7 @@
 #include "backends/gpu/device.hpp"
 #include "core/device/launch_limits.hpp"
 #include "core/measure/flush.hpp"
+#include "core/measure/retake.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -38,7 +39,8 @@ class GpuTimer final : public backend::LaunchTimer {
   double time_ms(const std::function<void(void* stream)>& work) override {
     // The first launch may load the kernel, for which the driver waits for the device.
     const bool hold = std::exchange(warm_, true);
-    return session_.timer().time(flush_bytes_, 1, hold, [&] { work(session_.stream()); }).time_ms;
+    const auto take = [&] { return session_.timer().time(flush_bytes_, 1, hold, [&] { work(session_.stream()); }); };
+    return measure::punctual_sample(take).time_ms;
   }
 
  private:

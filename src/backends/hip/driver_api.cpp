@@ -94,6 +94,9 @@ void fill_queue(gpu::DriverApi& api, const HipCalls* h) {
   api.elapsed_ms = [h](float* ms, gpu::Event start, gpu::Event stop) -> Status {
     return h->hipEventElapsedTime(ms, event_of(start), event_of(stop));
   };
+#if !defined(__HIP_PLATFORM_NVIDIA__)
+  api.timer_hz = 100e6;  // wall_clock64 on every GPU this HIP compiles for: "constant 100 MHz" (s_memrealtime, AMD ISA)
+#endif
 }
 
 void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
@@ -188,7 +191,6 @@ void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
   char pci_address[32] = "";
   if (h->hipDeviceGetPCIBusId(pci_address, sizeof pci_address, index) == hipSuccess)
     api.state = gpu::open_amd_monitor(pci_address);
-  api.timer_hz = 100e6;  // wall_clock64 on every GPU this HIP compiles for: "constant 100 MHz" (s_memrealtime, AMD ISA)
 #endif
 }
 
