@@ -45,9 +45,10 @@ hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph, hip
   });
 }
 
-hipError_t hipGraphLaunch(hipGraphExec_t executable, hipStream_t /*stream*/) {
+hipError_t hipGraphLaunch(hipGraphExec_t executable, hipStream_t stream) {
   return answer([&](RuntimeState& state) {
     if (!executable) return hipErrorInvalidValue;
+    if (state.captures.contains(stream)) return hipErrorStreamCaptureUnsupported;
     for (const PreparedLaunch& prepared : graph_of(executable)->launches)
       if (const hipError_t code = execute(state, prepared); code != hipSuccess) return code;
     return hipSuccess;

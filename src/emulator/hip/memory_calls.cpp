@@ -79,8 +79,10 @@ hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKin
   return answer([&](RuntimeState& state) { return copy(state, to, from, bytes, kind); });
 }
 
-hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind, hipStream_t /*stream*/) {
-  return answer([&](RuntimeState& state) { return copy(state, to, from, bytes, kind); });
+hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
+  return answer([&](RuntimeState& state) {
+    return state.captures.contains(stream) ? hipErrorStreamCaptureUnsupported : copy(state, to, from, bytes, kind);
+  });
 }
 
 hipError_t hipMemset(void* to, int value, std::size_t bytes) {

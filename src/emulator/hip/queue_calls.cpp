@@ -39,8 +39,11 @@ hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags) {
 hipError_t hipStreamCreate(hipStream_t* stream) { return hipStreamCreateWithFlags(stream, hipStreamDefault); }
 
 hipError_t hipStreamDestroy(hipStream_t stream) {
-  delete reinterpret_cast<EmulatedStream*>(stream);
-  return done();
+  return answer([&](RuntimeState& state) {
+    state.captures.erase(stream);
+    delete reinterpret_cast<EmulatedStream*>(stream);
+    return hipSuccess;
+  });
 }
 
 hipError_t hipStreamSynchronize(hipStream_t stream) {
