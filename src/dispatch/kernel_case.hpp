@@ -16,9 +16,7 @@ struct KernelState::Case {
   spec::Spec spec;  ///< restricted for the problem
   dispatch::Selection selection;
   std::shared_ptr<const dispatch::Failure> failure;  ///< from a tuning run; null: none
-
-  std::atomic<std::uint64_t>* calls = nullptr;  ///< as Prepared::calls
-  std::string refusal;                          ///< not empty: why nothing may be launched
+  std::string refusal;                               ///< not empty: why nothing may be launched
 
   bool has_failed(const Bindings& config) const { return failure && failure->configs.contains(config); }
 };

@@ -41,7 +41,7 @@ std::string origin_of_default(const LoadSettings& settings, const spec::Spec& sp
 }  // namespace
 
 KernelState::Case KernelState::case_of(const Bindings& problem) {
-  Case found{problem, runtime_.device(), {}, parts_.spec, {}, {}, {}, {}};
+  Case found{problem, runtime_.device(), {}, parts_.spec, {}, {}, {}};
   found.failure = failures_.of(problem, found.device);
   found.archs = dispatch::compiled_archs(found.device, settings_.arch);
   if (parts_.narrow) parts_.narrow(found.spec, problem, device::device_facts(found.device));
@@ -99,19 +99,18 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const device
   return prepared;
 }
 
-Prepared KernelState::make(const Key& key, Case& found) {
-  if (logs_.coverage)
-    found.calls = logs_.coverage->add(found.problem, found.device, found.selection.choice, found.refusal);
+Prepared KernelState::make(const Key& key, const Case& found) {
+  std::atomic<std::uint64_t>* const calls =
+      logs_.coverage ? logs_.coverage->add(found.problem, found.device, found.selection.choice, found.refusal)
+                     : nullptr;
   if (!found.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, found.refusal);
   if (found.failure)
     say(fmt::format("{}. It runs {}, which was not tried", found.failure->message,
                     space::shown_text(found.selection.choice.config)));
   const space::Space space = spec::make_space(found.spec, found.problem, device::device_facts(found.device));
   const record::Record* const record = found.selection.record ? &*found.selection.record : nullptr;
-  std::vector<space::Config> configs;
-  if (record)
-    if (auto config = dispatch::config_in(space, found.selection.choice.config)) configs.push_back(std::move(*config));
-  const std::size_t chosen = configs.size();
+  std::optional<space::Config> chosen;
+  if (record) chosen = dispatch::config_in(space, found.selection.choice.config);
   const std::vector<std::string> toolchains = selector_.toolchains(found.device);
   std::vector<std::string> failures;
   bool nothing_stored = true;
@@ -120,7 +119,7 @@ Prepared KernelState::make(const Key& key, Case& found) {
       const dispatch::Build build =
           builder_.build(found.spec, space, found.problem, found.device, config, of, toolchains, found.archs);
       Prepared prepared = load(key, found.problem, found.device, build);
-      prepared.calls = found.calls;
+      prepared.calls = calls;
       return prepared;
     } catch (const build::CandidateFailure& failure) {
       nothing_stored = false;
@@ -130,8 +129,8 @@ Prepared KernelState::make(const Key& key, Case& found) {
     }
     return std::nullopt;
   };
-  for (const space::Config& config : configs)
-    if (auto prepared = attempt(config, record)) return std::move(*prepared);
+  if (chosen)
+    if (auto prepared = attempt(*chosen, record)) return std::move(*prepared);
   if (record && settings_.frozen)
     throw Error(
         ErrorKind::unavailable,
@@ -152,11 +151,12 @@ Prepared KernelState::make(const Key& key, Case& found) {
     auto prepared = attempt(config, record);
     if (!prepared) continue;
     if (record && logs_.coverage) {
-      found.selection.choice.kind = Choice::Kind::none;
-      found.selection.choice.config = bindings;
-      logs_.coverage->add(found.problem, found.device, found.selection.choice, {});
+      Choice ran = found.selection.choice;
+      ran.kind = Choice::Kind::none;
+      ran.config = bindings;
+      logs_.coverage->add(found.problem, found.device, ran, {});
     }
-    if (chosen > 0)
+    if (chosen)
       say(fmt::format("{}, {}: the chosen configuration does not run here, a default one does: {}", name(),
                       space::shown_text(found.problem), failures.front()));
     return std::move(*prepared);

@@ -32,9 +32,7 @@ LoadSettings checked_settings(LoadSettings settings) {
     throw Error(ErrorKind::invalid_argument, "settings: a frozen kernel never tunes, so its policy must be 'lookup'");
   return settings;
 }
-}  // namespace
 
-namespace {
 /// Makes the context of the first buffer current in a thread without one.
 bool enter_context(const dispatch::ArgumentPlan& plan, const void* const* values, backend::Runtime& runtime) {
   for (std::size_t i = 0; i < plan.passed_count(); ++i) {

@@ -104,7 +104,7 @@ class KernelState {
   dispatch::Key key_of(const Binding& binding, const void* const* values) noexcept;
   Bindings whole(const Binding& binding, const Bindings& sizes) const;
   const dispatch::Prepared* add(const dispatch::Key& key, const Bindings& problem);
-  dispatch::Prepared make(const dispatch::Key& key, Case& found);
+  dispatch::Prepared make(const dispatch::Key& key, const Case& found);
   dispatch::Prepared make_fixed(const dispatch::Key& key, const Bindings& problem);
   dispatch::Prepared load(const dispatch::Key& key, const Bindings& problem, const device::DeviceInfo& device,
                           const dispatch::Build& build);

@@ -58,9 +58,7 @@ void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
     try {
       runtime_.adopt(key.words[0]);
       tune(problem);
-      if (stop_.stop_requested()) return;
-      Case found = case_of(problem);
-      table_.put(make(key, found));
+      if (!stop_.stop_requested()) table_.put(make(key, case_of(problem)));
     } catch (const dispatch::ProvenWrong& error) {
       table_.put(refused(key, error.what()));
     } catch (const std::exception& error) {
