@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/spec/toml_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
@@ -103,17 +104,10 @@ class Reader {
   std::map<std::tuple<std::string, std::string, std::string, std::string>, Found> found_;
 };
 
-// A basic string of TOML has the escapes of JSON.
-std::string toml_text(const std::string& text) {
-  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 std::string toml_table(const Bindings& bindings) {
   std::string text;
   for (const auto& [name, value] : bindings)
-    text += fmt::format(
-        "{}{} = {}", text.empty() ? " " : ", ", toml_text(name),
-        std::holds_alternative<std::string>(value) ? toml_text(std::get<std::string>(value)) : to_text(value));
+    text += fmt::format("{}{} = {}", text.empty() ? " " : ", ", spec::toml_string(name), spec::toml_text(value));
   return "{" + text + " }";
 }
 
@@ -181,7 +175,7 @@ std::string coverage_suite(const std::vector<CoveredProblem>& problems, const st
   }
   std::string text;
   for (const Entry& entry : entries) {
-    text += fmt::format("\n[[suite]]\nspec = {}\n", toml_text(entry.spec.string()));
+    text += fmt::format("\n[[suite]]\nspec = {}\n", spec::toml_string(entry.spec.string()));
     if (!entry.defines.empty()) text += fmt::format("defines = {}\n", toml_table(entry.defines));
     text += fmt::format("cases = [\n{}]\n", entry.cases);
   }

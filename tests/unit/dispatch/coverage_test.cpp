@@ -68,7 +68,7 @@ TEST_CASE("defaults and refusals are the worst; without a log nothing is counted
   shop.fail(64, 32);
   shop.fail(64, 32, 2);
   const Kernel refusing = shop.kernel();
-  error_of(ErrorKind::nothing_valid, [&] { shop.call(refusing, 64); });
+  test::error_of([&] { shop.call(refusing, 64); }, ErrorKind::nothing_valid);
   REQUIRE(shop.problems().size() == 2);
   CHECK(holds(shop.problems()[0].refusal, "nothing that was measured may answer"));
   shop.settings.coverage.clear();
@@ -159,6 +159,9 @@ TEST_CASE("a suite has the problems in their order, each once") {
   CHECK(dispatch::coverage_suite({unknown}, {{"built", "/b.toml"}}, warnings).find("spec = \"/b.toml\"") !=
         std::string::npos);
   CHECK(dispatch::coverage_suite({}, {}, warnings).empty());
+  // TOML has no surrogate pairs, which are what JSON escapes such characters to.
+  CHECK(dispatch::coverage_suite({unknown}, {{"built", "/\U0001F600.toml"}}, warnings)
+            .find("spec = \"/\U0001F600.toml\"") != std::string::npos);
 }
 
 }  // namespace xtune
