@@ -1,10 +1,8 @@
 // xtune audit: tunes repeatedly, and reports how often the answer changes and what each answer costs.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,7 +20,6 @@
 #include "core/device/backend_facts.hpp"
 #include "core/run/audit.hpp"
 #include "core/run/job.hpp"
-#include "core/search/strategy.hpp"
 #include "ipc/job_count.hpp"
 #include "report/audit_report.hpp"
 #include "report/run_report.hpp"
@@ -140,8 +137,7 @@ class AuditRun {
       bench_ = std::make_unique<DeviceBench>(options, loop);
     spec::Spec spec = bench_->spec();
     run::apply(options.search, spec.search);
-    audit_ =
-        std::make_unique<run::Audit>(std::move(spec), run::Audit::Settings{folder_.path(), options.same_seed, false});
+    audit_ = std::make_unique<run::Audit>(std::move(spec), run::Audit::Settings{folder_.path(), options.same_seed});
   }
 
   /// Returns the exit code.
@@ -164,9 +160,7 @@ class AuditRun {
 
   void announce() const {
     if (options_.quiet) return;
-    if (const auto load = bench_->foreign_load())
-      tell("warning: other programs use this machine (load {:.1f} on {} cores): times are unreliable\n", load->average,
-           load->cores);
+    if (const auto load = bench_->foreign_load()) tell("warning: {}\n", load_warning(*load));
     tell("{} on {}: {} tunings of {}, each from an empty store\n", spec().kernel.name, bench_->device_name(),
          options_.repeats, counted(spec().cases.size(), "problem"));
     if (spec().search.seconds)
@@ -280,9 +274,7 @@ void add_repeat_options(CLI::App& command, AuditOptions& options) {
       ->check(positive_seconds())
       ->type_name("S")
       ->group(option_group::search);
-  command.add_option("--strategy", options.search.strategy, "Choose the search strategy instead of the spec's")
-      ->type_name(fmt::format("{}", fmt::join(search::strategy_names(), "|")))
-      ->group(option_group::search);
+  add_strategy_option(command, options.search.strategy);
   command
       .add_option("--seed", options.search.seed, "Seed the first tuning; each further one has the next number as seed")
       ->check(whole_number(0))
@@ -318,12 +310,7 @@ void add_audit_command(CLI::App& app, Context& context) {
   add_jobs_option(*command, options.common);
   add_common_options(*command, options.common);
   command->add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
-  command->callback([&context, command] {
-    if (command->count("--strategy") > 0)
-      if (const std::string complaint = search::strategy_complaint(options.search.strategy); !complaint.empty())
-        throw Error(ErrorKind::invalid_argument, "--strategy: " + complaint);
-    context.exit_code = audit(options);
-  });
+  command->callback([&context] { context.exit_code = audit(options); });
 }
 
 }  // namespace xtune::cli

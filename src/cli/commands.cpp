@@ -20,6 +20,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/check_spec.hpp"
+#include "core/search/strategy.hpp"
 #include "core/target/program_target.hpp"
 #include "ipc/job_count.hpp"
 
@@ -48,7 +49,9 @@ const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
       {done, "done"},
       {own_failure, "a failure of xtune itself, or of the machine"},
       {bad_arguments, "wrong arguments or spec"},
-      {nothing_valid, "nothing valid was found, or `validate` found a configuration that fails"},
+      {nothing_valid,
+       "nothing valid was found, `validate` found a configuration that fails, or `coverage` found no problem in the "
+       "logs"},
       {unavailable, "the device or backend is unavailable"},
       {regressed,
        "an answer is slower than `diff --fail-if-slower` allows, or lost; or `audit` found more than `--max-flips` or "
@@ -115,6 +118,13 @@ double share_of(const std::string& option, const std::string& text) {
 
 CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words) {
   return option->type_name(fmt::format("{}", fmt::join(words, "|")))->check(one_of(std::move(words)));
+}
+
+CLI::Option* add_strategy_option(CLI::App& command, std::string& strategy) {
+  return command.add_option("--strategy", strategy, "Choose the search strategy instead of the spec's")
+      ->check(CLI::Validator([](std::string& name) { return search::strategy_complaint(name); }, ""))
+      ->type_name(fmt::format("{}", fmt::join(search::strategy_names(), "|")))
+      ->group(option_group::search);
 }
 
 void add_jobs_option(CLI::App& command, CommonOptions& options) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine_state.hpp"
 #include "cli/command_text.hpp"
 #include "core/record/record.hpp"
 #include "core/replay/read.hpp"
@@ -78,6 +79,8 @@ void add_arch_option(CLI::App& command, CommonOptions& options, const std::strin
 void add_device_option(CLI::App& command, CommonOptions& options);
 /// --jobs, whose value it checks.
 void add_jobs_option(CLI::App& command, CommonOptions& options);
+/// --strategy, whose value it checks.
+CLI::Option* add_strategy_option(CLI::App& command, std::string& strategy);
 void add_format_option(CLI::App& command, std::string& format,
                        const std::string& summary = "Print text, or only JSON on standard output", bool csv = false);
 void add_store_option(CLI::App& command, std::string& store,
@@ -109,6 +112,8 @@ std::vector<replay::Recording> read_given_recordings(const std::filesystem::path
 /// Prints the warnings of a store to standard error, one for each cause: warnings that differ only in line, file or
 /// artifact are printed once, with their count.
 void tell_warnings(const std::vector<std::string>& warnings);
+/// The warning of a measurement on this machine's CPU that other programs use too.
+std::string load_warning(const base::Load& load);
 /// "1 parameter", "2 parameters".
 std::string counted(std::uint64_t count, const std::string& what);
 /// Prints warnings about a recording, and how much of it is damaged, to stderr.

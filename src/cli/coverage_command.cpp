@@ -41,9 +41,10 @@ class Losses {
       tell_warnings(view->warnings());
     }
     for (const store::StoreView::Group& group : view->groups()) {
+      const store::StoredConfig& any = *view->members(group).front();  // the order would rank the group
+      if (view->problem_of(any) != problem.problem || view->device_of(any).name != problem.device) continue;
       const store::ConfigOrder& order = view->order(group);
       const store::StoredConfig& best = *order.front();
-      if (view->problem_of(best) != problem.problem || view->device_of(best).name != problem.device) continue;
       for (const store::StoredConfig* row : order)
         if (view->config_of(*row) == problem.config) return std::max(row->time_ms / best.time_ms, 1.0) - 1;
     }

@@ -2,7 +2,6 @@
 #include "cli/run_command.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +14,6 @@
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/across.hpp"
-#include "core/search/strategy.hpp"
 #include "core/target/program_target.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/locked_clocks.hpp"
@@ -46,6 +44,24 @@ std::unique_ptr<ipc::LockedClocks> lock_clocks(const std::string& wanted, target
   for (std::size_t i = 0; i < target.further.size(); ++i) target.further[i].locked_clock_mhz = clocks->mhz().at(i + 1);
   return clocks;
 }
+
+/// Restores the clocks when it is destroyed, also by an error of the run, and prints a warning if that fails.
+class RestoreAtEnd {
+ public:
+  explicit RestoreAtEnd(ipc::LockedClocks* clocks) : clocks_(clocks) {}
+  ~RestoreAtEnd() {
+    try {
+      if (!clocks_) return;
+      if (const std::string warning = clocks_->restore(); !warning.empty()) tell("warning: {}\n", warning);
+    } catch (...) {  // a destructor never throws
+    }
+  }
+  RestoreAtEnd(const RestoreAtEnd&) = delete;
+  RestoreAtEnd& operator=(const RestoreAtEnd&) = delete;
+
+ private:
+  ipc::LockedClocks* clocks_;
+};
 
 }  // namespace
 
@@ -81,6 +97,7 @@ int RunCommand::go() {
 
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
   const std::unique_ptr<ipc::LockedClocks> clocks = lock_clocks(options_.lock_clocks, target_);
+  const RestoreAtEnd restore(clocks.get());
   if (clocks && tells_progress())
     tell("clock fixed at {} MHz until the end of the run\n", target_.device.locked_clock_mhz);
   const std::optional<base::Load> load = device::is_cpu(target_.device) ? base::foreign_load() : std::nullopt;
@@ -93,9 +110,7 @@ int RunCommand::go() {
   begin_job();
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all, session_.loop);
-  if (load && tells_progress())
-    printer.warn_when_measured(fmt::format(
-        "other programs use this machine (load {:.1f} on {} cores): times are unreliable", load->average, load->cores));
+  if (load && tells_progress()) printer.warn_when_measured(load_warning(*load));
   if (const std::string warning = target::warning_of_unknown_sources(spec_); !warning.empty())
     printer.on_warning(warning);
   for (const std::string& warning : resolve::source_warnings(spec_)) printer.on_warning(warning);
@@ -117,8 +132,6 @@ int RunCommand::go() {
     if (!session_.ends()) show_across();
   }
   session_.kept = session_.kept && keeps();
-  if (clocks)
-    if (const std::string warning = clocks->restore(); !warning.empty()) tell("warning: {}\n", warning);
   return code_;
 }
 
@@ -136,8 +149,7 @@ void add_search_options(CLI::App& command, RunOptions& options) {
   add(command.add_option("--seconds", options.search.seconds, "Stop after this much time"))
       ->check(positive_seconds())
       ->type_name("S");
-  add(command.add_option("--strategy", options.search.strategy, "Choose the search strategy instead of the spec's"))
-      ->type_name(fmt::format("{}", fmt::join(search::strategy_names(), "|")));
+  add(add_strategy_option(command, options.search.strategy));
   add(command.add_option(
           "--top", options.tuning.top,
           "Measure and list the N best in full; without it, the race drops configurations clearly slower than "
@@ -237,9 +249,6 @@ void add_run_command(CLI::App& app, Context& context) {
   add_output_options(*command, options);
   add_store_option(*command, options.common.store);
   command->callback([&context, command] {
-    if (command->count("--strategy") > 0)
-      if (const std::string complaint = search::strategy_complaint(options.search.strategy); !complaint.empty())
-        throw Error(ErrorKind::invalid_argument, "--strategy: " + complaint);
     if (command->count("--top") > 0) options.rows = options.tuning.top;
     if (options.dry_run && options.common.csv())
       throw Error(ErrorKind::invalid_argument, "--dry-run prints text or JSON, not CSV");

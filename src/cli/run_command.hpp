@@ -143,8 +143,8 @@ class RunCommand {
   bool tells_progress() const { return speaks_ && !options_.quiet; }
   bool chooses_across() const;
   void show_across();
-  /// A replay's records are not measurements: they are kept only on request.
-  bool keeps() const { return kept_ == base::Kept::all; }  ///< the measurements
+  /// Whether records are kept.
+  bool keeps() const { return kept_ == base::Kept::all; }
 
   const RunOptions& options_;
   RunSession& session_;

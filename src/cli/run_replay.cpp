@@ -14,6 +14,7 @@ int RunCommand::replay() {
   if (options_.tuning.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
   spec_ = read_replayed_spec(options_.path, options_.common);
   apply(true);
+  // The records are not measurements: they are kept only on request.
   kept_ = options_.common.store.empty() ? base::Kept::nothing : base::Kept::all;
   const std::vector<replay::Recording> recordings = read_recordings_for(spec_, options_.recording);
   begin_job();

@@ -1,7 +1,6 @@
 // Devices whose clocks are fixed as long as an object lives.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
