@@ -44,7 +44,7 @@ struct detail::TunableState {
 
   std::vector<std::pair<std::string, Data>> data;  ///< argument, contents
   std::vector<Predicate> predicates;
-  std::vector<Metric> metrics;  ///< in code; the spec's text has a placeholder for each
+  std::vector<Metric> metrics;  ///< in code; they replace the spec's expressions of these names
   std::function<Expected(const Arguments&)> reference;
   std::function<bool(const Arguments&)> check;
   std::string check_label;

@@ -75,7 +75,7 @@ class ForeignMemory {
   /// The host backend, for which any address of the process may be valid, checks only the first `wanted` bytes.
   virtual std::optional<std::size_t> accessible_bytes(const void* address, std::size_t wanted) noexcept = 0;
   /// Makes the memory's context the thread's current one, if the thread has none: some libraries (JAX) leave none
-  /// current. False: the context is unknown. Throws Error(unavailable).
+  /// current. False: nothing changed: the thread has a context, or the memory's is unknown. Throws Error(unavailable).
   virtual bool enter_context_of(const void* /*address*/) { return false; }
   /// Whether the stream is being captured into a graph, so that no call may wait for it.
   virtual bool is_capturing(void* stream) noexcept = 0;

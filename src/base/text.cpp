@@ -165,6 +165,11 @@ std::string end_of(std::string_view text, std::size_t bytes) {
   return std::string(text.substr(line != std::string_view::npos && line + 1 < text.size() ? line + 1 : start));
 }
 
+std::string last_line(std::string_view text, std::size_t limit) {
+  text = text.substr(0, text.find_last_not_of(" \n\r\t") + 1);
+  return printable(text.substr(text.rfind('\n') + 1), limit);
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   for (;;) {

@@ -29,6 +29,8 @@ std::string utf8_text(std::string_view text);
 std::string printable_json(std::string json);
 /// The end of a text, at most `bytes` long, as whole lines if possible.
 std::string end_of(std::string_view text, std::size_t bytes);
+/// The last line before trailing blanks and blank lines, printable.
+std::string last_line(std::string_view text, std::size_t limit = 300);
 /// The parts between the separators; one more than there are separators.
 std::vector<std::string> split(std::string_view text, char separator);
 /// Appends the item if the list does not contain it.

@@ -199,9 +199,8 @@ constexpr auto open_job_form = fields::object<OpenJob>(
     required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),
     required("check", &OpenJob::check), required("check_at", &OpenJob::check_at),
     required("folder", &OpenJob::folder, fields::path), required("repeats", &OpenJob::repeats),
-    required("must_repeat", &OpenJob::must_repeat), required("outputs", &OpenJob::outputs, fields::path),
-    required("time_reference", &OpenJob::time_reference), required("outputs", &OpenJob::outputs, fields::path),
-    required("measure", &OpenJob::measure, measure_form));
+    required("must_repeat", &OpenJob::must_repeat), required("time_reference", &OpenJob::time_reference),
+    required("outputs", &OpenJob::outputs, fields::path), required("measure", &OpenJob::measure, measure_form));
 
 constexpr auto incumbent_form = fields::object<measure::Incumbent>(
     required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));

@@ -36,7 +36,7 @@ std::string interval_text(const ComparedConfig* config) {
   return fmt::format("{:.1f} .. {:.1f} %", (config->ratio->low - 1) * 100, (config->ratio->high - 1) * 100);
 }
 
-/// One row of the table of a case.
+/// The table of a case.
 class CaseTable {
  public:
   CaseTable(const spec::Spec& spec, const AuditedCase& one) : spec_(spec), one_(one) {

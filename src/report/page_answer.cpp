@@ -43,13 +43,13 @@ std::string finals_sentence(const CaseView& view, const record::Record& best) {
                      finals.decided() ? "" : ", no clear winner");
 }
 
-/// From any record of the answer that has one: those of finals do not compare again.
 std::string noise_text(const measure::Summary& time) {
   const std::string text =
       fmt::format("{:.1f} % between the quartiles of {}", time.noise * 100, counted_text(time.count, "sample"));
   return time.outliers > 0 ? text + ", of which " + counted_text(time.outliers, "outlier") : text;
 }
 
+/// From any record of the answer that has one: those of finals do not compare again.
 std::string validation_text(const CaseView& view) {
   const record::Record& best = *view.shown.best->record;
   for (const record::Record& record : *view.shown.records)

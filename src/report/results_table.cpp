@@ -45,6 +45,12 @@ void add_metrics(FittedTable& table, const spec::Spec& spec, const std::vector<c
   }
 }
 
+/// "10.4", how many times as long the reference takes; "-": not known.
+std::string speedup_text(const spec::Spec& spec, const record::Record& record) {
+  const auto speedup = record::speedup(record, spec.measure.statistic);
+  return speedup ? fmt::format("{:.3g}", *speedup) : "-";
+}
+
 }  // namespace
 
 Comparison::Comparison(const run::TuneResult& result, const record::Best& best, const record::Criterion& criterion)
@@ -74,16 +80,6 @@ std::string Comparison::text(const record::Record& record) const {
   return (value ? fmt::format("{:.3f}", *value) : "-") + (tie ? " tie" : "");
 }
 
-namespace {
-
-/// "10.4", how many times as long the reference takes; "-": not known.
-std::string speedup_text(const spec::Spec& spec, const record::Record& record) {
-  const auto speedup = record::speedup(record, spec.measure.statistic);
-  return speedup ? fmt::format("{:.3g}", *speedup) : "-";
-}
-
-}  // namespace
-
 std::string results_table(const spec::Spec& spec, std::vector<const record::Record*> order, std::size_t rows,
                           const std::optional<Comparison>& comparison, std::size_t more, std::size_t width) {
   if (comparison) sort_by_ratio(order, *comparison);
@@ -91,11 +87,10 @@ std::string results_table(const spec::Spec& spec, std::vector<const record::Reco
   FittedTable table;
   table.header = {"#", "time"};
   if (comparison) table.header.emplace_back("vs best");
-  const bool timed_reference = std::any_of(order.begin(), order.end(),
-                                           [](const record::Record* record) { return record->reference.has_value(); });
+  const auto any = [&](const auto& has) { return std::any_of(order.begin(), order.end(), has); };
+  const bool timed_reference = any([](const record::Record* record) { return record->reference.has_value(); });
   if (timed_reference) table.header.emplace_back("speed-up");
   table.header.insert(table.header.end(), {interval_name(spec), "noise"});
-  const auto any = [&](const auto& has) { return std::any_of(order.begin(), order.end(), has); };
   const bool outliers = any([](const record::Record* record) { return record->time_ms.outliers > 0; });
   const bool repeatable = any([](const record::Record* record) { return record->repeatable.has_value(); });
   if (outliers) table.header.emplace_back("outliers");

@@ -320,12 +320,6 @@ nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<r
   return json;
 }
 
-nlohmann::ordered_json bindings_json(const Bindings& bindings) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : bindings) json[name] = record::to_json(value);
-  return json;
-}
-
 nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Record& record) {
   nlohmann::ordered_json json;
   json["config"] = bindings_json(record.config);

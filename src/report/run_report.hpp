@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/record/across.hpp"
+#include "core/record/record_json.hpp"
 #include "core/run/tuner.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/spec.hpp"
@@ -45,6 +46,6 @@ std::string metrics_text(const spec::Spec& spec, const record::Record& record);
 std::string objective_text(const spec::Spec& spec, const record::Record& record);
 /// {"config", "time_ms", "metrics", "interval_ms", ...} for a measured record.
 nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Record& record);
-nlohmann::ordered_json bindings_json(const Bindings& bindings);
+using record::bindings_json;
 
 }  // namespace xtune::report

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/record/best.hpp"
 #include "core/record/record_json.hpp"
@@ -19,10 +21,10 @@ namespace {
 /// The configurations that passed, each once, the ranked ones first.
 std::vector<const Bindings*> passed(const std::vector<const record::Record*>& records,
                                     const std::vector<const record::Record*>& ranked) {
-  std::map<std::string, std::size_t> known;
+  std::set<std::string> known;
   std::vector<const Bindings*> configs;
   const auto add = [&](const record::Record& record) {
-    if (known.emplace(space::bindings_text(record.config), configs.size()).second) configs.push_back(&record.config);
+    if (known.insert(space::bindings_text(record.config)).second) configs.push_back(&record.config);
   };
   for (const record::Record* const record : ranked) add(*record);
   for (const record::Record* const record : records)

@@ -75,9 +75,7 @@ base::CommandResult run_reference(const CommandCall& call, const fs::path& folde
 
 /// A program's words for why it ended so: the last line that it printed.
 std::string last_words(const base::CommandResult& result) {
-  std::string_view text = result.stderr_text.empty() ? result.stdout_text : result.stderr_text;
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
-  const std::string line = base::printable(text.substr(text.rfind('\n') + 1), 400);
+  const std::string line = base::last_line(result.stderr_text.empty() ? result.stdout_text : result.stderr_text, 400);
   return line.empty() ? "it printed nothing" : line;
 }
 

@@ -8,7 +8,7 @@
 
 namespace xtune::hip {
 
-/// timing_code: as of gpu::ContextApi. Throws Error(unavailable) if there is no driver.
+/// timing_code: as of gpu::ContextApi. Throws Error(unavailable) without a driver.
 std::shared_ptr<backend::Runtime> make_runtime(std::function<build::Artifact(const device::DeviceInfo&)> timing_code);
 
 }  // namespace xtune::hip

@@ -5,9 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "backends/process/line_pattern.hpp"
@@ -216,7 +214,7 @@ class RunnableProgram final : public measure::Program {
   void judge_end(const ProgramEnd& end) {
     throw_if_out_of_time(end, "the program", call_.timeout_s);
     if (end.ok()) return;
-    const std::string words = last_line(end.stderr_text);
+    const std::string words = base::last_line(end.stderr_text);
     refuse(end, end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
            fmt::format("the program ended with {}{}{}", base::describe_exit(end.exit_code, end.signal),
                        words.empty() ? "" : ": ", words),
@@ -254,7 +252,7 @@ class RunnableProgram final : public measure::Program {
              fmt::format("the check {}ended with {}: {}",
                          checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
                          base::describe_exit(end.exit_code, end.signal),
-                         last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)),
+                         base::last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)),
              lack_behind(end, own_));
     checked_run_ = runs_;
     states_ = states_of(files_);

@@ -18,7 +18,7 @@ class ProgramFiles {
   const std::filesystem::path& folder() const noexcept { return folder_.path(); }
   /// Makes an executable file of the image at {out}. Throws Error(io).
   void install(const std::string& image) const;
-  /// Throws Error(io).
+  /// Makes {tmp} an empty directory. Throws Error(io).
   void empty_tmp() const;
   /// How these call texts are started, with the call's environment and directory. device: index of the one device that
   /// the program may see, if the call restricts this.

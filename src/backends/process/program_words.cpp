@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <string_view>
-
 #include "base/machine_state.hpp"
 #include "base/text.hpp"
 #include "base/user_limits.hpp"
@@ -15,13 +13,6 @@ namespace {
 constexpr std::size_t shown_bytes = 1000, log_bytes = 8192;
 
 }  // namespace
-
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \n\r\t");
-  if (end == std::string::npos) return {};
-  const std::size_t start = text.rfind('\n', end);
-  return base::printable(std::string_view(text).substr(start + 1, end - start), 300);
-}
 
 std::string log_of(const ProgramEnd& end) { return base::end_of(end.stderr_text, log_bytes); }
 
@@ -34,7 +25,7 @@ std::string shown(const ProgramEnd& end) {
 }
 
 bool says_a_lack(const ProgramEnd& end) {
-  const build::Lack said = build::lack_in_line(last_line(end.stderr_text));
+  const build::Lack said = build::lack_in_line(base::last_line(end.stderr_text));
   return said == build::Lack::room || said == build::Lack::processes || said == build::Lack::killed ||
          said == build::Lack::unclear;
 }
@@ -42,7 +33,7 @@ bool says_a_lack(const ProgramEnd& end) {
 void refuse_output(const ProgramEnd& end, const std::string& message) {
   if (says_a_lack(end))
     throw build::ShortageFailure(build::Lack::unclear, Outcome::wrong_result,
-                                 message + "\non standard error: " + last_line(end.stderr_text), log_of(end));
+                                 message + "\non standard error: " + base::last_line(end.stderr_text), log_of(end));
   throw build::CandidateFailure(Outcome::wrong_result, message, log_of(end));
 }
 

@@ -10,8 +10,6 @@
 
 namespace xtune::process {
 
-/// The last line before trailing blank lines; up to 300 characters, printable.
-std::string last_line(const std::string& text);
 /// The end of standard error, for a record.
 std::string log_of(const ProgramEnd& end);
 /// The end of its output, for a message.

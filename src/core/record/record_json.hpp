@@ -29,6 +29,7 @@ nlohmann::json to_json(const validate::Repeatability& repeatable);
 validate::Repeatability repeatability_from_json(const nlohmann::json& json);
 
 using space::bindings_from_json;
+using space::bindings_json;
 using space::to_json;
 using space::value_from_json;
 

@@ -24,11 +24,6 @@ std::uint64_t share_of(double share, std::uint64_t count) {
   return static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count) * (1 - 1e-12)));
 }
 
-std::string last_line(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
-  return base::printable(text.substr(text.rfind('\n') + 1), 300);
-}
-
 }  // namespace
 
 Advisor::Advisor(const RunContext& run, base::EventLoop& loop, Listeners listeners)
@@ -77,7 +72,7 @@ void Advisor::ask() {
 }
 
 void Advisor::take(const base::CommandResult& ended) {
-  const std::string words = last_line(ended.stderr_text);
+  const std::string words = base::last_line(ended.stderr_text);
   if (ended.timed_out)
     return give_up(fmt::format("it did not answer in {} ([search] advisor_timeout_s)",
                                base::human_seconds(run_.spec.search.advisor->timeout_s)));

@@ -23,6 +23,12 @@ bool has(const std::vector<Bindings>& list, const Bindings& config) {
   return std::find(list.begin(), list.end(), config) != list.end();
 }
 
+/// Whether the winner is neither that of `first` nor one of its ties; `first`: null: there is nothing to differ from.
+bool differs(const AuditedRepeat& repeat, const AuditedRepeat* first) {
+  if (!first) return false;
+  return !repeat.winner || (*repeat.winner != *first->winner && !has(first->ties, *repeat.winner));
+}
+
 /// The ratio of values that are not measured round by round, such as a number of registers.
 std::optional<measure::PairedRatio> plain_ratio(const std::vector<std::vector<double>>& values, std::size_t own) {
   double least = HUGE_VAL;
@@ -112,15 +118,12 @@ const AuditedRepeat* AuditedCase::reference() const {
                         [&](const AuditedRepeat& repeat) { return repeat.winner == all.front().first; });
 }
 
-bool AuditedCase::flips(const AuditedRepeat& repeat) const {
-  const AuditedRepeat* const first = reference();
-  if (!first) return false;
-  return !repeat.winner || (*repeat.winner != *first->winner && !has(first->ties, *repeat.winner));
-}
+bool AuditedCase::flips(const AuditedRepeat& repeat) const { return differs(repeat, reference()); }
 
 std::size_t AuditedCase::flips() const {
-  return static_cast<std::size_t>(
-      std::count_if(repeats.begin(), repeats.end(), [&](const AuditedRepeat& repeat) { return flips(repeat); }));
+  const AuditedRepeat* const first = reference();
+  return static_cast<std::size_t>(std::count_if(
+      repeats.begin(), repeats.end(), [first](const AuditedRepeat& repeat) { return differs(repeat, first); }));
 }
 
 double AuditedCase::agreement() const {
@@ -176,7 +179,6 @@ TuneOptions Audit::options(const std::filesystem::path& scratch) const {
   options.store = store();
   options.scratch = scratch;
   options.attempt = new_attempt();
-  options.sanitize = settings_.sanitize;
   return options;
 }
 

@@ -76,7 +76,6 @@ class Audit {
   struct Settings {
     std::filesystem::path folder;  ///< private to the audit, removed by the caller
     bool same_seed = false;        ///< all repeats search in the same way, on the same inputs
-    bool sanitize = false;
   };
   Audit(spec::Spec spec, Settings settings);
 

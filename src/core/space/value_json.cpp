@@ -37,6 +37,12 @@ nlohmann::json to_json(const Bindings& bindings) {
   return json;
 }
 
+nlohmann::ordered_json bindings_json(const Bindings& bindings) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : bindings) json[name] = to_json(value);
+  return json;
+}
+
 Bindings bindings_from_json(const nlohmann::json& json) {
   Bindings bindings;
   for (const auto& [name, value] : json.get_ref<const nlohmann::json::object_t&>())

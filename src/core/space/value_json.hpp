@@ -14,6 +14,8 @@ namespace xtune::space {
 nlohmann::json to_json(const Value& value);
 Value value_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const Bindings& bindings);
+/// The same for the output of commands, whose members are in the order in which they were added.
+nlohmann::ordered_json bindings_json(const Bindings& bindings);
 Bindings bindings_from_json(const nlohmann::json& json);
 
 }  // namespace xtune::space

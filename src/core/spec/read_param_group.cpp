@@ -93,12 +93,8 @@ class GroupReader {
 }  // namespace
 
 std::vector<std::string> parameter_names(const std::string& key) {
-  std::vector<std::string> names;
-  for (std::size_t start = 0; start <= key.size();) {
-    const std::size_t comma = std::min(key.find(',', start), key.size());
-    names.emplace_back(base::trimmed(std::string_view(key).substr(start, comma - start)));
-    start = comma + 1;
-  }
+  std::vector<std::string> names = base::split(key, ',');
+  for (std::string& name : names) name = std::string(base::trimmed(name));
   return names;
 }
 

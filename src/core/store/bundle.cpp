@@ -52,8 +52,7 @@ Parts parts_of(const fs::path& store, const WinnerFilter& filter, BundleReport& 
                                             winner.arch, space::shown_text(winner.record.config), error.what()));
     }
   }
-  if (report.records == 0)
-    throw Error(ErrorKind::nothing_valid, "the store has no configuration that may answer; `xtune run` makes some");
+  if (report.records == 0) throw no_answers();
   report.artifacts = parts.artifacts.size();
   return parts;
 }

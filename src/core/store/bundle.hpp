@@ -12,6 +12,7 @@
 #include "core/build/artifact.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/store_view.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::store {
 
@@ -33,6 +34,8 @@ struct WinnerFilter {
 /// of the files could be read.
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                std::vector<std::string>& warnings);
+/// The error for a store, or a selection of it, without winners.
+Error no_answers();
 
 /// A problem on a kind of device, with all its valid configurations: those that winners_of would accept.
 struct MeasuredCase {

@@ -11,14 +11,9 @@
 namespace xtune::store {
 namespace {
 
-double number_of(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  return std::get<double>(value);
-}
+double number_of(const Value& value) { return space::number_of(value).value(); }
 
-bool is_number(const Value& value) {
-  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
-}
+bool is_number(const Value& value) { return space::number_of(value).has_value(); }
 
 bool is_at_most(const Value& a, const Value& b) {
   const auto* x = std::get_if<std::int64_t>(&a);

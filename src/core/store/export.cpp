@@ -70,12 +70,6 @@ std::string title(const record::Record& record) {
 
 }  // namespace
 
-OrderedJson bindings_json(const Bindings& bindings) {
-  OrderedJson json = OrderedJson::object();
-  for (const auto& [name, value] : bindings) json[name] = record::to_json(value);
-  return json;
-}
-
 OrderedJson export_json(const std::vector<Winner>& winners) {
   OrderedJson list = OrderedJson::array();
   for (const Winner& winner : winners) {

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/record/record_json.hpp"
 #include "core/store/bundle.hpp"
 
 namespace xtune::store {
 
-/// {"M": 4096, ...}
-nlohmann::ordered_json bindings_json(const Bindings& bindings);
+using record::bindings_json;
 
 /// [{"kernel", "arch", "problem", "config", "time_ms", "interval_ms", "device", "backend", "driver", "tainted",
 /// "artifact_key", "key", "unix_time_ms"}, ...]

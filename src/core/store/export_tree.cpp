@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -132,8 +131,7 @@ void warn_of_tree(const ArchTree& tree, const TreeOptions& options, std::vector<
 /// By kernel and architecture. cases must outlive the result.
 std::vector<ArchTree> trees_of(const std::vector<MeasuredCase>& cases, const TreeOptions& options,
                                std::vector<std::string>& warnings) {
-  if (cases.empty())
-    throw Error(ErrorKind::nothing_valid, "the store has no configuration that may answer; `xtune run` makes some");
+  if (cases.empty()) throw no_answers();
   std::map<std::string, const MeasuredCase*> newest;
   for (const MeasuredCase& one : cases) {
     const MeasuredCase*& known = newest[one.kernel];

@@ -122,8 +122,7 @@ std::map<std::string, OrderedJson> export_vllm_moe(const std::vector<Winner>& wi
                   fmt::format("two winners belong to M = {} of {}: {} and {}. Select one with --kernel, --arch or -D",
                               place->first, base::printable(file, 200), title(*place->second), title(winner)));
   }
-  if (tables.empty())
-    throw Error(ErrorKind::nothing_valid, "the store has no configuration that may answer; `xtune run` makes some");
+  if (tables.empty()) throw no_answers();
   std::map<std::string, OrderedJson> files;
   for (const auto& [file, rows] : tables) {
     OrderedJson& json = files[file] = OrderedJson::object();

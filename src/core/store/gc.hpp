@@ -32,12 +32,13 @@ struct GcReport {
   std::vector<std::string> warnings;  ///< files that could not be removed or judged
 };
 
-/// Artifacts that no record names, temporary files, and claims of jobs that shared a search are removed once they are a
-/// day old, because a run that is in progress may still need them. Files that the options select are removed, too;
-/// artifacts of the best configurations are removed last under max_bytes, and an artifact that is being written is
-/// kept. If a record file or a directory of them cannot be read, or is of a newer version, no artifact counts as
-/// unnamed. Records are kept unless requested. Files behind a link count for naming artifacts, but are never removed,
-/// and their sizes do not count. Throws Error(invalid_argument) without a store, and for records without older_than_ms.
+/// Artifacts that no record names, temporary files, claims of jobs that shared a search, and what interrupted pulls had
+/// fetched are removed once they are a day old, because a run or a pull that is in progress may still need them. Files
+/// that the options select are removed, too; artifacts of the best configurations are removed last under max_bytes, and
+/// an artifact that is being written is kept. If a record file or a directory of them cannot be read, or is of a newer
+/// version, no artifact counts as unnamed. Records are kept unless requested. Files behind a link count for naming
+/// artifacts, but are never removed, and their sizes do not count. Throws Error(invalid_argument) without a store, and
+/// for records without older_than_ms.
 GcReport collect_garbage(const std::filesystem::path& store, const GcOptions& options, std::int64_t now_unix_ms);
 
 }  // namespace xtune::store

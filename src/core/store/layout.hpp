@@ -42,8 +42,8 @@ struct StudyFolder {
   const char* what = "";          ///< for people
 };
 
-/// The files of a store, as far as they can be listed. Links are followed as in store_entries, except for studies and
-/// temporary files, which are candidates for removal. Names that do not belong in a store are skipped.
+/// The files of a store, as far as they can be listed. Links are followed as in store_entries, except for studies,
+/// transfers and temporary files, which are candidates for removal. Names that do not belong in a store are skipped.
 struct StoreLayout {
   std::vector<RecordFile> records;                 ///< sorted by path
   std::map<std::string, ArtifactFiles> artifacts;  ///< by key

@@ -298,7 +298,7 @@ StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceIn
   const ArchIndex* const arch_index = state_->arch_index_of(device);
   if (!arch_index) return found;
   const std::optional<Place> first = state_->first(*arch_index, problem, device);
-  if (!first || answer(*first, rules, found)) return found;
+  if (!first) return found;
   const auto outside = [&](const Place& place) {
     Found none;
     none.beyond = &state_->set.problems[groups()[place.group].problem].sizes;
@@ -307,6 +307,7 @@ StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceIn
   };
   // The first is the nearest, so all others are outside of the radius as well.
   if (!rules.reaches(first->nearness)) return outside(*first);
+  if (answer(*first, rules, found)) return found;
   for (const Place& place : state_->all(*arch_index, problem, device)) {
     if (!rules.reaches(place.nearness)) return outside(place);
     if (place.group != first->group && answer(place, rules, found)) return found;
@@ -315,7 +316,6 @@ StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceIn
 }
 
 bool StoreView::answer(const Place& place, const record::LookupRules& rules, Found& found) const {
-  if (!rules.reaches(place.nearness)) return false;
   const ConfigOrder& order = state_->groups->order(place.group);
   if (order.empty()) return false;
   found.config = order.front();

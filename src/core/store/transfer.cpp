@@ -176,6 +176,11 @@ class Push {
     sent_[name] = bytes;
   }
 
+  void plan_record(std::vector<std::string>& list, const std::string& name, std::uint64_t bytes) {
+    ++report_.record_files;
+    plan(list, name, bytes);
+  }
+
   void plan_artifacts(const LocalFiles& here) {
     for (const auto& [key, files] : here.artifacts) {
       if (std::any_of(files.begin(), files.end(),
@@ -193,23 +198,19 @@ class Push {
       if (!log || (log->is_part && there_.contains(name))) continue;
       const std::uint64_t known = covered.of(log->whole);
       if (known >= (log->is_part ? log->to : bytes)) continue;
-      ++report_.record_files;
       if (log->is_part) {
-        plan(records_, name, bytes);
+        plan_record(records_, name, bytes);
         continue;
       }
       const std::string text = complete_lines(base::read_file(store_ / name, longest_file));
       if (known == 0 && text.size() == bytes) {
-        plan(records_, name, bytes);
+        plan_record(records_, name, bytes);
         continue;
       }
       const auto staged = known == 0 ? std::optional(std::pair(name, text)) : new_lines(log->whole, text, known);
-      if (!staged || staged->second.empty() || there_.contains(staged->first)) {
-        --report_.record_files;
-        continue;
-      }
+      if (!staged || staged->second.empty() || there_.contains(staged->first)) continue;
       base::write_file_atomically(staging_.path() / staged->first, staged->second);
-      plan(staged_, staged->first, staged->second.size());
+      plan_record(staged_, staged->first, staged->second.size());
     }
   }
 
@@ -273,7 +274,7 @@ class Pull {
 
  private:
   void plan(const FileSizes& there) {
-    const Coverage covered(here_.sizes);
+    const Coverage& covered = covered_.emplace(here_.sizes);
     for (const auto& [name, bytes] : there) {
       if (const std::optional<LogName> log = log_name(name)) {
         if (covered.of(log->whole) >= (log->is_part ? log->to : bytes) || (log->is_part && here_.sizes.contains(name)))
@@ -301,7 +302,7 @@ class Pull {
       return;
     }
     const std::string own = complete_lines(base::read_file(store_ / log.whole, longest_file));
-    const std::uint64_t covered = Coverage(here_.sizes).of(log.whole);
+    const std::uint64_t covered = covered_->of(log.whole);
     if (!text.starts_with(own)) return;
     if (const auto part = new_lines(log.whole, text, std::max<std::uint64_t>(own.size(), covered)))
       add(part->first, part->second, sound_records(part->second).value_or(0));
@@ -335,6 +336,7 @@ class Pull {
   Remote& remote_;
   const fs::path staging_;
   LocalFiles here_;
+  std::optional<Coverage> covered_;  ///< by here_, once the transfer is planned
   std::uint64_t installed_ = 0;
   TransferReport report_;
 };

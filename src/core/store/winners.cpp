@@ -56,6 +56,7 @@ std::vector<Valid> valid_configs(const std::filesystem::path& store, const Store
   const record::Record newest_record = view.record_of(*newest);
   const std::vector<std::string> judge = judged_by(newest_record);
   const build::ArtifactSources sources = build::stored_sources(store, newest_record.artifact_key);
+  std::map<std::string, bool> fits;  // by artifact, which configurations may share
   for (const StoredConfig* config : view.order(group)) {
     if (valid.size() == most) break;
     const StoredConfig* const own = newest_of_config[config_text(*config)];
@@ -63,8 +64,9 @@ std::vector<Valid> valid_configs(const std::filesystem::path& store, const Store
     if (!record::same_driver(view.device_of(*config), view.device_of(*newest))) continue;
     record::Record record = view.record_of(*config);
     if (judged_by(record) != judge) continue;
-    if (build::same_sources(build::stored_sources(store, record.artifact_key), sources))
-      valid.push_back({config, std::move(record)});
+    const auto [fit, is_new] = fits.try_emplace(record.artifact_key);
+    if (is_new) fit->second = build::same_sources(build::stored_sources(store, record.artifact_key), sources);
+    if (fit->second) valid.push_back({config, std::move(record)});
   }
   return valid;
 }
@@ -116,8 +118,7 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
                  const StoredConfig& best = *valid.front().row;
                  record::Record& record = valid.front().record;
                  std::string line = base::read_file_part(sources[best.file].path, best.offset, best.bytes);
-                 std::string arch = record.device.arch, kernel = record.kernel;
-                 winners.push_back({std::move(arch), std::move(kernel), std::move(record), std::move(line)});
+                 winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
                });
   const auto rank = [](const Winner& winner) {
     return std::tuple(winner.kernel, winner.arch, space::bindings_text(winner.record.problem),
@@ -147,6 +148,10 @@ std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, con
   std::stable_sort(cases.begin(), cases.end(),
                    [&](const MeasuredCase& a, const MeasuredCase& b) { return rank(a) < rank(b); });
   return cases;
+}
+
+Error no_answers() {
+  return {ErrorKind::nothing_valid, "the store has no configuration that may answer; `xtune run` makes some"};
 }
 
 }  // namespace xtune::store
