@@ -17,12 +17,8 @@ import traceback
 import numpy as np
 
 import xtune
+from calls import SOURCE
 
-SOURCE = """
-extern "C" __global__ void axpy(const float* x, float* y, float a, int n) {
-  const int i = blockIdx.x * BLOCK + threadIdx.x;
-  if (i < n) y[i] += a * x[i];
-}"""
 N = 1 << 20
 
 
@@ -130,7 +126,7 @@ class Numba:
 
 
 class Jax:
-    streams = "default"  # JAX has streams of its own, which nobody else sees: callers wait for their arrays
+    read_only = True  # no kernel may write to its arrays: they are read when a kernel is tuned
 
     def __init__(self):
         import jax
@@ -145,14 +141,6 @@ class Jax:
 
     def host(self, array):
         return np.asarray(self.jax.numpy.array(array, copy=True))
-
-    def wait(self):
-        """For what xtune queued in the default stream, which JAX does not know: through the driver."""
-        import ctypes
-
-        status = ctypes.CDLL("libcuda.so.1").cuCtxSynchronize()
-        if status != 0:
-            raise RuntimeError(f"cuCtxSynchronize: {status}")
 
 
 KINDS = {"PyTorch": Torch, "CuPy": CuPy, "Numba": Numba, "JAX": Jax}
@@ -187,8 +175,6 @@ def part_call(library):
 
 
 def part_stream(library):
-    if not hasattr(library, "in_stream"):
-        return "not applicable: the default stream"
     x, y, hx, hy = arrays(library)
     library.wait()
     library.in_stream(x, lambda stream: library.kernel(x, y, 2.0, N, stream=stream))
@@ -226,8 +212,9 @@ def parts_of(name):
         return [(name, "import", f"SKIPPED: {type(error).__name__}: {str(error)[:200]}")]
     rows = []
     for part in (part_tune, part_call, part_stream, part_benchmark, part_autotune):
+        applies = part is part_tune or not getattr(library, "read_only", False)
         try:
-            answer = part(library)
+            answer = part(library) if applies else "not applicable: arrays are read-only"
         except Exception as error:
             traceback.print_exc()
             answer = f"FAILED: {type(error).__name__}: {str(error)[:200]}"
@@ -241,7 +228,7 @@ def main():
             print("ROW " + json.dumps(row), flush=True)
         return
     rows = []
-    for name in KINDS:  # each in a process of its own: another library would make a context current
+    for name in KINDS:  # each in its own process, because a library makes its context current
         try:
             done = subprocess.run([sys.executable, __file__, name], stdout=subprocess.PIPE, text=True, timeout=200,
                                   env={**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}, check=False)

@@ -9,7 +9,7 @@ the process has imported everything, made its tensors, and launched another Trit
 launch in a process and on a machine are in neither. The clock then runs from the first launch of the matmul to its end.
 Tunings by the two take turns. At the end, one process times the winners side by side, in turns, by triton.testing.do_bench.
 
-xtune's time is split into what its run reports: until the run begins (the device is looked at in a process of its own),
+xtune's time is split into what its run reports: until the run begins (a separate process finds the device),
 compiling, and measuring. --few: 6 configurations instead of 24.
 """
 import argparse

@@ -176,12 +176,13 @@ class AutotunedFunction(_Tuned):
         self._check, self._prepare, self._timer, self._settings = check, prepare, timer, dict(settings)
         self._version = self._version_of(function) if version is None else version
         signature = self._signature_of(function)
-        for name in self._params:
+        names = [name for key in self._params for name in (key if isinstance(key, tuple) else (key,))]
+        for name in names:
             if name not in signature.parameters and not _takes_any(signature):
                 raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of "
                                            f"{getattr(function, '__name__', function)}")
         self._signature = signature.replace(parameters=[
-            each for name, each in signature.parameters.items() if name not in self._params])
+            each for name, each in signature.parameters.items() if name not in names])
         super().__init__(function, [name for name, each in self._signature.parameters.items()
                                     if each.kind != inspect.Parameter.VAR_KEYWORD])
         self._key, self._restore = list(key), list(restore)
@@ -362,8 +363,8 @@ def _make_caches(kernel: Any) -> None:
         kernel.device_caches[torch.cuda.current_device()]
 
 
-def _space_of(configs: Sequence[Any]) -> Tuple[Dict[str, List[Value]], Callable[..., bool]]:
-    """The parameters of these configurations, dicts or triton.Configs, and the condition that leaves exactly them."""
+def _space_of(configs: Sequence[Any]) -> Dict[Any, List[Any]]:
+    """The parameters of these configurations, dicts or triton.Configs, as rows of values: exactly they are tried."""
     rows = []
     for i, config in enumerate(configs):
         if getattr(config, "pre_hook", None) is not None:
@@ -375,15 +376,10 @@ def _space_of(configs: Sequence[Any]) -> Tuple[Dict[str, List[Value]], Callable[
                                        f"{', '.join(rows[0])}: let all of them set the same names")
     if not rows or not rows[0]:
         raise InvalidArgumentError("autotune: configs needs at least one configuration with a parameter")
-    names = list(rows[0])
-    allowed = {tuple(row[name] for name in names) for row in rows}
-
-    def is_listed(*values):
-        return values in allowed
-
-    is_listed.__signature__ = inspect.Signature([
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
-    return {name: list(dict.fromkeys(row[name] for row in rows)) for name in names}, is_listed
+    names = tuple(rows[0])
+    if len(names) == 1:
+        return {names[0]: list(dict.fromkeys(row[names[0]] for row in rows))}
+    return {names: list(dict.fromkeys(tuple(row[name] for name in names) for row in rows))}
 
 
 def _takes_any(signature: inspect.Signature) -> bool:
@@ -481,9 +477,7 @@ def autotune(params: Optional[Mapping[str, Sequence[Value]]] = None, *, configs:
     if (params is None) == (configs is None):
         raise TypeError("autotune() takes either params or configs")
     if configs is not None:
-        params, is_listed = _space_of(configs)
-        given = definition.get("constraints", ())
-        definition["constraints"] = [is_listed, *([given] if isinstance(given, str) or callable(given) else given)]
+        params = _space_of(configs)
 
     def decorate(function: Callable) -> Any:
         if grid is None and block is None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs and questions return: plain dataclasses. Times are in milliseconds, memory in bytes."""
 import dataclasses
+import functools
 import os
 from typing import Any, Dict, List, Mapping, Optional, Union
 
@@ -193,20 +194,17 @@ class CompiledConfig:
         it was not compiled."""
         return self._native.kernel(checked)
 
-    def _once(self):
-        made = self.__dict__.get("_made")
-        if made is None:
-            made = self.kernel()
-            object.__setattr__(self, "_made", made)
-        return made
+    @functools.cached_property
+    def _kernel(self):
+        return self.kernel()
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launches it, as a Kernel."""
-        self._once()(*args, stream=stream, **named)
+        self._kernel(*args, stream=stream, **named)
 
     def benchmark(self, *args: Any, **settings: Any) -> Timing:
         """Times it, as Kernel.benchmark."""
-        return self._once().benchmark(*args, **settings)
+        return self._kernel.benchmark(*args, **settings)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,8 @@ import unittest
 import warnings
 
 from support import np, xtune
-from xtune.compat.kernel_tuner import run_kernel, store_results, tune_kernel
+from xtune.compat._table import Space, evaluated
+from xtune.compat.kernel_tuner import _STRATEGIES, run_kernel, store_results, tune_kernel
 
 HOST = {"backend": "host", "jobs": 2}
 ADD = """
@@ -250,8 +251,6 @@ class Arguments(unittest.TestCase):
             tuned("vector_add", ADD, 1000, args, params, strategy="firefly_algorithm")
         with self.assertWarnsRegex(xtune.TuneWarning, "'popsize' has no meaning"):
             tuned("vector_add", ADD, 1000, args, params, strategy="brute_force", strategy_options={"popsize": 3})
-        from xtune.compat.kernel_tuner import _STRATEGIES
-
         self.assertLessEqual(set(_STRATEGIES.values()), set(xtune.strategies()))
 
     def test_cache_and_stored_results(self):
@@ -300,6 +299,14 @@ class Arguments(unittest.TestCase):
             tuned("vector_add", ADD, 1000, args, {"block_size_x": [(1, 2)]})
         with self.assertRaisesRegex(xtune.NothingValidError, "compile_failed"):
             run_kernel("broken", "__global__ void broken(int n) { oh }", 1, [np.int32(1)], {"block_size_x": 1}, settings=HOST)
+
+    def test_only_parameters_that_are_read_are_combined(self):
+        wide = {each: list(range(32)) for each in "abcde"}  # 33 million combinations
+        for function in (lambda p: evaluated("b // 2", p), lambda p: p["b"] // 2):
+            space = Space(wide)
+            self.assertEqual(space.compute("half", function), "half")
+            self.assertEqual(space.computed, {"half": list(range(16))})
+        self.assertEqual(Space(wide).compute("same", lambda p: 7 if p["b"] < 50 else 8), "7")
 
     def test_functions_that_fail_for_excluded_configurations(self):
         args = vectors()

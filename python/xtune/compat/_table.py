@@ -26,7 +26,7 @@ def replaced(text: str, params: Mapping) -> str:
 
 def evaluated(text: str, params: Mapping) -> Any:
     """The value of an expression of Python over parameters. Raises what it raises."""
-    used = {name: params[name] for name in set(re.findall(r"\w+", text)) & set(params)}
+    used = {name: params[name] for name in set(re.findall(r"\w+", text)) if name in params}
     return eval(text, {"math": math, "numpy": numpy, "np": numpy}, used)
 
 
@@ -112,7 +112,7 @@ class Space:
         found = list(dict.fromkeys(each for each in table.values() if not isinstance(each, Exception)))
         if not found:
             raise next(iter(table.values()))
-        if not names:
+        if len(found) == 1 and not any(isinstance(each, Exception) for each in table.values()):
             return str(found[0])
         if name in self.params:
             raise InvalidArgumentError(f"'{name}' is a parameter, and a name that is needed for a value that Python "

@@ -39,7 +39,7 @@ _EXACT = (None, "brute_force", "random_sample")
 _BACKENDS = {"CUDA": "cuda", "CUPY": "cuda", "NVCUDA": "cuda", "HIP": "hip"}
 _HIGHER_IS_BETTER = {"time": False, "GFLOP/s": True, "TFLOP/s": True, "GB/s": True, "TB/s": True}
 _AXES = "xyz"
-# Words of xtune's expressions, which are no names of arguments.
+# Words of xtune's expressions, which are not names of arguments.
 _WORDS = {"and", "or", "not", "in", "if", "else", "true", "false", "True", "False", "device", "time_s", "time_ms"}
 
 
@@ -78,7 +78,7 @@ def _generated(generate: Callable, space: Space) -> str:
     texts: List[str] = []
 
     def number(params):
-        text, _ = _code_of(generate(dict(params)))
+        text, _ = _code_of(generate(params))
         if text not in texts:
             texts.append(text)
         return texts.index(text)
@@ -217,14 +217,11 @@ def _compute_defines(space: Space, defines: Mapping[str, Any]) -> Dict[str, str]
                 continue  # the parameter itself
             raise InvalidArgumentError(f"defines: '{name}' is a parameter; only '{name}' can be its value")
         if callable(value):
-            text = space.compute(name, lambda params, value=value: str(value(dict(params))))
+            text = space.compute(name, lambda params, value=value: str(value(params)))
         else:
-            used = set(re.findall(r"\w+", str(value))) & set(space.params)
-            if not used:
-                templates[name] = str(value).replace("{", "{'{'}") if "{" in str(value) else str(value)
-                continue
-            text = space.compute(name, lambda params, value=str(value), used=used: replaced(
-                value, {each: params[each] for each in used}))
+            text = space.compute(name, lambda params, value=str(value): replaced(value, params))
+        if name not in space.computed:
+            text = text.replace("{", "{'{'}")
         if text != name:
             templates[name] = text
     return templates
@@ -325,9 +322,8 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
             raise UnsupportedError(f"tune_params: '{name}' sets clocks or power limits, which xtune does not change")
     space = Space(tune_params)
     _add_restrictions(space, restrictions)
-    names = [*(block_size_names or ()), *(f"block_size_{letter}" for letter in _AXES)][:3]
-    if block_size_names:
-        names = [*block_size_names, *[f"block_size_{letter}" for letter in _AXES][len(block_size_names):]]
+    names = list(block_size_names or ())
+    names += [f"block_size_{letter}" for letter in _AXES][len(names):]
     launch = _Launch(space, problem_size, grid_div, names, smem_args)
     code, directories = (_generated(kernel_source, space), []) if callable(kernel_source) else _code_of(kernel_source)
     templates = _compute_defines(space, defines) if defines is not None else {}
