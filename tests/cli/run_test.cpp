@@ -613,11 +613,7 @@ TEST_CASE("A reference kernel's time and the speed-up over it are in every outpu
     arguments.insert(arguments.end(), more.begin(), more.end());
     return cli.run(spec, arguments);
   };
-  std::string text = [&] {
-    std::ostringstream read;
-    read << std::ifstream(spec).rdbuf();
-    return read.str();
-  }();
+  std::string text = read_file(spec);
   const std::string builtin = "reference = { builtin = \"transpose\", x = \"x\" }";
   const std::string kernel = "reference = { kernel = \"plain\", grid = [1], block = [1] }";
   cli.write("copy.toml", text.replace(text.find(builtin), builtin.size(), kernel));

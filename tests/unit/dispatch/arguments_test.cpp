@@ -11,7 +11,7 @@ TEST_CASE("a wrong call is refused in checked mode") {
   const float* const in = shop.x.data();
   float* const out = shop.y.data();
   const auto refused = [&](const std::string& part, auto... arguments) {
-    CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { kernel(nullptr, arguments...); }), part));
+    CHECK(holds(test::error_of([&] { kernel(nullptr, arguments...); }, ErrorKind::invalid_argument), part));
   };
   refused("scale takes 4 arguments (x, y, n, factor) and was given 3", in, out, 64);
   refused("was given 5", in, out, 64, 1, 2.0F);
@@ -30,7 +30,7 @@ TEST_CASE("a wrong call is refused in checked mode") {
   const auto* const odd = static_cast<const void*>(reinterpret_cast<const char*>(in) + 2);
   refused("'x', was given a pointer that is 2 bytes beyond a multiple of 4: elements of f32", odd, out, 64, 2.0F);
   refused("'x', has 16384 bytes, and this problem needs 20000", in, out, 5000, 2.0F);
-  CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { kernel(nullptr, in, out, -1, 2.0F); }), "scale, N=-1"));
+  CHECK(holds(test::error_of([&] { kernel(nullptr, in, out, -1, 2.0F); }, ErrorKind::nothing_valid), "scale, N=-1"));
   CHECK(shop.runtime->launches().empty());
   const void* const any = in;
   kernel(nullptr, any, static_cast<void*>(out), 64, 2.0F);
@@ -43,14 +43,14 @@ TEST_CASE("an unchecked call checks only the number of its arguments") {
   const Kernel kernel = shop.kernel();
   kernel(nullptr, static_cast<const int*>(nullptr), nullptr, 64U, 2.0F);
   CHECK(shop.runtime->launches().size() == 1);
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { kernel(nullptr, 64); }), "was given 1"));
+  CHECK(holds(test::error_of([&] { kernel(nullptr, 64); }, ErrorKind::invalid_argument), "was given 1"));
 }
 
 TEST_CASE("arguments that a call cannot pass are refused when loading") {
   Shop shop;
   Spec spec = shop.spec();
   spec.args.insert(spec.args.end(), 64, spec.args.front());
-  CHECK(holds(error_of(ErrorKind::unsupported, [&] { dispatch::ArgumentPlan plan(spec); }), "at most 64"));
+  CHECK(holds(test::error_of([&] { dispatch::ArgumentPlan plan(spec); }, ErrorKind::unsupported), "at most 64"));
 }
 
 TEST_CASE("constants are not passed, and scratch buffers are as large as the configuration asks") {
@@ -77,7 +77,7 @@ TEST_CASE("a kernel whose parameters are not the spec's is refused") {
   Shop shop;
   shop.runtime->parameter_bytes = {8, 8, 4};
   const Kernel kernel = shop.kernel();
-  CHECK(holds(error_of(ErrorKind::invalid_spec, [&] { shop.call(kernel, 64); }), "[8, 8, 4] bytes"));
+  CHECK(holds(test::error_of([&] { shop.call(kernel, 64); }, ErrorKind::invalid_spec), "[8, 8, 4] bytes"));
 }
 
 }  // namespace xtune

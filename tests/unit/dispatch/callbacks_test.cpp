@@ -25,7 +25,7 @@ TEST_CASE("a callback that calls its own kernel for a new problem gets an error,
   Shop shop;
   std::optional<Kernel> kernel;
   std::string error;
-  const auto call_back = [&] { error = error_of(ErrorKind::invalid_argument, [&] { shop.call(*kernel, 64); }); };
+  const auto call_back = [&] { error = test::error_of([&] { shop.call(*kernel, 64); }, ErrorKind::invalid_argument); };
   SUBCASE("while it tunes") {
     shop.settings.policy = Policy::tune_once;
     shop.tuner = [&](const Bindings&, const DeviceInfo&, const std::stop_token&) {
@@ -68,7 +68,7 @@ TEST_CASE("a callback of the background's tuning cannot wait for it, and may dro
   std::string error;
   shop.tuner = [&](const Bindings&, const DeviceInfo&, const std::stop_token& stop) {
     called.get_future().wait();
-    error = error_of(ErrorKind::invalid_argument, [&] { kernel->wait(); });
+    error = test::error_of([&] { kernel->wait(); }, ErrorKind::invalid_argument);
     CHECK_FALSE(stop.stop_requested());
     kernel.reset();
     return dispatch::Tuned{};

@@ -134,7 +134,7 @@ TEST_CASE("without a measurement the default configuration is compiled once and 
   CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=64 ");
   shop.settings.default_config = {{"BLOCK", std::int64_t{65}}, {"ITEMS", std::int64_t{2}}};
   const Kernel kernel = shop.kernel();
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.call(kernel, 4096); }), "BLOCK=65"));
+  CHECK(holds(test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::invalid_argument), "BLOCK=65"));
 }
 
 TEST_CASE("an edited source is compiled again with the stored configuration") {
@@ -150,7 +150,7 @@ TEST_CASE("where nothing may be compiled, only what is stored runs") {
   shop.settings.compile = false;
   {
     const Kernel kernel = shop.kernel();
-    const std::string error = error_of(ErrorKind::unavailable, [&] { shop.call(kernel, 4096); });
+    const std::string error = test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::unavailable);
     CHECK(holds(error, "no compiled kernel"));
   }
   shop.measure(4096, 64, 1.0);
@@ -172,7 +172,7 @@ TEST_CASE("a bundle answers beside an empty store, and the store before it") {
   shop.measure(4096, 64, 2.0);
   CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=64 ");
   shop.settings.bundle = shop.folder.path() / "absent";
-  CHECK(holds(error_of(ErrorKind::io, [&] { shop.kernel(); }), "absent"));
+  CHECK(holds(test::error_of([&] { shop.kernel(); }, ErrorKind::io), "absent"));
 }
 
 TEST_CASE("a bundle is found from any working directory, and a changed one is reported") {
@@ -201,10 +201,11 @@ TEST_CASE("a bundle that holds other kernels says which") {
   write_bundle(shop.settings.store, bundle, {});
   shop.settings.bundle = bundle;
   shop.name = "other";
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.kernel(); }),
+  CHECK(holds(test::error_of([&] { shop.kernel(); }, ErrorKind::invalid_argument),
               "has nothing of the kernel 'other'; it has scale (sm_90)"));
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [] { load_bundle(""); }), "load_bundle: the path is empty"));
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { load_bundle(bundle); }), "measurements of scale (sm_90)"));
+  CHECK(holds(test::error_of([] { load_bundle(""); }, ErrorKind::invalid_argument), "load_bundle: the path is empty"));
+  CHECK(holds(test::error_of([&] { load_bundle(bundle); }, ErrorKind::invalid_argument),
+              "measurements of scale (sm_90)"));
 }
 
 TEST_CASE("an artifact of a shared store that its record did not measure is refused, reported, and compiled again") {
@@ -236,7 +237,7 @@ TEST_CASE("an artifact of a shared store that its record did not measure is refu
   }
   SUBCASE("never loaded where nothing may be compiled") {
     shop.settings.compile = false;
-    CHECK(holds(error_of(ErrorKind::unavailable, [&] { shop.call(shop.kernel(), 4096); }), "nothing to run"));
+    CHECK(holds(test::error_of([&] { shop.call(shop.kernel(), 4096); }, ErrorKind::unavailable), "nothing to run"));
     CHECK(shop.runtime->launches().empty());
   }
   SUBCASE("a record of an earlier version does not say, and its artifact's metadata vouch") {
@@ -268,7 +269,7 @@ TEST_CASE("when no configuration runs the error says why") {
   Shop shop;
   shop.blocks = "[13]";
   const Kernel kernel = shop.kernel();
-  CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 4096); }), "13 is bad luck"));
+  CHECK(holds(test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::nothing_valid), "13 is bad luck"));
 }
 
 TEST_CASE("each context gets its own load") {
@@ -280,7 +281,7 @@ TEST_CASE("each context gets its own load") {
     fakes::FakeRuntime::context() = 2;
     CHECK(shop.call(kernel, 4096).context == 2);
     fakes::FakeRuntime::context() = 0;
-    CHECK(holds(error_of(ErrorKind::unavailable, [&] { shop.call(kernel, 4096); }), "make one first"));
+    CHECK(holds(test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::unavailable), "make one first"));
     shop.runtime->knows_contexts = true;
     CHECK(shop.call(kernel, 4096).context == 1);
     CHECK(fakes::FakeRuntime::context() == 1);
@@ -292,23 +293,24 @@ TEST_CASE("a launch that fails is an error in the driver's words") {
   Shop shop;
   const Kernel kernel = shop.kernel();
   shop.runtime->status = 719;
-  CHECK(error_of(ErrorKind::unavailable, [&] { shop.call(kernel, 4096); }) == "launching scale: FAKE_719");
+  CHECK(test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::unavailable) == "launching scale: FAKE_719");
 }
 
 TEST_CASE("sizes come from scalars or from for_problem") {
   Shop shop;
   shop.more = "[[args]]\nname = \"z\"\ndtype = \"f32\"\nshape = [\"N\"]\n";
   const Kernel kernel = shop.kernel();
-  CHECK(holds(error_of(ErrorKind::invalid_argument,
-                       [&] {
-                         kernel.for_problem({{"n", std::int64_t{1}}});
-                       }),
+  CHECK(holds(test::error_of(
+                  [&] {
+                    kernel.for_problem({{"n", std::int64_t{1}}});
+                  },
+                  ErrorKind::invalid_argument),
               "no problem size 'n'"));
   const Kernel fixed = kernel.for_problem({{"N", std::int64_t{64}}});
   CHECK(fixed.choice().kind == Choice::Kind::none);
   const float* const in = shop.x.data();
   shop.runtime->parameter_bytes.push_back(8);
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { fixed(nullptr, in, shop.y.data(), 65, 2.0F, in); }),
+  CHECK(holds(test::error_of([&] { fixed(nullptr, in, shop.y.data(), 65, 2.0F, in); }, ErrorKind::invalid_argument),
               "says N = 65, and for_problem says 64"));
   fixed(nullptr, in, shop.y.data(), 64, 2.0F, in);
   CHECK(shop.runtime->launches().back().launch.grid[0] == 2);
@@ -317,7 +319,7 @@ TEST_CASE("sizes come from scalars or from for_problem") {
 TEST_CASE("a size of another type is refused where it is said") {
   Shop shop;
   const Kernel kernel = shop.kernel();
-  const auto wrong = [&](const auto& call) { return error_of(ErrorKind::invalid_argument, call); };
+  const auto wrong = [&](const auto& call) { return test::error_of(call, ErrorKind::invalid_argument); };
   const std::string text = wrong([&] { kernel.for_problem({{"N", "4096"}}); });
   CHECK(holds(text, "scale: the problem size 'N' is the string '4096', and the spec has an integer"));
   CHECK(holds(wrong([&] { kernel.for_problem({{"N", 64.5}}); }), "'N' is the float '64.5'"));
@@ -352,10 +354,11 @@ TEST_CASE("a type that the problem decides on is the loaded spec's") {
   const Kernel kernel = dispatch::make_kernel(std::move(parts), shop.settings);
   CHECK(shop.call(kernel, 4096).launch.grid[0] == 128);
   CHECK(kernel.for_problem({{"TYPE", "f32"}}).choice({{"N", std::int64_t{64}}}).measured_for.empty());
-  CHECK(holds(error_of(ErrorKind::invalid_argument,
-                       [&] {
-                         kernel.for_problem({{"TYPE", "f16"}});
-                       }),
+  CHECK(holds(test::error_of(
+                  [&] {
+                    kernel.for_problem({{"TYPE", "f16"}});
+                  },
+                  ErrorKind::invalid_argument),
               "scale: for TYPE = f16 the argument 'x' is of f16, and the kernel was loaded with f32: load it with "
               "defines {{\"TYPE\", \"f16\"}}"));
 }
@@ -370,7 +373,8 @@ TEST_CASE("a size without a value is an error that names it") {
   parts.runtime = shop.runtime;
   parts.open_toolchain = [&](const std::string&) { return std::make_unique<FakeToolchain>(shop.compiled); };
   const Kernel kernel = dispatch::make_kernel(std::move(parts), shop.settings);
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.call(kernel, 4096); }), "for_problem({{\"N\", ...}})"));
+  CHECK(holds(test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::invalid_argument),
+              "for_problem({{\"N\", ...}})"));
   CHECK(shop.call(kernel.for_problem({{"N", std::int64_t{4096}}}), 4097).launch.grid[0] == 128);
 }
 
@@ -413,11 +417,12 @@ TEST_CASE("prepare does all but the launch") {
   CHECK(shop.runtime->launches().empty());
   shop.call(kernel, 128);
   CHECK(shop.runtime->loads == 1);
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { kernel.prepare({}); }), "'N' is missing"));
-  CHECK(holds(error_of(ErrorKind::invalid_argument,
-                       [&] {
-                         kernel.prepare({{"N", std::int64_t{1} << 40}});
-                       }),
+  CHECK(holds(test::error_of([&] { kernel.prepare({}); }, ErrorKind::invalid_argument), "'N' is missing"));
+  CHECK(holds(test::error_of(
+                  [&] {
+                    kernel.prepare({{"N", std::int64_t{1} << 40}});
+                  },
+                  ErrorKind::invalid_argument),
               "does not hold it"));
 }
 

@@ -22,13 +22,13 @@ TEST_CASE("a default configuration whose results were wrong for another problem 
     Shop shop;
     shop.fail(4096, 32, 1, outcome);
     const Kernel kernel = shop.kernel();
-    const std::string error = error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 1024); });
+    const std::string error = test::error_of([&] { shop.call(kernel, 1024); }, ErrorKind::nothing_valid);
     CHECK(holds(error, std::string("the default configuration BLOCK=32 ITEMS=1 failed for N=4096 (") +
                            to_string(outcome) + ": y[3] is 7)"));
     CHECK(holds(error, "LoadSettings::default_config"));
-    CHECK(error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 1024); }) == error);
-    CHECK(error_of(ErrorKind::nothing_valid, [&] { kernel.choice(asked); }) == error);
-    CHECK(error_of(ErrorKind::nothing_valid, [&] { kernel.prepare(asked); }) == error);
+    CHECK(test::error_of([&] { shop.call(kernel, 1024); }, ErrorKind::nothing_valid) == error);
+    CHECK(test::error_of([&] { kernel.choice(asked); }, ErrorKind::nothing_valid) == error);
+    CHECK(test::error_of([&] { kernel.prepare(asked); }, ErrorKind::nothing_valid) == error);
     CHECK(shop.runtime->launches().empty());
     shop.settings.default_config = {{"BLOCK", std::int64_t{64}}, {"ITEMS", std::int64_t{1}}};
     CHECK(shop.call(shop.kernel(), 1024).image == "BLOCK=64 ");
@@ -72,7 +72,7 @@ TEST_CASE("the nearest problem's best is skipped if it is known to fail for the 
   CHECK(shop.call(shop.kernel(), 1024).image == "BLOCK=128 ");
   shop.fail(1024, 128);
   const Kernel kernel = shop.kernel();
-  CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 1024); }), "BLOCK=32 ITEMS=1 failed"));
+  CHECK(holds(test::error_of([&] { shop.call(kernel, 1024); }, ErrorKind::nothing_valid), "BLOCK=32 ITEMS=1 failed"));
 }
 
 TEST_CASE("a bucket's best and another architecture's are skipped likewise") {
@@ -123,7 +123,7 @@ TEST_CASE("a problem whose default is known to fail is tuned where the policy sa
   SUBCASE("in the background: until then calls are errors") {
     shop.settings.policy = Policy::tune_in_background;
     const Kernel kernel = shop.kernel();
-    CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 1024); }), "failed for N=4096"));
+    CHECK(holds(test::error_of([&] { shop.call(kernel, 1024); }, ErrorKind::nothing_valid), "failed for N=4096"));
     kernel.wait();
     CHECK(shop.call(kernel, 1024).image == "BLOCK=64 ");
   }

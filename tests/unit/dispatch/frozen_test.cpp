@@ -46,23 +46,25 @@ TEST_CASE("a frozen kernel chooses from the bundle and does not touch the store"
 TEST_CASE("frozen needs a bundle and never tunes, and runs no other configuration than the chosen one") {
   FrozenShop shop;
   shop.settings.policy = Policy::tune_once;
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.kernel(); }), "never tunes"));
+  CHECK(holds(test::error_of([&] { shop.kernel(); }, ErrorKind::invalid_argument), "never tunes"));
   shop.settings.policy = Policy::lookup;
   shop.settings.bundle.clear();
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.kernel(); }), "without a bundle"));
+  CHECK(holds(test::error_of([&] { shop.kernel(); }, ErrorKind::invalid_argument), "without a bundle"));
   shop.settings.bundle = shop.bundle;
   shop.settings.compile = false;
   shop.write_source("__global__ void scale() { /* changed */ }");
   const Kernel kernel = shop.kernel();
-  CHECK(holds(error_of(ErrorKind::unavailable, [&] { shop.call(kernel, 1024); }), "a frozen kernel runs no other"));
+  CHECK(
+      holds(test::error_of([&] { shop.call(kernel, 1024); }, ErrorKind::unavailable), "a frozen kernel runs no other"));
   LookupSettings lookup;
   lookup.arch = "sm_90";
   lookup.frozen = true;
   const Tunable tunable = Tunable::from_text(*shop.spec().text, shop.folder.path());
-  CHECK(holds(error_of(ErrorKind::invalid_argument,
-                       [&] {
-                         best(tunable, {{"N", 1024}}, lookup);
-                       }),
+  CHECK(holds(test::error_of(
+                  [&] {
+                    best(tunable, {{"N", 1024}}, lookup);
+                  },
+                  ErrorKind::invalid_argument),
               "without a bundle"));
   lookup.bundle = shop.bundle;
   lookup.store = shop.settings.store;
@@ -87,7 +89,8 @@ TEST_CASE("equal bundles and choices have one digest, others another") {
   CHECK(shop.kernel().digest(problems) != digest);
   shop.settings.bundle.clear();
   shop.settings.frozen = false;
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.kernel().digest(problems); }), "without a bundle"));
+  CHECK(
+      holds(test::error_of([&] { shop.kernel().digest(problems); }, ErrorKind::invalid_argument), "without a bundle"));
 }
 
 TEST_CASE("every changed byte of a bundle changes its digest or is refused") {

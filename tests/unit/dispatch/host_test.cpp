@@ -13,6 +13,7 @@
 #include "cli/cli.hpp"
 #include "cli/steps.hpp"
 #include "core/validate/npy.hpp"
+#include "fakes/environment_variable.hpp"
 #include "unit/dispatch/shop.hpp"
 
 using namespace xtune::base;
@@ -63,15 +64,6 @@ std::vector<float> ramp(std::size_t count, float step) {
   for (std::size_t i = 0; i < count; ++i) values[i] = step * static_cast<float>(i);
   return values;
 }
-
-/// As long as it lives.
-struct Variable {
-  Variable(const char* name_, const std::string& value) : name(name_) { setenv(name, value.c_str(), 1); }
-  ~Variable() { unsetenv(name); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  const char* name;
-};
 
 }  // namespace
 
@@ -287,7 +279,7 @@ TEST_CASE("host: pointers into nothing are refused before anything is launched")
   REQUIRE(hole != MAP_FAILED);
   REQUIRE(munmap(static_cast<char*>(hole) + page, page) == 0);
   const auto refused = [&](const float* from, float* to) {
-    return error_of(ErrorKind::invalid_argument, [&] { kernel(nullptr, from, to, 4096, 1.0F); });
+    return test::error_of([&] { kernel(nullptr, from, to, 4096, 1.0F); }, ErrorKind::invalid_argument);
   };
   const auto* const short_one = static_cast<const float*>(hole);
   CHECK(holds(refused(short_one, y.data()),
@@ -307,7 +299,7 @@ TEST_CASE("host: what no call can launch is refused when it is loaded") {
     LoadSettings settings;
     settings.backend = backend;
     settings.store = cli.path("cache");
-    return error_of(ErrorKind::unsupported, [&] { load(spec, settings); });
+    return test::error_of([&] { load(spec, settings); }, ErrorKind::unsupported);
   };
   cli.write("unit.cpp", "void odd() {}\n");
   for (const char* backend : {"auto", "host"}) {
@@ -490,9 +482,9 @@ TEST_CASE("host: a bundle with specs needs nothing beside it, and one of its ker
   settings.backend = "host";
   settings.store = axpy.cli.path("empty");
   settings.compile = false;
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { load_bundle(bundle, "", settings); }),
+  CHECK(holds(test::error_of([&] { load_bundle(bundle, "", settings); }, ErrorKind::invalid_argument),
               "several kernels, name one of them: axpy, split"));
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { load_bundle(bundle, "axpi", settings); }),
+  CHECK(holds(test::error_of([&] { load_bundle(bundle, "axpi", settings); }, ErrorKind::invalid_argument),
               "no spec of the kernel 'axpi' (did you mean 'axpy'?); it has those of axpy, split"));
   {
     const Kernel kernel = load_bundle(bundle, "axpy", settings);

@@ -87,16 +87,17 @@ TEST_CASE("lookups that make no sense are refused") {
   const auto refused = [&](auto change) {
     Asker ask(shop);
     change(ask.settings);
-    return error_of(ErrorKind::invalid_argument, [&] { ask(64); });
+    return test::error_of([&] { ask(64); }, ErrorKind::invalid_argument);
   };
   CHECK(holds(refused([](LookupSettings& s) { s.arch = "sm_9"; }), "unknown architecture 'sm_9'"));
   CHECK(holds(refused([](LookupSettings& s) { s.backend = "host"; }), "'sm_90' belongs to backend cuda, not to host"));
   CHECK(holds(refused([](LookupSettings& s) { s.backend = "cud"; }), "cud"));
   const Asker ask(shop);
-  CHECK(holds(error_of(ErrorKind::invalid_argument,
-                       [&] {
-                         best(ask.tunable, {{"M", 1}}, ask.settings);
-                       }),
+  CHECK(holds(test::error_of(
+                  [&] {
+                    best(ask.tunable, {{"M", 1}}, ask.settings);
+                  },
+                  ErrorKind::invalid_argument),
               "'M' is not a name of the problem"));
   CHECK_THROWS_AS(best(shop.folder.path() / "no.toml", {}, ask.settings), Error);
 }
@@ -106,7 +107,7 @@ TEST_CASE("the cost model suggests configurations for a device that is not here"
   CandidateSettings settings;
   settings.arch = "sm_90";
   const Tunable plain = Tunable::from_text(*shop.spec().text, shop.folder.path());
-  CHECK(holds(error_of(ErrorKind::invalid_spec, [&] { candidates(plain, settings); }), "has no [candidates]"));
+  CHECK(holds(test::error_of([&] { candidates(plain, settings); }, ErrorKind::invalid_spec), "has no [candidates]"));
   shop.more =
       "[candidates]\ntemplate = \"elementwise\"\n[candidates.map]\nn = \"N\"\nthreads = \"BLOCK\"\nitems = \"ITEMS\"\n";
   const Tunable tunable = Tunable::from_text(*shop.spec().text, shop.folder.path());
@@ -118,7 +119,7 @@ TEST_CASE("the cost model suggests configurations for a device that is not here"
   CHECK(suggested[0].estimated_ms <= suggested[1].estimated_ms);
   CHECK_FALSE(suggested[0].reason.empty());
   settings.arch = "x86_64_v3";
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { candidates(tunable, settings); }), "GPU"));
+  CHECK(holds(test::error_of([&] { candidates(tunable, settings); }, ErrorKind::invalid_argument), "GPU"));
 }
 
 }  // namespace xtune

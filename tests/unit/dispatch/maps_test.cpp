@@ -33,7 +33,7 @@ TEST_CASE("a call passes buffers, and xtune adds their maps") {
   CHECK(address_in(launch.parameters[0]) == shop.x.data());
   CHECK(address_in(launch.parameters[5]) == shop.y.data());
   CHECK(address_in(launch.parameters[6]) == shop.x.data());
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { kernel(nullptr, shop.x.data()); }),
+  CHECK(holds(test::error_of([&] { kernel(nullptr, shop.x.data()); }, ErrorKind::invalid_argument),
               "takes 4 arguments (x, y, n, factor)"));
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("a kernel that takes an argument more often than a call has room for i
                                            : i == 3 ? "\"n\""
                                                     : "\"x\"");
   shop.kernel_keys = "args = [" + names + "]\n";
-  CHECK(holds(error_of(ErrorKind::unsupported, [&] { shop.kernel(); }),
+  CHECK(holds(test::error_of([&] { shop.kernel(); }, ErrorKind::unsupported),
               "its kernel 'scale' takes 65 arguments, and a call at most 64"));
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("a buffer that no map can describe is refused before the launch") {
   shop.call(kernel, 64);
   const float* const odd = shop.x.data() + 1;
   shop.runtime->memory[odd] = 4096;
-  CHECK(error_of(ErrorKind::invalid_argument, [&] { kernel(nullptr, odd, shop.y.data(), 64, 2.0F); }) ==
+  CHECK(test::error_of([&] { kernel(nullptr, odd, shop.y.data(), 64, 2.0F); }, ErrorKind::invalid_argument) ==
         "scale: argument 1, 'x', cannot be read through the tensor map 'x_map': it describes memory 4 bytes beyond a "
         "multiple of 16, and a tensor map needs a multiple");
   CHECK(shop.runtime->launches().size() == 1);
@@ -154,7 +154,7 @@ TEST_CASE("a kernel takes a limited number of maps") {
   MapShop shop;
   for (int i = 0; i < 15; ++i)
     shop.more += "[[args]]\nname = \"m" + std::to_string(i) + "\"\nkind = \"tensor_map\"\nof = \"x\"\nbox = [4]\n";
-  CHECK(holds(error_of(ErrorKind::unsupported, [&] { shop.kernel(); }),
+  CHECK(holds(test::error_of([&] { shop.kernel(); }, ErrorKind::unsupported),
               "it takes 17 tensor maps, and a call at most 16"));
 }
 

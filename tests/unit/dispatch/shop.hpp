@@ -15,6 +15,7 @@
 #include "core/resolve/resolve.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "fakes/fake_runtime.hpp"
+#include "support/error_of.hpp"
 
 namespace xtune {
 
@@ -145,18 +146,6 @@ struct Shop {
     return runtime->launches().back();
   }
 };
-
-/// The message of the Error that a call throws.
-template <class Call>
-std::string error_of(ErrorKind kind, Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(to_string(error.kind()) == std::string(to_string(kind)));
-    return error.what();
-  }
-  return "no error";
-}
 
 inline bool holds(const std::string& text, const std::string& part) {
   if (text.find(part) == std::string::npos) MESSAGE("'" << part << "' is not in: " << text);

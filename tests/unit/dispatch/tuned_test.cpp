@@ -88,12 +88,12 @@ TEST_CASE("where everything failed, tune_once says so and launches nothing, now 
     return all_wrong({32, 64, 128});
   };
   const Kernel kernel = shop.kernel();
-  const std::string error = error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 4096); });
+  const std::string error = test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::nothing_valid);
   CHECK(holds(error, "scale, N=4096: none of them passed: 4 wrong_result"));
   CHECK(holds(error, "y[3] is 7"));
-  CHECK(error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 4096); }) == error);
-  CHECK(error_of(ErrorKind::nothing_valid, [&] { kernel.prepare({{"N", std::int64_t{4096}}}); }) == error);
-  CHECK(error_of(ErrorKind::nothing_valid, [&] { kernel.choice({{"N", std::int64_t{4096}}}); }) == error);
+  CHECK(test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::nothing_valid) == error);
+  CHECK(test::error_of([&] { kernel.prepare({{"N", std::int64_t{4096}}}); }, ErrorKind::nothing_valid) == error);
+  CHECK(test::error_of([&] { kernel.choice({{"N", std::int64_t{4096}}}); }, ErrorKind::nothing_valid) == error);
   CHECK(tuned == 1);
   CHECK(shop.runtime->launches().empty());
 }
@@ -110,8 +110,13 @@ TEST_CASE("where everything failed in the background, later calls say so") {
   CHECK(shop.call(kernel, 4096).image == "BLOCK=32 ");  // nothing is known yet
   kernel.wait();
   for (int i = 0; i < 2; ++i)
-    CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 4096); }), "4 wrong_result"));
-  CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { kernel.prepare({{"N", std::int64_t{4096}}}); }), "y[3] is 7"));
+    CHECK(holds(test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::nothing_valid), "4 wrong_result"));
+  CHECK(holds(test::error_of(
+                  [&] {
+                    kernel.prepare({{"N", std::int64_t{4096}}});
+                  },
+                  ErrorKind::nothing_valid),
+              "y[3] is 7"));
   CHECK(tuned == 1);
   CHECK(shop.runtime->launches().size() == 1);
 }

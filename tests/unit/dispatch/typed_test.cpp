@@ -57,14 +57,14 @@ TEST_CASE("a typed kernel converts its arguments and launches") {
 TEST_CASE("a typed kernel still checks what pointers lead to") {
   Shop shop;
   const Scale scale(shop.kernel());
-  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { scale(nullptr, nullptr, shop.y.data(), 64, 2.0F); }),
+  CHECK(holds(test::error_of([&] { scale(nullptr, nullptr, shop.y.data(), 64, 2.0F); }, ErrorKind::invalid_argument),
               "argument 1, 'x', was given a null pointer"));
 }
 
 TEST_CASE("a type that does not fit the spec is refused when the kernel is made") {
   Shop shop;
   const Kernel kernel = shop.kernel();
-  const auto refused = [&](auto make) { return error_of(ErrorKind::invalid_argument, make); };
+  const auto refused = [&](auto make) { return test::error_of(make, ErrorKind::invalid_argument); };
   CHECK(holds(refused([&] { TypedKernel<void(const float*, float*, int)> typed(kernel); }), "takes 4 arguments"));
   CHECK(holds(refused([&] { TypedKernel<void(const float*, const float*, int, float)> typed(kernel); }),
               "argument 2, 'y', is written by the kernel"));
@@ -80,8 +80,8 @@ TEST_CASE("a kernel that checks nothing else checks its type") {
   Shop shop;
   shop.settings.checked = false;
   const Kernel kernel = shop.kernel();
-  CHECK(holds(error_of(ErrorKind::invalid_argument,
-                       [&] { TypedKernel<void(const double*, float*, int, float)> typed(kernel); }),
+  CHECK(holds(test::error_of([&] { TypedKernel<void(const double*, float*, int, float)> typed(kernel); },
+                             ErrorKind::invalid_argument),
               "argument 1, 'x'"));
 }
 

@@ -10,21 +10,11 @@
 
 #include "base/cpus.hpp"
 #include "fakes/environment_variable.hpp"
+#include "support/error_of.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::ipc {
 namespace {
-
-template <class Body>
-std::string refused(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::invalid_argument);
-    return error.what();
-  }
-  return "no error";
-}
 
 std::size_t share_of_cores(double share) {
   return std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(share * base::usable_cpus())));
@@ -62,8 +52,8 @@ TEST_CASE("Other numbers of compilers are refused, by the name of the option or 
                            "0.5:1.5", "0.5:8:9", "0.5:-1", "auto:8", "0x10", "1,5", "\\xff"}) {
     CAPTURE(text);
     const Variable variable("XTUNE_JOBS", text);
-    CHECK(refused([] { job_count(); }).starts_with("XTUNE_JOBS='"));
-    CHECK(refused([&] { job_count(text); }).starts_with("--jobs='"));
+    CHECK(test::error_of([] { job_count(); }, ErrorKind::invalid_argument).starts_with("XTUNE_JOBS='"));
+    CHECK(test::error_of([&] { job_count(text); }, ErrorKind::invalid_argument).starts_with("--jobs='"));
   }
 }
 

@@ -3,10 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-
 #include "base/find_program.hpp"
 #include "core/store/layout.hpp"
+#include "fakes/environment_variable.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
@@ -165,13 +164,12 @@ TEST_CASE("hosts are reached by ssh, and its errors are shown") {
   write_text(ssh,
              "#!/bin/sh\n[ \"$1\" = login ] || { echo \"no route to $1\" >&2; exit 255; }\nshift\nexec sh -c \"$*\"\n");
   fs::permissions(ssh, fs::perms::owner_all);
-  setenv("RSYNC_RSH", ssh.c_str(), 1);
+  const Variable shell("RSYNC_RSH", ssh.string());
   const std::string place = "login:" + places.there.string();
   CHECK(store::push_store(places.here, *store::open_remote(place, Via::automatic), false).files.size() == 4);
   CHECK(store::pull_store(places.other, place, *store::open_remote(place, Via::automatic), false).merge.records == 1);
   CHECK_THROWS_WITH_AS(store::push_store(places.here, *store::open_remote("moon:/x", Via::automatic), false),
                        doctest::Contains("no route to moon"), Error);
-  unsetenv("RSYNC_RSH");
 }
 
 TEST_CASE("rclone copies as rsync does") {
@@ -193,11 +191,11 @@ TEST_CASE("rclone copies as rsync does") {
 TEST_CASE("a missing program, place or store is an error that names it") {
   Places places;
   CHECK_THROWS_WITH_AS(store::open_remote("-e sh", Via::rsync), doctest::Contains("is not a place"), Error);
-  const std::string path = std::getenv("PATH");
-  setenv("PATH", places.folder.path().c_str(), 1);
-  CHECK_THROWS_WITH_AS(store::open_remote("a:b", Via::rsync), doctest::Contains("rsync is not installed"), Error);
-  CHECK_THROWS_WITH_AS(store::open_remote("a:b", Via::rclone), doctest::Contains("rclone is not installed"), Error);
-  setenv("PATH", path.c_str(), 1);
+  {
+    const Variable path("PATH", places.folder.path().string());
+    CHECK_THROWS_WITH_AS(store::open_remote("a:b", Via::rsync), doctest::Contains("rsync is not installed"), Error);
+    CHECK_THROWS_WITH_AS(store::open_remote("a:b", Via::rclone), doctest::Contains("rclone is not installed"), Error);
+  }
   if (!is_installed("rsync")) return;
   CHECK_THROWS_WITH_AS(places.pull(places.other), doctest::Contains("does not exist"), Error);
   fs::create_directories(places.there);
