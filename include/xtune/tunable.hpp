@@ -186,7 +186,7 @@ class Tunable {
   template <class T>
   Tunable& param(const std::string& name, const std::vector<T>& values, ParamKind kind = ParamKind::compile_time) {
     std::vector<Value> list;
-    for (const auto& value : values) list.push_back(Value(static_cast<const T&>(value)));
+    for (const auto& value : values) list.emplace_back(static_cast<const T&>(value));
     return add_param(name, list, kind);
   }
   /// A parameter with the values min, min + step, ... up to max.
