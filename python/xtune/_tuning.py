@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
-from xtune import _native
+from xtune import _checks, _native
 from xtune._progress import progress_listener
 from xtune.errors import InvalidArgumentError
 from xtune.results import (Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing,
@@ -82,19 +82,27 @@ def _settings(tunable, *, backend, compiler, devices, problem, store, keep, jobs
     settings = _native.TuneSettings()
     settings.backend, settings.compiler, settings.devices = backend, compiler, _device_list(devices)
     settings.problem, settings.store, settings.keep = dict(problem or {}), _path(store), keep
-    settings.jobs, settings.evals, settings.seconds, settings.seed = jobs, evals, seconds, seed
+    settings.jobs, settings.seconds = _checks.job_count(jobs), seconds
+    settings.evals = None if evals is None else _checks.whole_number("evals", evals, 1)
+    settings.seed = None if seed is None else _checks.whole_number("seed", seed)
     settings.strategy, settings.fresh, settings.retry_failed = strategy, fresh, retry_failed
     settings.transfer, settings.max_copy_bytes = transfer, max_copy_bytes
     settings.set_in_process(isolation == "in_process")
     if callable(configs):
-        settings.set_configs_of(lambda problem: [dict(config) for config in configs(problem)])
+        settings.set_configs_of(lambda problem: _checks.configurations(configs(problem)))
     elif configs is not None:
-        settings.configs = [dict(config) for config in configs]
+        settings.configs = _checks.configurations(configs)
     if on_measurement is not None:
         settings.set_on_measurement(_without_log(on_measurement))
     settings.set_on_log(_report)
-    settings.set_stop(stop)
+    settings.set_stop(_stop(stop))
     return settings
+
+
+def _stop(stop: Any) -> Any:
+    if stop is not None and not hasattr(stop, "is_set"):
+        raise InvalidArgumentError(f"stop: expected a threading.Event or an object with is_set(), not {stop!r}")
+    return stop
 
 
 def _without_log(function: Callable) -> Callable:
@@ -110,7 +118,7 @@ def _without_log(function: Callable) -> Callable:
 
 def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
          devices: Union[None, int, Sequence[int]] = None, problem: Optional[Mapping[str, Value]] = None,
-         store: Optional[Path] = None, keep: bool = True, jobs: int = 0, evals: Optional[int] = None,
+         store: Optional[Path] = None, keep: bool = True, jobs: Union[int, float] = 0, evals: Optional[int] = None,
          seconds: Optional[float] = None, seed: Optional[int] = None, strategy: str = "", fresh: bool = False,
          retry_failed: bool = False, transfer: bool = True, isolation: str = "process",
          configs: Union[None, Sequence[Mapping[str, Value]], Callable[[Config], Sequence[Mapping[str, Value]]]] = None,
@@ -124,7 +132,8 @@ def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
 
     backend: "cuda", "hip", "host" or "auto", the first with a device and a compiler. compiler: "hiprtc" or "clang" for
     hip. devices: indices; None: the first and all like it. store: directory of all measurements; None: XTUNE_CACHE_DIR,
-    else ~/.cache/xtune. keep=False: neither read nor write a store. jobs: compilers at a time. evals, seconds: budget.
+    else ~/.cache/xtune. keep=False: neither read nor write a store. jobs: compilers at a time, or as a float a fraction of
+    the cores; 0: automatic. evals, seconds: budget.
     seed, strategy: of the search. fresh: measure again what the store has. retry_failed: try again what crashed or
     timed out. transfer: use results of other devices and problems. isolation: "process" (workers) or "in_process".
     configs: measure exactly these, or what a function of the problem returns. max_copy_bytes: limit for GPU arrays that
@@ -145,7 +154,7 @@ def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
 
 def tune_cases(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
                devices: Union[None, int, Sequence[int]] = None, problem: Optional[Mapping[str, Value]] = None,
-               store: Optional[Path] = None, keep: bool = True, jobs: int = 0, evals: Optional[int] = None,
+               store: Optional[Path] = None, keep: bool = True, jobs: Union[int, float] = 0, evals: Optional[int] = None,
                seconds: Optional[float] = None, seed: Optional[int] = None, strategy: str = "", fresh: bool = False,
                retry_failed: bool = False, transfer: bool = True, isolation: str = "process",
                configs: Union[None, Sequence[Mapping[str, Value]],
@@ -268,21 +277,21 @@ def candidates(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *,
 def _compile_settings(backend, compiler, arch, problem, store, jobs, stop):
     settings = _native.CompileSettings()
     settings.backend, settings.compiler, settings.arch, settings.problem = backend, compiler, arch, dict(problem or {})
-    settings.store, settings.jobs = _path(store), jobs
-    settings.set_stop(stop)
+    settings.store, settings.jobs = _path(store), _checks.job_count(jobs)
+    settings.set_stop(_stop(stop))
     return settings
 
 
 def compile_all(kernel: Source, configs: Sequence[Mapping[str, Value]], *, backend: str = "auto",
                 compiler: str = "auto", arch: str = "", problem: Optional[Mapping[str, Value]] = None,
-                store: Optional[Path] = None, jobs: int = 0, stop: Any = None) -> List[CompiledConfig]:
+                store: Optional[Path] = None, jobs: Union[int, float] = 0, stop: Any = None) -> List[CompiledConfig]:
     """Compiles these configurations, for sweeps of your own: a CompiledConfig each. No device is needed.
 
     arch: "sm_90a", "gfx90a"; default: the device's. A configuration that the space does not allow is `rejected`.
     """
     tunable = tunable_of(kernel, {}, "compile_all")
     settings = _compile_settings(backend, compiler, arch, problem, store, jobs, stop)
-    return _native.compile_all(tunable._native, [dict(config) for config in configs], settings)
+    return _native.compile_all(tunable._native, _checks.configurations(configs), settings)
 
 
 def all_configs(kernel: Source, *, backend: str = "auto", compiler: str = "auto", arch: str = "",

@@ -192,6 +192,10 @@ class AutotunedFunction(_Tuned):
                                            f"({', '.join(self._names)})")
         self._configs: Dict[Any, Config] = {}
 
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method of a class, it gets the object as its first argument."""
+        return self if instance is None else functools.partial(self, instance)
+
     @staticmethod
     def _version_of(function: Callable) -> str:
         return label_of(getattr(function, "fn", function))
@@ -304,6 +308,9 @@ class AutotunedTriton(AutotunedFunction):
         own = inspect.signature(_jit_function(kernel).fn)
         options = inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)
         return own if _takes_any(own) else own.replace(parameters=[*own.parameters.values(), options])
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         raise TypeError(f"{self.__name__} is a Triton kernel: launch it with {self.__name__}[grid](...)")
@@ -474,6 +481,10 @@ def autotune(params: Optional[Mapping[str, Sequence[Value]]] = None, *, configs:
 
     tune_settings: of xtune.tune, such as {"seconds": 30}. Raises what tune and Tunable raise, at the first call.
     """
+    if callable(params):
+        raise TypeError("autotune() takes params or configs: write @xtune.autotune(params={...})")
+    if timer not in ("auto", "torch", "wall"):
+        raise InvalidArgumentError(f"autotune: the timer {timer!r} is unknown; use auto, torch or wall")
     if (params is None) == (configs is None):
         raise TypeError("autotune() takes either params or configs")
     if configs is not None:

@@ -170,7 +170,8 @@ class Result:
 
     def __str__(self) -> str:
         if self.winner is None:
-            return f"{self.kernel_name}: no configuration passed, of {len(self.measurements)} tried"
+            first = next((f"; the first: {each.outcome}: {each.message}" for each in self.measurements), "")
+            return f"{self.kernel_name}: no configuration passed, of {len(self.measurements)} tried{first}"
         values = " ".join(f"{name}={value}" for name, value in self.winner.config.items())
         return (f"{self.kernel_name} on {self.device.name}: {values}, {self.winner.time_ms:.4g} ms "
                 f"({len(self.measurements)} of {self.space_size} configurations tried)")

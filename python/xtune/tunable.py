@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 
 import numpy
 
-from xtune import _callbacks, _native
+from xtune import _callbacks, _checks, _native
 from xtune._arrays import dtype_name, encode, facts_of, is_array
 from xtune.errors import InvalidArgumentError
 from xtune.results import Value
@@ -179,7 +179,7 @@ class Tunable:
             self.problem(key, value)
         for case in cases:
             self.add_case(**case)
-        for key, values in (params or {}).items():
+        for key, values in _checks.mapping("params", params or {}).items():
             self.params(key, values) if isinstance(key, tuple) else self.param(key, values)
         for extent, set_extent in ((grid, self.grid), (block, self.block), (cluster, self.cluster)):
             if extent is not None:
@@ -352,7 +352,7 @@ class Tunable:
         """A parameter and its values. launch_only: it is not a macro, so that its values need no recompilation."""
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InvalidArgumentError(f"param '{name}': pass a list of values, not {values!r}")
-        self._native.param(name, list(values), launch_only)
+        self._native.param(name, [_checks.value(f"param '{name}'", each) for each in values], launch_only)
         return self
 
     def params(self, names: Sequence[str], rows: Sequence[Sequence[Value]], launch_only: bool = False) -> "Tunable":
@@ -360,7 +360,8 @@ class Tunable:
 
         Each row has a value for each name, and only the rows are tried. As params={...} of Tunable, the key is a tuple
         of the names. launch_only: as in param."""
-        self._native.params(list(names), [list(row) for row in rows], launch_only)
+        label = f"params {', '.join(names)}"
+        self._native.params(list(names), [[_checks.value(label, each) for each in row] for row in rows], launch_only)
         return self
 
     def param_range(self, name: str, min: int, max: int, step: int = 1, launch_only: bool = False) -> "Tunable":
@@ -492,7 +493,7 @@ class Tunable:
         `inputs` and `problem` (dicts). It returns the only output, or a dict of outputs by name; numbers are rounded to
         the output's type. bf16 and 8-bit floats are f32 arrays. If it raises, tune() raises InvalidArgumentError from
         that."""
-        self._native.reference(_callbacks.reference(function, self._scalars))
+        self._native.reference(_callbacks.reference(_checks.function("reference", function), self._scalars))
         return self
 
     def check(self, function: Callable[..., Any], label: Optional[str] = None) -> "Tunable":
@@ -502,7 +503,7 @@ class Tunable:
         parameters, or `inputs`, `outputs`, `config` and `problem` (dicts). The result is wrong if it returns False or
         raises; None is right. label: stored results are checked again if it changes; default: from the code of the
         function, but not of functions that it calls."""
-        self._native.check(_callbacks.check(function, self._scalars), label or _callbacks.label_of(function))
+        self._native.check(_callbacks.check(_checks.function("check", function), self._scalars), label or _callbacks.label_of(function))
         return self
 
     def reference_kernel(self, entry: str, *, source: str = "", source_file: Path = "", options: Sequence[str] = (),

@@ -90,6 +90,8 @@ spec::Spec spec_of(const Tunable& tunable, const std::string& backend) {
     if (data.kind() == Data::Kind::fill) {
       arg.fill = data.fill();
       arg.file.clear();
+    } else {
+      arg.in_code = true;
     }
   }
   for (const auto& metric : state.metrics) {

@@ -25,6 +25,7 @@
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/across.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/target/program_target.hpp"
 #include "dispatch/access.hpp"
 #include "ipc/job_count.hpp"
@@ -239,6 +240,10 @@ void TuneCall::prepare(Case& one) {
 
 std::vector<Bindings> TuneCall::listed_configs(Case& one) {
   const std::vector<Bindings> given = settings_.configs_of ? settings_.configs_of(one.problem) : settings_.configs;
+  if (given.empty() && settings_.configs_of)
+    throw Error(ErrorKind::nothing_valid,
+                fmt::format("configs_of returned no configuration for {}",
+                            one.problem.empty() ? "the problem" : space::shown_text(one.problem)));
   if (given.empty()) return {};
   const space::Space space = spec::make_space(one.spec, one.problem, device::device_facts(target_.device));
   std::vector<Bindings> chosen =

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -18,6 +19,13 @@
 
 namespace xtune::cli {
 namespace {
+
+/// What a call runs for a problem without an answer; nullopt: the space is empty.
+std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device) {
+  const space::Space space = spec::make_space(spec, problem, device::device_facts(device));
+  const std::vector<space::Config> configs = dispatch::default_configs(spec, space, problem, device, {});
+  return configs.empty() ? std::nullopt : std::optional(space.named(configs.front()));
+}
 
 nlohmann::ordered_json answer_json(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                                    const record::LookupResult& found) {
@@ -34,6 +42,10 @@ nlohmann::ordered_json answer_json(const spec::Spec& spec, const Bindings& probl
     if (found.stale) json["stale"] = {{"driver", {{"measured", found.record->device.driver}, {"now", device.driver}}}};
   }
   json["reasons"] = found.reasons;
+  if (!found.record) {
+    const std::optional<Bindings> config = default_of(spec, problem, device);
+    json["default"] = config ? report::bindings_json(*config) : nlohmann::ordered_json();
+  }
   return json;
 }
 
@@ -62,6 +74,9 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
     print_out("none: nothing stored for this problem; run `xtune run SPEC`\n");
   }
   for (const std::string& reason : found.reasons) print_out("  {}\n", reason);
+  if (found.record) return;
+  if (const auto config = default_of(spec, problem, device))
+    print_out("  default: {}\n", report::config_text(spec, *config));
 }
 
 /// [objective] across: the stored configuration for all cases together.

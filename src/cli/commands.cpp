@@ -111,8 +111,8 @@ double share_of(const std::string& option, const std::string& text) {
                 option + " '" + base::printable(text, 80) + "': write a share, for example 5% or 0.05");
   if (rest.empty() && share >= 1)
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("{} {}: write {}% for {} per cent, or {}% for {} times the best", option, text, text, text,
-                            share * 100, 1 + share));
+                fmt::format("{} {}: write {}% for {} per cent, or {}% for {} times the whole", option, text, text, text,
+                            share * 100, text));
   return share;
 }
 

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/spec/suite.hpp"
 #include "core/spec/toml_text.hpp"
 #include "xtune/error.hpp"
 
@@ -111,6 +112,26 @@ std::string toml_table(const Bindings& bindings) {
   return "{" + text + " }";
 }
 
+std::string suite_text(const fs::path& spec, const Bindings& defines, const std::string& cases) {
+  std::string text = fmt::format("\n[[suite]]\nspec = {}\n", spec::toml_string(spec.string()));
+  if (!defines.empty()) text += fmt::format("defines = {}\n", toml_table(defines));
+  return text + fmt::format("cases = [\n{}]\n", cases);
+}
+
+/// Why the spec does not take the problem; empty: it does.
+std::string why_impossible(const fs::path& spec, const CoveredProblem& problem) {
+  try {
+    const std::string text = suite_text(spec, problem.defines, "  " + toml_table(problem.problem) + "\n");
+    const std::optional<spec::Suite> suite = spec::parse_suite(text, "the log", spec.parent_path());
+    spec::SpecOptions options;
+    options.suite = &suite.value().entries.front();
+    spec::load_spec(spec, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::io) return error.what();  // else it may be there where the suite is used
+  }
+  return {};
+}
+
 std::string answer_text(const CoveredProblem& problem) {
   std::string text = problem.refusal.empty() ? to_string(problem.kind) : "refused";
   if (problem.kind == Choice::Kind::nearest || problem.kind == Choice::Kind::bucket)
@@ -170,14 +191,17 @@ std::string coverage_suite(const std::vector<CoveredProblem>& problems, const st
     auto entry = std::find_if(entries.begin(), entries.end(),
                               [&](const Entry& one) { return one.spec == spec && one.defines == problem.defines; });
     if (entry == entries.end()) entry = entries.insert(entries.end(), {spec, problem.defines, {}, {}});
-    if (entry->known.insert(problem.problem).second)
+    if (!entry->known.insert(problem.problem).second) continue;
+    const std::string why = problem.refusal.empty() ? "" : why_impossible(entry->spec, problem);
+    if (why.empty())
       entry->cases += fmt::format("  {},  # {}\n", toml_table(problem.problem), answer_text(problem));
+    else
+      entry->cases += fmt::format("  # {}: not possible: {}\n", toml_table(problem.problem), base::one_line(why));
   }
   std::string text;
   for (const Entry& entry : entries) {
-    text += fmt::format("\n[[suite]]\nspec = {}\n", spec::toml_string(entry.spec.string()));
-    if (!entry.defines.empty()) text += fmt::format("defines = {}\n", toml_table(entry.defines));
-    text += fmt::format("cases = [\n{}]\n", entry.cases);
+    if (entry.cases.find("\n  {") != std::string::npos || entry.cases.starts_with("  {"))
+      text += suite_text(entry.spec, entry.defines, entry.cases);
   }
   return text.empty() ? text : "# Problems of an application, worst first. Made by `xtune coverage`.\n" + text;
 }

@@ -99,7 +99,7 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const device
   return prepared;
 }
 
-Prepared KernelState::make(const Key& key, const Case& found) {
+Prepared KernelState::make(const Key& key, const Case& found) try {
   std::atomic<std::uint64_t>* const calls =
       logs_.coverage ? logs_.coverage->add(found.problem, found.device, found.selection.choice, found.refusal)
                      : nullptr;
@@ -168,6 +168,10 @@ Prepared KernelState::make(const Key& key, const Case& found) {
   throw Error(ErrorKind::nothing_valid,
               fmt::format("{}, {}: none of {} configurations runs on {}{}", name(), space::shown_text(found.problem),
                           failures.size(), found.device.name, why));
+} catch (const Error& error) {
+  if (logs_.coverage && found.refusal.empty())
+    logs_.coverage->add(found.problem, found.device, found.selection.choice, error.what());
+  throw;
 }
 
 const Prepared* KernelState::add(const Key& key, const Bindings& problem) {

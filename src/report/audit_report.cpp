@@ -120,6 +120,7 @@ Json case_json(const AuditedCase& one) {
     row["problem"] = bindings_json(neighbour.problem);
     row["distance"] = neighbour.distance;
     row["in_bucket"] = neighbour.in_bucket;
+    row["in_reach"] = neighbour.in_reach;
     json["neighbours"].push_back(std::move(row));
   }
   json["default"] = nullptr;
@@ -138,11 +139,13 @@ std::string regret_text(double regret) { return std::isinf(regret) ? "failed" : 
 
 std::string audit_case_text(const spec::Spec& spec, const AuditedCase& one, std::size_t width) {
   std::string text = one.problem.empty() ? "\n" : fmt::format("\nproblem: {}\n", space::shown_text(one.problem));
+  if (one.repeats.empty()) return text + "no tuning was completed\n";
   if (one.winners().empty()) return text + "no configuration passed in any repeat\n";
   CaseTable table(spec, one);
   for (const auto& [winner, count] : one.winners()) table.add(std::to_string(count), answer_of(one, winner), winner);
   for (const AuditedNeighbour& neighbour : one.neighbours)
-    table.add("-", "of " + difference(neighbour.problem, one.problem), neighbour.winner);
+    table.add("-", "of " + difference(neighbour.problem, one.problem) + (neighbour.in_reach ? "" : ", out of reach"),
+              neighbour.winner);
   if (one.default_config) table.add("-", "default", *one.default_config);
   return text + table.text(width);
 }
@@ -154,8 +157,9 @@ std::string audit_text(const spec::Spec& spec, const std::vector<AuditedCase>& c
   text += fmt::format("flips: {} ({}) named a winner that is neither the usual one nor its tie\n", findings.flips,
                       percent(findings.flip_share()));
   if (findings.without_winner) text += fmt::format("without a winner: {}\n", findings.without_winner);
-  text += fmt::format("agreement: {:.0f} % of the pairs of tunings named exactly the same winner\n",
-                      findings.agreement * 100);
+  if (findings.repeats > findings.without_winner)
+    text += fmt::format("agreement: {:.0f} % of the pairs of tunings named exactly the same winner\n",
+                        findings.agreement * 100);
   const auto add = [&](const char* what, const std::optional<AuditFindings::Worst>& worst) {
     if (worst) text += fmt::format("regret of {}: {}\n", what, worst_text(*worst));
   };

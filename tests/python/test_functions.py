@@ -160,6 +160,10 @@ class Triton(unittest.TestCase):
             xtune.autotune(configs=[{"B": 1}, {"A": 1}])
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "at least one"):
             xtune.autotune(configs=[])
+        with self.assertRaisesRegex(TypeError, r"@xtune.autotune\(params="):
+            xtune.autotune(self.kernel())
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "the timer 'clock' is unknown"):
+            xtune.autotune(params={"BLOCK": [16]}, timer="clock")
         autotuned = self.kernel()
         autotuned.configs = []
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "remove that decorator"):

@@ -266,8 +266,9 @@ class Arguments(unittest.TestCase):
                 tuned("vector_add", ADD, 1000, args, {"block_size_x": [32], "b": [1]}, cache=place / "add.json")
             store_results(place / "best.json", params, (1000,), results, env)
             store_results(place / "best.json", params, 2000, results, env, objective=("time", min))
+            store_results(place / "best.json", "vector_add", ADD, params, 3000, results, env, objective="time")
             data, = json.loads((place / "best.json").read_text()).values()
-            self.assertEqual(set(data), {"1000", "2000"})
+            self.assertEqual(set(data), {"1000", "2000", "3000"})
             self.assertEqual(data["1000"], [{"block_size_x": 64, "time": results[0]["time"]}])
 
     def test_what_has_no_meaning_warns_and_what_is_missing_is_refused(self):
@@ -299,6 +300,15 @@ class Arguments(unittest.TestCase):
             tuned("vector_add", ADD, 1000, args, {"block_size_x": [(1, 2)]})
         with self.assertRaisesRegex(xtune.NothingValidError, "compile_failed"):
             run_kernel("broken", "__global__ void broken(int n) { oh }", 1, [np.int32(1)], {"block_size_x": 1}, settings=HOST)
+
+    def test_a_goal_in_code_after_the_parameters_were_renamed(self):
+        source = "__global__ void renamed(int *y) { y[blockIdx.x] = SIZE; }"
+        for name in ("SIZE", "OTHER"):
+            params = {"block_size_x": [32], name: [1, 2]}
+            results, env = tuned("renamed", source.replace("SIZE", name), 64, [np.zeros(64, np.int32)], params,
+                                 metrics={"m": lambda p, name=name: 1 / p[name]}, objective="m",
+                                 objective_higher_is_better=True)
+            self.assertEqual(env["best_config"][name], 1)
 
     def test_only_parameters_that_are_read_are_combined(self):
         wide = {each: list(range(32)) for each in "abcde"}  # 33 million combinations

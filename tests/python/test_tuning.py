@@ -309,6 +309,29 @@ class Callbacks(unittest.TestCase):
         self.assertEqual([outcome for outcome, _ in seen], ["ok"] * 4)
         self.assertTrue(all(isinstance(log, str) for _, log in seen))
 
+    def test_wrong_types_are_refused_by_name(self):
+        for named in ({"evals": -1}, {"evals": "3"}, {"jobs": -5}, {"jobs": "all"}, {"stop": 3}, {"configs": []},
+                      {"configs": "BLOCK=64"}, {"configs": [3]}, {"configs": lambda problem: None}, {"seed": 0.5}):
+            (name, value), = named.items()
+            with self.subTest(**named), self.assertRaisesRegex(xtune.InvalidArgumentError, f"^{name}"):
+                xtune.tune(saxpy(), **{**HOST, **named})
+        for params in ([1, 2], {"A": [None]}, {"A": [2**64]}, {"A": [(1, 2)]}, {("A", "B"): [(1, None)]}):
+            with self.subTest(params=params), self.assertRaisesRegex(xtune.InvalidArgumentError, "^param"):
+                saxpy(params=params)
+        for named in ({"reference": 3}, {"check": "x"}):
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, f"^{list(named)[0]}: expected a function"):
+                saxpy(**named)
+        self.assertEqual(xtune.tune(saxpy(), backend="host", jobs=0.5).counts, {"ok": 4})
+
+    def test_a_lookup_knows_what_code_computed_for_a_run(self):
+        kernel = saxpy(reference=lambda x, y, a: a * x + y).metric("one", "1")
+        xtune.tune(kernel, **HOST)
+        for choice in (xtune.best(kernel, {"n": N}, backend="host"), xtune.load(kernel, backend="host").choice(n=N)):
+            self.assertEqual(choice.kind, "exact")
+            self.assertNotIn("earlier state", " ".join(choice.reasons))
+        other = saxpy(reference=lambda x, y, a: a * x + y, options=["-DEXTRA"])
+        self.assertIn("earlier state", " ".join(xtune.best(other, {"n": N}, backend="host").reasons))
+
     def test_warnings_are_pythons(self):
         bad = [{"BLOCK": 32, "UNROLL": 1}, {"BLOCK": 33, "UNROLL": 1}]
         with self.assertWarnsRegex(xtune.TuneWarning, "33"):

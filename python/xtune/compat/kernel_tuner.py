@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy
 
+from xtune import _checks
 from xtune._arrays import dtype_name, is_array
 from xtune._callbacks import label_of
 from xtune._tuning import TuneWarning, tune
@@ -311,6 +312,9 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
              texmem_args: Any = None, compiler_options: Any = None, defines: Optional[Mapping[str, Any]] = None,
              block_size_names: Optional[Sequence[str]] = None, all_written: bool = False) -> Tuple[Tunable, Any, str]:
     """The Tunable, its arguments by name, and the source."""
+    if isinstance(compiler_options, str) or callable(compiler_options):
+        raise InvalidArgumentError("compiler_options: pass a list of options, such as ['-O3', '-DWIDTH=64']")
+    _checks.mapping("tune_params", tune_params)
     if texmem_args:
         raise UnsupportedError("texmem_args: xtune has no textures as arguments; read the array itself, for example with "
                                "__ldg")
@@ -353,7 +357,7 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
 
 
 def _with_metrics(row: Dict[str, Any], metrics: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
-    for name, metric in (metrics or {}).items():
+    for name, metric in _checks.mapping("metrics", metrics or {}).items():
         row[name] = metric(row) if callable(metric) else evaluated(metric, row)
     return row
 
@@ -399,7 +403,7 @@ def _settings(strategy: Any, options: Optional[Mapping[str, Any]], device: int, 
         settings["devices"] = device
     for name, value in (options or {}).items():
         if name == "max_fevals":
-            settings["evals"] = int(value)
+            settings["evals"] = _checks.whole_number("strategy_options: max_fevals", value, 1)
         elif name == "time_limit":
             settings["seconds"] = float(value)
         else:
@@ -515,7 +519,7 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
             print("best performing configuration:")
             print(_text(environment["best_config"], [*params, "time", *(metrics or {})]))
     elif not quiet:
-        print("no results to report")
+        print(f"no results to report: {found}")
     if cache:
         _write_cache(cache, kernel_name, problem_size, tune_params, objective, rows, found.device.name)
     return rows, environment
@@ -562,13 +566,21 @@ def run_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argument
     return [after[name] if name in after else value for name, value in zip(named, arguments)]
 
 
-def store_results(results_filename: Any, tune_params: Mapping[str, Sequence[Any]], problem_size: Any,
-                  results: Sequence[Mapping[str, Any]], env: Mapping[str, Any], top: float = 3,
-                  objective: Any = "time", objective_higher_is_better: Optional[bool] = None) -> None:
+def store_results(results_filename: Any, *args: Any, kernel_name: Optional[str] = None,
+                  kernel_string: Optional[str] = None, **named: Any) -> None:
     """Writes the best `top` percent of results to a JSON file, by device and problem size; other entries of the file stay.
 
-    objective: a name, or as in earlier versions of Kernel Tuner a pair of a name and min or max.
+    store_results(results_filename, [kernel_name, kernel_string,] tune_params, problem_size, results, env, top=3,
+    objective="time", objective_higher_is_better=None): kernel_name and kernel_string came with later versions of Kernel
+    Tuner, and are not in the file. objective: a name, or as in its earlier versions a pair of a name and min or max.
     """
+    _store_results(results_filename, *(args[2:] if args and isinstance(args[0], str) else args), **named)
+
+
+def _store_results(results_filename: Any, tune_params: Mapping[str, Sequence[Any]], problem_size: Any,
+                   results: Sequence[Mapping[str, Any]], env: Mapping[str, Any], top: float = 3, objective: Any = None,
+                   objective_higher_is_better: Optional[bool] = None) -> None:
+    objective = objective or "time"
     if isinstance(objective, (list, tuple)):
         objective, choose = objective
         objective_higher_is_better = choose is max

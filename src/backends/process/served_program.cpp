@@ -60,14 +60,16 @@ class ServerSlot {
       ServerReply reply = server_->ask(request, call.timeout_s);
       if (reply.answer) {
         failures_ = 0;
-        answered_ = true;
+        answered_ = served_ = true;
         return reply;
       }
       server_.reset();
       // An earlier configuration may have damaged it, or it may have ended between two requests.
       const bool by_itself = reply.violation.empty() && !reply.end.timed_out &&
                              !base::comes_from_others(base::ending_signal(reply.end.exit_code, reply.end.signal));
-      if (by_itself && served_others && !again) continue;
+      // It may also have ended between two requests of one configuration.
+      const bool done = served_ && reply.end.exit_code == 0 && reply.end.signal == 0 && reply.end.stdout_text.empty();
+      if (by_itself && (served_others || done) && !again) continue;
       refuse(reply, call.timeout_s);
     }
   }
@@ -85,7 +87,7 @@ class ServerSlot {
     if (server_ && server_->running()) return;
     server_.reset();
     first_.clear();
-    others_ = false;
+    others_ = served_ = false;
     files_.empty_tmp();
     try {
       server_ = std::make_unique<Server>(command_);
@@ -142,7 +144,8 @@ class ServerSlot {
   std::unique_ptr<Server> server_;
   std::string first_;      // the first configuration that the server was asked for
   bool others_ = false;    // it was asked for another one, too
-  bool answered_ = false;  // one of the slot's servers has answered a request
+  bool served_ = false;    // it has answered a request for a configuration
+  bool answered_ = false;  // one of the slot's servers has
   int failures_ = 0;       // in a row
 };
 
@@ -179,7 +182,8 @@ class ServedProgram final : public measure::Program {
   measure::Sample sample_in(const ServerReply& reply, std::size_t samples, bool check) {
     const Json& answer = *reply.answer;
     const std::string log = log_of(reply.end);
-    if (const auto error = answer.find("error"); error != answer.end()) throw_error(*error, answer, log);
+    if (const auto error = answer.find("error"); error != answer.end() && !error->is_null())
+      throw_error(*error, answer, log);
     const auto checked = answer.find("checked");
     if (check && (checked == answer.end() || *checked != true))
       throw build::CandidateFailure(Outcome::wrong_result,

@@ -1,6 +1,7 @@
 // Evaluates metric expressions over records.
 #include "core/record/metrics.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -55,8 +56,14 @@ std::vector<std::pair<std::string, double>> metrics_of(const spec::Spec& spec, c
 
 std::vector<double> add_metrics(const spec::Spec& spec, Bindings& names) {
   std::vector<double> values;
+  // Stored records of an earlier state of the spec may have other parameters, which code does not expect.
+  const bool is_whole = std::all_of(spec.parameters.begin(), spec.parameters.end(),
+                                    [&](const space::Parameter& each) { return names.contains(each.name); });
   for (const spec::Metric& metric : spec.metrics) {
-    values.push_back(metric.code ? metric.code(names) : number_of(metric.expression, names));
+    if (!metric.code)
+      values.push_back(number_of(metric.expression, names));
+    else
+      values.push_back(is_whole ? metric.code(names) : std::numeric_limits<double>::quiet_NaN());
     if (!std::isnan(values.back())) names.emplace(metric.name, values.back());
   }
   return values;

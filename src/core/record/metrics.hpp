@@ -21,8 +21,8 @@ std::vector<std::string> metric_names(const spec::Spec& spec);
 /// statistic; a metric that cannot be evaluated (for example because of a division by zero) is NaN.
 std::vector<std::pair<std::string, double>> metrics_of(const spec::Spec& spec, const Record& record);
 
-/// The value of each of [metrics] with these names, to which those that have a value are added. NaN: no value.
-/// Exceptions of metrics in code pass.
+/// The value of each of [metrics] with these names, to which those that have a value are added. NaN: no value;
+/// a metric in code has none without all parameters. Exceptions of metrics in code pass.
 std::vector<double> add_metrics(const spec::Spec& spec, Bindings& names);
 
 /// The value of an expression as a number; NaN if it has none.

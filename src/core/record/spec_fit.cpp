@@ -2,11 +2,39 @@
 #include "core/record/spec_fit.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "base/named.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::record {
+namespace {
+
+/// An application's data and its reference in code have a digest in a run only: a lookup compares the rest.
+build::KeyParts without_contents_in_code(const spec::Spec& spec, build::KeyParts parts) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
+  const bool unknown_reference = reference.kind == spec::ReferenceSpec::Kind::given && reference.digest.empty();
+  for (auto& [name, value] : parts) {
+    if (name == "reference" && unknown_reference && value.starts_with("given ")) value = "given";
+    if (name != "buffers" && name != "constants") continue;
+    const nlohmann::json list = nlohmann::json::parse(value, nullptr, false);
+    if (!list.is_array()) continue;
+    std::vector<std::string> items;
+    for (const nlohmann::json& item : list) {
+      std::string text = item.is_string() ? item.get<std::string>() : item.dump();
+      // "0: x in f32[1000] sha256:..."
+      const std::size_t begin = text.find(": ") + 2, end = text.find(' ', begin);
+      const spec::ArgSpec* const arg = base::find_named(spec.args, text.substr(begin, end - begin));
+      if (end != text.npos && arg && arg->in_code && arg->file.empty()) text.erase(text.rfind(' '));
+      items.push_back(std::move(text));
+    }
+    value = build::canonical_list(items);
+  }
+  return parts;
+}
+
+}  // namespace
 
 std::function<std::string(const Bindings&)> bucket_function(const spec::Spec& spec, const device::DeviceInfo& device) {
   if (spec.dispatch.key.empty()) return {};
@@ -49,7 +77,8 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
     const build::KeyParts parts =
         resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
     if (build::key_of(parts) == record.key) return {};
-    std::vector<std::string> differences = build::key_difference(record.key_parts, parts);
+    std::vector<std::string> differences = build::key_difference(without_contents_in_code(spec_, record.key_parts),
+                                                                 without_contents_in_code(spec_, parts));
     const bool driver_counts = fit_at_best(record.device, device_) == KeyFit::stale;
     std::erase_if(differences, [&](const std::string& line) {
       return line.starts_with("seed: ") || line.starts_with("protocol: ") ||

@@ -23,9 +23,9 @@ bool has(const std::vector<Bindings>& list, const Bindings& config) {
   return std::find(list.begin(), list.end(), config) != list.end();
 }
 
-/// Whether the winner is neither that of `first` nor one of its ties; `first`: null: there is nothing to differ from.
+/// Whether there is no winner, or it is neither that of `first` nor one of its ties; `first`: null: no repeat has one.
 bool differs(const AuditedRepeat& repeat, const AuditedRepeat* first) {
-  if (!first) return false;
+  if (!first) return !repeat.winner;
   return !repeat.winner || (*repeat.winner != *first->winner && !has(first->ties, *repeat.winner));
 }
 
@@ -148,7 +148,8 @@ void find_neighbours(const spec::Spec& spec, std::vector<AuditedCase>& cases) {
       const AuditedRepeat* const named = other.reference();
       if (&other == &one || !distance || !named) continue;
       const bool in_bucket = bucket && !bucket(one.problem).empty() && bucket(one.problem) == bucket(other.problem);
-      one.neighbours.push_back({other.problem, *named->winner, *distance, in_bucket});
+      one.neighbours.push_back(
+          {other.problem, *named->winner, *distance, in_bucket, in_bucket || *distance <= spec.dispatch.radius});
     }
     std::stable_sort(one.neighbours.begin(), one.neighbours.end(), [](const auto& a, const auto& b) {
       return std::pair(!a.in_bucket, a.distance) < std::pair(!b.in_bucket, b.distance);
@@ -244,7 +245,7 @@ AuditFindings findings_of(const std::vector<AuditedCase>& cases) {
     if (const AuditedRepeat* const reference = one.reference())
       for (const Bindings& tie : reference->ties) take_worse(findings.tie, one, tie);
     // What a call would run if this case had not been measured.
-    if (!one.neighbours.empty())
+    if (!one.neighbours.empty() && one.neighbours.front().in_reach)
       take_worse(findings.neighbour, one, one.neighbours.front().winner, &one.neighbours.front());
     if (one.default_config) take_worse(findings.default_config, one, *one.default_config);
   }

@@ -38,6 +38,7 @@ struct AuditedNeighbour {
   Bindings problem, winner;
   double distance = 0;  ///< record::shape_distance
   bool in_bucket = false;
+  bool in_reach = true;  ///< of [dispatch] radius: else the default would answer
 };
 
 /// All tunings of one problem, and their comparison.
@@ -52,7 +53,7 @@ struct AuditedCase {
   /// The first of the repeats that name the winner which most of them name; null: none has a winner.
   const AuditedRepeat* reference() const;
   /// Whether a repeat's winner is neither the reference's nor one that the reference declared as a tie. A repeat
-  /// without a winner flips, unless there is no reference.
+  /// without a winner flips.
   bool flips(const AuditedRepeat& repeat) const;
   std::size_t flips() const;
   /// The share of the pairs of repeats that name exactly the same winner; ties do not count. 1 for a single repeat.

@@ -48,9 +48,9 @@ class ExpressionChecker {
       if (arg.symbol) check_template(*arg.symbol);
       if (arg.map) check_tensor_map(*arg.map);
     }
-    for (const Metric& metric : spec_.metrics) check(metric.expression, with_time_, "a metric");
     Names measured = with_time_;
     measured.insert(measured.end(), quantity_names().begin(), quantity_names().end());
+    for (const Metric& metric : spec_.metrics) check(metric.expression, measured, "a metric");
     for (const Metric& metric : spec_.metrics) measured.push_back(metric.name);
     for (const ObjectiveSpec::Goal& goal : spec_.objective.goals) check(goal.expression, measured, "an objective");
     if (spec_.candidates)

@@ -111,6 +111,7 @@ struct ArgSpec {
   std::vector<Text> shape;      ///< buffers, constants: expressions over problem and device, of scratch also parameters
   Fill fill = Fill::automatic;  ///< scratch: zero where every launch is to find zeros
   std::filesystem::path file;   ///< absolute .npy, instead of fill
+  bool in_code = false;         ///< the application's data, which only a run writes to a file
   /// Scalars: an expression over problem, device and parameters. Constants, instead of shape, fill and file: one
   /// element, an expression over problem and device.
   std::optional<Text> value;

@@ -252,13 +252,14 @@ class Pull {
     if (there.empty())
       throw Error(ErrorKind::invalid_argument,
                   base::printable(place_) + (exists ? " has no files of a store" : " does not exist"));
-    std::vector<std::string> ignored;
-    here_ = local_files(store_, ignored);
     plan(there);
     if (dry_run || report_.files.empty()) return std::move(report_);
-    if (const std::error_code failed = base::make_directories(staging_))
-      throw Error(ErrorKind::io, "cannot create " + base::printable(staging_.string()) + ": " + failed.message());
-    const base::DirectoryLock lock({staging_});
+    // The lock is on the parent, which stays: another pull of this place removes its directory at its end.
+    make_directory(staging_.parent_path());
+    const base::DirectoryLock lock({staging_.parent_path()});
+    plan(there);  // again: another pull may have brought the same
+    if (report_.files.empty()) return std::move(report_);
+    make_directory(staging_);
     remote_.fetch(staging_, report_.files);
     for (const std::string& name : report_.files)
       if (const std::optional<LogName> log = log_name(name)) install(name, *log);
@@ -267,13 +268,19 @@ class Pull {
     report_.merge.records += installed_;
     report_.merge.known_records -= std::min(installed_, report_.merge.known_records);
     fs::remove_all(staging_);
-    std::error_code ignored_error;
-    fs::remove(staging_.parent_path(), ignored_error);  // if no other pull is under way or was interrupted
     return std::move(report_);
   }
 
  private:
+  static void make_directory(const fs::path& directory) {
+    if (const std::error_code failed = base::make_directories(directory))
+      throw Error(ErrorKind::io, "cannot create " + base::printable(directory.string()) + ": " + failed.message());
+  }
+
   void plan(const FileSizes& there) {
+    report_ = {};
+    std::vector<std::string> ignored;
+    here_ = local_files(store_, ignored);
     const Coverage& covered = covered_.emplace(here_.sizes);
     for (const auto& [name, bytes] : there) {
       if (const std::optional<LogName> log = log_name(name)) {

@@ -71,6 +71,12 @@ TEST_CASE("defaults and refusals are the worst; without a log nothing is counted
   test::error_of([&] { shop.call(refusing, 64); }, ErrorKind::nothing_valid);
   REQUIRE(shop.problems().size() == 2);
   CHECK(holds(shop.problems()[0].refusal, "nothing that was measured may answer"));
+  shop.settings.store = shop.folder.path() / "empty";
+  shop.blocks = "[13]";
+  const Kernel failing = shop.kernel();
+  test::error_of([&] { shop.call(failing, 128); }, ErrorKind::nothing_valid);
+  CHECK(holds(shop.problems()[0].refusal + shop.problems()[1].refusal, "runs on"));
+  shop.blocks = "[32]";
   shop.settings.coverage.clear();
   shop.settings.store = shop.folder.path() / "empty";
   fs::remove(shop.log);
@@ -136,6 +142,26 @@ TEST_CASE("torn, foreign and newer lines are skipped with their places") {
   }
   std::vector<std::string> warnings;
   CHECK_THROWS_AS(dispatch::read_coverage({shop.folder.path() / "none"}, warnings), Error);
+}
+
+TEST_CASE("a suite has refused problems, and as comments those that the spec does not take") {
+  LoggedShop shop;
+  const fs::path spec = shop.folder.path() / "s.toml";
+  std::ofstream(spec) << "kernel = { name = \"s\", code = '__global__ void s(float* x) {}', entry = \"s\" }\n"
+                         "args = [{ name = \"x\", dtype = \"f32\", shape = [\"N\"], role = \"out\" }]\n"
+                         "launch = { grid = [1], block = [1] }\nproblem = { N = 4 }\nspace.params.B = [1]\n";
+  dispatch::CoveredProblem good, bad;
+  good.kernel = bad.kernel = "s";
+  good.spec = bad.spec = spec;
+  good.refusal = bad.refusal = "none of 1 configurations runs";
+  good.problem = {{"N", 8}};
+  bad.problem = {{"N", -3}};
+  std::vector<std::string> warnings;
+  const std::string suite = dispatch::coverage_suite({bad, good}, {}, warnings);
+  CHECK_MESSAGE(holds(suite, "  # { \"N\" = -3 }: not possible: "), suite);
+  CHECK(holds(suite, "a shape must be at least 1"));
+  CHECK(holds(suite, "  { \"N\" = 8 },"));
+  CHECK(dispatch::coverage_suite({bad}, {}, warnings).empty());
 }
 
 TEST_CASE("a suite has the problems in their order, each once") {

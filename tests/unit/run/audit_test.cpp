@@ -87,13 +87,13 @@ TEST_CASE("A winner that is neither the usual one nor its declared tie is a flip
   CHECK(winners.front() == std::pair(config(1), std::size_t{3}));
 }
 
-TEST_CASE("A repeat without a winner flips where others have one") {
+TEST_CASE("A repeat without a winner flips") {
   const AuditedCase one = audited(1, {repeat(0), repeat(3), repeat(0), repeat(0)});
   CHECK(one.flips() == 3);
   CHECK(one.agreement() == 0);
   const AuditedCase none = audited(1, {repeat(0), repeat(0)});
   CHECK_FALSE(none.reference());
-  CHECK(none.flips() == 0);
+  CHECK(none.flips() == 2);
   CHECK(configs_to_compare(none).empty());
   CHECK(findings_of({one, none}).without_winner == 5);
 }
@@ -113,6 +113,10 @@ TEST_CASE("The neighbours are those that a call would use: of the bucket first, 
   spec.dispatch.key.clear();
   find_neighbours(spec, cases);
   CHECK(cases[1].neighbours[0].winner == config(1));
+  CHECK(cases[1].neighbours[0].in_reach);
+  spec.dispatch.radius = 0.5;
+  find_neighbours(spec, cases);
+  CHECK_FALSE(cases[1].neighbours[0].in_reach);
 }
 
 TEST_CASE("Winners, default, neighbours' winners and ties are compared, each once") {
