@@ -10,7 +10,6 @@
 #include "cli/run_command.hpp"
 #include "cli/spec_list.hpp"
 #include "cluster/shared_study.hpp"
-#include "core/run/attempt.hpp"
 
 namespace xtune::cli {
 

@@ -17,7 +17,7 @@
 #include "cluster/job_scripts.hpp"
 #include "cluster/sbatch_options.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/run/attempt.hpp"
+#include "core/record/attempt.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -43,7 +43,7 @@ std::string new_name(const std::string& path) {
   gmtime_r(&now, &utc);
   char time[32] = "";
   std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &utc);
-  return fmt::format("{}-{}-{}", stem.substr(0, 40), time, run::new_attempt().substr(0, 4));
+  return fmt::format("{}-{}-{}", stem.substr(0, 40), time, record::new_attempt().substr(0, 4));
 }
 
 cluster::Submission submission_of(const SubmitOptions& options) {

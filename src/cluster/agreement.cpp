@@ -6,12 +6,12 @@
 #include <cerrno>
 
 #include "base/files.hpp"
-#include "core/run/attempt.hpp"
+#include "core/record/attempt.hpp"
 
 namespace xtune::cluster {
 
 std::string agree_on(const std::filesystem::path& file, const std::string& text) {
-  const std::filesystem::path own = file.parent_path() / ("." + run::new_attempt());
+  const std::filesystem::path own = file.parent_path() / ("." + record::new_attempt());
   base::write_file_atomically(own, text);
   if (::link(own.c_str(), file.c_str()) != 0 && errno != EEXIST && base::read_if_there(file).empty())
     base::write_file_atomically(file, text);

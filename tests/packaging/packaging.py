@@ -314,6 +314,10 @@ class Files(Installed):
                      "fish/vendor_completions.d/xtune.fish"):
             self.assertTrue((share / name).read_text(), name)
 
+    def test_the_kokkos_connector_is_installed_where_it_was_built(self):
+        built = (BUILD / "src/kokkos_tools/libxtune_kokkos.so").exists()
+        self.assertEqual(bool(list(self.prefix.glob("lib*/**/xtune/libxtune_kokkos.so"))), built)
+
     def test_the_installed_program_reads_installed_examples(self):
         share = self.prefix / "share"
         environment = {**os.environ, "XTUNE_CACHE_DIR": str(self.prefix / "store")}

@@ -42,6 +42,8 @@ LAYERS = {
     "worker": ["core/device", "core/build", "core/measure", "core/validate", "core/target", "ipc", "backends",
                "backends/host"],
     "cluster": ["core/space", "core/record", "core/run"],
+    "kokkos_tools": ["core/space", "core/device", "core/search", "core/build", "core/measure", "core/resolve", "core/record",
+                     "backends/gpu", "backends/host"],
     "dispatch": ["core/space", "core/device", "core/spec", "core/model", "core/build", "core/measure", "core/validate",
                  "core/resolve", "core/record", "core/store", "backends"],
     "plot": [],

@@ -41,10 +41,11 @@ std::vector<Elf64_Shdr> sections_of(std::string_view image) {
   return read_table<Elf64_Shdr>(image, whole);
 }
 
-std::vector<Symbol> dynamic_symbols(std::string_view image, const std::vector<Elf64_Shdr>& sections) {
+/// table: SHT_DYNSYM or SHT_SYMTAB.
+std::vector<Symbol> symbols_of(std::string_view image, const std::vector<Elf64_Shdr>& sections, std::uint32_t table) {
   std::vector<Symbol> symbols;
   for (const Elf64_Shdr& section : sections) {
-    if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections.size()) continue;
+    if (section.sh_type != table || section.sh_link >= sections.size()) continue;
     const Elf64_Shdr& strings = sections[section.sh_link];
     const std::string_view names = image_slice(image, strings.sh_offset, strings.sh_size);
     for (const Elf64_Sym& entry : read_table<Elf64_Sym>(image, section)) {
@@ -59,7 +60,7 @@ std::vector<Symbol> dynamic_symbols(std::string_view image, const std::vector<El
 
 std::optional<std::string> symbol_pointed_to(std::string_view image, std::string_view pointer) {
   const std::vector<Elf64_Shdr> sections = sections_of(image);
-  const std::vector<Symbol> symbols = dynamic_symbols(image, sections);
+  const std::vector<Symbol> symbols = symbols_of(image, sections, SHT_DYNSYM);
   const auto of_pointer =
       std::find_if(symbols.begin(), symbols.end(), [&](const Symbol& symbol) { return symbol.name == pointer; });
   if (of_pointer == symbols.end() || of_pointer->address == 0) return std::nullopt;
@@ -78,6 +79,12 @@ std::optional<std::string> symbol_pointed_to(std::string_view image, std::string
         if (symbol.address == address && address != 0 && !symbol.name.empty()) return std::string(symbol.name);
     }
   }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> symbol_value(std::string_view image, std::string_view name) {
+  for (const Symbol& symbol : symbols_of(image, sections_of(image), SHT_SYMTAB))
+    if (symbol.name == name && symbol.address != 0) return symbol.address;
   return std::nullopt;
 }
 

@@ -93,9 +93,7 @@ struct RecordWriter::State {
   std::string last_artifact, last_sha256;
 
   explicit State(const fs::path& store) : artifacts(store) {}
-  ~State() {
-    if (fd >= 0) ::close(fd);
-  }
+  ~State() { close(); }
 
   const std::string& image_sha256(const std::string& artifact_key) {
     if (artifact_key != last_artifact || last_sha256.empty()) {
@@ -110,6 +108,22 @@ struct RecordWriter::State {
         ErrorKind::io,
         "cannot " + doing + " " + base::printable(path.string()) + ": " + std::strerror(error) +
             (error == ENOSPC || error == EDQUOT || error == EFBIG ? "; free some space, or name another --store" : ""));
+  }
+
+  /// Opens the file that was closed, if it still is what this writer wrote.
+  bool reopen() {
+    if (good_bytes == 0) return false;
+    fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    struct stat info {};
+    if (fd >= 0 && ::fstat(fd, &info) == 0 && info.st_size == good_bytes) return true;
+    close();
+    good_bytes = 0;
+    return false;
+  }
+
+  void close() {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
   }
 
   void open() {
@@ -149,8 +163,7 @@ struct RecordWriter::State {
   // may have been lost with the file is written once more, into a new file. Duplicates do no harm.
   void write_record(const std::string& line) {
     for (int files = 1;; ++files) {
-      const bool is_new = fd < 0;
-      if (is_new) {
+      if (fd < 0 && !reopen()) {
         open();
         // Some network file systems return a different file number each time.
         numbers_files = !was_replaced();
@@ -158,8 +171,7 @@ struct RecordWriter::State {
       if (good_bytes == 0) write_line(header());
       write_line(line);
       if (!numbers_files || files == max_files_a_line || !was_replaced()) return;
-      ::close(fd);
-      fd = -1;
+      close();
       good_bytes = 0;
     }
   }
@@ -217,6 +229,8 @@ void RecordWriter::sync() {
   if (state_->fd >= 0 && ::fdatasync(state_->fd) != 0 && errno != EINVAL && errno != EROFS)
     state_->fail("flush", errno);
 }
+
+void RecordWriter::close() noexcept { state_->close(); }
 
 const fs::path& RecordWriter::path() const noexcept { return state_->path; }
 

@@ -36,6 +36,8 @@ class RecordWriter {
   /// append may succeed.
   void append(const Record& record);
   void sync();  ///< fdatasync
+  /// Gives the file's descriptor back. The next append continues the file, or begins another if it has changed.
+  void close() noexcept;
   const std::filesystem::path& path() const noexcept;
 
  private:

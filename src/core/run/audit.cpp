@@ -8,11 +8,11 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/record/attempt.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/spec_fit.hpp"
-#include "core/run/attempt.hpp"
 
 namespace xtune::run {
 namespace {
@@ -179,7 +179,7 @@ TuneOptions Audit::options(const std::filesystem::path& scratch) const {
   TuneOptions options;
   options.store = store();
   options.scratch = scratch;
-  options.attempt = new_attempt();
+  options.attempt = record::new_attempt();
   return options;
 }
 

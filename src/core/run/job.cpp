@@ -1,7 +1,7 @@
 // Makes workers and options for the program and the library, so that both tune in the same way.
 #include "core/run/job.hpp"
 
-#include "core/run/attempt.hpp"
+#include "core/record/attempt.hpp"
 
 namespace xtune::run {
 
@@ -36,7 +36,7 @@ TuneOptions TuningJob::next_run(const spec::Spec& spec, const target::Target& ta
   options.store = kept_ == base::Kept::all ? settings_.store : scratch / "store";
   options.artifacts = artifacts_of(scratch);
   options.scratch = scratch;
-  options.attempt = *attempts_.insert(new_attempt()).first;
+  options.attempt = *attempts_.insert(record::new_attempt()).first;
   const std::string& arch = target.device.arch;
   if (kept_ == base::Kept::all)
     options.records =

@@ -255,6 +255,28 @@ TEST_CASE("a header that did not fit is written with the first record that does"
   CHECK(result == 0);
 }
 
+TEST_CASE("a file that was closed is continued, and one that has changed since is left alone") {
+  const TemporaryDirectory store;
+  RecordWriter writer(store.path(), arch, "gemm", "a1");
+  writer.close();  // nothing is open yet
+  for (int i = 0; i < 3; ++i) {
+    writer.append(example_record(i, 1));
+    writer.close();
+    writer.close();
+  }
+  const fs::path first = writer.path();
+  CHECK(blocks(read_all(store.path())) == std::vector<std::int64_t>{0, 1, 2});
+  const std::string shorter = read_file(first).substr(0, 10);
+  write_file(first, shorter);
+  writer.append(example_record(3, 1));
+  CHECK(writer.path() != first);
+  CHECK(read_file(first) == shorter);
+  writer.close();
+  fs::remove(writer.path());
+  writer.append(example_record(4, 1));
+  CHECK(blocks(read_all(store.path())) == std::vector<std::int64_t>{4});
+}
+
 TEST_CASE("a store that cannot be written is an error that names it") {
   const TemporaryDirectory store;
   write_file(store.path() / "records", "a file where a folder should be");

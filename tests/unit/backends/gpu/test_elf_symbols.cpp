@@ -20,8 +20,8 @@ void append_bytes(std::string& text, const T& value) {
 }
 
 /// Symbols kernel (at 0x1000), variable (0x2000), of_kernel (0x3000) and of_variable (0x3008), and the relocations of
-/// the last two: relative, and by symbol.
-std::string image_with_pointers() {
+/// the last two: relative, and by symbol. table: the kind of the table of symbols.
+std::string image_with_pointers(std::uint32_t table = SHT_DYNSYM) {
   const std::string names("\0kernel\0variable\0of_kernel\0of_variable\0alone\0", 46);
   const auto symbol = [&](const char* name, std::uint64_t address) {
     Elf64_Sym entry{};
@@ -53,7 +53,7 @@ std::string image_with_pointers() {
     body += content;
   };
   place(sections[1], SHT_STRTAB, names);
-  place(sections[2], SHT_DYNSYM, symbols);
+  place(sections[2], table, symbols);
   sections[2].sh_link = 1;
   place(sections[3], SHT_RELA, relocations);
   elf.e_shoff = sizeof elf + body.size();
@@ -89,4 +89,15 @@ TEST_CASE("elf: a truncated or damaged image gives one of its symbols or none") 
       const auto found = symbol_pointed_to(damaged, "of_kernel");
       if (found) CHECK(damaged.find(*found) != std::string::npos);
     }
+}
+
+TEST_CASE("elf: the value of a symbol by its name") {
+  const std::string image = image_with_pointers(SHT_SYMTAB);
+  CHECK(symbol_value(image, "kernel") == 0x1000);
+  CHECK(symbol_value(image, "of_variable") == 0x3008);
+  CHECK_FALSE(symbol_value(image, "missing"));
+  CHECK_FALSE(symbol_value(image, ""));
+  CHECK_FALSE(symbol_value(image_with_pointers(), "kernel"));  // stripped: only dynamic symbols
+  for (std::size_t size = 0; size < image.size(); ++size)
+    CHECK(symbol_value(image.substr(0, size), "kernel").value_or(0x1000) == 0x1000);
 }

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace xtune::run {
+namespace xtune::record {
 
 /// 16 hex digits that are unique among all runs on all machines: the id of the run in its records.
 std::string new_attempt();
 
-}  // namespace xtune::run
+}  // namespace xtune::record
