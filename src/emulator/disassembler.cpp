@@ -1,8 +1,13 @@
 #include "emulator/disassembler.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "base/dynamic_library.hpp"
@@ -13,9 +18,11 @@
 namespace xtune::emulator {
 namespace {
 
+constexpr const char* library_variable = "XTUNE_LLVM_LIBRARY";
+
 /// The functions of llvm-c/Disassembler.h and llvm-c/Target.h that are needed.
 struct LlvmLibrary {
-  base::DynamicLibrary library;
+  base::DynamicLibrary library = open_library();
   void* (*create)(const char* triple, const char* cpu, const char* features, void* info, int tag, void* get_info,
                   void* look_up) = nullptr;
   void (*dispose)(void* context) = nullptr;
@@ -23,20 +30,6 @@ struct LlvmLibrary {
                         std::size_t text_size) = nullptr;
 
   LlvmLibrary() {
-    std::vector<std::string> names;
-    for (int major = 22; major >= 17; --major) {
-      names.push_back(fmt::format("libLLVM.so.{}.1", major));
-      names.push_back(fmt::format("libLLVM-{}.so.1", major));
-      names.push_back(fmt::format("libLLVM-{}.so", major));
-    }
-    try {
-      library = base::DynamicLibrary::open(names);
-    } catch (const Error& error) {
-      base::throw_with_message(
-          error, fmt::format("no LLVM of version 17 to 22 is installed, which decodes AMD's instructions (Debian: "
-                             "libllvm19; {})",
-                             error.what()));
-    }
     for (const char* part :
          {"LLVMInitializeAMDGPUTargetInfo", "LLVMInitializeAMDGPUTargetMC", "LLVMInitializeAMDGPUDisassembler"}) {
       void (*initialise)() = nullptr;
@@ -48,6 +41,55 @@ struct LlvmLibrary {
     library.get("LLVMDisasmInstruction", decode);
     library.keep_resident();
   }
+
+  static base::DynamicLibrary open_library() {
+    if (const char* named = std::getenv(library_variable); named && *named) try {
+        return base::DynamicLibrary::open({named});
+      } catch (const Error& error) {
+        base::throw_with_message(error, fmt::format("{}={}: {}", library_variable, named, error.what()));
+      }
+    std::vector<std::string> names;
+    for (int major = 22; major >= 17; --major) {
+      names.push_back(fmt::format("libLLVM.so.{}.1", major));
+      names.push_back(fmt::format("libLLVM-{}.so.1", major));
+      names.push_back(fmt::format("libLLVM-{}.so", major));
+    }
+    try {
+      return base::DynamicLibrary::open(names);
+    } catch (const Error& error) {
+      base::throw_with_message(
+          error, fmt::format("no LLVM of version 17 to 22 is installed, which decodes AMD's instructions (Debian: "
+                             "libllvm19; {} names a library elsewhere; {})",
+                             library_variable, error.what()));
+    }
+  }
+
+  /// "LLVM 19.1.7 (libLLVM.so.19.1)"; LLVM 15 and older do not know their version.
+  std::string described() const {
+    void (*version)(unsigned* major, unsigned* minor, unsigned* patch) = nullptr;
+    version = reinterpret_cast<decltype(version)>(library.find("LLVMGetVersion"));
+    if (version == nullptr) return fmt::format("the LLVM in {}", library.name());
+    std::array<unsigned, 3> number{};
+    version(&number[0], &number[1], &number[2]);
+    return fmt::format("LLVM {} ({})", fmt::join(number, "."), library.name());
+  }
+
+  void* open_context(const std::string& arch, const char* features) const {
+    return create("amdgcn-amd-amdhsa", arch.c_str(), features, nullptr, 0, nullptr, nullptr);
+  }
+
+  /// A processor that LLVM does not know has no features. The constructor of the disassembler ends the process then,
+  /// unless the features name an encoding. With one, it is constructed, and decodes nothing: not even s_nop, which all
+  /// AMD GPUs encode in the same way.
+  bool knows(const std::string& arch) const {
+    void* const context = open_context(arch, "+gcn3-encoding");
+    if (context == nullptr) return false;
+    std::array<std::uint8_t, 4> s_nop = {0, 0, 0x80, 0xbf};
+    std::array<char, 64> text{};
+    const std::size_t size = decode(context, s_nop.data(), s_nop.size(), 0, text.data(), text.size());
+    dispose(context);
+    return size == s_nop.size() && base::trimmed(text.data()).starts_with("s_nop");
+  }
 };
 
 const LlvmLibrary& llvm() {
@@ -55,17 +97,36 @@ const LlvmLibrary& llvm() {
   return library;
 }
 
+/// Tried with LLVM 14 to 19 and 22.
+const char* versions_that_know(std::string_view arch) {
+  if (arch == "gfx940" || arch == "gfx941") return "17 to 19";
+  return arch.starts_with("gfx12") ? "18 to 22" : "17 to 22";
+}
+
+void require_known(const std::string& arch) {
+  static std::mutex mutex;
+  static std::set<std::string> known;
+  const std::lock_guard lock(mutex);
+  if (known.contains(arch)) return;
+  if (!llvm().knows(arch))
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{} cannot decode the instructions of {}: it does not know this architecture. Install LLVM "
+                            "{} (Debian: libllvm19); if several are installed, name its library by {}",
+                            llvm().described(), arch, versions_that_know(arch), library_variable));
+  known.insert(arch);
+}
+
 }  // namespace
 
 Disassembler::Disassembler(const std::string& arch, int wave_size) {
+  require_known(arch);
   const char* const features =
       wave_size == 64 ? "+wavefrontsize64,-wavefrontsize32" : "+wavefrontsize32,-wavefrontsize64";
   // CDNA has waves of 64 only, and does not know the feature.
   const bool fixed = arch.starts_with("gfx9");
-  context_ = llvm().create("amdgcn-amd-amdhsa", arch.c_str(), fixed ? "" : features, nullptr, 0, nullptr, nullptr);
+  context_ = llvm().open_context(arch, fixed ? "" : features);
   if (context_ == nullptr)
-    throw Error(ErrorKind::unavailable,
-                fmt::format("{} cannot disassemble code for '{}'; install a newer LLVM", llvm().library.name(), arch));
+    throw Error(ErrorKind::unavailable, fmt::format("{} makes no disassembler for {}", llvm().described(), arch));
 }
 
 Disassembler::~Disassembler() { llvm().dispose(context_); }

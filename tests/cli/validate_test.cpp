@@ -158,6 +158,37 @@ TEST_CASE("an emulator that is not there is named, with what to do") {
   CHECK_MESSAGE(has(done.stderr_text, "XTUNE_HIP_LIBRARY=" + cli.path("libxtune_amdhip64.so")), done.stderr_text);
 }
 
+TEST_CASE("an LLVM that does not know an architecture is refused, with what to install") {
+  if (xtune::testing::emulator_library().empty()) return;
+  Cli cli;
+  cli.env.emplace_back("XTUNE_HIP_LIBRARY", xtune::testing::emulator_library());
+  cli.env.emplace_back("XTUNE_LLVM_LIBRARY", XTUNE_FAKE_LLVM);
+  const auto reason = [&](const std::string& arch) {
+    const CommandResult done = cli.xtune({"validate", cli.copy_spec(), "--arch", arch});
+    CHECK(done.exit_code == 4);
+    return done.stderr_text;
+  };
+  const std::string fake = std::string("LLVM 12.3.4 (") + XTUNE_FAKE_LLVM + ")";
+  const std::string newer = reason("gfx1201"), removed = reason("gfx940");
+  CHECK_MESSAGE(has(newer, fake + " cannot decode the instructions of gfx1201"), newer);
+  CHECK_MESSAGE(has(newer, "Install LLVM 18 to 22 (Debian: libllvm19)"), newer);
+  CHECK_MESSAGE(has(removed, fake + " cannot decode the instructions of gfx940"), removed);
+  CHECK_MESSAGE(has(removed, "Install LLVM 17 to 19 (Debian: libllvm19)"), removed);
+  cli.set("XTUNE_LLVM_LIBRARY", cli.path("libLLVM.so"));
+  CHECK_MESSAGE(has(reason("gfx942"), "XTUNE_LLVM_LIBRARY=" + cli.path("libLLVM.so")), "the name is in the message");
+  // Debian 12's, where HIP's compiler is installed.
+  if (void* const old = dlopen("libLLVM-15.so.1", RTLD_LAZY | RTLD_LOCAL)) {
+    dlclose(old);
+    cli.set("XTUNE_LLVM_LIBRARY", "libLLVM-15.so.1");
+    const std::string real = reason("gfx942");
+    CHECK_MESSAGE(has(real, "the LLVM in libLLVM-15.so.1 cannot decode the instructions of gfx942"), real);
+    const CommandResult known = cli.xtune({"validate", cli.copy_spec(), "--arch", "gfx90a"});
+    CHECK_MESSAGE(!has(known.stderr_text, "cannot decode"), known.stderr_text);
+  } else {
+    MESSAGE("skipped: libllvm15 is not installed");
+  }
+}
+
 TEST_CASE("run records whether outputs repeat, and shows outliers' count beside it") {
   const Cli cli;
   const std::string spec = cli.copy_spec();

@@ -97,9 +97,11 @@ void add_kokkos_variables(std::string& text) {
 
 /// What HIP's clang is found by.
 void add_hip_places(std::string& text) {
-  for (const char* name : {"XTUNE_HIP_CXX", "HIP_DEVICE_LIB_PATH", "XTUNE_HIP_LIBRARY", "XTUNE_EMULATED_ARCH"})
+  for (const char* name :
+       {"XTUNE_HIP_CXX", "HIP_DEVICE_LIB_PATH", "XTUNE_HIP_LIBRARY", "XTUNE_EMULATED_ARCH", "XTUNE_LLVM_LIBRARY"})
     if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
-  if (const char* library = std::getenv("XTUNE_HIP_LIBRARY")) add_file_state(text, library);
+  for (const char* name : {"XTUNE_HIP_LIBRARY", "XTUNE_LLVM_LIBRARY"})
+    if (const char* library = std::getenv(name)) add_file_state(text, library);
   for (const std::string& compiler : build::hip_compilers()) {
     add_file_state(text, compiler);
     for (const auto& root : build::hip_roots(compiler))
