@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -17,11 +18,16 @@ namespace {
 
 constexpr const char* page = "docs/portable-kernels.md";
 
-/// Words of an error, and what they mean.
+/// Words of an error, what they mean, and what all backends have instead.
 struct Known {
   std::vector<std::string_view> words;
-  std::string_view what;
+  std::string_view what, instead = {};
 };
+
+/// For NVIDIA's headers and textures.
+constexpr const char* groups_instead = "to reduce parts of a warp, use cooperative_groups/reduce.h";
+constexpr const char* matrix_instead = "use xtune/matrix.cuh";
+constexpr const char* texture_instead = "pass an array instead";
 
 bool has_any_word(std::string_view line, const std::vector<std::string_view>& words) {
   for (const std::string_view word : words)
@@ -41,6 +47,13 @@ std::string_view quoted_name(std::string_view line) {
   return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
 }
 
+/// CUDA's functions of one number that the C library does not have, with and without the 'f' of float.
+bool is_special_function(std::string_view name) {
+  if (name.ends_with('f')) name.remove_suffix(1);
+  constexpr std::string_view special[] = {"erfinv", "erfcinv", "erfcx", "normcdfinv", "cyl_bessel_i0", "cyl_bessel_i1"};
+  return std::find(std::begin(special), std::end(special), name) != std::end(special);
+}
+
 /// The name of a function of a GPU that the compiler does not know: "use of undeclared identifier '__vadd4'",
 /// "'__vadd4' was not declared in this scope", "no matching function for call to '__ldcs(int*)'".
 std::string_view missing_function(std::string_view line) {
@@ -51,7 +64,7 @@ std::string_view missing_function(std::string_view line) {
   if (error == std::string_view::npos) return {};
   std::string_view name = quoted_name(line.substr(error));
   name = name.substr(0, name.find_first_of("(<"));
-  return name.starts_with("__") || name.starts_with("atomic") ? name : std::string_view();
+  return name.starts_with("__") || name.starts_with("atomic") || is_special_function(name) ? name : std::string_view();
 }
 
 /// Of cooperative groups that xtune does not have, and its namespace in messages.
@@ -62,28 +75,30 @@ const std::vector<std::string_view> groups_names{"cooperative_groups",       "'t
 const std::vector<Known>& missing_on_host() {
   static const std::vector<Known> known{
       {groups_names, "cooperative groups beyond blocks and parts of a warp"},
-      {{"cub/", "'cub'"}, "CUB"},
+      {{"cub/", "'cub'"}, "CUB", groups_instead},
       {{"thrust/"}, "Thrust"},
-      {{"mma.h", "nvcuda"}, "warp matrix functions (mma.h)"},
+      {{"mma.h", "nvcuda"}, "warp matrix functions (mma.h)", matrix_instead},
       {{"rocwmma"}, "rocWMMA"},
       {{"curand"}, "cuRAND"},
       {{"cuda/std/", "cuda/barrier", "cuda/pipeline", "cuda/atomic", "cuda/ptx"}, "libcu++ (<cuda/...>)"},
       {{"must specify a single register", "invalid 'asm'", "impossible constraint", "no such instruction",
         "invalid instruction mnemonic", "invalid output constraint", "bad register name", "junk `"},
        "inline PTX"},
-      {{"cudaTextureObject_t", "hipTextureObject_t", "tex1D", "tex2D", "tex3D", "texture_types"}, "textures"},
+      {{"cudaTextureObject_t", "hipTextureObject_t", "tex1D", "tex2D", "tex3D", "texture_types"},
+       "textures",
+       texture_instead},
       {{"cudaSurfaceObject_t", "surf1D", "surf2D", "surf3D"}, "surfaces"}};
   return known;
 }
 
 std::string host_hint(std::string_view line) {
-  const auto has_no = [](std::string_view what) {
-    return fmt::format("the host backend has no {}; run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
-                       what);
+  const auto has_no = [](std::string_view what, std::string_view instead) {
+    return fmt::format("the host backend has no {}; {}{}run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
+                       what, instead, instead.empty() ? "" : ", ");
   };
   for (const Known& one : missing_on_host())
-    if (has_any_word(line, one.words)) return has_no(one.what);
-  if (const std::string_view name = missing_function(line); !name.empty()) return has_no(fmt::format("'{}'", name));
+    if (has_any_word(line, one.words)) return has_no(one.what, one.instead);
+  if (const std::string_view name = missing_function(line); !name.empty()) return has_no(fmt::format("'{}'", name), {});
   return {};
 }
 
@@ -127,10 +142,14 @@ std::string hip_hint(std::string_view line) {
         "of cooperative groups, AMD GPUs have the block and its tiles of up to 32 threads, by cooperative_groups.h and "
         "cooperative_groups/reduce.h (see {})",
         page);
-  if (is_nvidias_header(line))
-    return fmt::format("'{}' is NVIDIA's; include it under #ifdef XTUNE_CUDA (see {})", quoted_name(line), page);
+  if (is_nvidias_header(line)) {
+    const std::string_view name = quoted_name(line);
+    const std::string_view instead = name == "mma.h" ? matrix_instead : name.starts_with("cub/") ? groups_instead : "";
+    return fmt::format("'{}' is NVIDIA's; {}{}include it under #ifdef XTUNE_CUDA (see {})", name, instead,
+                       instead.empty() ? "" : ", or ", page);
+  }
   if (has_any_word(line, {"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"}))
-    return fmt::format("textures have other names in HIP; choose with #ifdef XTUNE_HIP (see {})", page);
+    return fmt::format("textures and surfaces are for NVIDIA GPUs here; {} (see {})", texture_instead, page);
   if (has_any_word(line, {"couldn't allocate output register", "invalid instruction", "couldn't allocate input reg",
                           "cannot compile inline asm", "invalid output constraint", "invalid input constraint",
                           "'__cvta_generic_to_", "'__cvta_shared_to_"}))

@@ -66,6 +66,25 @@ TEST_CASE("functions that the host backend does not have are named") {
   CHECK(says("'mine' was not declared in this scope\n").empty());
 }
 
+TEST_CASE("NVIDIA's headers and textures have a way out that all backends have") {
+  const auto both = [](const std::string& host, const std::string& hip, const std::string& way) {
+    CHECK(contains(hint(KernelCompiler::host, host), "; " + way + ", run with --backend cuda, or guard it"));
+    for (const KernelCompiler compiler : {KernelCompiler::hiprtc, KernelCompiler::hip_clang})
+      CHECK_MESSAGE(contains(hint(compiler, hip), "; " + way), hint(compiler, hip));
+  };
+  both("k.cu:1:10: fatal error: mma.h: No such file or directory\n", "k.cu:1:10: fatal error: 'mma.h' file not found\n",
+       "use xtune/matrix.cuh");
+  both("k.cu:1:10: fatal error: cub/block/block_reduce.cuh: No such file or directory\n",
+       "k.cu:1:10: fatal error: 'cub/block/block_reduce.cuh' file not found\n",
+       "to reduce parts of a warp, use cooperative_groups/reduce.h");
+  both("k.cu:1:52: error: 'cudaTextureObject_t' has not been declared\n",
+       "k.cu:1:63: error: unknown type name 'cudaTextureObject_t'; did you mean 'hipTextureObject_t'?\n",
+       "pass an array instead");
+  CHECK(contains(hint(KernelCompiler::host, "k.cu:1:9: error: 'normcdfinvf' was not declared in this scope\n"),
+                 "the host backend has no 'normcdfinvf'; run with --backend cuda"));
+  CHECK(hint(KernelCompiler::host, "k.cu:1:9: error: 'inverse' was not declared in this scope\n").empty());
+}
+
 TEST_CASE("a file with main or a launch is a whole program; comments are not") {
   const std::string log = "k.cu:6:28: error: 'cudaMalloc' was not declared in this scope\n";
   for (const char* source : {"int main() { }\n", "void f() { k<<<1, 64>>>(x); }\n"}) {
@@ -91,7 +110,8 @@ TEST_CASE("a hint follows the message, and a failure keeps its kind") {
     return std::string();
   };
   const std::string hint =
-      " (hint: the host backend has no warp matrix functions (mma.h); run with --backend cuda, or "
+      " (hint: the host backend has no warp matrix functions (mma.h); use xtune/matrix.cuh, run with --backend cuda, "
+      "or "
       "guard it with #ifndef XTUNE_HOST)";
   CHECK(failing(CandidateFailure(xtune::Outcome::compile_failed, "m", log)) == "compile_failed none m" + hint);
   CHECK(failing(ShortageFailure(Lack::unclear, xtune::Outcome::compile_failed, "m", log)) ==

@@ -35,7 +35,27 @@ XTUNE_FAST1(cospif, cosf(static_cast<float>(M_PI) * x))
 inline float __powf(float x, float y) noexcept { return powf(x, y); }
 inline void __sincosf(float x, float* s, float* c) noexcept { *s = sinf(x), *c = cosf(x); }
 inline double rsqrt(double x) noexcept { return 1.0 / sqrt(x); }
+inline double sinpi(double x) noexcept { return sin(M_PI * x); }
+inline double cospi(double x) noexcept { return cos(M_PI * x); }
 }
+#define XTUNE_REAL_FUNCTIONS(T, f)                                                                         \
+  XTUNE_DEVICE T rcbrt##f(T x) { return 1 / cbrt##f(x); }                                                  \
+  XTUNE_DEVICE T normcdf##f(T x) { return static_cast<T>(0.5) * erfc##f(static_cast<T>(-M_SQRT1_2) * x); } \
+  XTUNE_DEVICE T rhypot##f(T x, T y) { return 1 / hypot##f(x, y); }                                        \
+  XTUNE_DEVICE T norm3d##f(T x, T y, T z) { return hypot##f(hypot##f(x, y), z); }                          \
+  XTUNE_DEVICE T norm4d##f(T x, T y, T z, T w) { return hypot##f(hypot##f(x, y), hypot##f(z, w)); }        \
+  XTUNE_DEVICE T rnorm3d##f(T x, T y, T z) { return 1 / norm3d##f(x, y, z); }                              \
+  XTUNE_DEVICE T rnorm4d##f(T x, T y, T z, T w) { return 1 / norm4d##f(x, y, z, w); }                      \
+  XTUNE_DEVICE T norm##f(int count, const T* x) {                                                          \
+    T sum = 0;                                                                                             \
+    for (int i = 0; i < count; ++i) sum = hypot##f(sum, x[i]);                                             \
+    return sum;                                                                                            \
+  }                                                                                                        \
+  XTUNE_DEVICE T rnorm##f(int count, const T* x) { return 1 / norm##f(count, x); }                         \
+  XTUNE_DEVICE void sincospi##f(T x, T* s, T* c) { *s = sinpi##f(x), *c = cospi##f(x); }
+XTUNE_REAL_FUNCTIONS(float, f)
+XTUNE_REAL_FUNCTIONS(double, )
+#undef XTUNE_REAL_FUNCTIONS
 XTUNE_DEVICE float __fdividef(float x, float y) { return x / y; }
 XTUNE_DEVICE float fdividef(float x, float y) { return x / y; }
 XTUNE_DEVICE float __saturatef(float x) { return x >= 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
@@ -80,6 +100,13 @@ XTUNE_DEVICE double min(float a, double b) { return fmin(static_cast<double>(a),
 XTUNE_DEVICE double max(float a, double b) { return fmax(static_cast<double>(a), b); }
 XTUNE_DEVICE double min(double a, float b) { return fmin(a, static_cast<double>(b)); }
 XTUNE_DEVICE double max(double a, float b) { return fmax(a, static_cast<double>(b)); }
+
+XTUNE_DEVICE unsigned umin(unsigned a, unsigned b) { return min(a, b); }
+XTUNE_DEVICE unsigned umax(unsigned a, unsigned b) { return max(a, b); }
+XTUNE_DEVICE long long llmin(long long a, long long b) { return min(a, b); }
+XTUNE_DEVICE long long llmax(long long a, long long b) { return max(a, b); }
+XTUNE_DEVICE unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
+XTUNE_DEVICE unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
 XTUNE_DEVICE int __popc(unsigned x) { return __builtin_popcount(x); }
 XTUNE_DEVICE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
@@ -208,3 +235,5 @@ XTUNE_DEVICE long long clock64() {
 #endif
 }
 XTUNE_DEVICE long long wall_clock64() { return clock64(); }
+/// In the place of the C library's, which is the time of the whole process. Always inline: the library's is not called.
+extern "C" inline __attribute__((always_inline)) long clock() noexcept { return static_cast<long>(clock64()); }

@@ -78,6 +78,24 @@ const std::map<std::string, std::string>& running() {
        "return __popc(7) == 3 && __clz(1) == 31 && __ffs(4) == 3 && __brev(1u) == 1u << 31;"},
       {"`__expf`, `__fdividef`, `rsqrtf`, `__sinf`",
        "return __expf(0.f) == 1 && __fdividef(6.f, 3.f) == 2 && rsqrtf(4.f) == 0.5f && __sinf(0.f) == 0;"},
+      {"`normcdff`, `rcbrtf`, `rhypotf`, `norm3df`, `norm4df`, `sincospif` and their kin, also for `double`",
+       "const auto near = [](double value, double expected) { return std::fabs(value - expected) < 1e-6 * expected; }; "
+       "const float f[4] = {1, 2, 4, 10}; const double d[4] = {1, 2, 4, 10}; float s, c; sincospif(0.25f, &s, &c); "
+       "double ds, dc; sincospi(0.25, &ds, &dc); return normcdff(0.0f) == 0.5f && near(normcdff(-5.0f), 2.866516e-7) "
+       "&& "
+       "near(normcdf(-30.0), 4.906714e-198) && normcdf(INFINITY) == 1 && near(rcbrtf(8.0f), 0.5) && near(rcbrt(27.0), "
+       "1 "
+       "/ 3.0) && near(rhypotf(3, 4), 0.2) && near(rhypot(3.0, 4.0), 0.2) && near(norm3df(1, 2, 2), 3) && "
+       "near(norm3d(1, "
+       "2, 2), 3) && near(norm4df(1, 2, 4, 10), 11) && near(norm4d(1, 2, 4, 10), 11) && near(rnorm3df(1, 2, 2), 1 / "
+       "3.0) "
+       "&& near(rnorm4d(1, 2, 4, 10), 1 / 11.0) && near(normf(4, f), 11) && near(rnorm(4, d), 1 / 11.0) && near(s, c) "
+       "&& "
+       "near(ds, M_SQRT1_2) && near(dc, M_SQRT1_2) && near(sinpi(0.5), 1) && near(cospi(2.0), 1);"},
+      {"`clock`, `clock64`: ticks of the CPU",
+       "const long start = clock(); const long long before = clock64(); while (clock() - start < 1000) {} const long "
+       "long "
+       "passed = clock64() - before; return passed >= 900 && passed < 1ll << 40;"},
       {"`__ldg`", "return __ldg(&constants[1]) == 2;"},
       {"asynchronous copies (`cuda_pipeline.h`)",
        "__shared__ alignas(16) int copied[256]; __shared__ alignas(16) int from[256]; for (int i = 0; i < 4; ++i) "
@@ -116,6 +134,8 @@ const std::map<std::string, std::string>& refused() {
       {"inline PTX (`asm`)",
        kernel("", "unsigned r; asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(r)); out[0] = r;")},
       {"textures (`cudaTextureObject_t`)", "extern \"C\" __global__ void k(int* out, cudaTextureObject_t t) {}\n"},
+      {"`erfinvf`, `erfcinvf`, `erfcxf`, `normcdfinvf`, `cyl_bessel_i0f`, `cyl_bessel_i1f`",
+       kernel("", "out[0] = erfinvf(0.5f) + erfcinvf(0.5f);")},
       {"surfaces (`cudaSurfaceObject_t`)", "extern \"C\" __global__ void k(int* out, cudaSurfaceObject_t t) {}\n"},
       {"`main()` and `<<<>>>` in the kernel's file",
        kernel("", "", "int main() { int* x; cudaMalloc(&x, 4); k<<<1, 1>>>(x); }\n")}};
