@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "core/validate/compare.hpp"
 #include "core/validate/inputs.hpp"
@@ -20,6 +22,15 @@ using namespace xtune::conformance;
 namespace {
 
 std::uint64_t address_of(Buffer& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.address()); }
+
+/// Compiled once for each target, because it is large.
+const Artifact& compiled_once(const Target& t) {
+  static std::map<std::pair<Toolchain*, std::string>, Artifact> compiled;
+  const std::pair key(t.toolchain, t.arch);
+  auto entry = compiled.find(key);
+  if (entry == compiled.end()) entry = compiled.emplace(key, compile(t, check_request(t.arch))).first;
+  return entry->second;
+}
 
 std::vector<CheckResult> check(const Target& t, const Artifact& kernel, const std::vector<CheckItem>& items) {
   const auto table = upload(t, items);
@@ -45,10 +56,10 @@ constexpr DType types[] = {DType::f8e4m3, DType::f8e5m2, DType::f16, DType::bf16
 
 }  // namespace
 
-CONFORMANCE_TEST("the check kernel compiles") { CHECK_FALSE(compile(t, check_request(t.arch)).image.empty()); }
+CONFORMANCE_TEST("the check kernel compiles") { CHECK_FALSE(compiled_once(t).image.empty()); }
 
 CONFORMANCE_TEST("the check kernel adds up as the host does, from any address") {
-  const Artifact kernel = compile(t, check_request(t.arch));
+  const Artifact& kernel = compiled_once(t);
   if (!t.device) return;
   const auto data = filled(DType::u8, 50'001, Fill::uniform);
   const auto buffer = upload(t, data);
@@ -75,7 +86,7 @@ CONFORMANCE_TEST("the check kernel adds up as the host does, from any address") 
 }
 
 CONFORMANCE_TEST("the check kernel fills and copies ranges, and nothing beyond") {
-  const Artifact kernel = compile(t, check_request(t.arch));
+  const Artifact& kernel = compiled_once(t);
   if (!t.device) return;
   const auto data = filled(DType::u8, 10'000, Fill::uniform);
   const auto from = upload(t, data), to = upload(t, std::vector<std::byte>(10'000));
@@ -97,7 +108,7 @@ CONFORMANCE_TEST("the check kernel fills and copies ranges, and nothing beyond")
 }
 
 CONFORMANCE_TEST("the check kernel finds the errors that the host finds, in every type") {
-  const Artifact kernel = compile(t, check_request(t.arch));
+  const Artifact& kernel = compiled_once(t);
   if (!t.device) return;
   for (const DType type : types) {
     CAPTURE(std::string(to_string(type)));
@@ -141,7 +152,7 @@ CONFORMANCE_TEST("the check kernel finds the errors that the host finds, in ever
 }
 
 CONFORMANCE_TEST("the check kernel reads small floats as the host does, all of them") {
-  const Artifact kernel = compile(t, check_request(t.arch));
+  const Artifact& kernel = compiled_once(t);
   if (!t.device) return;
   for (const DType type : {DType::f8e4m3, DType::f8e5m2, DType::f16, DType::bf16}) {
     CAPTURE(std::string(to_string(type)));

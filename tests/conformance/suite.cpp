@@ -35,21 +35,6 @@ const Exclusion exclusions[] = {
 #undef EXCLUDE
 };
 
-const char* const essential[] = {
-#define ESSENTIAL(test) test,
-#include "essential.def"
-#undef ESSENTIAL
-};
-
-/// Most of their instructions are those of gfx942 and gfx1100. They run the essential part of the suite, and all of it
-/// with XTUNE_EMULATED_ALL=1.
-constexpr const char* partly_tested[] = {"gfx90a", "gfx1201"};
-
-bool is_partly_tested(const std::string& arch) {
-  return !testing::tests_all_emulated() &&
-         std::find(std::begin(partly_tested), std::end(partly_tested), arch) != std::end(partly_tested);
-}
-
 /// The architectures for which each backend, or one of its compilers, must compile without a device.
 const std::map<std::string, std::vector<std::string>> offline_archs = {
     {"cuda", {"sm_80", "sm_90a"}},
@@ -81,6 +66,7 @@ std::string described(const Target& target) {
 /// Adds the targets of a backend with one of its compilers; "": its only one.
 void add_targets(const std::string& name, const std::string& compiler, std::vector<Opened>& opened,
                  std::vector<Target>& found) {
+  const std::size_t before = found.size();
   const std::string label = compiler.empty() ? name : name + " " + compiler;
   Opened one;
   try {
@@ -103,8 +89,7 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
     if (tested || !knows_arch(one.toolchain->archs(), arch) || !with_device.insert(arch).second) continue;
     one.devices.push_back(one.backend->open_device(device.index));
     current = device.index;
-    found.push_back({name, arch, one.toolchain.get(), one.devices.back().get(), compiler, device.index,
-                     is_emulated(device) && is_partly_tested(arch)});
+    found.push_back({name, arch, one.toolchain.get(), one.devices.back().get(), compiler, device.index});
   }
   // A thread has one current device of a backend: the one that it has opened last. Tests expect the first.
   if (!one.devices.empty()) static_cast<void>(one.backend->open_device(0));
@@ -116,6 +101,7 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
         found.push_back({name, arch, one.toolchain.get(), nullptr, compiler});
   // on_each_target relies on it.
   if (current != 0) static_cast<void>(one.backend->open_device(0));
+  if (found.size() > before) found[before].first = true;
   opened.push_back(std::move(one));
 }
 
@@ -139,9 +125,10 @@ const std::vector<Target>& targets() {
   return all;
 }
 
-void on_each_target(const char* title, void (*test)(const Target&)) {
+void on_each_target(const char* title, Scope scope, void (*test)(const Target&)) {
   REQUIRE_FALSE(targets().empty());
   for (const Target& target : targets()) {
+    if (scope == Scope::compiler && !target.first && !testing::tests_all_emulated()) continue;
     const std::string where = described(target);
     INFO(where);
     const std::string label = target.backend + " " + target.compiler;
@@ -149,9 +136,6 @@ void on_each_target(const char* title, void (*test)(const Target&)) {
     for (const Exclusion& exclusion : exclusions)
       excluded = excluded || ((target.backend == exclusion.target || label == exclusion.target) &&
                               std::strcmp(title, exclusion.test) == 0);
-    if (target.partial && std::none_of(std::begin(essential), std::end(essential),
-                                       [&](const char* one) { return std::strcmp(title, one) == 0; }))
-      continue;
     if (excluded) continue;
     if (target.index == 0) {
       test(target);

@@ -19,7 +19,7 @@ struct Target {
   measure::Device* device;    ///< nullptr: the test's compile-only half runs
   std::string compiler = {};  ///< of several compilers of the backend, which one
   int index = 0;              ///< of the device
-  bool partial = false;       ///< only the tests in essential.def
+  bool first = false;         ///< of its compiler's targets
 };
 
 /// Every registered backend: its first device of each architecture, and the architectures for which it must compile
@@ -27,17 +27,27 @@ struct Target {
 /// with a message. Created once per process.
 const std::vector<Target>& targets();
 
-/// Runs a test on every target but the excluded ones (exclusions.def).
-void on_each_target(const char* title, void (*test)(const Target&));
+/// Which targets run a test.
+enum class Scope {
+  all,
+  compiler,  ///< the first of each compiler: the test is about what does not depend on the architecture
+};
+
+/// Runs a test on its targets but the excluded ones (exclusions.def).
+void on_each_target(const char* title, Scope scope, void (*test)(const Target&));
 
 #define CONFORMANCE_PASTE2(a, b) a##b
 #define CONFORMANCE_PASTE(a, b) CONFORMANCE_PASTE2(a, b)
-#define CONFORMANCE_TEST_NAMED(name, title)                               \
-  static void name(const ::xtune::conformance::Target&);                  \
-  TEST_CASE(title) { ::xtune::conformance::on_each_target(title, name); } \
+#define CONFORMANCE_TEST_NAMED(name, title, scope)                               \
+  static void name(const ::xtune::conformance::Target&);                         \
+  TEST_CASE(title) { ::xtune::conformance::on_each_target(title, scope, name); } \
   static void name([[maybe_unused]] const ::xtune::conformance::Target& t)
 /// A test with a `const Target& t`.
-#define CONFORMANCE_TEST(title) CONFORMANCE_TEST_NAMED(CONFORMANCE_PASTE(conformance_, __COUNTER__), title)
+#define CONFORMANCE_TEST(title) \
+  CONFORMANCE_TEST_NAMED(CONFORMANCE_PASTE(conformance_, __COUNTER__), title, ::xtune::conformance::Scope::all)
+/// The same once for each compiler; with XTUNE_EMULATED_ALL=1 for each target.
+#define COMPILER_TEST(title) \
+  CONFORMANCE_TEST_NAMED(CONFORMANCE_PASTE(conformance_, __COUNTER__), title, ::xtune::conformance::Scope::compiler)
 
 /// A request for this target that finds portable.cuh; the source is named "kernel.cu".
 build::CompileRequest request_for(const Target& t, const std::string& source, const std::string& entry);

@@ -41,11 +41,15 @@ struct ShortFloat {
     const double middle = (this->value(largest()) + next) / 2;
     if (magnitude > middle || (magnitude == middle && largest() % 2 == 1))
       return sign | (saturate ? largest() : largest() + 1);
-    unsigned best = 0;
-    for (unsigned code = 1; code <= largest(); ++code) {
-      const double now = std::abs(this->value(code) - magnitude), before = std::abs(this->value(best) - magnitude);
-      if (now < before || (now == before && code % 2 == 0)) best = code;
+    // Values grow with their codes: the last one that is not larger, or the next one.
+    unsigned below = 0, above = largest() + 1;
+    while (above - below > 1) {
+      const unsigned middle_code = (below + above) / 2;
+      (this->value(middle_code) <= magnitude ? below : above) = middle_code;
     }
+    if (below == largest()) return sign | below;
+    const double down = magnitude - this->value(below), up = this->value(below + 1) - magnitude;
+    const unsigned best = up < down || (up == down && below % 2 == 1) ? below + 1 : below;
     return sign | best;
   }
 

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <string_view>
 
+#include "backends/compiler/ask_compiler.hpp"
 #include "base/files.hpp"
 #include "base/find_program.hpp"
 #include "base/hash.hpp"
 #include "base/shell_words.hpp"
-#include "base/subprocess.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/wrapper_script.hpp"
 
@@ -18,17 +18,6 @@ namespace xtune::compiler {
 namespace {
 
 namespace fs = std::filesystem;
-
-base::CommandResult ask(const std::string& compiler, const std::vector<std::string>& question,
-                        const std::string& temporary = "/tmp") {
-  base::CommandOptions options;
-  options.own_group = false;
-  options.timeout_ms = 20000;
-  options.env = {{"LC_ALL", "C"}, {"TMPDIR", temporary}};
-  std::vector<std::string> words{compiler};
-  words.insert(words.end(), question.begin(), question.end());
-  return base::run_command(words, options);
-}
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -48,20 +37,19 @@ bool is_temporary(const std::string& word) {
 
 /// The lines with the programs that would be started and the files that were read, without names of temporary files,
 /// which change each time.
-std::string planned(const std::string& compiler, const std::vector<std::string>& language) {
-  const base::TemporaryDirectory folder;
-  const std::string temporary = folder.path().string();
-  std::vector<std::string> question{"-###"};
-  question.insert(question.end(), language.begin(), language.end());
-  question.insert(question.end(), {"/dev/null", "-o", "/dev/null"});
-  const base::CommandResult result = ask(compiler, question, temporary);
+std::string planned(const std::string& compiler, const std::vector<std::string>& language, bool again) {
+  Question question{{"-###"}};
+  question.again = again;
+  question.options.insert(question.options.end(), language.begin(), language.end());
+  question.options.insert(question.options.end(), {"/dev/null", "-o", "/dev/null"});
+  const base::CommandResult result = ask_compiler(compiler, question);
   std::string plan;
   if (!result.ok()) return plan;
   for (const std::string& line : lines_of(result.stderr_text)) {
     if (!line.starts_with(" ") && !line.starts_with("Reading specs from ") && !line.starts_with("Configuration file: "))
       continue;
     for (const std::string& word : base::shell_words(line))
-      if (word.find(temporary) == std::string::npos && !is_temporary(word)) plan += word + " ";
+      if (word.find(temporary_place) == std::string::npos && !is_temporary(word)) plan += word + " ";
     plan += "\n";
   }
   return plan;
@@ -139,7 +127,7 @@ bool add_driver(fs::path program, build::ToolFiles& to) {
 bool CompilerParts::refresh() {
   const bool known = !files_.files.files.empty() && build::are_untouched(files_.files);
   if (known && !files_.may_start_others) return false;
-  std::string plan = planned(compiler_, language_);
+  std::string plan = planned(compiler_, language_, known);
   if (known && plan == plan_) return false;
   find(plan);
   plan_ = std::move(plan);
@@ -149,7 +137,7 @@ bool CompilerParts::refresh() {
 void CompilerParts::find(const std::string& plan) {
   files_ = {};
   files_.may_start_others = !add_driver(compiler_, files_);
-  const std::vector<std::string> lines = lines_of(ask(compiler_, {"-print-search-dirs"}).stdout_text);
+  const std::vector<std::string> lines = lines_of(ask_compiler(compiler_, {{"-print-search-dirs"}}).stdout_text);
   std::vector<std::string> places = listed(lines, "programs");
   const std::vector<std::string> own = places;
   for (const std::string& folder : build::folders_of_variable("PATH")) places.push_back(folder);
@@ -180,8 +168,8 @@ void CompilerParts::find(const std::string& plan) {
   if (collects) {
     // collect2 searches by itself, in this order.
     for (const char* name : {"real-ld", "collect-ld"}) build::add_first(in_each(own, name), files_);
-    const std::string linker = ask(compiler_, {"-print-prog-name=ld"}).stdout_text;
-    const fs::path named = linker.substr(0, linker.find('\n'));
+    const std::string linker = ask_compiler(compiler_, {{"-print-prog-name=ld"}}).stdout_text;
+    const fs::path named = first_line_of(linker);
     named.is_absolute() ? build::add_tool(named, files_) : void(build::add_first(in_each(places, "ld"), files_));
     for (const fs::path& specs : in_each(library_folders_, "specs")) build::add_tool_file(specs, files_);
   } else {

@@ -4,38 +4,29 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "backends/compiler/ask_compiler.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/system_headers.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::compiler {
-namespace {
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-}  // namespace
 
 Compiler identify_compiler(const std::string& path) {
-  base::CommandOptions options;
-  options.own_group = false;
-  options.timeout_ms = 20000;
-  const base::CommandResult result = base::run_command({path, "--version"}, options);
+  const base::CommandResult result = ask_compiler(path, {{"--version"}});
   if (!result.ok())
     throw Error(ErrorKind::unavailable, path + " --version failed (" +
                                             base::describe_exit(result.exit_code, result.signal) +
-                                            "): " + base::printable(first_line(result.stderr_text), 200));
-  const std::string version = base::printable(first_line(result.stdout_text), 200);
+                                            "): " + base::printable(first_line_of(result.stderr_text), 200));
+  const std::string version = base::printable(first_line_of(result.stdout_text), 200);
   return {path, version, version.find("clang") != std::string::npos};
 }
 
 std::vector<std::string> standard_folders(const std::string& compiler) {
   // Directories from environment variables belong to the user.
-  base::CommandOptions options;
-  options.own_group = false;
-  options.timeout_ms = 20000;
-  options.env = {{"LC_ALL", "C"}, {"CPATH", ""}, {"CPLUS_INCLUDE_PATH", ""}, {"C_INCLUDE_PATH", ""}};
-  const base::CommandResult result = base::run_command({compiler, "-E", "-x", "c++", "-v", "/dev/null"}, options);
+  const base::CommandResult result = ask_compiler(
+      compiler,
+      {{"-E", "-x", "c++", "-v", "/dev/null"}, {{"CPATH", ""}, {"CPLUS_INCLUDE_PATH", ""}, {"C_INCLUDE_PATH", ""}}});
   std::vector<std::string> folders;
   const std::string& text = result.stderr_text;
   std::size_t at = text.find("#include <...> search starts here:\n");
@@ -64,13 +55,10 @@ std::vector<std::string> compiler_folders(const std::string& compiler) {
 }
 
 std::string runtime_library(const std::string& compiler, const std::string& name) {
-  base::CommandOptions options;
-  options.own_group = false;
-  options.timeout_ms = 20000;
-  const base::CommandResult result = base::run_command({compiler, "-print-file-name=" + name}, options);
+  const base::CommandResult result = ask_compiler(compiler, {{"-print-file-name=" + name}});
   std::error_code failed;
   // For a missing library the compiler prints the bare name.
-  const std::filesystem::path path = first_line(result.stdout_text);
+  const std::filesystem::path path = first_line_of(result.stdout_text);
   if (!result.ok() || !path.is_absolute() || !std::filesystem::exists(path, failed)) return "";
   const auto real = std::filesystem::canonical(path, failed);
   return failed ? "" : real.string();

@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/identity.hpp"
 #include "base/files.hpp"
 #include "base/not_installed.hpp"
 #include "base/shell_words.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/hip_places.hpp"
 
@@ -22,18 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int oldest_version = 17;
-
-base::CommandResult ask(const std::string& compiler, const std::vector<std::string>& question) {
-  base::CommandOptions options;
-  options.own_group = false;
-  options.timeout_ms = 20000;
-  options.env = {{"LC_ALL", "C"}};
-  std::vector<std::string> words{compiler};
-  words.insert(words.end(), question.begin(), question.end());
-  return base::run_command(words, options);
-}
-
-std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 bool is_file(const fs::path& path) {
   std::error_code failed;
@@ -54,7 +42,8 @@ std::string examine(const std::string& compiler, ClangInstallation& clang) {
   clang.archs = amd_archs_of(compiler);
   if (clang.archs.empty()) return fmt::format("{} was built without the AMDGPU target", compiler);
   // For a missing program clang prints the bare name.
-  if (first_line_of(ask(compiler, {"-print-prog-name=lld"}).stdout_text).find('/') == std::string::npos)
+  if (compiler::first_line_of(compiler::ask_compiler(compiler, {{"-print-prog-name=lld"}}).stdout_text).find('/') ==
+      std::string::npos)
     return fmt::format("{} finds no lld: install it (Debian: lld-{})", compiler, major);
   clang.path = compiler;
   clang.version = version;
@@ -82,7 +71,7 @@ fs::path own_device_libraries(const std::string& compiler) {
   if (const char* root = std::getenv("ROCM_PATH"); root && *root)
     question.push_back(fmt::format("--rocm-path={}", root));
   question.insert(question.end(), {"/dev/null", "-o", "/dev/null"});
-  const base::CommandResult plan = ask(compiler, question);
+  const base::CommandResult plan = compiler::ask_compiler(compiler, {question});
   if (!plan.ok()) return {};
   std::istringstream lines(plan.stderr_text);
   for (std::string line; std::getline(lines, line);)
@@ -93,7 +82,8 @@ fs::path own_device_libraries(const std::string& compiler) {
 
 void find_device_libraries(ClangInstallation& clang, const fs::path& system) {
   std::vector<fs::path> folders{own_device_libraries(clang.path)};
-  const fs::path resources = first_line_of(ask(clang.path, {"-print-resource-dir"}).stdout_text);
+  const fs::path resources =
+      compiler::first_line_of(compiler::ask_compiler(clang.path, {{"-print-resource-dir"}}).stdout_text);
   const std::vector<fs::path> others = build::device_library_folders(clang.path, resources, system);
   folders.insert(folders.end(), others.begin(), others.end());
   for (const fs::path& folder : folders)
@@ -149,7 +139,7 @@ std::pair<int, std::string> clang_version(const std::string& first_line) {
 
 std::vector<std::string> amd_archs_of(const std::string& compiler) {
   const base::CommandResult listed =
-      ask(compiler, {"--target=amdgcn-amd-amdhsa", "-nogpulib", "-print-supported-cpus"});
+      compiler::ask_compiler(compiler, {{"--target=amdgcn-amd-amdhsa", "-nogpulib", "-print-supported-cpus"}});
   std::vector<std::string> archs;
   std::istringstream words(listed.stdout_text + listed.stderr_text);
   for (std::string word; words >> word;)
