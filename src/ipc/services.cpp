@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "base/process_folder.hpp"
 #include "base/text.hpp"
 #include "base/user_limits.hpp"
 #include "core/target/inventory.hpp"
@@ -399,7 +400,9 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
 namespace {
 
 base::Environment temporaries_in(const std::filesystem::path& folder) {
-  return {{"TMPDIR", folder.string()}, {"XTUNE_TMP_DIR", folder.string()}};
+  base::Environment variables = base::shared_folder_variables();
+  variables.insert(variables.end(), {{"TMPDIR", folder.string()}, {"XTUNE_TMP_DIR", folder.string()}});
+  return variables;
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ struct Gpu {
 
 /// Runs the check on the first device of every GPU backend, or on all that are emulated; reports backends without one.
 inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
-  use_emulated_gpus(tested_archs());
+  use_emulated_gpus(all_emulated);
   bool any = false;
   for (const std::string& name : device::backend_names()) {
     if (name == "host") continue;

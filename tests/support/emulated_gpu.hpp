@@ -43,9 +43,6 @@ constexpr const char* all_emulated = "gfx942,gfx90a,gfx1100,gfx1201";
 /// Whether a test is to run in full on all of them: XTUNE_EMULATED_ALL in the environment (CONTRIBUTING.md).
 inline bool tests_all_emulated() { return std::getenv("XTUNE_EMULATED_ALL") != nullptr; }
 
-/// One of each width of wavefronts, or all.
-inline const char* tested_archs() { return tests_all_emulated() ? all_emulated : "gfx942,gfx1100"; }
-
 /// Lets the hip backend of this process and of its workers use emulated GPUs of these architectures ("gfx942,gfx1100").
 /// Nothing happens on a machine with an AMD GPU, if XTUNE_HIP_LIBRARY is set, and where kernels cannot be emulated. To
 /// be called before HIP is used.

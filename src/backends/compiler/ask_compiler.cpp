@@ -1,4 +1,4 @@
-// The run's memory is a file for each answer in the run's temporary directory, which nobody else can write.
+// The shared memory is a file for each answer, in a directory that only this user can write.
 #include "backends/compiler/ask_compiler.hpp"
 
 #include <fmt/core.h>
@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/process_folder.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/build/tool_files.hpp"
 
@@ -86,12 +89,6 @@ std::optional<base::CommandResult> read_answer(const fs::path& file) {
 
 }  // namespace
 
-std::optional<fs::path> run_folder() {
-  const fs::path folder = base::temporary_folder();
-  if (folder.filename().string().starts_with("xtune-")) return folder;
-  return std::nullopt;
-}
-
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 base::CommandResult ask_compiler(const std::string& compiler, const Question& question) {
@@ -99,17 +96,17 @@ base::CommandResult ask_compiler(const std::string& compiler, const Question& qu
   static std::map<std::string, base::CommandResult> known;
   const std::string key = key_of(compiler, question);
   if (key.empty()) return start(compiler, question);
-  const std::optional<fs::path> folder = run_folder();
-  const fs::path file = folder ? *folder / ("answer-" + key) : fs::path();
+  const fs::path folder = base::shared_folder();
+  const fs::path file = folder / ("answer-" + key);
   if (!question.again) {
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
-    if (folder)
+    if (!folder.empty())
       if (auto answer = read_answer(file)) return known.emplace(key, std::move(*answer)).first->second;
   }
   base::CommandResult answer = start(compiler, question);
   if (!answer.ok()) return answer;
-  if (folder) try {
+  if (!folder.empty()) try {
       base::write_file_atomically(file, stored_form(answer));
     } catch (const Error&) {  // a full disk: others ask again
     }

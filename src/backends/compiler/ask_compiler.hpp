@@ -1,8 +1,6 @@
 // Questions to a compiler about itself: its version, its directories, the programs that it starts.
 #pragma once
 
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +18,10 @@ struct Question {
 constexpr const char* temporary_place = "/xtune-temporary";
 
 /// Starts the compiler with these options. Each start of clang takes about 0.1 s of CPU time, so the answer of an
-/// executable file in the same state, in the same environment, is remembered by the process and by its run
-/// (run_folder()). Not remembered: failures, and answers of scripts, which may start another program without a trace.
-/// Throws CannotStart. Thread-safe.
+/// executable file in the same state, in the same environment, is remembered by the process, and by all workers of one
+/// process (base/process_folder.hpp). Not remembered: failures, and answers of scripts, which may start another program
+/// without a trace. Throws CannotStart. Thread-safe.
 base::CommandResult ask_compiler(const std::string& compiler, const Question& question);
-
-/// The temporary directory of the run to which this worker belongs; nullopt: it is no worker of a run.
-std::optional<std::filesystem::path> run_folder();
 
 /// Up to the end of the first line.
 std::string first_line_of(const std::string& text);

@@ -1,7 +1,6 @@
 // The process that creates the directory does the work; the header is valid from the moment it has its name.
 #include "backends/compiler/precompiled_header.hpp"
 
-#include "backends/compiler/ask_compiler.hpp"
 #include "base/hash.hpp"
 
 namespace xtune::compiler {
@@ -19,7 +18,8 @@ bool made(const PrecompiledHeader::Make& make, const std::filesystem::path& to) 
 }  // namespace
 
 std::filesystem::path PrecompiledHeader::root() {
-  if (const auto shared = run_folder()) return *shared;
+  const std::filesystem::path shared = base::temporary_folder();
+  if (shared.filename().string().starts_with("xtune-")) return shared;
   if (!own_) own_ = std::make_unique<base::TemporaryDirectory>();
   return own_->path();
 }

@@ -19,6 +19,7 @@
 #include "base/hash.hpp"
 #include "base/json_error.hpp"
 #include "base/json_fields.hpp"
+#include "base/process_folder.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
@@ -157,6 +158,7 @@ BackendState failed_probe(const std::string& name, const std::string& reason) {
 BackendState ask(const std::string& name) {
   base::CommandOptions options;
   options.timeout_ms = probe_timeout_ms;
+  options.env = base::shared_folder_variables();
   const base::CommandResult result =
       base::run_command({worker_program().string(), "worker", "probe", "--backend", name}, options);
   if (!result.ok())
