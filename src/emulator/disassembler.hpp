@@ -8,8 +8,8 @@
 
 namespace xtune::emulator {
 
-/// LLVM's library is opened at run time (the one that XTUNE_LLVM_LIBRARY names, else libLLVM.so.22.1 and older ones) and
-/// stays open until the process ends.
+/// LLVM's library is opened at run time (the one that XTUNE_LLVM_LIBRARY names, else libLLVM.so.22.1 and older ones)
+/// and stays open until the process ends.
 class Disassembler {
  public:
   /// arch: "gfx90a". Throws Error(unavailable) if no LLVM with the AMDGPU target is installed, or if it does not know
