@@ -4,9 +4,9 @@
 
 #include <csignal>
 #include <fstream>
-#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "backends/backend.hpp"
 #include "backends/process/device.hpp"
@@ -166,9 +166,12 @@ TEST_CASE("programs that write the same file take turns, in one run and in sever
     for (int i = 0; i < 5; ++i) times.insert(shell.run().time_ms);
     return times;
   };
-  auto other = std::async(std::launch::async, runs, 1);
-  CHECK(runs(2) == std::set<double>{2});
-  CHECK(other.get() == std::set<double>{1});
+  std::set<double> others;
+  {
+    const std::jthread other([&] { others = runs(1); });
+    CHECK(runs(2) == std::set<double>{2});
+  }
+  CHECK(others == std::set<double>{1});
 }
 
 TEST_CASE("a check does not judge what another run has written before the first of this configuration") {
