@@ -481,7 +481,7 @@ def autotune(params: Optional[Mapping[str, Sequence[Value]]] = None, *, configs:
 
     tune_settings: of xtune.tune, such as {"seconds": 30}. Raises what tune and Tunable raise, at the first call.
     """
-    if callable(params):
+    if params is not None and not isinstance(params, Mapping):
         raise TypeError("autotune() takes params or configs: write @xtune.autotune(params={...})")
     if timer not in ("auto", "torch", "wall"):
         raise InvalidArgumentError(f"autotune: the timer {timer!r} is unknown; use auto, torch or wall")
