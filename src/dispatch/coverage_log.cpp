@@ -177,6 +177,7 @@ std::string coverage_suite(const std::vector<CoveredProblem>& problems, const st
     Bindings defines;
     std::set<Bindings> known;
     std::string cases;
+    bool possible = false;  ///< at least one case is not a comment
   };
   std::vector<Entry> entries;
   for (const CoveredProblem& problem : problems) {
@@ -190,9 +191,10 @@ std::string coverage_suite(const std::vector<CoveredProblem>& problems, const st
     }
     auto entry = std::find_if(entries.begin(), entries.end(),
                               [&](const Entry& one) { return one.spec == spec && one.defines == problem.defines; });
-    if (entry == entries.end()) entry = entries.insert(entries.end(), {spec, problem.defines, {}, {}});
+    if (entry == entries.end()) entry = entries.insert(entries.end(), {spec, problem.defines, {}, {}, false});
     if (!entry->known.insert(problem.problem).second) continue;
     const std::string why = problem.refusal.empty() ? "" : why_impossible(entry->spec, problem);
+    entry->possible = entry->possible || why.empty();
     if (why.empty())
       entry->cases += fmt::format("  {},  # {}\n", toml_table(problem.problem), answer_text(problem));
     else
@@ -200,8 +202,7 @@ std::string coverage_suite(const std::vector<CoveredProblem>& problems, const st
   }
   std::string text;
   for (const Entry& entry : entries) {
-    if (entry.cases.find("\n  {") != std::string::npos || entry.cases.starts_with("  {"))
-      text += suite_text(entry.spec, entry.defines, entry.cases);
+    if (entry.possible) text += suite_text(entry.spec, entry.defines, entry.cases);
   }
   return text.empty() ? text : "# Problems of an application, worst first. Made by `xtune coverage`.\n" + text;
 }

@@ -175,7 +175,7 @@ COMPILER_TEST("warnings are in the log of what compiles") {
   CHECK(has(compile(t, request).log, "look_at_this"));
 }
 
-COMPILER_TEST("the toolchain has a fingerprint and an architecture of its own") {
+COMPILER_TEST("a toolchain reports its fingerprint and its architecture") {
   CHECK(t.toolchain->fingerprint() == t.toolchain->fingerprint());
   CHECK(t.toolchain->fingerprint().size() > 3);
   auto request = request_for(t, "extern \"C\" __global__ void f() {}", "f");

@@ -23,7 +23,8 @@ bool has(const std::vector<Bindings>& list, const Bindings& config) {
   return std::find(list.begin(), list.end(), config) != list.end();
 }
 
-/// Whether there is no winner, or it is neither that of `first` nor one of its ties; `first`: null: no repeat has one.
+/// Whether the repeat lacks a winner, or names another one than `first` and its ties. first: nullptr if no repeat has a
+/// winner.
 bool differs(const AuditedRepeat& repeat, const AuditedRepeat* first) {
   if (!first) return !repeat.winner;
   return !repeat.winner || (*repeat.winner != *first->winner && !has(first->ties, *repeat.winner));

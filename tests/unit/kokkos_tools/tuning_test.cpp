@@ -192,7 +192,7 @@ TEST_CASE("kokkos tools: garbage from Kokkos leaves the defaults") {
   kokkos.tool().begin_kernel(nullptr, 0xFFFFFFFFu);
 }
 
-TEST_CASE("kokkos tools: a context with a goal of its own is not tuned") {
+TEST_CASE("kokkos tools: a context that declares an optimisation goal is not tuned") {
   const test::FileTree tree;
   FakeKokkos kokkos(tree.path("store"));
   const std::vector<std::int64_t> values{1, 2, 3};
