@@ -63,6 +63,18 @@ function(xtune_module name)
   target_link_libraries(xtune_${name} PUBLIC xtune_options ${ARGN})
 endfunction()
 
+# xtune_test_environment(TEST [VARIABLE=VALUE...]): a test runs with these variables, and with what the sanitizers have to know.
+function(xtune_test_environment name)
+  set(environment ${ARGN})
+  if(XTUNE_SANITIZE MATCHES "thread")
+    list(APPEND environment "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
+  elseif(XTUNE_SANITIZE MATCHES "address")
+    list(APPEND environment "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0"
+         "ASAN_OPTIONS=protect_shadow_gap=0")  # CUDA maps that gap
+  endif()
+  set_property(TEST ${name} PROPERTY ENVIRONMENT "${environment}")
+endfunction()
+
 # xtune_test(NAME LIB...): the test program test_NAME from every .cpp of the calling directory, as one CTest test, which
 # gets the words of XTUNE_TEST_OPTIONS.
 function(xtune_test name)
@@ -75,9 +87,5 @@ function(xtune_test name)
   target_include_directories(test_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   add_test(NAME ${name} COMMAND test_${name} ${XTUNE_TEST_OPTIONS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)  # of a hang; sanitizers and busy machines take their time
-  if(XTUNE_SANITIZE MATCHES "thread")
-    set_property(TEST ${name} PROPERTY ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
-  elseif(XTUNE_SANITIZE MATCHES "address")
-    set_property(TEST ${name} PROPERTY ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0;ASAN_OPTIONS=protect_shadow_gap=0")  # CUDA maps that gap
-  endif()
+  xtune_test_environment(${name})
 endfunction()

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace xtune::base {
 namespace {
@@ -43,9 +44,7 @@ std::vector<ControlGroup> control_groups(std::string_view controller, const fs::
   std::vector<ControlGroup> found;
   const std::string groups = read_if_there(root / "proc/self/cgroup");
   // "0::/path" of version 2, "7:cpu,memory:/path" of version 1.
-  for (std::string_view rest = groups; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const std::string_view line : split_lines(groups)) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == line.npos || second == line.npos) continue;
     const std::string controllers(line.substr(first + 1, second - first - 1));

@@ -165,9 +165,20 @@ std::string end_of(std::string_view text, std::size_t bytes) {
   return std::string(text.substr(line != std::string_view::npos && line + 1 < text.size() ? line + 1 : start));
 }
 
+std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+
 std::string last_line(std::string_view text, std::size_t limit) {
   text = text.substr(0, text.find_last_not_of(" \n\r\t") + 1);
   return printable(text.substr(text.rfind('\n') + 1), limit);
+}
+
+std::vector<std::string_view> split_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    lines.push_back(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+  }
+  return lines;
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

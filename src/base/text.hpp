@@ -29,10 +29,15 @@ std::string utf8_text(std::string_view text);
 std::string printable_json(std::string json);
 /// The end of a text, at most `bytes` long, as whole lines if possible.
 std::string end_of(std::string_view text, std::size_t bytes);
+/// Up to the first newline.
+std::string first_line(std::string_view text);
 /// The last line before trailing blanks and blank lines, printable.
 std::string last_line(std::string_view text, std::size_t limit = 300);
 /// The parts between the separators; one more than there are separators.
 std::vector<std::string> split(std::string_view text, char separator);
+/// The lines without their newlines; a newline at the end begins no line.
+std::vector<std::string_view> split_lines(std::string_view text);
+std::vector<std::string_view> split_lines(std::string&& text) = delete;  // whose lines would be gone
 /// Appends the item if the list does not contain it.
 void add_once(std::vector<std::string>& list, const std::string& item);
 std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"; "at least 16 EiB" for 2^64 - 1

@@ -338,7 +338,7 @@ void print_json(const std::vector<nlohmann::ordered_json>& answers) {
 void print_csv(const std::vector<nlohmann::ordered_json>& rows) { fmt::print("{}", base::csv_text(rows)); }
 
 Place place_in(const std::string& message) {
-  const std::string first = message.substr(0, message.find('\n'));
+  const std::string first = base::first_line(message);
   const auto number = [&](std::size_t& at, const char* end) -> std::uint64_t {
     std::uint64_t value = 0;
     const char* const last = first.data() + first.size();
@@ -409,7 +409,5 @@ std::vector<std::string> split_list(const std::string& text) {
   std::erase(parts, "");
   return parts;
 }
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace xtune::cli

@@ -157,7 +157,6 @@ double share_of(const std::string& option, const std::string& text);
 void pin_config(const std::string& config, CommonOptions& common);
 /// The parts of "gfx90a,gfx942" that are not empty.
 std::vector<std::string> split_list(const std::string& text);
-std::string first_line(const std::string& text);
 
 /// A check that an option has one of these words; the error lists them.
 CLI::Validator one_of(std::vector<std::string> words);

@@ -134,7 +134,7 @@ void print_text(const CompileReport& report) {
                           swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds)});
     table.texts.front().cells.push_back(row.config_text);
     if (report.several_cases) table.texts[1].cells.push_back(space::shown_text(row.problem));
-    table.texts.back().cells.push_back(first_line(swept.message));
+    table.texts.back().cells.push_back(base::first_line(swept.message));
   }
   const bool any_message =
       std::any_of(report.rows.begin(), report.rows.end(), [](const Row& row) { return !row.swept.message.empty(); });
@@ -142,7 +142,7 @@ void print_text(const CompileReport& report) {
   print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
   for (const ArchSummary& each : report.archs)
     if (each.error)
-      print_out("{}: {}\n", each.arch, base::printable(first_line(each.error->what())));
+      print_out("{}: {}\n", each.arch, base::printable(base::first_line(each.error->what())));
     else
       print_out("{}: {} of {} compiled\n", each.arch, each.compiled, each.configurations);
 }

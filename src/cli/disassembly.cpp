@@ -9,6 +9,7 @@
 
 #include "base/find_program.hpp"
 #include "base/subprocess.hpp"
+#include "base/text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cli {
@@ -81,7 +82,7 @@ std::string disassemble(const build::Artifact& artifact, const fs::path& image) 
     const base::CommandResult result = base::run_command(words, options);
     if (result.ok() && has_instructions(result.stdout_text)) return result.stdout_text;
     complaints.push_back(result.ok() ? tool.name + " finds no code of the kernel"
-                                     : tool.name + ": " + result.stderr_text.substr(0, result.stderr_text.find('\n')));
+                                     : tool.name + ": " + base::first_line(result.stderr_text));
   }
   if (!complaints.empty())
     throw Error(ErrorKind::unavailable,

@@ -78,7 +78,7 @@ void print_text(const std::vector<ValidatedCase>& cases) {
       table.rows.push_back({one.result.device.arch, verdict(*record), error_text(*record)});
       table.texts[0].cells.push_back(report::config_text(one.spec, record->config));
       table.texts[1].cells.push_back(space::shown_text(one.result.problem));
-      table.texts[2].cells.push_back(first_line(record->message));
+      table.texts[2].cells.push_back(base::first_line(record->message));
       any_message = any_message || !record->message.empty();
     }
   if (!any_message) table.texts.pop_back();

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "backends/gpu/elf_symbols.hpp"
+#include "base/text.hpp"
 
 namespace xtune::kokkos_tools {
 namespace {
@@ -91,11 +92,8 @@ Configuration parse_configuration(std::string_view text) {
   // std::regex needs stack for each character that it matches.
   constexpr std::size_t longest_line = 400;
   std::string whole;
-  for (text = text.substr(0, 1 << 15); !text.empty();) {
-    const std::string_view line = text.substr(0, text.find('\n'));
+  for (const std::string_view line : base::split_lines(text.substr(0, 1 << 15)))
     whole.append(line.substr(0, longest_line)).push_back('\n');
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-  }
   Configuration found;
   found.version = first_match(whole, R"(Kokkos Version:\s*(\d+\.\d+\.\d+))");
   found.threads = first_match(whole, R"(thread_pool_topology\[ *([0-9x ]*?) *\])");

@@ -47,7 +47,7 @@ class CaseTable {
     const ComparedConfig* const found = one_.find(config);
     table_.rows.push_back({repeats, answer, found ? regret_text(found->regret()) : "-", interval_text(found)});
     table_.texts[0].cells.push_back(config_text(spec_, config));
-    table_.texts[1].cells.push_back(found ? first_line(found->failure) : "");
+    table_.texts[1].cells.push_back(found ? base::first_line(found->failure) : "");
   }
   std::string text(std::size_t width) {
     const auto& failures = table_.texts[1].cells;
@@ -57,7 +57,6 @@ class CaseTable {
   }
 
  private:
-  static std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
   const spec::Spec& spec_;
   const AuditedCase& one_;
   FittedTable table_;

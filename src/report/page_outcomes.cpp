@@ -52,7 +52,7 @@ bool is_counted(const CaseEvent& event) { return !event.of_finals || event.recor
 /// Messages that differ only in numbers are combined.
 std::string form_of(std::string_view message) {
   std::string form;
-  for (const char c : message.substr(0, message.find('\n'))) {
+  for (const char c : base::first_line(message)) {
     const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
     if (!digit)
       form += c;

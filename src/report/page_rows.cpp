@@ -69,7 +69,7 @@ class ConfigurationTable {
     }
     row.emplace_back(to_string(record.outcome));
     if (row.size() < content_.header.size())
-      row.push_back(base::printable_lines(record.message.substr(0, record.message.find('\n')), longest_tip));
+      row.push_back(base::printable_lines(base::first_line(record.message), longest_tip));
     content_.rows.push_back(std::move(row));
   }
 
@@ -115,8 +115,7 @@ std::string rows_script(const CaseView& view) {
       row.push_back(at ? static_cast<int>(*at) : -1);
     }
     std::string word = record.outcome == Outcome::ok ? "" : to_string(record.outcome);
-    if (!record.message.empty())
-      word += ": " + base::printable(record.message.substr(0, record.message.find('\n')), longest_tip);
+    if (!record.message.empty()) word += ": " + base::printable(base::first_line(record.message), longest_tip);
     if (view.events[place].of_finals) word = word.empty() ? "finals" : word;
     const auto [entry, fresh] = messages.try_emplace(word, messages.size());
     if (fresh) json["m"].push_back(word);

@@ -117,6 +117,8 @@ class Trial:
         spec["space"] = {"configs": "configs.csv"}
         spec["space.params"] = params
         spec["measure"] = MEASURE | {key: value for key, value in self.spec.get("measure", {}).items() if key == "timeout_s"}
+        if self.options.timeout_s:
+            spec["measure"]["timeout_s"] = self.options.timeout_s
         spec["search"] = {"strategy": "exhaustive"}
         with open(self.folder / "configs" / "configs.csv", "w", newline="") as file:
             writer = csv.writer(file)
@@ -211,6 +213,8 @@ def tried_mutants(trial):
         raise Failure("the table has no [[mutants]]")
     if trial.arch.startswith("gfx"):
         mutants = [(number, mutant) for number, mutant in mutants if mutant.get("amd", True) and not mutant.get("sanitize")]
+    if trial.options.no_sanitize:
+        mutants = [(number, mutant) for number, mutant in mutants if not mutant.get("sanitize")]
     quick = [(number, mutant) for number, mutant in mutants if mutant.get("quick")]
     chosen = mutants if trial.options.all or not quick else quick
     if trial.options.share:
@@ -327,6 +331,8 @@ def main():
     parser.add_argument("--arch", default=[], type=lambda names: names.split(","), help="run these parts on these AMD GPUs, emulated if they are not here, without measuring; tables that are not for AMD GPUs are skipped")
     parser.add_argument("--share", action="store_true", help="run a share on these GPUs: one configuration and problem of every third table on one of them, and each mutant on one; the environment variable XTUNE_EMULATED_ALL=1 changes this to --all")
     parser.add_argument("--compile-for", metavar="ARCH", action="append", help="compile for this architecture instead of the table's, where the kernel can; may be repeated")
+    parser.add_argument("--no-sanitize", action="store_true", help="leave out mutants that need --sanitize")
+    parser.add_argument("--timeout-s", type=float, metavar="SECONDS", help="a configuration's limit, instead of the spec's")
     parser.add_argument("--compiler", default="auto", help="compile for AMD GPUs with this compiler: auto, hiprtc or clang")
     parser.add_argument("tables", nargs="+", metavar="TABLE")
     options = parser.parse_args()

@@ -89,8 +89,6 @@ std::optional<base::CommandResult> read_answer(const fs::path& file) {
 
 }  // namespace
 
-std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 base::CommandResult ask_compiler(const std::string& compiler, const Question& question) {
   static std::mutex mutex;
   static std::map<std::string, base::CommandResult> known;

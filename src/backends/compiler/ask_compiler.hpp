@@ -23,7 +23,4 @@ constexpr const char* temporary_place = "/xtune-temporary";
 /// without a trace. Throws CannotStart. Thread-safe.
 base::CommandResult ask_compiler(const std::string& compiler, const Question& question);
 
-/// Up to the end of the first line.
-std::string first_line_of(const std::string& text);
-
 }  // namespace xtune::compiler

@@ -11,6 +11,7 @@
 #include "base/find_program.hpp"
 #include "base/hash.hpp"
 #include "base/shell_words.hpp"
+#include "base/text.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/wrapper_script.hpp"
 
@@ -18,15 +19,6 @@ namespace xtune::compiler {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    lines.emplace_back(text.substr(0, text.find('\n')));
-    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
-  }
-  return lines;
-}
 
 /// Whether it has the form of GCC's temporary files, in any directory of a wrapper: "/var/tmp/ccXdQ3aB.o".
 bool is_temporary(const std::string& word) {
@@ -45,7 +37,7 @@ std::string planned(const std::string& compiler, const std::vector<std::string>&
   const base::CommandResult result = ask_compiler(compiler, question);
   std::string plan;
   if (!result.ok()) return plan;
-  for (const std::string& line : lines_of(result.stderr_text)) {
+  for (const std::string_view line : base::split_lines(result.stderr_text)) {
     if (!line.starts_with(" ") && !line.starts_with("Reading specs from ") && !line.starts_with("Configuration file: "))
       continue;
     for (const std::string& word : base::shell_words(line))
@@ -55,11 +47,11 @@ std::string planned(const std::string& compiler, const std::vector<std::string>&
   return plan;
 }
 
-std::vector<std::string> listed(const std::vector<std::string>& lines, const std::string& what) {
+std::vector<std::string> listed(const std::vector<std::string_view>& lines, const std::string& what) {
   std::vector<std::string> folders;
-  for (const std::string& line : lines) {
+  for (const std::string_view line : lines) {
     if (!line.starts_with(what + ": =")) continue;
-    std::string_view rest = std::string_view(line).substr(what.size() + 3);
+    std::string_view rest = line.substr(what.size() + 3);
     while (!rest.empty()) {
       const std::string_view folder = rest.substr(0, rest.find(':'));
       rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
@@ -137,7 +129,8 @@ bool CompilerParts::refresh() {
 void CompilerParts::find(const std::string& plan) {
   files_ = {};
   files_.may_start_others = !add_driver(compiler_, files_);
-  const std::vector<std::string> lines = lines_of(ask_compiler(compiler_, {{"-print-search-dirs"}}).stdout_text);
+  const std::string answer = ask_compiler(compiler_, {{"-print-search-dirs"}}).stdout_text;
+  const std::vector<std::string_view> lines = base::split_lines(answer);
   std::vector<std::string> places = listed(lines, "programs");
   const std::vector<std::string> own = places;
   for (const std::string& folder : build::folders_of_variable("PATH")) places.push_back(folder);
@@ -145,7 +138,7 @@ void CompilerParts::find(const std::string& plan) {
 
   bool collects = false;
   std::string options;
-  for (const std::string& line : lines_of(plan)) {
+  for (const std::string_view line : base::split_lines(plan)) {
     const std::vector<std::string> words = base::shell_words(line);
     if (words.empty()) continue;
     if (words[0] == "Reading" || words[0] == "Configuration") {
@@ -169,7 +162,7 @@ void CompilerParts::find(const std::string& plan) {
     // collect2 searches by itself, in this order.
     for (const char* name : {"real-ld", "collect-ld"}) build::add_first(in_each(own, name), files_);
     const std::string linker = ask_compiler(compiler_, {{"-print-prog-name=ld"}}).stdout_text;
-    const fs::path named = first_line_of(linker);
+    const fs::path named = base::first_line(linker);
     named.is_absolute() ? build::add_tool(named, files_) : void(build::add_first(in_each(places, "ld"), files_));
     for (const fs::path& specs : in_each(library_folders_, "specs")) build::add_tool_file(specs, files_);
   } else {

@@ -17,8 +17,8 @@ Compiler identify_compiler(const std::string& path) {
   if (!result.ok())
     throw Error(ErrorKind::unavailable, path + " --version failed (" +
                                             base::describe_exit(result.exit_code, result.signal) +
-                                            "): " + base::printable(first_line_of(result.stderr_text), 200));
-  const std::string version = base::printable(first_line_of(result.stdout_text), 200);
+                                            "): " + base::printable(base::first_line(result.stderr_text), 200));
+  const std::string version = base::printable(base::first_line(result.stdout_text), 200);
   return {path, version, version.find("clang") != std::string::npos};
 }
 
@@ -58,7 +58,7 @@ std::string runtime_library(const std::string& compiler, const std::string& name
   const base::CommandResult result = ask_compiler(compiler, {{"-print-file-name=" + name}});
   std::error_code failed;
   // For a missing library the compiler prints the bare name.
-  const std::filesystem::path path = first_line_of(result.stdout_text);
+  const std::filesystem::path path = base::first_line(result.stdout_text);
   if (!result.ok() || !path.is_absolute() || !std::filesystem::exists(path, failed)) return "";
   const auto real = std::filesystem::canonical(path, failed);
   return failed ? "" : real.string();

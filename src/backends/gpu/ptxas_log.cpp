@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.hpp"
+
 namespace xtune::gpu {
 namespace {
 
@@ -36,12 +38,6 @@ std::optional<int> as_int(std::optional<std::int64_t> number) {
   return static_cast<int>(*number);
 }
 
-std::string_view next_line(std::string_view& log) {
-  const std::string_view line = log.substr(0, log.find('\n'));
-  log.remove_prefix(std::min(line.size() + 1, log.size()));
-  return line;
-}
-
 }  // namespace
 
 build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entry_symbol) {
@@ -49,8 +45,7 @@ build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entr
   // "Used n registers" belongs to the entry being compiled; the stack and spill line to the function named just before,
   // which may be a device function that the entry calls.
   bool in_entry = false, in_function = false;
-  while (!log.empty()) {
-    const std::string_view line = next_line(log);
+  for (const std::string_view line : base::split_lines(log)) {
     if (const auto name = text_after(line, "Compiling entry function '", '\''); !name.empty()) {
       in_entry = in_function = name == entry_symbol;
     } else if (const auto function = text_after(line, "Function properties for ", '\n'); !function.empty()) {
@@ -67,7 +62,8 @@ build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entr
 
 std::int64_t largest_static_shared(std::string_view log) {
   std::int64_t largest = 0;
-  while (!log.empty()) largest = std::max(largest, number_before(next_line(log), "bytes smem").value_or(0));
+  for (const std::string_view line : base::split_lines(log))
+    largest = std::max(largest, number_before(line, "bytes smem").value_or(0));
   return largest;
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -122,10 +123,7 @@ CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequ
 }
 
 std::string first_error(const std::string& log) {
-  std::string_view rest = log;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const std::string_view line : base::split_lines(log)) {
     // "k.cu(3): error: ...", "ptxas fatal   : ...", "ptxas application ptx input, line 38; error   : ..."
     for (const std::string_view word : {"error", "Error", "ERROR", "fatal"}) {
       for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {

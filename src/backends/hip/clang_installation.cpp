@@ -42,7 +42,7 @@ std::string examine(const std::string& compiler, ClangInstallation& clang) {
   clang.archs = amd_archs_of(compiler);
   if (clang.archs.empty()) return fmt::format("{} was built without the AMDGPU target", compiler);
   // For a missing program clang prints the bare name.
-  if (compiler::first_line_of(compiler::ask_compiler(compiler, {{"-print-prog-name=lld"}}).stdout_text).find('/') ==
+  if (base::first_line(compiler::ask_compiler(compiler, {{"-print-prog-name=lld"}}).stdout_text).find('/') ==
       std::string::npos)
     return fmt::format("{} finds no lld: install it (Debian: lld-{})", compiler, major);
   clang.path = compiler;
@@ -83,7 +83,7 @@ fs::path own_device_libraries(const std::string& compiler) {
 void find_device_libraries(ClangInstallation& clang, const fs::path& system) {
   std::vector<fs::path> folders{own_device_libraries(clang.path)};
   const fs::path resources =
-      compiler::first_line_of(compiler::ask_compiler(clang.path, {{"-print-resource-dir"}}).stdout_text);
+      base::first_line(compiler::ask_compiler(clang.path, {{"-print-resource-dir"}}).stdout_text);
   const std::vector<fs::path> others = build::device_library_folders(clang.path, resources, system);
   folders.insert(folders.end(), others.begin(), others.end());
   for (const fs::path& folder : folders)

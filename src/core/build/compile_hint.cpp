@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
 #include "core/build/shortage.hpp"
 
@@ -224,9 +225,7 @@ std::string whole_program_hint(KernelCompiler compiler) {
 /// The hint of the first error that has one, and the error.
 std::pair<std::string, std::string_view> hint_and_line(KernelCompiler compiler, std::string_view source,
                                                        std::string_view log) {
-  for (std::string_view rest = log; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const std::string_view line : base::split_lines(log)) {
     if (!states_an_error(line)) continue;
     if (is_whole_program(source)) return {whole_program_hint(compiler), line};
     if (std::string hint = hint_of(compiler, line); !hint.empty()) return {hint, line};

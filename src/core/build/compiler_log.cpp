@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -14,21 +15,6 @@ std::string_view line_at(std::string_view log, std::size_t at) {
   const std::size_t start = newline == std::string_view::npos ? 0 : newline + 1;
   return log.substr(start, std::min(log.find('\n', at), log.size()) - start);
 }
-
-/// The lines of a text, from a position on.
-class Lines {
- public:
-  Lines(std::string_view text, std::size_t at) : rest_(text.substr(std::min(at, text.size()))) {}
-  bool next(std::string_view& line) {
-    if (rest_.empty()) return false;
-    line = rest_.substr(0, rest_.find('\n'));
-    rest_.remove_prefix(std::min(line.size() + 1, rest_.size()));
-    return true;
-  }
-
- private:
-  std::string_view rest_;
-};
 
 /// What a line says about the place that led to an error: "k.cu:9"; empty: nothing. NVRTC: "... at line 9 of k.cu",
 /// clang: "k.cu:9:30: note: in instantiation of ...".
@@ -50,10 +36,9 @@ std::string origin(std::string_view log, std::size_t at, const std::string& dire
   const std::string_view before = at < 2 ? std::string_view() : line_at(log, at - 2);
   if (const auto end = before.find(":   required from "); end != std::string_view::npos)
     return std::string(before.substr(0, end));
-  Lines lines(log, at);
-  std::string_view line;
-  for (bool first = true; lines.next(line); first = false) {
-    if (!first && line.find("error:") != std::string_view::npos) break;
+  bool first = true;
+  for (const std::string_view line : base::split_lines(log.substr(std::min(at, log.size())))) {
+    if (!std::exchange(first, false) && line.find("error:") != std::string_view::npos) break;
     if (std::string place = place_in_note(line); !place.empty() && !place.starts_with(directory)) return place;
   }
   return {};

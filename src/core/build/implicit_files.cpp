@@ -9,6 +9,7 @@
 
 #include "base/files.hpp"
 #include "base/shell_words.hpp"
+#include "base/text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {
@@ -67,12 +68,10 @@ std::optional<std::string> value_of(const Words& words, std::size_t& at, const s
 }
 
 /// Lines without comments, joined with the next one after a backslash at the end.
-Words lines_of(std::string_view text) {
+Words joined_lines(std::string_view text) {
   Words lines;
   bool goes_on = false;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  for (std::string_view line : base::split_lines(text)) {
     const bool ends_open = line.ends_with('\\');
     if (ends_open) line.remove_suffix(1);
     line = line.substr(0, line.find('#'));
@@ -108,7 +107,7 @@ class ToolReader {
  private:
   void follow(const std::string& text) {
     constexpr std::string_view home = "CMAKE_HOME_DIRECTORY:INTERNAL=";
-    for (const std::string& line : lines_of(text)) {
+    for (const std::string& line : joined_lines(text)) {
       if (tool_.program == "cmake" && line.starts_with(home)) take(line.substr(home.size()) + "/CMakeLists.txt");
       const Words words = line.starts_with('\t') ? Words() : base::shell_words(line);
       if (words.empty()) continue;

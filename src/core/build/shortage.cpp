@@ -183,9 +183,7 @@ void rethrow_counting_kills(const CandidateFailure& failure, std::uint64_t kills
 
 void throw_if_not_the_source(const ToolEnd& end) {
   std::string death, missing;
-  for (std::string_view rest = end.log; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const std::string_view line : base::split_lines(end.log)) {
     const std::string said = end.tool + ": " + base::printable(line, 300);
     if (const Lack lack = lack_in_line(line); is_lack_of_a_compiler(lack)) throw_lack(lack, said, end.log);
     if (death.empty() && tells_a_death(line)) death = said;

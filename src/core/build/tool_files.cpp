@@ -14,6 +14,7 @@
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/text.hpp"
 #include "base/trust.hpp"
 #include "xtune/error.hpp"
 
@@ -131,10 +132,7 @@ std::vector<std::string> libraries_of(const fs::path& path, const base::Environm
   const base::CommandResult result = base::run_command({loader, "--list", fs::absolute(path).string()}, options);
   if (!result.ok()) return libraries;
   // "\tlibisl.so.23 => /lib/x86_64-linux-gnu/libisl.so.23 (0x00007fb6b9400000)"
-  std::string_view text = result.stdout_text;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  for (const std::string_view line : base::split_lines(result.stdout_text)) {
     const std::size_t arrow = line.find(" => "), end = line.rfind(" (0x");
     if (arrow == line.npos || end == line.npos || end < arrow + 4) continue;
     // A directory of LD_LIBRARY_PATH may be relative.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/subprocess.hpp"
+#include "base/text.hpp"
 #include "core/build/shortage.hpp"
 
 namespace xtune::record {
@@ -44,9 +45,7 @@ bool tells_an_end_by_the_machine(std::string_view message) {
 }
 
 bool has_line_of_lack(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  for (const std::string_view line : base::split_lines(text)) {
     const build::Lack lack = build::lack_in_line(line);
     if (lack == build::Lack::room || lack == build::Lack::processes || lack == build::Lack::killed ||
         lack == build::Lack::unclear)

@@ -20,6 +20,17 @@ TEST_CASE("An item that a list contains is not added again") {
 
 TEST_CASE("lower case is of ASCII letters only") { CHECK(lower_case("MI300X \xC3\x84_z") == "mi300x \xC3\x84_z"); }
 
+TEST_CASE("a text's lines") {
+  using Lines = std::vector<std::string_view>;
+  CHECK(split_lines(std::string_view("a\n\nb")) == Lines{"a", "", "b"});
+  CHECK(split_lines(std::string_view("a\r\n")) == Lines{"a\r"});  // which has one end
+  CHECK(split_lines(std::string_view("\n")) == Lines{""});
+  CHECK(split_lines(std::string_view()).empty());
+  CHECK(first_line("a\nb") == "a");
+  CHECK(first_line("\nb").empty());
+  CHECK(first_line("a") == "a");
+}
+
 TEST_CASE("the nearest word is the one meant") {
   const std::vector<std::string> names{"BLOCK_M", "BLOCK_N", "THREADS", "STAGES"};
   CHECK(nearest_word("BLOCK_MM", names) == "BLOCK_M");
