@@ -8,6 +8,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "cli/existing_files.hpp"
 #include "cli/import_commands.hpp"
 #include "core/record/record_log.hpp"
 #include "core/replay/import.hpp"
@@ -20,6 +21,7 @@ struct ImportOptions {
   std::string path;
   std::string folder, store, name;
   std::string format = "text";
+  bool force = false;
 };
 
 std::string stem_of(const ImportOptions& options) {
@@ -48,18 +50,22 @@ int import_kernel_tuner(const ImportOptions& options) {
   const replay::ImportedTexts texts =
       replay::import_texts(recording, stem, std::filesystem::path(options.path).filename().string());
   std::filesystem::path spec, stored;
+  const std::filesystem::path folder = options.folder.empty() ? "." : options.folder;
+  const auto written = [&](const char* ending) { return folder / (stem + ending); };
+  if (options.store.empty() || !options.folder.empty()) {
+    spec = written(".toml");
+    require_new_files({spec, written(".configs.csv"), written(".jsonl")}, options.force, other_files);
+  }
   if (!options.store.empty()) {
     stored = stored_file(options.store, recording, stem);
     base::write_file_atomically(stored, texts.records);
   }
-  if (options.store.empty() || !options.folder.empty()) {
-    const std::filesystem::path folder = options.folder.empty() ? "." : options.folder;
-    base::write_file_atomically(folder / (stem + ".configs.csv"), texts.configs);
-    base::write_file_atomically(folder / (stem + ".jsonl"), texts.records);
+  if (!spec.empty()) {
+    base::write_output_file(written(".configs.csv"), texts.configs);
+    base::write_output_file(written(".jsonl"), texts.records);
     // Written last, and only if it is valid: an existing spec always works.
-    spec = folder / (stem + ".toml");
     spec::parse_spec(texts.spec, spec.string(), folder);
-    base::write_file_atomically(spec, texts.spec);
+    base::write_output_file(spec, texts.spec);
   }
 
   std::map<Outcome, std::uint64_t> counts;
@@ -117,6 +123,7 @@ void add_import_command(CLI::App& app, Context& context) {
   kernel_tuner->add_option("--name", options.name, "Name the written files; default: as the cache file")
       ->type_name("NAME")
       ->group(option_group::output);
+  add_force_option(*kernel_tuner, options.force);
   add_format_option(*kernel_tuner, options.format);
   kernel_tuner
       ->add_option("--store", options.store,

@@ -6,6 +6,7 @@
 
 #include "base/files.hpp"
 #include "cli/commands.hpp"
+#include "cli/existing_files.hpp"
 #include "cli/import_commands.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/replay/kbench.hpp"
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 struct KbenchCommand {
   std::vector<std::string> paths, params, cases, shapes, metrics;
   std::string folder = ".", name, build_opts, device = "host", format = "text";
+  bool force = false;
 };
 
 std::vector<replay::KbenchText> texts_of(const std::vector<std::string>& paths) {
@@ -43,11 +45,25 @@ replay::KbenchOptions options_of(const KbenchCommand& command) {
   return options;
 }
 
+/// The list of configurations beside a spec that has one.
+fs::path list_of(const replay::KbenchSpec& each, const fs::path& folder) {
+  return folder / (each.stem + ".configs.csv");
+}
+
+std::vector<fs::path> files_of(const std::vector<replay::KbenchSpec>& specs, const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const replay::KbenchSpec& each : specs) {
+    files.push_back(folder / (each.stem + ".toml"));
+    if (!each.configs.empty()) files.push_back(list_of(each, folder));
+  }
+  return files;
+}
+
 /// The number of configurations of the spec, whose list is in the directory. This also checks that the written spec is
 /// valid.
 std::uint64_t counted_configs(const KbenchCommand& command, const replay::KbenchSpec& each, const fs::path& folder) {
   try {
-    if (!each.configs.empty()) base::write_file_atomically(folder / (each.stem + ".configs.csv"), each.configs);
+    if (!each.configs.empty()) base::write_file_atomically(list_of(each, folder), each.configs);
     const spec::Spec spec = spec::parse_spec(each.spec, each.stem + ".toml", folder);
     return spec::make_space(spec, spec.cases.front(), {}).size();
   } catch (const Error& error) {
@@ -68,12 +84,13 @@ int import_file(const KbenchCommand& command) {
   const base::TemporaryDirectory trial;
   for (const replay::KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
   const fs::path folder = command.folder;
+  require_new_files(files_of(specs, folder), command.force, other_files);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const replay::KbenchSpec& each = specs[i];
     const fs::path path = folder / (each.stem + ".toml");
-    if (!each.configs.empty()) base::write_file_atomically(folder / (each.stem + ".configs.csv"), each.configs);
-    base::write_file_atomically(path, each.spec);
+    if (!each.configs.empty()) base::write_output_file(list_of(each, folder), each.configs);
+    base::write_output_file(path, each.spec);
     list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", configs[i]}});
     if (command.format == "text")
       print_out("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),
@@ -135,6 +152,7 @@ void add_import_kbench(CLI::App& import, Context& context) {
   command->add_option("--name", options.name, "Name the written files; default: as the YAML file")
       ->type_name("NAME")
       ->group(option_group::output);
+  add_force_option(*command, options.force);
   add_format_option(*command, options.format);
   command->callback([&context] { context.exit_code = import_file(options); });
 }

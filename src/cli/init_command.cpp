@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/existing_files.hpp"
 #include "core/outline/draft.hpp"
 
 namespace xtune::cli {
@@ -50,10 +50,7 @@ int init(const InitOptions& options) {
     throw Error(ErrorKind::invalid_argument, "-o - prints the spec, and --format json prints JSON: choose one of them");
   const fs::path path = options.output.empty() || to_stdout ? fs::path(options.source).replace_extension(".toml")
                                                             : fs::path(options.output);
-  std::error_code ignored;
-  if (!to_stdout && !options.force && fs::exists(path, ignored))
-    throw Error(ErrorKind::invalid_argument,
-                base::printable(path.string()) + ": the file exists; --force replaces it, -o names another");
+  if (!to_stdout) require_new_files({path}, options.force, "-o names another");
   outline::DraftRequest request;
   request.source = read_source(options.source);
   request.headers = outline::header_texts(options.source, request.source);
@@ -99,7 +96,7 @@ void add_init_command(CLI::App& app, Context& context) {
                    "Write to this file, or to standard output for -; default: the source's name with .toml")
       ->type_name("FILE")
       ->group(option_group::output);
-  command->add_flag("--force", options.force, "Replace an existing file")->group(option_group::output);
+  add_force_option(*command, options.force);
   add_format_option(*command, options.format);
   command->callback([&context] { context.exit_code = init(options); });
 }

@@ -129,3 +129,33 @@ TEST_CASE("a file that is not kbench's is a bad argument, and leaves no spec") {
   CHECK_FALSE(fs::exists(cli.path("out")));
   CHECK(cli.xtune({"import", "kbench", cli.path("nowhere.yaml")}).exit_code == 2);
 }
+
+TEST_CASE("an import of kbench's YAML keeps specs that exist, unless --force is given") {
+  const Cli cli;
+  cli.write("mm.py", "print(1)\n");
+  // Of two groups with other names, the second spec has a list of configurations.
+  const std::string yaml = cli.write("mm.yaml",
+                                     "name: mm\nfile: mm.py\nparams:\n- {M: [1, 2]}\n- {N: [1], K: 2}\n"
+                                     "- {N: [3], K: 4}\n");
+  const std::vector<std::string> import{"import", "kbench", yaml, "-o", cli.path("out"), "--format", "json"};
+  const json specs = parsed(cli.xtune(import));
+  REQUIRE(specs.size() == 2);
+  const std::string edited = specs[1]["spec"];
+  const std::string list = fs::path(edited).replace_extension(".configs.csv").string();
+  for (const std::string& file : {edited, list}) {
+    fs::remove_all(cli.path("out"));
+    fs::create_directories(cli.path("out"));
+    std::ofstream(file) << "mine";
+    const CommandResult kept = cli.xtune(import);
+    CHECK(kept.exit_code == 2);
+    CHECK(has(kept.stderr_text, file + ": the file exists; --force replaces it, --name or -o names others"));
+    CHECK(read_file(file) == "mine");
+    CHECK_FALSE(fs::exists(specs[0]["spec"].get<std::string>()));
+  }
+  std::vector<std::string> forced = import, renamed = import;
+  forced.emplace_back("--force");
+  CHECK(parsed(cli.xtune(forced)) == specs);
+  CHECK(parsed(cli.xtune({"check", edited, "--format", "json"}))["valid"] == true);
+  renamed.insert(renamed.end(), {"--name", "other"});
+  CHECK(cli.xtune(renamed).exit_code == 0);
+}

@@ -242,6 +242,27 @@ TEST_CASE("import --store puts the records where they guide, once") {
   CHECK(run.stderr_text.find("records of NVIDIA A100") == std::string::npos);
 }
 
+TEST_CASE("an import keeps files that exist, unless --force is given") {
+  const Cli cli;
+  const std::string file = cli.write("sweep.json", cache_text());
+  const std::vector<std::string> import{"import",  "kernel-tuner",  file, "-o", cli.path("out"),
+                                        "--store", cli.path("kept")};
+  for (const char* name : {"out/sweep.toml", "out/sweep.configs.csv", "out/sweep.jsonl"}) {
+    fs::remove_all(cli.path("out"));
+    fs::create_directories(cli.path("out"));
+    cli.write(name, "mine");
+    const CommandResult kept = cli.xtune(import);
+    CHECK(kept.exit_code == 2);
+    CHECK(has(kept.stderr_text, cli.path(name) + ": the file exists; --force replaces it, --name or -o names others"));
+    CHECK(base::read_file(cli.path(name)) == "mine");
+    CHECK_FALSE(fs::exists(cli.path("kept")));
+  }
+  std::vector<std::string> forced = import;
+  forced.emplace_back("--force");
+  CHECK(cli.xtune(forced).exit_code == 0);
+  CHECK(cli.xtune({"check", cli.path("out/sweep.toml")}).exit_code == 0);
+}
+
 TEST_CASE("a replay with a store is served from it the next time") {
   const Cli cli;
   REQUIRE(
