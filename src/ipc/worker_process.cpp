@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/enum_words.hpp"
+#include "base/process_end.hpp"
 #include "base/text.hpp"
 #include "ipc/framing.hpp"
 #include "xtune/error.hpp"
@@ -151,12 +152,12 @@ void WorkerProcess::on_exit(int exit_code, int signal) {
   drop_process();
   if (!busy()) return;
   if (!verdict) {
-    std::string how = signal ? base::describe_exit(exit_code, signal)
-                             : "ended without an answer, " + base::describe_exit(exit_code, signal);
+    std::string how = !greeted ? "it " + base::describe_end(exit_code, signal) + " before its greeting"
+                      : signal ? base::describe_exit(exit_code, signal)
+                               : "ended without an answer, " + base::describe_exit(exit_code, signal);
     const bool from_outside = base::comes_from_others(signal);
-    if (from_outside) how += ", which xtune did not send";
-    if (signal == SIGKILL) how += ": the machine or its limit ran out of memory, or a person did";
-    if (!greeted) how = "it ended before its greeting: " + how;
+    if (from_outside) how += base::not_from_xtune;
+    if (signal == SIGKILL) how += ": the machine or its limit ran out of memory, or a person sent it";
     verdict = WorkerFailure{greeted ? WorkerFailureKind::crashed : WorkerFailureKind::could_not_start, exit_code,
                             signal, how, from_outside};
   }

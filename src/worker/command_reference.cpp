@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/machine_state.hpp"
+#include "base/process_end.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/user_limits.hpp"
@@ -91,7 +92,7 @@ std::vector<std::vector<std::byte>> run_command_reference(const CommandReference
                      base::human_seconds(call.timeout_s)),
          result.stderr_text);
   if (!result.ok())
-    fail(call, "ended with " + base::describe_exit(result.exit_code, result.signal), result.stderr_text,
+    fail(call, base::describe_end(result.exit_code, result.signal), result.stderr_text,
          base::comes_from_others(base::ending_signal(result.exit_code, result.signal)) ? ErrorKind::io
                                                                                        : ErrorKind::invalid_spec);
   std::vector<std::vector<std::byte>> outputs;
@@ -131,12 +132,11 @@ void run_command_check(const CommandCall& call, const std::vector<validate::Arra
                                         "a larger [measure] timeout_s",
                                         base::human_seconds(call.timeout_s)));
   if (result.ok()) return;
-  const std::string message = fmt::format("the check ended with {}: {}",
-                                          base::describe_exit(result.exit_code, result.signal), last_words(result));
+  const std::string message =
+      fmt::format("the check {}: {}", base::describe_end(result.exit_code, result.signal), last_words(result));
   const std::string log = result.stdout_text + result.stderr_text;
   if (base::comes_from_others(base::ending_signal(result.exit_code, result.signal)))
-    throw build::ShortageFailure(build::Lack::killed, Outcome::wrong_result,
-                                 message + " (by a signal that xtune did not send)", log);
+    throw build::ShortageFailure(build::Lack::killed, Outcome::wrong_result, message + base::not_from_xtune, log);
   if (build::is_exit_of_missing_program(result.exit_code) || !base::user_limits().empty())
     throw build::ShortageFailure(build::Lack::unclear, Outcome::wrong_result,
                                  message + build::under(base::user_limits()), log);

@@ -16,6 +16,7 @@
 #include "base/directory_lock.hpp"
 #include "base/files.hpp"
 #include "base/machine_state.hpp"
+#include "base/process_end.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
@@ -216,8 +217,8 @@ class RunnableProgram final : public measure::Program {
     if (end.ok()) return;
     const std::string words = base::last_line(end.stderr_text);
     refuse(end, end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
-           fmt::format("the program ended with {}{}{}", base::describe_exit(end.exit_code, end.signal),
-                       words.empty() ? "" : ": ", words),
+           fmt::format("the program {}{}{}", base::describe_end(end.exit_code, end.signal), words.empty() ? "" : ": ",
+                       words),
            lack_behind(end, own_));
   }
 
@@ -249,9 +250,9 @@ class RunnableProgram final : public measure::Program {
     throw_if_out_of_time(end, "the check", call_.timeout_s);
     if (!end.ok())
       refuse(end, Outcome::wrong_result,
-             fmt::format("the check {}ended with {}: {}",
+             fmt::format("the check {}{}: {}",
                          checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
-                         base::describe_exit(end.exit_code, end.signal),
+                         base::describe_end(end.exit_code, end.signal),
                          base::last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)),
              lack_behind(end, own_));
     checked_run_ = runs_;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/machine_state.hpp"
+#include "base/process_end.hpp"
 #include "base/text.hpp"
 #include "base/user_limits.hpp"
 
@@ -48,11 +49,10 @@ build::Lack lack_behind(const ProgramEnd& end, const ProgramFiles& files) {
 
 void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message, build::Lack lack) {
   if (lack != build::Lack::none)
-    throw build::ShortageFailure(lack, outcome,
-                                 message +
-                                     (lack == build::Lack::killed ? " (by a signal that xtune did not send)" : "") +
-                                     build::under(base::user_limits()),
-                                 log_of(end));
+    throw build::ShortageFailure(
+        lack, outcome,
+        message + (lack == build::Lack::killed ? base::not_from_xtune : "") + build::under(base::user_limits()),
+        log_of(end));
   if (const std::string limits = base::user_limits(); !limits.empty())
     throw build::ShortageFailure(build::Lack::unclear, outcome, message + build::under(limits), log_of(end));
   throw build::CandidateFailure(outcome, message, log_of(end));

@@ -13,6 +13,7 @@
 #include "backends/process/program_words.hpp"
 #include "backends/process/server.hpp"
 #include "base/machine_state.hpp"
+#include "base/process_end.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/server_request.hpp"
@@ -114,7 +115,7 @@ class ServerSlot {
   static std::string ended_text(const ProgramEnd& end, const char* subject) {
     const std::string words = base::last_line(end.stderr_text);
     return fmt::format(
-        "{} ended with {} before it answered{}{}{}", subject, base::describe_exit(end.exit_code, end.signal),
+        "{} {} before it answered{}{}{}", subject, base::describe_end(end.exit_code, end.signal),
         end.stdout_text.empty() ? "" : ", in the middle of the line '" + base::printable(end.stdout_text) + "'",
         words.empty() ? "" : ": ", words);
   }

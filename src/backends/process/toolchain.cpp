@@ -9,6 +9,7 @@
 #include "backends/process/run_program.hpp"
 #include "base/files.hpp"
 #include "base/machine_state.hpp"
+#include "base/process_end.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
 #include "core/build/shortage.hpp"
@@ -74,10 +75,9 @@ class ProcessToolchain final : public build::Toolchain {
                       end.signal != 0 ? base::describe_exit(0, end.signal) : build::first_error(log)),
           log);
     const std::string error = build::first_error(log);
-    throw build::CandidateFailure(Outcome::compile_failed,
-                                  fmt::format("the build ended with {}{}{}", base::describe_exit(end.exit_code, 0),
-                                              error.empty() ? "" : ": ", error),
-                                  log);
+    throw build::CandidateFailure(
+        Outcome::compile_failed,
+        fmt::format("the build {}{}{}", base::describe_end(end.exit_code, 0), error.empty() ? "" : ": ", error), log);
   }
 
   /// Earlier versions reported "left an empty file at {out}", also if a disk was full

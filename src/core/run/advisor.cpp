@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/process_end.hpp"
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
@@ -77,8 +78,8 @@ void Advisor::take(const base::CommandResult& ended) {
     return give_up(fmt::format("it did not answer in {} ([search] advisor_timeout_s)",
                                base::human_seconds(run_.spec.search.advisor->timeout_s)));
   if (!ended.ok())
-    return give_up(fmt::format("it ended with {}{}{}", base::describe_exit(ended.exit_code, ended.signal),
-                               words.empty() ? "" : ": ", words));
+    return give_up(
+        fmt::format("it {}{}{}", base::describe_end(ended.exit_code, ended.signal), words.empty() ? "" : ": ", words));
   if (ended.stdout_text.size() >= longest_answer) return give_up("its answer is longer than 4 MiB");
   const nlohmann::json answer = nlohmann::json::parse(ended.stdout_text, nullptr, false);
   if (!answer.is_array())

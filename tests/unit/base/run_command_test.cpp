@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/event_loop.hpp"
+#include "base/process_end.hpp"
 #include "base/subprocess.hpp"
 #include "fakes/process_checks.hpp"
 
@@ -105,4 +106,6 @@ TEST_CASE("commands run from several threads at once") {
 TEST_CASE("exits in words") {
   CHECK(describe_exit(2, 0) == "exit code 2");
   CHECK(describe_exit(-1, SIGSEGV) == "killed by signal 11 (segmentation fault)");
+  CHECK(describe_end(2, 0) == "ended with exit code 2");
+  CHECK(describe_end(-1, SIGSEGV) == "was killed by signal 11 (segmentation fault)");
 }

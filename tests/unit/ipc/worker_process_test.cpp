@@ -215,7 +215,7 @@ TEST_CASE("a worker that ends before its greeting did not start") {
   const WorkerReply reply = ask(loop, worker, {});
   const WorkerFailure failure = failure_of(reply, WorkerFailureKind::could_not_start);
   CHECK(failure.exit_code == 127);
-  CHECK(has(failure.text, "before its greeting"));
+  CHECK(failure.text == "it ended with exit code 127 before its greeting");
   CHECK(reply.stderr_tail == "cannot load libdevice\n");
 }
 

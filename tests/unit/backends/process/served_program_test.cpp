@@ -189,7 +189,7 @@ TEST_CASE("a server that dies is started again; only a configuration that kills 
         "crashed: the server ended with exit code 3 before it answered: no more paper");
   CHECK(log == "no more paper\n");
   CHECK(has(served.failure("os.kill(os.getpid(), signal.SIGSEGV)"),
-            "crashed: the server ended with killed by signal 11"));
+            "crashed: the server was killed by signal 11 (segmentation fault) before it answered"));
   CHECK(has(served.failure("sys.stdout.write('{\"id\": 1, '); sys.stdout.flush(); os._exit(0)"),
             "in the middle of the line '{\"id\": 1, '"));
   CHECK(has(served.failure("os.kill(os.getpid(), signal.SIGKILL)"), "crashed (not stored): "));

@@ -1,0 +1,15 @@
+// How the end of a process reads in a message.
+#pragma once
+
+#include <string>
+
+namespace xtune::base {
+
+/// describe_exit as the predicate of a sentence: "ended with exit code 2", "was killed by signal 11 (segmentation
+/// fault)".
+std::string describe_end(int exit_code, int signal);
+
+/// Follows the description of an end if comes_from_others.
+inline constexpr const char* not_from_xtune = "; xtune did not send the signal";
+
+}  // namespace xtune::base
