@@ -112,7 +112,7 @@ void add_import_kbench(CLI::App& import, Context& context) {
       ->type_name("FILE");
   command
       ->add_option("--param", options.params,
-                   "Set a parameter's values in every group: NAME:VALUE or NAME:[VALUE, VALUE]; may be repeated")
+                   "Set a parameter's values in every group: NAME:VALUE or NAME:[VALUE, VALUE]")
       ->type_name("NAME:VALUES")
       ->allow_extra_args(false)
       ->group(option_group::problem);
@@ -124,15 +124,13 @@ void add_import_kbench(CLI::App& import, Context& context) {
       ->allow_extra_args(false)
       ->group(option_group::problem);
   command
-      ->add_option("--shapes", options.shapes,
-                   "Read shapes from a YAML file, and turn each into one of the [[cases]]; may be repeated")
+      ->add_option("--shapes", options.shapes, "Read shapes from a YAML file, and turn each into one of the [[cases]]")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->group(option_group::problem);
   command
       ->add_option("--metric", options.metrics,
-                   "Read a metric from this column of the benchmark's table, such as \"DataMovement (GB/s)\"; may be "
-                   "repeated")
+                   "Read a metric from this column of the benchmark's table, such as \"DataMovement (GB/s)\"")
       ->type_name("COLUMN")
       ->allow_extra_args(false)
       ->group(option_group::output);

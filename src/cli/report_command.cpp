@@ -158,7 +158,7 @@ void add_report_command(CLI::App& app, Context& context) {
       ->type_name("SPEC|STORE")
       ->required();
   add_common_options(*command, options.common);
-  command->add_option("--kernel", options.kernels, "Take only this kernel of a store; may be repeated")
+  command->add_option("--kernel", options.kernels, "Take only this kernel of a store")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(option_group::problem);

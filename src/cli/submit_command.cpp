@@ -237,7 +237,7 @@ void add_submit_command(CLI::App& app, Context& context) {
         "Ask for N cores for each process; 0: 4 with GPUs and for --compile job, else what the site gives");
   command
       ->add_option("--setup", options.setup,
-                   "Put a line into the scripts before anything runs: --setup \"module load cuda\"; may be repeated")
+                   "Put a line into the scripts before anything runs: --setup \"module load cuda\"")
       ->type_name("LINE")
       ->allow_extra_args(false)
       ->group(option_group::job);

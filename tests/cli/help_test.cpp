@@ -80,6 +80,22 @@ TEST_CASE("The options of a command are in groups, the usual ones first") {
   CHECK(has(help_of(cli, {"candidates"}), "Usage: xtune candidates [SPEC] [OPTIONS]\n"));
 }
 
+TEST_CASE("Help says once that an option may be repeated") {
+  Cli cli;
+  cli.env.emplace_back("COLUMNS", "2000");  // each description on one line
+  const std::string help = cli.xtune({"--help-all"}).stdout_text;
+  std::size_t repeated = 0;
+  for (const std::string& line : lines_of(help)) {
+    if (!has(line, "may be repeated")) continue;
+    ++repeated;
+    CAPTURE(line);
+    const std::string remark = " (may be repeated)";
+    REQUIRE(line.ends_with(remark));
+    CHECK_FALSE(has(line.substr(0, line.size() - remark.size()), "repeated"));
+  }
+  CHECK(repeated > 5);
+}
+
 TEST_CASE("A command takes only the options that mean something to it") {
   const Cli cli;
   const std::string devices = help_of(cli, {"devices"});
