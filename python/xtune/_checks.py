@@ -17,9 +17,13 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
 
 def job_count(jobs: Any) -> int:
     """0 and -1: automatic. A float is a fraction of the cores."""
-    if isinstance(jobs, float) and 0 < jobs < 1e4:
-        return max(1, round(jobs * len(os.sched_getaffinity(0))))
-    return 0 if jobs == -1 else whole_number("jobs", jobs)
+    if jobs == -1:
+        return 0
+    if not isinstance(jobs, float):
+        return whole_number("jobs", jobs)
+    if not 0 < jobs <= 1:
+        raise InvalidArgumentError(f"jobs: expected a count (16) or a fraction of the cores up to 1.0, not {jobs!r}")
+    return max(1, round(jobs * len(os.sched_getaffinity(0))))
 
 
 def mapping(name: str, value: Any) -> Mapping:

@@ -38,7 +38,7 @@ double usable_cores(int sharing) {
 [[noreturn]] void refuse(const std::string& source, const std::string& text) {
   throw Error(ErrorKind::invalid_argument,
               fmt::format("{}='{}' is not a number of compilers: write a count up to {:.0f} (16), a fraction of the "
-                          "cores with a point (0.5), a fraction with a maximum (0.9:32), or auto",
+                          "cores with a point, at most 1.0 (0.5), a fraction with a maximum (0.9:32), or auto",
                           source, base::printable(text, 80), max_jobs));
 }
 
@@ -55,6 +55,7 @@ std::size_t job_count(const std::string& given, int sharing) {
   const std::optional<double> number = positive(first);
   if (!number || (colon != std::string::npos && !is_fraction(first))) refuse(source, text);
   if (!is_fraction(first)) return whole(*number);
+  if (*number > 1) refuse(source, text);
   const double jobs = std::min(*number * usable_cores(sharing), max_jobs);
   if (colon == std::string::npos) return whole(jobs);
   const std::string last = text.substr(colon + 1);

@@ -10,7 +10,7 @@ namespace xtune::ipc {
 /// the value of --jobs; XTUNE_JOBS; "auto".
 ///
 ///     "16"          a count
-///     "0.5"         a fraction of the usable cores, which contains a point
+///     "0.5"         a fraction of the usable cores, at most 1, which contains a point
 ///     "0.9:32"      a fraction, but at most 32
 ///     "auto", "-1"  0.9 of the usable cores
 ///

@@ -310,8 +310,9 @@ class Callbacks(unittest.TestCase):
         self.assertTrue(all(isinstance(log, str) for _, log in seen))
 
     def test_wrong_types_are_refused_by_name(self):
-        for named in ({"evals": -1}, {"evals": "3"}, {"jobs": -5}, {"jobs": "all"}, {"stop": 3}, {"configs": []},
-                      {"configs": "BLOCK=64"}, {"configs": [3]}, {"configs": lambda problem: None}, {"seed": 0.5}):
+        for named in ({"evals": -1}, {"evals": "3"}, {"jobs": -5}, {"jobs": "all"}, {"jobs": 1.5}, {"jobs": 0.0},
+                      {"jobs": float("nan")}, {"stop": 3}, {"configs": []}, {"configs": "BLOCK=64"}, {"configs": [3]},
+                      {"configs": lambda problem: None}, {"seed": 0.5}):
             (name, value), = named.items()
             with self.subTest(**named), self.assertRaisesRegex(xtune.InvalidArgumentError, f"^{name}"):
                 xtune.tune(saxpy(), **{**HOST, **named})

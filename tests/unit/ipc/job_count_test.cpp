@@ -27,16 +27,13 @@ TEST_CASE("The number of compilers is a count, or with a point a fraction of the
   CHECK(job_count("0.0001") == 1);
   CHECK(job_count("1.0") == base::usable_cpus());
   CHECK(job_count("0.5") == share_of_cores(0.5));
-  CHECK(job_count("2.0") == 2 * base::usable_cpus());
-  CHECK(job_count("4000.0") <= 4096);
   for (const char* automatic : {"", "auto", "-1"}) CHECK(job_count(automatic) == share_of_cores(0.9));
 }
 
 TEST_CASE("A fraction of the cores may have a maximum") {
-  CHECK(job_count("4000.0:32") == 32);
   CHECK(job_count("0.0001:32") == 1);
   CHECK(job_count("1.0:4096") == base::usable_cpus());
-  CHECK(job_count("8.0:1") == 1);
+  CHECK(job_count("1.0:1") == 1);
 }
 
 TEST_CASE("--jobs comes before XTUNE_JOBS") {
@@ -47,9 +44,9 @@ TEST_CASE("--jobs comes before XTUNE_JOBS") {
 }
 
 TEST_CASE("Other numbers of compilers are refused, by the name of the option or the variable") {
-  for (const char* text : {"0",       "-2",      "x",      "4x",     " 4",   "nan", "inf",
-                           "1e3",     "0.0",     "99999",  "0.9:",   ":8",   "4:8", "0.5:0",
-                           "0.5:1.5", "0.5:8:9", "0.5:-1", "auto:8", "0x10", "1,5", "\\xff"}) {
+  for (const char* text : {"0",     "-2",   "x",     "4x",  " 4",    "nan",     "inf",     "1e3",    "0.0",
+                           "99999", "0.9:", ":8",    "4:8", "0.5:0", "0.5:1.5", "0.5:8:9", "0.5:-1", "auto:8",
+                           "0x10",  "1,5",  "\\xff", "1.5", "1.01",  "2.0",     "1.5:4"}) {
     CAPTURE(text);
     const Variable variable("XTUNE_JOBS", text);
     CHECK(test::error_of([] { job_count(); }, ErrorKind::invalid_argument).starts_with("XTUNE_JOBS='"));
