@@ -50,6 +50,11 @@ void add_filter_options(CLI::App& command, store::WinnerFilter& filter) {
       ->group(option_group::store);
 }
 
+void tell_merge(const store::MergeReport& report) {
+  tell_warnings(report.warnings);
+  for (const std::string& note : report.notes) tell("note: {}\n", note);
+}
+
 void add_store_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("store", "List, verify, clean up, merge, copy and export what was measured");
   command->require_subcommand(1);

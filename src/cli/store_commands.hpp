@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "core/store/bundle.hpp"
+#include "core/store/merge.hpp"
 
 namespace xtune::cli {
 
@@ -17,6 +18,8 @@ struct StoreOptions {
 void add_store_options(CLI::App& command, StoreOptions& options);
 /// --arch and --kernel.
 void add_filter_options(CLI::App& command, store::WinnerFilter& filter);
+/// Prints a merge's warnings and notes to standard error.
+void tell_merge(const store::MergeReport& report);
 
 void add_store_ls(CLI::App& store, Context& context);
 void add_store_verify(CLI::App& store, Context& context);

@@ -22,8 +22,9 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
     all.refused += one.refused;
     nothing_read = nothing_read || (one.unread > 0 && one.records + one.known_records == 0);
     all.warnings.insert(all.warnings.end(), one.warnings.begin(), one.warnings.end());
+    all.notes.insert(all.notes.end(), one.notes.begin(), one.notes.end());
   }
-  tell_warnings(all.warnings);
+  tell_merge(all);
   if (options.json())
     print_json(Json{{"store", options.path().string()},
                     {"records", all.records},
@@ -31,7 +32,8 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
                     {"artifacts", all.artifacts},
                     {"known_artifacts", all.known_artifacts},
                     {"refused", all.refused},
-                    {"left_out", all.warnings}});
+                    {"left_out", all.warnings},
+                    {"notes", all.notes}});
   else
     print_out("{}: added {} and {}; {} and {} were already there\n", base::printable(options.path().string()),
               counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),

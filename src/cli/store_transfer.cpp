@@ -60,12 +60,16 @@ int pull(const TransferFlags& flags) {
   const auto remote = store::open_remote(flags.place, flags.program());
   const store::TransferReport report = store::pull_store(flags.common.path(), flags.place, *remote, flags.dry_run);
   const store::MergeReport& merge = report.merge;
-  tell_warnings(merge.warnings);
+  tell_warnings(report.warnings);
+  tell_merge(merge);
   if (flags.common.json()) {
     Json json = transfer_json(flags, "source", report);
     json["records"] = merge.records;
     json["artifacts"] = merge.artifacts;
-    json["left_out"] = merge.warnings;
+    std::vector<std::string> left_out = report.warnings;
+    left_out.insert(left_out.end(), merge.warnings.begin(), merge.warnings.end());
+    json["left_out"] = left_out;
+    json["notes"] = merge.notes;
     print_json(json);
   } else {
     print_files(flags, report);

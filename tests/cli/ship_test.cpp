@@ -126,6 +126,27 @@ TEST_CASE("push and pull from the command line") {
   CHECK(has(unreachable.stderr_text, "does not exist"));
 }
 
+TEST_CASE("a pull that is terminated ends by the signal, and the next one continues") {
+  if (find_program("rsync").empty()) {
+    MESSAGE("skipped: rsync is not installed");
+    return;
+  }
+  Shipped cli;
+  const std::string there = cli.path("there"), other = cli.path("other");
+  output_of(cli.xtune({"store", "push", there}));
+  // This rsync copies, but its caller is terminated before it has ended.
+  fs::create_directories(cli.path("bin"));
+  cli.write("bin/rsync", "#!/bin/sh\n" + find_program("rsync") +
+                             " \"$@\"\ncase \"$*\" in *--files-from*) kill -TERM $PPID; sleep 5;; esac\n");
+  fs::permissions(cli.path("bin/rsync"), fs::perms::owner_all);
+  cli.env.emplace_back("PATH", cli.path("bin") + ":" + std::getenv("PATH"));
+  const CommandResult ended = cli.xtune({"store", "pull", there, "--store", other});
+  CHECK(ended.signal == SIGTERM);
+  CHECK_FALSE(fs::exists(other + "/records"));
+  cli.env.pop_back();
+  CHECK(parsed(cli.xtune({"store", "pull", there, "--store", other, "--format", "json"}))["records"] == 6);
+}
+
 TEST_CASE("coverage lists an application's problems, and writes a suite that run takes") {
   const Shipped cli;
   const auto line = [&](std::int64_t n, const std::string& kind, const std::string& more) {

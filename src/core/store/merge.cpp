@@ -65,7 +65,10 @@ class Merge {
     for (std::uint64_t number = 1; !rest.empty(); ++number) {
       const std::size_t newline = rest.find('\n');
       if (newline == std::string_view::npos) {
-        if (checked) warn(fmt::format("{}:{}: skipped: the line is torn, or still being written", name, number));
+        if (checked)
+          report_.notes.push_back(fmt::format(
+              "{}: its last line ({}) is not finished: it is still being written, or its writer was stopped", name,
+              number));
         return;
       }
       const std::string_view line = rest.substr(0, newline);

@@ -14,6 +14,7 @@ struct MergeReport {
   std::uint64_t refused = 0;          ///< records and artifacts that would have to be written behind a link
   std::uint64_t unread = 0;           ///< record files of `other` that were skipped: links, or unreadable files
   std::vector<std::string> warnings;  ///< what was not added, and why
+  std::vector<std::string> notes;     ///< last lines of record files that are not finished; they are not damaged
 };
 
 /// Adds the records and artifacts of `other`, a store or a bundle, that `store` does not have; `store` is created if it

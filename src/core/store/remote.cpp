@@ -12,6 +12,7 @@
 #include "base/find_program.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "core/build/cache.hpp"
 #include "core/record/record_log.hpp"
 #include "xtune/error.hpp"
 
@@ -22,14 +23,44 @@ namespace fs = std::filesystem;
 
 constexpr const char* store_parts[] = {"records", "artifacts", "sources"};
 
-/// Whether the path may be a store's file: relative, of plain components, none of which is hidden.
-bool is_store_file(const std::string& name) {
-  const std::vector<std::string> components = base::split(name, '/');
-  return components.size() >= 2 && components.size() <= 4 &&
-         std::find(std::begin(store_parts), std::end(store_parts), components.front()) != std::end(store_parts) &&
-         std::all_of(components.begin(), components.end(),
-                     [](const std::string& one) { return record::is_path_component(one) && !one.starts_with('.'); });
+/// Whether the path may be a store's file: records/ARCH/KERNEL/NAME.jsonl, artifacts/XX/KEY.*, sources/KEY.*
+bool is_store_file(const std::vector<std::string>& components) {
+  const std::string &part = components.front(), &file = components.back();
+  if (!std::all_of(components.begin(), components.end(), record::is_path_component)) return false;
+  if (part == "records") return components.size() == 4 && file.ends_with(".jsonl");
+  return (part == "artifacts" ? components.size() == 3 : part == "sources" && components.size() == 2) &&
+         build::is_artifact_key(std::string_view(file).substr(0, file.find('.')));
 }
+
+/// Temporary files, and directories of programs for copying.
+bool is_hidden(const std::vector<std::string>& components) {
+  return std::any_of(components.begin(), components.end(), [](const std::string& one) { return one.starts_with('.'); });
+}
+
+/// Sorts what a program lists.
+class Lister {
+ public:
+  explicit Lister(std::string place) : place_(std::move(place)) { listing_.exists = true; }
+
+  void add_file(const std::string& name, std::uint64_t bytes) {
+    const std::vector<std::string> components = base::split(name, '/');
+    if (is_store_file(components) && !is_hidden(components))
+      listing_.files[name] = bytes;
+    else if (!name.ends_with(".damaged"))
+      leave_out(name, "xtune creates no file of this name");
+  }
+  void leave_out(const std::string& name, const char* why) {
+    if (!is_hidden(base::split(name, '/')))
+      listing_.left_out.push_back(fmt::format("skipped: {}: {}", base::printable(place_ + name), why));
+  }
+  RemoteListing take() { return std::move(listing_); }
+
+ private:
+  const std::string place_;  ///< with a slash at its end
+  RemoteListing listing_;
+};
+
+constexpr const char* is_a_link = "it is a link, which is not followed";
 
 std::string last_lines(const std::string& text) {
   constexpr std::size_t longest = 1000;
@@ -90,26 +121,19 @@ class Rsync final : public Remote {
  public:
   explicit Rsync(const std::string& place) : place_(with_slash(place)) {}
 
-  FileSizes list(bool& exists) override {
+  RemoteListing list() override {
     std::vector<std::string> argv{"rsync", "--recursive", "--list-only", "--no-human-readable", "--exclude=.*"};
     for (const char* part : store_parts) argv.push_back(fmt::format("--include=/{}/***", part));
     argv.insert(argv.end(), {"--exclude=*", "--", place_});
     const base::CommandResult result = run(argv);
     constexpr int partial_transfer = 23;
-    exists = result.exit_code != partial_transfer || !result.stdout_text.empty() ||
-             result.stderr_text.find("No such file or directory") == std::string::npos;
-    if (!exists) return {};
+    if (result.exit_code == partial_transfer && result.stdout_text.empty() &&
+        result.stderr_text.find("No such file or directory") != std::string::npos)
+      return {};
     if (!result.ok()) fail("rsync", place_, result);
-    FileSizes files;
-    for (const std::string& line : base::split(result.stdout_text, '\n')) {
-      // "-rw-r--r--         12345 2026/11/24 16:00:00 records/sm_90/gemm/a.jsonl"
-      if (!line.starts_with('-')) continue;
-      const std::size_t size = line.find_first_not_of(' ', line.find(' ')), name = line.find_last_of(' ');
-      if (size == std::string::npos || name == std::string::npos) continue;
-      const auto bytes = number_at(std::string_view(line).substr(size));
-      if (bytes && is_store_file(line.substr(name + 1))) files[line.substr(name + 1)] = *bytes;
-    }
-    return files;
+    Lister lister(place_);
+    for (const std::string& line : base::split(result.stdout_text, '\n')) add_line(line, lister);
+    return lister.take();
   }
 
   void send(const fs::path& root, const std::vector<std::string>& files) override {
@@ -120,6 +144,24 @@ class Rsync final : public Remote {
   }
 
  private:
+  // "-rw-r--r--         12345 2026/11/24 16:00:00 records/sm_90/gemm/a.jsonl"
+  static void add_line(const std::string& line, Lister& lister) {
+    constexpr int fields_before_name = 4;
+    std::size_t at = 0, size = 0;
+    for (int field = 0; field < fields_before_name; ++field) {
+      if (field == 1) size = at;
+      at = line.find(' ', at);
+      if (field + 1 < fields_before_name) at = line.find_first_not_of(' ', at);
+      if (at == std::string::npos) return;
+    }
+    const std::string name = line.substr(at + 1);
+    if (line.front() == 'd') return;
+    if (line.front() == 'l') return lister.leave_out(name, is_a_link);
+    const std::optional<std::uint64_t> bytes = number_at(std::string_view(line).substr(size));
+    if (line.front() == '-' && bytes) return lister.add_file(name, *bytes);
+    lister.leave_out(name, "it is not a regular file");
+  }
+
   // rsync writes to a hidden temporary file and renames it.
   void copy(const std::string& from, const std::string& to, const std::vector<std::string>& files,
             const std::vector<std::string>& more) const {
@@ -139,23 +181,25 @@ class Rclone final : public Remote {
  public:
   explicit Rclone(std::string place) : place_(std::move(place)) {}
 
-  FileSizes list(bool& exists) override {
+  RemoteListing list() override {
     std::vector<std::string> argv{"rclone", "lsf", "--recursive", "--files-only", "--format=sp", "--separator= "};
     for (const char* part : store_parts) argv.push_back(fmt::format("--filter=+ /{}/**", part));
     argv.insert(argv.end(), {"--filter=- *", "--", place_});
     const base::CommandResult result = run(argv);
     constexpr int directory_not_found = 3;
-    exists = result.exit_code != directory_not_found;
-    if (!exists) return {};
+    if (result.exit_code == directory_not_found) return {};
     if (!result.ok()) fail("rclone", place_, result);
-    FileSizes files;
-    for (const std::string& line : base::split(result.stdout_text, '\n')) {
-      const std::size_t space = line.find(' ');
-      if (space == std::string::npos) continue;
-      const auto bytes = number_at(line);
-      if (bytes && is_store_file(line.substr(space + 1))) files[line.substr(space + 1)] = *bytes;
+    Lister lister(with_slash(place_));
+    for (const std::string& line : base::split(result.stdout_text, '\n'))
+      if (const auto bytes = number_at(line)) lister.add_file(line.substr(line.find(' ') + 1), *bytes);
+    // "2026/11/24 16:00:00 NOTICE: records/sm_90: Can't follow symlink without -L/--copy-links"
+    constexpr std::string_view notice = " NOTICE: ", link = ": Can't follow symlink";
+    for (const std::string& line : base::split(result.stderr_text, '\n')) {
+      const std::size_t before = line.find(notice), after = line.rfind(link);
+      if (before == std::string::npos || after == std::string::npos || after < before + notice.size()) continue;
+      lister.leave_out(line.substr(before + notice.size(), after - before - notice.size()), is_a_link);
     }
-    return files;
+    return lister.take();
   }
 
   void send(const fs::path& root, const std::vector<std::string>& files) override {

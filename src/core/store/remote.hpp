@@ -15,14 +15,21 @@ enum class Via { automatic, rsync, rclone };
 /// Sizes of files, by their path in the store: "records/sm_90/gemm/host-1-a.jsonl".
 using FileSizes = std::map<std::string, std::uint64_t>;
 
+/// What is below records, artifacts and sources of a remote store.
+struct RemoteListing {
+  bool exists = false;  ///< whether there is a directory
+  FileSizes files;      ///< the regular files that may belong to a store, by their names
+  /// The others, each with the reason: links, pipes and similar, and names that xtune never creates. Hidden files and
+  /// damaged ones that `store verify --repair` has moved are not mentioned.
+  std::vector<std::string> left_out;
+};
+
 /// All members run the program to its end, in the caller's process group, so that it can ask for a password and Ctrl-C
 /// reaches it. They throw Error(io) with the end of the program's messages if it fails.
 class Remote {
  public:
   virtual ~Remote() = default;
-  /// The files below records, artifacts and sources whose names may belong to a store; none if there is no store.
-  /// exists: whether there is a directory.
-  virtual FileSizes list(bool& exists) = 0;
+  virtual RemoteListing list() = 0;
   /// Copies these files of a directory to the same paths there. Files that exist there are not replaced, nothing is
   /// removed there, and a file appears under its name when it is whole, as far as the place allows that.
   virtual void send(const std::filesystem::path& root, const std::vector<std::string>& files) = 0;

@@ -152,8 +152,7 @@ class Push {
   Push(const fs::path& store, Remote& remote) : store_(store), remote_(remote) {}
 
   TransferReport run(bool dry_run) {
-    bool exists = false;
-    there_ = remote_.list(exists);
+    there_ = remote_.list().files;
     const LocalFiles here = local_files(store_, report_.warnings);
     plan_artifacts(here);
     plan_records(here);
@@ -216,8 +215,7 @@ class Push {
 
   // A place that does not rename whole files, such as a local disk behind an old rclone, may have kept a torn one.
   void require_arrival() {
-    bool exists = false;
-    const FileSizes now = remote_.list(exists);
+    const FileSizes now = remote_.list().files;
     std::vector<std::string> missing;
     for (const auto& [name, bytes] : sent_) {
       const auto found = now.find(name);
@@ -247,11 +245,10 @@ class Pull {
         staging_(store / "transfers" / base::sha256(place).substr(0, 16)) {}
 
   TransferReport run(bool dry_run) {
-    bool exists = false;
-    const FileSizes there = remote_.list(exists);
-    if (there.empty())
-      throw Error(ErrorKind::invalid_argument,
-                  base::printable(place_) + (exists ? " has no files of a store" : " does not exist"));
+    RemoteListing listed = remote_.list();
+    if (listed.files.empty()) throw Error(ErrorKind::invalid_argument, nothing_there(listed));
+    const FileSizes there = std::move(listed.files);
+    left_out_ = std::move(listed.left_out);
     plan(there);
     if (dry_run || report_.files.empty()) return std::move(report_);
     // The lock is on the parent, which stays: another pull of this place removes its directory at its end.
@@ -264,7 +261,7 @@ class Pull {
     for (const std::string& name : report_.files)
       if (const std::optional<LogName> log = log_name(name)) install(name, *log);
     if (fs::exists(staging_ / "records") || fs::exists(staging_ / "artifacts"))
-      report_.merge = merge_store(store_, staging_);
+      report_.merge = named_as_there(merge_store(store_, staging_));
     report_.merge.records += installed_;
     report_.merge.known_records -= std::min(installed_, report_.merge.known_records);
     fs::remove_all(staging_);
@@ -272,6 +269,23 @@ class Pull {
   }
 
  private:
+  std::string nothing_there(const RemoteListing& listed) const {
+    if (!listed.exists) return base::printable(place_) + " does not exist";
+    return base::printable(place_) + " has no files of a store" +
+           (listed.left_out.empty() ? "" : "; " + listed.left_out.front());
+  }
+
+  /// The user knows the files by their names at the remote, not in the directory that they were fetched into.
+  MergeReport named_as_there(MergeReport merge) const {
+    const std::string fetched = base::printable(staging_.string()) + "/";
+    const std::string there = base::printable(place_) + (place_.ends_with('/') ? "" : "/");
+    for (std::vector<std::string>* texts : {&merge.warnings, &merge.notes})
+      for (std::string& text : *texts)
+        for (std::size_t at = 0; (at = text.find(fetched, at)) != std::string::npos; at += there.size())
+          text.replace(at, fetched.size(), there);
+    return merge;
+  }
+
   static void make_directory(const fs::path& directory) {
     if (const std::error_code failed = base::make_directories(directory))
       throw Error(ErrorKind::io, "cannot create " + base::printable(directory.string()) + ": " + failed.message());
@@ -279,6 +293,7 @@ class Pull {
 
   void plan(const FileSizes& there) {
     report_ = {};
+    report_.warnings = left_out_;
     std::vector<std::string> ignored;
     here_ = local_files(store_, ignored);
     const Coverage& covered = covered_.emplace(here_.sizes);
@@ -303,7 +318,7 @@ class Pull {
     if (!record::link_on_the_way(store_, target.parent_path()).empty()) return;
     std::string text = complete_lines(base::read_file(staging_ / name, longest_file));
     const std::optional<std::uint64_t> records = sound_records(text);
-    if (!records) return;
+    if (!records || text.empty()) return;
     if (log.is_part || !here_.sizes.contains(log.whole)) {
       add(name, text, *records);
       return;
@@ -342,6 +357,7 @@ class Pull {
   const std::string place_;
   Remote& remote_;
   const fs::path staging_;
+  std::vector<std::string> left_out_;  ///< files there that are not fetched
   LocalFiles here_;
   std::optional<Coverage> covered_;  ///< by here_, once the transfer is planned
   std::uint64_t installed_ = 0;

@@ -16,7 +16,7 @@ struct TransferReport {
   std::uint64_t bytes = 0;            ///< their size
   std::uint64_t record_files = 0;     ///< the number of them that hold records
   MergeReport merge;                  ///< pull: what was added to the store, and what was refused
-  std::vector<std::string> warnings;  ///< push: what was not copied, and why
+  std::vector<std::string> warnings;  ///< what was not copied, and why: links, unreadable files, names of others
 };
 
 /// Copies what `remote` lacks: artifacts by key, and record files by name. No file there is replaced or removed. A
@@ -28,6 +28,7 @@ TransferReport push_store(const std::filesystem::path& store, Remote& remote, bo
 
 /// The inverse: fetches the files that `store` lacks into a directory of the store, checks all records and artifacts as
 /// merge_store does, and adds those that are sound. Record files keep their names, so that they are not fetched again.
+/// The report names files as they are called at the remote.
 /// place: the name of the remote, by which an interrupted pull is continued. Throws Error(invalid_argument) if there is
 /// no store at the remote, and the errors of Remote and merge_store.
 TransferReport pull_store(const std::filesystem::path& store, const std::string& place, Remote& remote, bool dry_run);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "base/find_program.hpp"
 #include "core/store/layout.hpp"
 #include "fakes/environment_variable.hpp"
@@ -137,9 +139,64 @@ TEST_CASE("a pull adds nothing damaged, and takes what is sound of a damaged fil
   const auto pulled = places.pull(places.other);
   CHECK(pulled.merge.records == 1);
   CHECK(pulled.merge.artifacts == 0);
-  CHECK(pulled.merge.warnings.size() == 4);  // two lines, two artifacts
+  REQUIRE(pulled.merge.warnings.size() == 4);  // two lines, two artifacts
+  CHECK(pulled.merge.warnings[0].starts_with(there.string() + ":2: skipped: "));
+  CHECK(pulled.merge.warnings[1].starts_with(there.string() + ":3: skipped: "));
+  for (const std::string& warning : pulled.merge.warnings) CHECK(warning.find("transfers") == std::string::npos);
   CHECK(store::layout_of(places.other).artifacts.empty());
   CHECK(fs::is_empty(places.other / "transfers"));
+}
+
+TEST_CASE("a pull notes a last line that is not finished, until it is") {
+  if (!is_installed("rsync")) return;
+  Places places;
+  const fs::path log = write_records(places.here, {places.record("a")});
+  places.push(places.here);
+  const fs::path there = places.there / log.lexically_relative(places.here);
+  const std::string more = line_of(places.record("b", 2));
+  append(there, more.substr(0, 20));
+  for (const std::uint64_t added : {1, 0}) {
+    const auto pulled = places.pull(places.other);
+    CHECK(pulled.merge.records == added);
+    CHECK(pulled.merge.warnings.empty());
+    REQUIRE(pulled.merge.notes.size() == 1);
+    CHECK(pulled.merge.notes[0].starts_with(there.string() + ": its last line (3) is not finished: "));
+  }
+  append(there, more.substr(20));
+  const auto pulled = places.pull(places.other);
+  CHECK(pulled.merge.records == 1);
+  CHECK(pulled.merge.notes.empty());
+  CHECK(lines_in(places.other) == lines_in(places.there));
+}
+
+TEST_CASE("a pull names the links and the files of others that it leaves out") {
+  for (const Via via : {Via::rsync, Via::rclone}) {
+    if (!is_installed(via == Via::rsync ? "rsync" : "rclone")) continue;
+    Places places;
+    places.via = via;
+    const fs::path log = write_records(places.here, {places.record("a")});
+    places.push(places.here);
+    const std::string kernel = (places.there / log.lexically_relative(places.here)).parent_path();
+    fs::create_symlink(log, kernel + "/linked.jsonl");
+    fs::create_directory_symlink("sm_80", places.there / "records/sm_81");
+    write_text(kernel + "/a copy.jsonl", "theirs");
+    write_text(kernel + "/old.jsonl.damaged", "theirs");
+    write_text(kernel + "/.old.tmp", "theirs");
+    write_text(places.there / "records/x records/k/c.jsonl", "theirs");
+    write_text(places.there / "artifacts/ab/notes.txt", "theirs");
+    auto left_out = places.pull(places.other).warnings;
+    std::sort(left_out.begin(), left_out.end());
+    const std::string others = ": xtune creates no file of this name", link = ": it is a link, which is not followed";
+    const std::string place = "skipped: " + places.there.string();
+    std::vector<std::string> expected{"skipped: " + kernel + "/a copy.jsonl" + others,
+                                      "skipped: " + kernel + "/linked.jsonl" + link,
+                                      place + "/artifacts/ab/notes.txt" + others, place + "/records/sm_81" + link,
+                                      place + "/records/x records/k/c.jsonl" + others};
+    std::sort(expected.begin(), expected.end());
+    CHECK(left_out == expected);
+    CHECK(lines_in(places.other) == lines_in(places.here));
+    CHECK(places.pull(places.other, true).files.empty());
+  }
 }
 
 TEST_CASE("an interrupted pull is continued") {
