@@ -20,13 +20,6 @@
 namespace xtune::cli {
 namespace {
 
-/// What a call runs for a problem without an answer; nullopt: the space is empty.
-std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device) {
-  const space::Space space = spec::make_space(spec, problem, device::device_facts(device));
-  const std::vector<space::Config> configs = dispatch::default_configs(spec, space, problem, device, {});
-  return configs.empty() ? std::nullopt : std::optional(space.named(configs.front()));
-}
-
 nlohmann::ordered_json answer_json(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                                    const record::LookupResult& found) {
   nlohmann::ordered_json json{{"kernel", spec.kernel.name},

@@ -38,6 +38,7 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
     records.push_back(*record);
   report::ReportCase one = report::make_report_case(spec, measured, device, std::move(records));
   if (one.best) report::answer_with(one, found.record ? found.record->key : "");
+  if (one.best) one.default_config = default_of(*spec, measured, device);
   one.asked = problem;
   one.match = found.match;
   if (!found.record)

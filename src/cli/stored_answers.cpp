@@ -2,8 +2,15 @@
 #include "cli/stored_answers.hpp"
 
 #include "base/text.hpp"
+#include "dispatch/selector.hpp"
 
 namespace xtune::cli {
+
+std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device) {
+  const space::Space space = spec::make_space(spec, problem, device::device_facts(device));
+  const std::vector<space::Config> configs = dispatch::default_configs(spec, space, problem, device, {});
+  return configs.empty() ? std::nullopt : std::optional(space.named(configs.front()));
+}
 
 StoredAnswers::StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target,
                              bool whole, const store::Bundle* bundle)

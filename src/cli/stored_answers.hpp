@@ -16,6 +16,9 @@ namespace xtune::cli {
 /// Prints to stderr that the store does not exist, if it does not.
 void tell_missing_store(const CommonOptions& options);
 
+/// What a call runs for a problem without an answer; nullopt: the space is empty.
+std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device);
+
 /// The records of the spec's kernel on the target's architecture. If only a statistic of the time ranks, they are rows
 /// of a StoreView, about 200 bytes each; else whole records, of which there should not be a million.
 class StoredAnswers {

@@ -11,6 +11,7 @@
 #include "plot/markup.hpp"
 #include "report/page_parts.hpp"
 #include "report/page_sections.hpp"
+#include "report/results_table.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::report {
@@ -147,6 +148,17 @@ std::string reference_sentence(const CaseView& view, const record::Record& best)
                      base::human_time_ms(record::reference_ms(best, by).value()));
 }
 
+/// The default configuration, if it was measured, compared with the best one.
+std::string default_text(const ReportCase& shown) {
+  if (!shown.default_config) return "";
+  std::vector<const record::Record*> records;
+  for (const record::Record& record : *shown.records) records.push_back(&record);
+  const record::Criterion criterion = record::Objective(*shown.spec).criterion(shown.problem, shown.device);
+  std::optional<Comparison> comparison;
+  if (!criterion.score) comparison.emplace(*shown.records, *shown.best, criterion);
+  return default_sentence(*shown.spec, latest_record(records, *shown.default_config), *shown.best, comparison);
+}
+
 std::string match_text(const ReportCase& shown) {
   if (shown.match == record::Match::exact) return "";
   if (shown.match == record::Match::none) return "";
@@ -186,6 +198,7 @@ std::string answer_section(const CaseView& view) {
        {"objective", shown.spec->objective.goals.empty() ? "" : objective_text(*shown.spec, best).substr(11)},
        {"gain", gain_text(view)},
        {"reference", reference_sentence(view, best)},
+       {"default", default_text(shown)},
        {"ties", ties_text(view)},
        {"search", search_text(view)},
        {"validation", validation_text(view)},

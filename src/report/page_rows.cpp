@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "core/record/metrics.hpp"
 #include "plot/markup.hpp"
+#include "report/measured_columns.hpp"
 #include "report/page_parts.hpp"
 #include "report/page_sections.hpp"
 #include "report/run_report.hpp"
@@ -20,11 +21,13 @@ constexpr std::size_t longest_tip = 200;
 
 class ConfigurationTable {
  public:
-  explicit ConfigurationTable(const CaseView& view) : view_(view), spec_(*view.shown.spec) {
+  explicit ConfigurationTable(const CaseView& view)
+      : view_(view), spec_(*view.shown.spec), measured_(spec_, view.shown.ranked) {
     content_.caption = "Configurations, best first, then those that failed";
     content_.sortable = true;
     if (!view.shown.ranked.empty()) {
-      content_.header = {"#", "time", "95 % interval", "noise"};
+      content_.header = measured_.header();
+      content_.header.insert(content_.header.begin(), "#");
       for (const std::string& name : record::metric_names(spec_)) content_.header.push_back(name);
     }
     measured_columns_ = content_.header.size();
@@ -57,9 +60,8 @@ class ConfigurationTable {
   void add(std::string rank, const record::Record& record) {
     std::vector<std::string> row;
     if (record.outcome == Outcome::ok) {
-      row = {std::move(rank), base::human_time_ms(measure::statistic(record.time_ms, spec_.measure.statistic)),
-             base::human_time_ms(record.time_ms.low) + " .. " + base::human_time_ms(record.time_ms.high),
-             fmt::format("{:.1f} %", record.time_ms.noise * 100)};
+      row = measured_.cells(record);
+      row.insert(row.begin(), std::move(rank));
       for (const auto& [name, value] : record::metrics_of(spec_, record)) row.push_back(plot::short_number(value, 4));
     }
     row.resize(measured_columns_);
@@ -75,6 +77,7 @@ class ConfigurationTable {
 
   const CaseView& view_;
   const spec::Spec& spec_;
+  const MeasuredColumns measured_;
   PageTable content_;
   std::size_t measured_columns_ = 0;
 };

@@ -47,6 +47,7 @@ ReportCase report_case_of(std::shared_ptr<const spec::Spec> spec, const run::Tun
   for (const record::Record* record : result.all()) records.push_back(*record);
   ReportCase one = make_report_case(std::move(spec), result.problem, result.device, std::move(records));
   one.space_size = result.space_size;
+  one.default_config = result.default_config;
   if (std::any_of(one.records->begin(), one.records->end(), record::is_sanitized))
     one.notes.emplace_back("Built with sanitizers: the times are not those of the kernel.");
   if (result.interrupted) one.notes.emplace_back("The run was interrupted before its search ended.");

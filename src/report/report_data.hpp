@@ -27,6 +27,7 @@ struct ReportCase {
   record::Match match = record::Match::exact;  ///< how well the records fit the request
   std::vector<std::string> notes;              ///< about the answer, one sentence each
   std::uint64_t space_size = 0;                ///< valid configurations; 0: unknown
+  std::optional<Bindings> default_config;      ///< what a call runs without a measurement; unset: unknown
 };
 
 struct ReportData {

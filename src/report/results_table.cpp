@@ -10,6 +10,8 @@
 #include "base/text.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/metrics.hpp"
+#include "report/measured_columns.hpp"
+#include "report/run_report.hpp"
 #include "report/table.hpp"
 
 namespace xtune::report {
@@ -45,18 +47,13 @@ void add_metrics(FittedTable& table, const spec::Spec& spec, const std::vector<c
   }
 }
 
-/// "10.4", how many times as long the reference takes; "-": not known.
-std::string speedup_text(const spec::Spec& spec, const record::Record& record) {
-  const auto speedup = record::speedup(record, spec.measure.statistic);
-  return speedup ? fmt::format("{:.3g}", *speedup) : "-";
-}
-
 }  // namespace
 
-Comparison::Comparison(const run::TuneResult& result, const record::Best& best, const record::Criterion& criterion)
+Comparison::Comparison(const std::vector<record::Record>& searched, const record::Best& best,
+                       const record::Criterion& criterion)
     : best_(best), criterion_(criterion), searched_(nullptr) {
   if (!criterion.decided_by(*best.record)) searched_ = best.record;
-  for (const record::Record& record : result.records)
+  for (const record::Record& record : searched)
     if (!searched_ && record.outcome == Outcome::ok && record.config == best.record->config) searched_ = &record;
 }
 
@@ -85,27 +82,14 @@ std::string results_table(const spec::Spec& spec, std::vector<const record::Reco
   if (comparison) sort_by_ratio(order, *comparison);
   order.resize(std::min(order.size(), rows));
   FittedTable table;
-  table.header = {"#", "time"};
-  if (comparison) table.header.emplace_back("vs best");
-  const auto any = [&](const auto& has) { return std::any_of(order.begin(), order.end(), has); };
-  const bool timed_reference = any([](const record::Record* record) { return record->reference.has_value(); });
-  if (timed_reference) table.header.emplace_back("speed-up");
-  table.header.insert(table.header.end(), {interval_name(spec), "noise"});
-  const bool outliers = any([](const record::Record* record) { return record->time_ms.outliers > 0; });
-  const bool repeatable = any([](const record::Record* record) { return record->repeatable.has_value(); });
-  if (outliers) table.header.emplace_back("outliers");
-  if (repeatable) table.header.emplace_back("same bits");
+  const MeasuredColumns measured(spec, order, comparison ? &*comparison : nullptr);
+  table.header = measured.header();
+  table.header.insert(table.header.begin(), "#");
   for (const space::Parameter& parameter : spec.parameters) table.names.push_back(parameter.name);
   for (const record::Record* record : order) {
     std::vector<std::string>& row = table.rows.emplace_back();
-    row = {std::to_string(table.rows.size()),
-           base::human_time_ms(measure::statistic(record->time_ms, spec.measure.statistic))};
-    if (comparison) row.push_back(comparison->text(*record));
-    if (timed_reference) row.push_back(speedup_text(spec, *record));
-    row.push_back(base::human_time_ms(record->time_ms.low) + " .. " + base::human_time_ms(record->time_ms.high));
-    row.push_back(fmt::format("{:.1f} %", record->time_ms.noise * 100));
-    if (outliers) row.push_back(std::to_string(record->time_ms.outliers));
-    if (repeatable) row.emplace_back(!record->repeatable ? "-" : record->repeatable->same() ? "yes" : "no");
+    row = measured.cells(*record);
+    row.insert(row.begin(), std::to_string(table.rows.size()));
     std::vector<std::string>& values = table.values.emplace_back();
     for (const space::Parameter& parameter : spec.parameters) {
       const auto found = record->config.find(parameter.name);
@@ -115,6 +99,23 @@ std::string results_table(const spec::Spec& spec, std::vector<const record::Reco
   add_metrics(table, spec, order);
   if (more) table.end = fmt::format("... {} more", more);
   return render_fitted(table, width);
+}
+
+std::string default_sentence(const spec::Spec& spec, const record::Record* found, const record::Best& best,
+                             const std::optional<Comparison>& comparison) {
+  if (!found) return {};
+  if (found->config == best.record->config) return "the best is the default configuration";
+  const std::string what = config_text(spec, found->config);
+  if (found->outcome != Outcome::ok && found->outcome != Outcome::pruned)
+    return fmt::format("{}: {}", what, to_string(found->outcome));
+  if (!comparison) return {};
+  const bool pruned = found->outcome == Outcome::pruned;
+  const double own = pruned ? found->time_ms.min : measure::statistic(found->time_ms, spec.measure.statistic);
+  const double best_ms = measure::statistic(best.record->time_ms, spec.measure.statistic);
+  const std::optional<double> ratio = pruned && best_ms > 0 ? std::optional(own / best_ms) : comparison->ratio(*found);
+  if (!ratio) return {};
+  return fmt::format("{}, {}{}: {}{:.3g} times the time of the best", what, pruned ? "at least " : "",
+                     base::human_time_ms(own), pruned ? "at least " : "", *ratio);
 }
 
 std::string interval_name(const spec::Spec& spec) {

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/record/best.hpp"
 #include "core/record/criterion.hpp"
-#include "core/run/tuner.hpp"
+#include "core/spec/spec.hpp"
 
 namespace xtune::report {
 
@@ -14,8 +15,8 @@ namespace xtune::report {
 /// search.
 class Comparison {
  public:
-  /// result and best must outlive it.
-  Comparison(const run::TuneResult& result, const record::Best& best, const record::Criterion& criterion);
+  /// searched: the measurements of the search, of which the best's first one counts. All must outlive this object.
+  Comparison(const std::vector<record::Record>& searched, const record::Best& best, const record::Criterion& criterion);
   /// Time as a multiple of the best's; nullopt: they cannot be compared.
   std::optional<double> ratio(const record::Record& record) const;
   /// "1.000", "1.002 tie", "-".
@@ -33,6 +34,11 @@ class Comparison {
 /// number of others that passed.
 std::string results_table(const spec::Spec& spec, std::vector<const record::Record*> order, std::size_t rows,
                           const std::optional<Comparison>& comparison, std::size_t more, std::size_t width);
+
+/// The default configuration, compared with the best: "BLOCK=64, 41.0 us: 1.3 times the time of the best". found: its
+/// record; null: it was not tried. Empty if there is nothing to say.
+std::string default_sentence(const spec::Spec& spec, const record::Record* found, const record::Best& best,
+                             const std::optional<Comparison>& comparison);
 
 /// "95 % interval", of the median, for any ranking statistic.
 std::string interval_name(const spec::Spec& spec);

@@ -114,11 +114,13 @@ std::string nothing_passed_text(const run::TuneResult& result) {
 }  // namespace
 
 const record::Record* default_record(const run::TuneResult& result) {
-  if (!result.default_config) return nullptr;
-  const std::vector<const record::Record*> all = result.all();
-  const record::Record* found = nullptr;  // that of finals, which are last, if there is one
-  for (const record::Record* record : all)
-    if (record->config == *result.default_config && !record->drift) found = record;
+  return result.default_config ? latest_record(result.all(), *result.default_config) : nullptr;
+}
+
+const record::Record* latest_record(const std::vector<const record::Record*>& records, const Bindings& config) {
+  const record::Record* found = nullptr;
+  for (const record::Record* record : records)
+    if (record->config == config && !record->drift) found = record;
   return found;
 }
 
@@ -197,20 +199,8 @@ std::string reference_text(const spec::Spec& spec, const record::Record& best) {
 /// The default configuration, if this run tried it, compared with the best one.
 std::string default_text(const spec::Spec& spec, const run::TuneResult& result, const record::Best& best,
                          const std::optional<Comparison>& comparison) {
-  const record::Record* const found = default_record(result);
-  if (!found) return {};
-  const std::string what = "      default: " + config_text(spec, found->config);
-  if (found->config == best.record->config) return "      default: the best is the default configuration\n";
-  if (found->outcome != Outcome::ok && found->outcome != Outcome::pruned)
-    return fmt::format("{}: {}\n", what, to_string(found->outcome));
-  if (!comparison) return {};
-  const bool pruned = found->outcome == Outcome::pruned;
-  const double own = pruned ? found->time_ms.min : measure::statistic(found->time_ms, spec.measure.statistic);
-  const double best_ms = measure::statistic(best.record->time_ms, spec.measure.statistic);
-  const std::optional<double> ratio = pruned && best_ms > 0 ? std::optional(own / best_ms) : comparison->ratio(*found);
-  if (!ratio) return {};
-  return fmt::format("{}, {}{}: {}{:.3g} times the time of the best\n", what, pruned ? "at least " : "",
-                     base::human_time_ms(own), pruned ? "at least " : "", *ratio);
+  const std::string sentence = default_sentence(spec, default_record(result), best, comparison);
+  return sentence.empty() ? "" : "      default: " + sentence + "\n";
 }
 
 std::string caveats_text(const spec::Spec& spec, const record::Record& best) {
@@ -272,7 +262,7 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
   const auto best = record::best_of(result.all(), criterion);
   const auto finals = best ? finals_behind(result, *best->record, criterion) : std::nullopt;
   std::optional<Comparison> comparison;
-  if (best && !criterion.score) comparison.emplace(result, *best, criterion);
+  if (best && !criterion.score) comparison.emplace(result.records, *best, criterion);
   const auto unread = result.unread.find(Outcome::ok);
   const std::size_t passed = order.size() + (unread == result.unread.end() ? 0 : unread->second);
   const std::size_t more = passed > rows ? passed - rows : 0;

@@ -26,6 +26,8 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
 
 /// The record of the default configuration among the results; null: it was not tried. Points into the result.
 const record::Record* default_record(const run::TuneResult& result);
+/// The last record of a configuration: that of finals, if there is one and it comes last. Null: there is none.
+const record::Record* latest_record(const std::vector<const record::Record*>& records, const Bindings& config);
 
 /// {"kernel", "device", "problem", "best", "default", "top", "finals", "counts", "failures", "trace", "seconds",
 /// "from_store"}; best is null if nothing passed, default if it was not tried, finals if none were held; top lists the

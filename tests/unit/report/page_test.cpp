@@ -135,6 +135,52 @@ TEST_CASE("The answer comes first, with its interval, ties and metrics") {
   CHECK(has(body_of(page_of(tied)), "1 other configuration tied with it"));
 }
 
+TEST_CASE("Speed-up, outliers and equal bits are columns if a record has them, as in the table of a run") {
+  const std::string without = body_of(page_of(small_run()));
+  for (const char* title : {">speed-up<", ">outliers<", ">same bits<"}) CHECK_FALSE(has(without, title));
+  std::vector<Record> records = small_run();
+  records[2].reference = ReferenceTime{"naive", {1.0, 1.0, 1.0}};
+  records[2].time_ms.outliers = 3;
+  records[4].repeatable = validate::Repeatability{2, std::nullopt};
+  const std::string body = body_of(page_of(records));
+  CHECK(has(body,
+            "<th scope=\"col\" class=\"r\">time</th><th scope=\"col\" class=\"r\">speed-up</th>"
+            "<th scope=\"col\" class=\"r\">95 % interval</th><th scope=\"col\" class=\"r\">noise</th>"
+            "<th scope=\"col\" class=\"r\">outliers</th><th scope=\"col\" class=\"r\">same bits</th>"));
+  CHECK(has(body,
+            "<td class=\"r\">101 us</td><td class=\"r\">9.94</td><td class=\"r\">100 us .. 101 us</td>"
+            "<td class=\"r\">0.6 %</td><td class=\"r\">3</td><td class=\"r\">-</td>"));
+  CHECK(has(body, "<td class=\"r\">0</td><td class=\"r\">yes</td>"));
+}
+
+TEST_CASE("The default configuration is compared with the best one where it was measured") {
+  const auto fact = [](std::vector<Record> records, const std::optional<Bindings>& config) {
+    ReportCase one = case_of(std::move(records));
+    one.default_config = config;
+    const std::string body = body_of(report_page(data_of({one})));
+    const std::string start = "<dt>default</dt><dd>";
+    const std::size_t at = body.find(start);
+    return at == std::string::npos ? "" : body.substr(at + start.size(), body.find("</dd>", at) - at - start.size());
+  };
+  const auto config = [](std::int64_t block, std::int64_t unroll) {
+    return Bindings{{"BLOCK", block}, {"UNROLL", unroll}};
+  };
+  CHECK(fact(small_run(), std::nullopt).empty());
+  CHECK(fact(small_run(), config(32, 4)).empty());
+  CHECK(fact(small_run(), config(128, 1)) == "the best is the default configuration");
+  CHECK(fact(small_run(), config(64, 1)) == "BLOCK=64 UNROLL=1, 302 us: 3 times the time of the best");
+  CHECK(fact(small_run(), config(256, 1)) ==
+        "BLOCK=256 UNROLL=1, at least 400 us: at least 3.98 times the time of the best");
+  CHECK(fact(small_run(), config(256, 2)) == "BLOCK=256 UNROLL=2: crashed");
+  // Where both were in the finals, these decide.
+  std::vector<Record> records = small_run();
+  for (Record last : {page_record(9, 128, 1, 0.11), page_record(10, 64, 1, 0.22)}) {
+    last.finals = "f1";
+    records.push_back(last);
+  }
+  CHECK(has(fact(records, config(64, 1)), ": 2 times the time of the best"));
+}
+
 TEST_CASE("The resources of each step of the best configuration are listed") {
   std::vector<Record> records = small_run();
   CHECK_FALSE(has(body_of(page_of(records)), "Steps of the best configuration"));
@@ -376,9 +422,11 @@ TEST_CASE("The report of a run says how much was tried, and what ended it") {
   result.further = {page_record(20, 128, 1, 0.1)};
   result.further[0].finals = "f1";
   result.space_size = 5000;
+  result.default_config = result.records[1].config;
   result.interrupted = true;
   const std::string body = body_of(report_page(data_of({report_case_of(page_spec(), result)})));
   CHECK(has(body, "8 of 5000 valid configurations tried"));
+  CHECK(has(body, "<dt>default</dt><dd>BLOCK=64 UNROLL=1, "));
   CHECK(has(body, "The run was interrupted before its search ended."));
   CHECK_FALSE(has(body, "sanitizers"));
   result.records[0].key_parts.emplace_back("sanitize", "true");
