@@ -237,9 +237,19 @@ class AuditRun {
   double seconds_ = 0;  ///< of all complete repeats
 };
 
+void check_seeds(const AuditOptions& options) {
+  const std::uint64_t further = options.same_seed ? 0 : options.repeats - 1;
+  if (options.search.seed && *options.search.seed > max_whole_number - further)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--seed {}: the last of {} tunings would have a seed above {}; use a smaller one, or "
+                            "--same-seed",
+                            *options.search.seed, options.repeats, max_whole_number));
+}
+
 int audit(const AuditOptions& options) {
   for (const auto& [name, text] : {std::pair("--max-flips", options.max_flips), {"--max-regret", options.max_regret}})
     if (!text.empty()) share_of(name, text);
+  check_seeds(options);
   SpecList list = list_specs(options.paths);
   read_all(list, options.common);
   base::EventLoop loop;

@@ -102,13 +102,17 @@ target::TargetOptions CommonOptions::target_options(target::TargetNeed need) con
 }
 
 double share_of(const std::string& option, const std::string& text) {
+  constexpr double max_share = 100;
   double share = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
   const std::string rest(end, text.data() + text.size());
-  if (rest == "%") share /= 100;
-  if (error != std::errc() || !(rest.empty() || rest == "%") || !(share >= 0) || !(share <= 100))
+  if (error != std::errc() || !(rest.empty() || rest == "%") || std::isnan(share))
     throw Error(ErrorKind::invalid_argument,
                 option + " '" + base::printable(text, 80) + "': write a share, for example 5% or 0.05");
+  if (rest == "%") share /= 100;
+  if (!(share >= 0) || !(share <= max_share))
+    throw Error(ErrorKind::invalid_argument, fmt::format("{} '{}': a share is at least 0% and at most {:.0f}%", option,
+                                                         base::printable(text, 80), max_share * 100));
   if (rest.empty() && share >= 1)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} {}: write {}% for {} per cent, or {}% for {} times the whole", option, text, text, text,
@@ -373,8 +377,9 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
         const char* const last = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data(), last, value);
         if (stop == last && error == std::errc() && value >= least && value <= most) return std::string();
-        const std::string range =
-            most == max_whole_number ? fmt::format("of at least {}", least) : fmt::format("from {} to {}", least, most);
+        const bool too_large = stop == last && (error == std::errc::result_out_of_range || value > most);
+        const std::string range = most == max_whole_number && !too_large ? fmt::format("of at least {}", least)
+                                                                         : fmt::format("from {} to {}", least, most);
         return fmt::format("expected a whole number {}, got '{}'", range, base::printable(text, 80));
       },
       "");

@@ -94,6 +94,12 @@ TEST_CASE("audit refuses what makes no sense") {
   CHECK(audit(cli, spec, {"--max-flips", "3"}).exit_code == 2);
   CHECK(audit(cli, spec, {"--max-regret", "much"}).exit_code == 2);
   CHECK(audit(cli, spec, {"--strategy", "bayes"}).exit_code == 2);
+  const CommandResult large = audit(cli, spec, {"--seed", "18446744073709551615"});
+  CHECK(large.exit_code == 2);
+  CHECK(has(large.stderr_text, "expected a whole number from 0 to 9223372036854775807, got '18446744073709551615'"));
+  const CommandResult last = audit(cli, spec, {"--seed", "9223372036854775807"});
+  CHECK(last.exit_code == 2);
+  CHECK(has(last.stderr_text, "the last of 2 tunings would have a seed above 9223372036854775807"));
   CHECK(audit(cli, spec, {"--recording", "no.json"}).exit_code == 2);
   CHECK(cli.xtune({"audit"}).exit_code == 2);
   const CommandResult space =

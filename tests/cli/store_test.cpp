@@ -214,6 +214,11 @@ TEST_CASE("cover needs a store and a share; why answers in both places") {
     CHECK(wrong.exit_code == 2);
     CHECK(has(wrong.stderr_text, std::string("write ") + text + "% for " + text + " per cent"));
   }
+  for (const char* text : {"-1%", "10001%", "101", "inf"})
+    CHECK(has(cover({"--within", text}).stderr_text,
+              std::string("--within '") + text + "': a share is at least 0% and at most 10000%"));
+  for (const char* text : {"nan", "five", "5 %", ""})
+    CHECK(has(cover({"--within", text}).stderr_text, "': write a share, for example 5% or 0.05"));
   const std::string why = done(cli.xtune({"why", spec, "--backend", "host"}));
   CHECK(has(why, "3 stored"));
   CHECK(done(cli.xtune({"store", "why", spec, "--backend", "host"})) == why);
