@@ -83,6 +83,14 @@ void check(const SubmitOptions& options, const CLI::App& command) {
                 "--device: each process of the job has the devices that Slurm gives it (--gpus-per-node)");
   cluster::check_sbatch_options(sbatch_options(), "behind --");
   cluster::check_sbatch_options(options.compile_sbatch, "--cpu-option");
+  const std::pair<const char*, Words> given[] = {{"behind --", sbatch_options()},
+                                                 {"in --cpu-option", options.compile_sbatch},
+                                                 {"in --setup", cluster::directive_words(options.setup)}};
+  for (const auto& [place, words] : given)
+    if (command.count("--cpus-per-task") > 0 && !cluster::cpus_option(words).empty())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--cpus-per-task {} and {} {}: write only one of them", options.cpus_per_task,
+                              cluster::cpus_option(words).front(), place));
   if (options.common.backend != "auto" && options.common.backend != "replay")
     device::require_backend(options.common.backend);
   for (const SpecList::Item& item : list_specs(options.paths).items)

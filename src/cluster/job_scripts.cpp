@@ -27,10 +27,18 @@ std::string log_pattern(const fs::path& path) {
 /// Cores that each process of a job compiles with unless the user says otherwise. Nodes with GPUs have more for each.
 constexpr int default_cpus = 4;
 
-/// 0: what the site gives.
+/// Whether the options of a job, or a line of --setup, say how many cores a process gets.
+bool names_cpus(const Submission& submission, const Words& options) {
+  return !cpus_option(options).empty() || !cpus_option(directive_words(submission.setup)).empty();
+}
+
+/// 0: what the site or the user's options give.
 int cpus_of(const Submission& submission, int gpus) {
+  if (names_cpus(submission, submission.sbatch)) return 0;
   return submission.cpus_per_task > 0 ? submission.cpus_per_task : gpus > 0 ? default_cpus : 0;
 }
+
+std::string cpus_line(int cpus) { return cpus > 0 ? fmt::format("#SBATCH --cpus-per-task={}\n", cpus) : ""; }
 
 /// Options of sbatch as the script has them, so that a saved script can be submitted again.
 std::string directive_lines(const Words& options) {
@@ -48,7 +56,7 @@ std::string directive_lines(const Words& options) {
 std::string component_lines(const JobComponent& component, int cpus) {
   std::string lines = fmt::format("#SBATCH --nodes={}\n#SBATCH --ntasks-per-node={}\n", component.nodes,
                                   std::max(component.gpus_per_node, 1));
-  if (cpus > 0) lines += fmt::format("#SBATCH --cpus-per-task={}\n", cpus);
+  lines += cpus_line(cpus);
   if (!component.gres.empty())
     lines += "#SBATCH --gres=" + component.gres + "\n";
   else if (component.gpus_per_node > 0)
@@ -82,9 +90,11 @@ Words cpu_job_options(const Submission& submission, const Words& time) {
 
 // The measuring nodes must find the same program as this one: its path is absolute, regardless of their PATH.
 std::string compile_script(const Submission& submission, const std::string& log, const Words& options) {
-  const int cpus = submission.cpus_per_task > 0 ? submission.cpus_per_task : default_cpus;
-  return header(submission, "compile", log) + fmt::format("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task={}\n", cpus) +
-         directive_lines(options) + begin(submission) + base::command_line(compile_command(submission)) + "\n";
+  const int cpus = names_cpus(submission, options) ? 0
+                   : submission.cpus_per_task > 0  ? submission.cpus_per_task
+                                                   : default_cpus;
+  return header(submission, "compile", log) + "#SBATCH --ntasks=1\n" + cpus_line(cpus) + directive_lines(options) +
+         begin(submission) + base::command_line(compile_command(submission)) + "\n";
 }
 
 std::string measure_script(const Submission& submission, const std::string& log) {

@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -72,6 +73,20 @@ std::vector<std::string> account_option(const std::vector<std::string>& words) {
 
 std::vector<std::string> time_option(const std::vector<std::string>& words) {
   return option_value(words, "-t", "--time");
+}
+
+std::vector<std::string> cpus_option(const std::vector<std::string>& words) {
+  return option_value(words, "-c", "--cpus-per-task");
+}
+
+std::vector<std::string> directive_words(const std::vector<std::string>& lines) {
+  constexpr std::string_view start = "#SBATCH ";
+  std::vector<std::string> words;
+  for (const std::string& line : lines)
+    if (line.starts_with(start))
+      for (std::string& word : base::shell_words(std::string_view(line).substr(start.size())))
+        words.push_back(std::move(word));
+  return words;
 }
 
 }  // namespace xtune::cluster

@@ -15,4 +15,10 @@ std::vector<std::string> account_option(const std::vector<std::string>& words);
 /// The same of -t or --time.
 std::vector<std::string> time_option(const std::vector<std::string>& words);
 
+/// The same of -c or --cpus-per-task.
+std::vector<std::string> cpus_option(const std::vector<std::string>& words);
+
+/// The words of the lines that begin with #SBATCH, which sbatch reads.
+std::vector<std::string> directive_words(const std::vector<std::string>& lines);
+
 }  // namespace xtune::cluster

@@ -59,6 +59,22 @@ TEST_CASE("submit warns of a store in the home directory") {
   CHECK(has(other.stdout_text, "#SBATCH --cpus-per-task=3\n"));
 }
 
+TEST_CASE("submit refuses two numbers of cores") {
+  const Cli cli;
+  const std::vector<std::string> submit{"submit",         cli.copy_spec("[1]"), "--dry-run", "--store",
+                                        cli.path("work"), "--cpus-per-task",    "3"};
+  const auto complaint = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), submit.begin(), submit.end());
+    const CommandResult result = cli.xtune(more);
+    CHECK(result.exit_code == 2);
+    return result.stderr_text;
+  };
+  CHECK(has(complaint({"--setup", "#SBATCH -c 8"}),
+            "--cpus-per-task 3 and --cpus-per-task=8 in --setup: write only one of them"));
+  CHECK(has(complaint({"--", "-c8"}), "--cpus-per-task 3 and --cpus-per-task=8 behind --: write only one of them"));
+  CHECK(has(complaint({"--cpu-option=--cpus-per-task=8"}), " in --cpu-option: write only one of them"));
+}
+
 TEST_CASE("submit refuses a broken spec and reports a missing Slurm") {
   Cli cli;
   const std::string broken = cli.write("broken.toml", "[kernel]\nnam = 1\n");

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/files.hpp"
 #include "base/shell_words.hpp"
@@ -130,6 +131,29 @@ TEST_CASE("Cores, setup lines and limits are in the scripts") {
   submission.cpus_per_task = 0;
   submission.components[0].gpus_per_node = 0;
   CHECK_FALSE(has(job_steps(submission)[1].script, "#SBATCH --cpus-per-task"));
+}
+
+TEST_CASE("A number of cores in the user's options or setup lines is the only one in a script") {
+  Submission submission = evil("/tmp");
+  submission.components = {JobComponent{"sm_90", 1, 2, "", "", ""}};
+  const auto cores = [](const JobStep& step) {
+    std::vector<std::string> found;
+    std::istringstream lines(step.script);
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("#SBATCH ") && (has(line, "--cpus-per-task") || has(line, " -c"))) found.push_back(line);
+    return found;
+  };
+  using Lines = std::vector<std::string>;
+  submission.sbatch = {"--cpus-per-task=8"};
+  submission.compile_sbatch = {"-c", "16"};
+  CHECK(cores(job_steps(submission)[0]) == Lines{"#SBATCH -c 16"});
+  CHECK(cores(job_steps(submission)[1]) == Lines{"#SBATCH --cpus-per-task=8"});
+  // The options behind -- are those of the measuring job only.
+  submission.compile_sbatch = {};
+  CHECK(cores(job_steps(submission)[0]) == Lines{"#SBATCH --cpus-per-task=4"});
+  submission.sbatch = {};
+  submission.setup = {"#SBATCH --cpus-per-task 8", "module load cuda"};
+  for (const std::size_t step : {0, 1}) CHECK(cores(job_steps(submission)[step]) == Lines{"#SBATCH --cpus-per-task 8"});
 }
 
 TEST_CASE("Options of sbatch are options; the account is that of all steps") {
