@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace xtune::store {
 namespace {
@@ -55,7 +56,50 @@ class Search {
     return set;
   }
 
+  bool serves_all(const std::vector<std::size_t>& set) const {
+    return std::all_of(ratios_.begin(), ratios_.end(), [&](const std::vector<double>& row) {
+      return std::any_of(set.begin(), set.end(), [&](std::size_t config) { return row[config] <= limit_; });
+    });
+  }
+
+  /// Always adds the configuration that leaves the fewest cases without a measurement, then the fewest beyond the
+  /// limit, then the faster one.
+  std::vector<std::size_t> measured_first(std::size_t most) const {
+    std::vector<std::size_t> set;
+    std::vector<double> least(ratios_.size(), infinity);  // by case, with the set
+    const std::size_t configs = ratios_.empty() ? 0 : ratios_.front().size();
+    auto known = failures_with(least, configs);
+    while (set.size() < most) {
+      std::size_t best = configs;
+      auto best_failures = known;
+      for (std::size_t config = 0; config < configs; ++config)
+        if (const auto failures = failures_with(least, config); failures < best_failures)
+          best = config, best_failures = failures;
+      if (best == configs) break;
+      set.push_back(best);
+      for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], ratios_[i][best]);
+      known = {std::get<0>(best_failures), std::get<1>(best_failures), -infinity};  // a set grows only to serve more
+    }
+    return set;
+  }
+
  private:
+  /// Of the cases with these ratios, and with one more configuration if there is one of this number: how many are not
+  /// measured, how many are beyond the limit, and the logarithm of the product of ratios.
+  std::tuple<std::size_t, std::size_t, double> failures_with(const std::vector<double>& least,
+                                                             std::size_t config) const {
+    std::size_t unmeasured = 0, above = 0;
+    double cost = 0;
+    for (std::size_t i = 0; i < least.size(); ++i) {
+      const double ratio = config < ratios_[i].size() ? std::min(least[i], ratios_[i][config]) : least[i];
+      if (std::isinf(ratio))
+        ++unmeasured;
+      else
+        above += ratio > limit_, cost += std::log(ratio);
+    }
+    return {unmeasured, above, cost};
+  }
+
   void descend(const std::vector<std::size_t>& open, std::size_t left) {
     if (steps_ == 0) return;
     --steps_;
@@ -98,7 +142,7 @@ class Search {
 }  // namespace
 
 Cover smallest_cover(const std::vector<std::vector<double>>& ratios, double limit, std::size_t most,
-                     std::size_t steps) {
+                     Preference preference, std::size_t steps) {
   Cover cover;
   Search search(ratios, limit, steps);
   for (std::size_t size = 1; size <= most && cover.configs.empty() && !search.gave_up(); ++size) {
@@ -106,7 +150,11 @@ Cover smallest_cover(const std::vector<std::vector<double>>& ratios, double limi
     cover.smallest = !cover.configs.empty();
   }
   cover.too_many = cover.configs.empty() && !search.gave_up() && !ratios.empty();
-  if (cover.configs.empty()) cover.configs = search.greedy(most);
+  if (cover.configs.empty()) {
+    cover.configs = search.greedy(most);
+    if (preference == Preference::measured && !search.serves_all(cover.configs))
+      cover.configs = search.measured_first(most);
+  }
   std::sort(cover.configs.begin(), cover.configs.end());
   for (const std::vector<double>& row : ratios) {
     std::optional<std::size_t> server;

@@ -18,11 +18,17 @@ struct Cover {
   bool too_many = false;  ///< proved: this many cannot serve all cases
 };
 
+/// Which configurations are taken if there are too few for all cases.
+enum class Preference {
+  served,   ///< those that serve the most cases within the limit
+  measured  ///< those that leave the fewest cases without a measurement; of these, those that serve the most
+};
+
 /// ratios[case][config]: the configuration's time divided by the case's best one, infinity if it was not measured.
 /// limit: 1.05 for five percent. Among sets of one size, the one with the smallest product of ratios is chosen.
-/// Searches exhaustively for up to `steps` steps, then greedily. If `most` configurations are not enough, it serves as
-/// many cases as it can find.
+/// Searches exhaustively for up to `steps` steps, then greedily. If `most` configurations are not enough, the
+/// preference decides what the greedy search looks for.
 Cover smallest_cover(const std::vector<std::vector<double>>& ratios, double limit, std::size_t most,
-                     std::size_t steps = 2'000'000);
+                     Preference preference = Preference::served, std::size_t steps = 2'000'000);
 
 }  // namespace xtune::store

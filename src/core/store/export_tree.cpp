@@ -91,7 +91,7 @@ ArchTree tree_of(const std::vector<const MeasuredCase*>& cases, const TreeOption
   ArchTree result{cases.front()->kernel, cases.front()->arch, {}, {}, {}};
   const double limit = 1 + options.within;
   const Ratios ratios = ratios_of(cases);
-  const Cover cover = smallest_cover(ratios.rows, limit, options.max_configs);
+  const Cover cover = smallest_cover(ratios.rows, limit, options.max_configs, Preference::measured);
   std::vector<TreeCase> rows;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     TreeCase row{&cases[i]->problem, {}};

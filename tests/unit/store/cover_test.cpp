@@ -43,6 +43,26 @@ TEST_CASE("where too few are allowed as many cases as possible are served, and i
   CHECK_FALSE(cover.served_by[3].has_value());
 }
 
+TEST_CASE("where too few are allowed, the preference decides between more cases served and fewer not measured") {
+  // 0 serves three cases but was not measured in the last; 1 was measured in all.
+  const std::vector<std::vector<double>> ratios{{1, 1.2, none}, {1, 1.2, none}, {1, 1.0, none}, {none, 1.0, 1.0}};
+  CHECK(smallest_cover(ratios, 1.05, 1).configs == std::vector<std::size_t>{0});
+  const Cover measured = smallest_cover(ratios, 1.05, 1, Preference::measured);
+  CHECK(measured.configs == std::vector<std::size_t>{1});
+  CHECK(measured.within == 2);
+  CHECK(measured.too_many);
+  // Two are enough: the preference makes no difference, also where the search gives up.
+  for (const std::size_t steps : {0, 1'000'000})
+    CHECK(smallest_cover(ratios, 1.05, 2, Preference::measured, steps).within == 4);
+}
+
+TEST_CASE("a set of measured configurations grows only while that serves more cases") {
+  const std::vector<std::vector<double>> ratios{{1.0, 1.2, 1.1, none}, {1.3, 1.2, 1.15, none}, {none, 1.2, 1.2, 1.0}};
+  CHECK(smallest_cover(ratios, 1.05, 1, Preference::measured).configs == std::vector<std::size_t>{2});
+  const Cover two = smallest_cover({{1.2, 1.1}, {1.3, 1.15}}, 1.05, 2, Preference::measured);
+  CHECK(two.configs == std::vector<std::size_t>{1});
+}
+
 TEST_CASE("out of steps the greedy set serves all cases and is not called the smallest") {
   Random random(7);
   std::vector<std::vector<double>> ratios(40, std::vector<double>(60, none));
@@ -51,7 +71,7 @@ TEST_CASE("out of steps the greedy set serves all cases and is not called the sm
     for (double& ratio : row)
       if (random.below(8) == 0) ratio = std::min(ratio, 1.03);
   }
-  const Cover greedy = smallest_cover(ratios, 1.05, 40, 10);
+  const Cover greedy = smallest_cover(ratios, 1.05, 40, Preference::served, 10);
   CHECK_FALSE(greedy.smallest);
   CHECK_FALSE(greedy.too_many);
   CHECK(greedy.within == 40);
