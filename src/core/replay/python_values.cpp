@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -87,6 +88,11 @@ std::optional<std::string_view> within(std::string_view text, std::string_view o
   return whole ? std::optional(text.substr(open.size(), text.size() - open.size() - 1)) : std::nullopt;
 }
 
+/// Arithmetic without a finite 64-bit result. No reader takes it for a word.
+struct PythonArithmeticError : PythonError {
+  using PythonError::PythonError;
+};
+
 class PythonEvaluator {
  public:
   std::vector<Value> values(std::string_view text, const Bindings& names, int depth = 0) {
@@ -100,21 +106,40 @@ class PythonEvaluator {
     if (const auto inner = within(text, "(", ')'); inner && is_tuple(*inner)) return list(*inner, names, depth);
     const Value value = evaluated(text, names);
     if (const auto* const truth = std::get_if<bool>(&value)) return {std::string(*truth ? "True" : "False")};
-    if (const auto* const number = std::get_if<double>(&value); number && !std::isfinite(*number))
-      throw PythonError(fmt::format("'{}' is not a finite number", base::printable(text, 80)));
+    if (const auto* const number = std::get_if<double>(&value); number && !std::isfinite(*number)) {
+      const std::string why = fmt::format("'{}' is not a finite number", base::printable(text, 80));
+      if (is_one_number(text)) throw PythonError(why);  // the word says the same
+      throw PythonArithmeticError(why);
+    }
     return {value};
   }
 
  private:
-  static Value evaluated(std::string_view text, const Bindings& names) {
+  static space::Expression parsed(std::string_view text) {
     try {
-      return space::Expression::parse(text).evaluate([&](std::string_view name) -> const Value* {
+      return space::Expression::parse(text);
+    } catch (const space::ExpressionError& error) {
+      throw PythonError(error.what());
+    }
+  }
+
+  static Value evaluated(std::string_view text, const Bindings& names) {
+    const space::Expression expression = parsed(text);
+    try {
+      return expression.evaluate([&](std::string_view name) -> const Value* {
         const auto found = names.find(name);
         return found == names.end() ? nullptr : &found->second;
       });
     } catch (const space::ExpressionError& error) {
+      if (expression.names().empty()) throw PythonArithmeticError(error.what());
       throw PythonError(error.what());
     }
+  }
+
+  static bool is_one_number(std::string_view text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error != std::errc::invalid_argument && end == text.data() + text.size();
   }
 
   static bool is_tuple(std::string_view inner) {
@@ -208,6 +233,8 @@ std::optional<std::vector<Value>> python_values(std::string_view text) {
   try {
     each_outside(text, [](std::size_t) { return true; });  // for what is not closed
     return PythonEvaluator().values(text, {});
+  } catch (const PythonArithmeticError&) {
+    throw;
   } catch (const PythonError&) {
     if (looks_like_python(text)) throw;
     return std::nullopt;

@@ -19,7 +19,7 @@ struct PythonError : std::runtime_error {
 /// The values of one literal, lists of lists flattened: an expression (core/space/expression.hpp), 'text', [a, b],
 /// (a, b), range(...), list(...), tuple(...) and [A for NAME in B if C]. True and False are the words that Python
 /// prints. Empty: the text is a word and no Python, such as 64x64 or bfloat16. Throws PythonError for what looks like
-/// Python and is none of these.
+/// Python and is none of these, and for arithmetic whose result is not a finite number of 64 bits, such as 2**1000.
 std::optional<std::vector<Value>> python_values(std::string_view text);
 
 /// The items of "[a, b]" or "a, b", each as written.

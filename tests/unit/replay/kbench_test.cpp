@@ -252,6 +252,10 @@ TEST_CASE("values that are Python literals are evaluated, and other Python is re
       {"\"{1, 2}\"", "Write the values as a list, or a word in quotes within quotes"},
       {"\"[1, 2\"", "']' is missing at the end"},
       {"\"[i for i in range(9) for j in range(99999)]\"", "more than 100000 values"},
+      {"[1, 2**1000]", ":4:10: A: the Python value 2**1000 cannot be evaluated: "},
+      {"2.0**5000", "does not fit a float"},
+      {"[two, 9223372036854775807 + 1]", "does not fit a 64-bit integer"},
+      {"1//0", "A: the Python value 1//0 cannot be evaluated: "},
       {"\"range(1, 2, 0)\"", "the step of range is zero"},
       {"\"range(0.5)\"", "range takes integers"},
       {"\"[i for i, j in [1]]\"", "only one name can follow 'for'"}};
