@@ -23,11 +23,10 @@ AvailableDevice described(const device::DeviceInfo& device) {
   return available;
 }
 
-AvailableBackend probe(const std::string& name) {
-  const target::BackendState state = target::find_backend(name, true);
-  AvailableBackend available{state.name, {}, state.device_reason, state.toolchain, state.toolchain_reason};
-  for (const device::DeviceInfo& device : state.devices) available.devices.push_back(described(device));
-  return available;
+std::vector<AvailableDevice> devices_of(const target::BackendState& state) {
+  std::vector<AvailableDevice> devices;
+  for (const device::DeviceInfo& device : state.devices) devices.push_back(described(device));
+  return devices;
 }
 
 }  // namespace
@@ -35,18 +34,21 @@ AvailableBackend probe(const std::string& name) {
 std::vector<AvailableBackend> backends() {
   find_worker_program();
   std::vector<AvailableBackend> all;
-  for (const std::string& name : device::backend_names()) all.push_back(probe(name));
+  for (const std::string& name : device::backend_names()) {
+    const target::BackendState state = target::find_backend(name, true);
+    all.push_back({state.name, devices_of(state), state.device_reason, state.toolchain, state.toolchain_reason});
+  }
   return all;
 }
 
 std::vector<AvailableDevice> devices(const std::string& backend) {
-  if (backend != "auto") {
-    device::require_backend(backend);
-    find_worker_program();
-    return probe(backend).devices;
-  }
+  if (backend != "auto") device::require_backend(backend);
+  find_worker_program();
   std::vector<AvailableDevice> all;
-  for (const AvailableBackend& each : backends()) all.insert(all.end(), each.devices.begin(), each.devices.end());
+  for (const std::string& name : backend == "auto" ? device::backend_names() : std::vector{backend}) {
+    const std::vector<AvailableDevice> devices = devices_of(target::find_devices(name));
+    all.insert(all.end(), devices.begin(), devices.end());
+  }
   return all;
 }
 

@@ -54,8 +54,12 @@ void add_worker_command(CLI::App& app, Context& context) {
 
   CLI::App* probe = command->add_subcommand("probe", "Print what one backend finds on this machine, as JSON");
   static std::string backend;
+  static bool devices_only = false;
   probe->add_option("--backend", backend, "Name the backend")->required();
-  probe->callback([&context] { context.exit_code = worker::probe_worker_main(backend); });
+  probe->add_flag("--devices-only", devices_only, "Do not search for compilers");
+  probe->callback([&context] {
+    context.exit_code = worker::probe_worker_main(backend, devices_only ? target::Probe::devices : target::Probe::all);
+  });
 }
 
 }  // namespace xtune::cli

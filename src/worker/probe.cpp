@@ -31,9 +31,16 @@ target::CompilerState probe_compiler(backend::Backend& backend, const std::strin
   return state;
 }
 
+void probe_compilers(backend::Backend& backend, target::BackendState& state) {
+  const std::vector<std::string> compilers = device::compilers_of(state.name);
+  if (compilers.empty()) set_compiler(state, probe_compiler(backend, ""));
+  for (const std::string& compiler : compilers) state.compilers.push_back(probe_compiler(backend, compiler));
+  target::select_compiler(state, "", "");
+}
+
 }  // namespace
 
-target::BackendState probe_backend(const std::string& name) {
+target::BackendState probe_backend(const std::string& name, target::Probe probe) {
   target::BackendState state;
   state.name = name;
   try {
@@ -42,10 +49,7 @@ target::BackendState probe_backend(const std::string& name) {
     state.devices = std::move(list.devices);
     state.device_reason = std::move(list.reason);
     state.device_failed = list.failed;
-    const std::vector<std::string> compilers = device::compilers_of(name);
-    if (compilers.empty()) set_compiler(state, probe_compiler(*backend, ""));
-    for (const std::string& compiler : compilers) state.compilers.push_back(probe_compiler(*backend, compiler));
-    target::select_compiler(state, "", "");
+    if (probe == target::Probe::all) probe_compilers(*backend, state);
   } catch (const Error& error) {
     state.device_reason = state.toolchain_reason = error.what();
     // A backend that is not part of this build does not appear later; the cached state depends on the program.
@@ -54,9 +58,9 @@ target::BackendState probe_backend(const std::string& name) {
   return state;
 }
 
-int probe_worker_main(const std::string& backend) {
+int probe_worker_main(const std::string& backend, target::Probe probe) {
   // On a separate line, after any output of a driver.
-  const std::string line = "\n" + target::to_json(probe_backend(backend)).dump() + "\n";
+  const std::string line = "\n" + target::to_json(probe_backend(backend, probe)).dump() + "\n";
   return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0 ? 0 : 1;
 }
 

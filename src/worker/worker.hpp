@@ -16,8 +16,8 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes);
 int bench_worker_main(int in, int out, bool sanitize);
 
 /// Queries a backend in this process, which initialises its driver. Never throws for missing parts.
-target::BackendState probe_backend(const std::string& name);
+target::BackendState probe_backend(const std::string& name, target::Probe probe = target::Probe::all);
 /// Prints one line of JSON with the backend's state on this machine (read by core/target/inventory.hpp).
-int probe_worker_main(const std::string& backend);
+int probe_worker_main(const std::string& backend, target::Probe probe);
 
 }  // namespace xtune::worker

@@ -155,12 +155,13 @@ BackendState failed_probe(const std::string& name, const std::string& reason) {
   return state;
 }
 
-BackendState ask(const std::string& name) {
+BackendState ask(const std::string& name, Probe probe = Probe::all) {
   base::CommandOptions options;
   options.timeout_ms = probe_timeout_ms;
   options.env = base::shared_folder_variables();
-  const base::CommandResult result =
-      base::run_command({worker_program().string(), "worker", "probe", "--backend", name}, options);
+  std::vector<std::string> argv{worker_program().string(), "worker", "probe", "--backend", name};
+  if (probe == Probe::devices) argv.emplace_back("--devices-only");
+  const base::CommandResult result = base::run_command(argv, options);
   if (!result.ok())
     return failed_probe(
         name, (result.timed_out ? "no answer within 120 s" : base::describe_exit(result.exit_code, result.signal)) +
@@ -270,6 +271,8 @@ BackendState find_backend(const std::string& name, bool fresh) {
     }
   return state;
 }
+
+BackendState find_devices(const std::string& name) { return ask(name, Probe::devices); }
 
 void forget_backend(const std::string& name) noexcept {
   try {

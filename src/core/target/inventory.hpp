@@ -41,6 +41,9 @@ void set_compiler(BackendState& state, const CompilerState& compiler);
 /// architecture, or else the first one that is here. Without any, the reason for each is the state's.
 void select_compiler(BackendState& state, const std::string& name, const std::string& arch);
 
+/// What a probe searches for. Compilers take longer: each is identified by its version and by a hash of its files.
+enum class Probe { all, devices };
+
 nlohmann::json to_json(const BackendState& state);
 BackendState backend_state_from_json(const nlohmann::json& json);
 
@@ -49,6 +52,8 @@ BackendState backend_state_from_json(const nlohmann::json& json);
 /// stay the same, so that a run with only stored results starts no process. It is not cached if a call failed, if the
 /// compiler is a script that may start anything, or with XTUNE_DISABLE_CACHE. fresh: probe again.
 BackendState find_backend(const std::string& name, bool fresh);
+/// Only the devices of a backend: name, devices, device_reason and device_failed. Probes at each call.
+BackendState find_devices(const std::string& name);
 /// Removes the cached state, which has turned out to be wrong.
 void forget_backend(const std::string& name) noexcept;
 

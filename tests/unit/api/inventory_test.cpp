@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 
+#include "fakes/environment_variable.hpp"
 #include "unit/api/tune_fixture.hpp"
 
 namespace xtune {
@@ -30,6 +32,20 @@ TEST_CASE("every machine has the host's device and says why others are missing")
   CHECK(of_host[0].name == host->devices[0].name);
   CHECK(of_host[0].backend == "host");
   CHECK(has(refused(ErrorKind::invalid_argument, [] { devices("hots"); }), "hots"));
+}
+
+TEST_CASE("devices are listed without a search for compilers") {
+  shared_store();
+  const base::TemporaryDirectory folder;
+  const std::filesystem::path script = folder.path() / "compiler", asked = folder.path() / "asked";
+  std::ofstream(script) << "#!/bin/sh\ntouch " << asked.string() << "\nexit 1\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Variable compiler("XTUNE_HOST_CXX", script.string());
+  CHECK(devices("host").size() == 1);
+  CHECK(devices().size() >= 1);
+  CHECK_FALSE(std::filesystem::exists(asked));
+  backends();
+  CHECK(std::filesystem::exists(asked));
 }
 
 TEST_CASE("strategies are those that a run takes") {
