@@ -8,6 +8,7 @@
 #include "api/program_finder.hpp"
 #include "api/tunable_access.hpp"
 #include "base/absolute_path.hpp"
+#include "base/machine_memory.hpp"
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_model.hpp"
@@ -69,6 +70,7 @@ Question question_of(const Tunable& tunable, const Bindings& problem, const std:
 }  // namespace
 
 Choice best(const Tunable& tunable, const Bindings& problem, const LookupSettings& settings) {
+  const base::RememberNothing writes_nothing(settings.frozen);
   const Question question = question_of(tunable, problem, settings.arch, settings.backend);
   const auto bundle = dispatch::open_bundle(settings.bundle, question.spec.kernel.name);
   dispatch::Selector selector(question.spec, dispatch::store_for(settings.store, settings.bundle, settings.frozen),

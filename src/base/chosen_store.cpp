@@ -31,14 +31,6 @@ std::filesystem::path chosen_store(const std::filesystem::path& given) {
   return store;
 }
 
-std::optional<std::filesystem::path> place_in_default_store(const std::filesystem::path& inside) try {
-  const std::filesystem::path place = chosen_store({}) / inside;
-  require_trusted(place.parent_path());
-  return place;
-} catch (const Error&) {
-  return std::nullopt;
-}
-
 Kept kept_in_store() {
   const char* const value = std::getenv("XTUNE_DISABLE_CACHE");
   const std::string text = value ? value : "";

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 
 namespace xtune::base {
 
@@ -10,9 +9,6 @@ namespace xtune::base {
 /// users who are not trusted can change it (trust.hpp). If HOME is not set, the default store is created, so that no
 /// other user can create it first.
 std::filesystem::path chosen_store(const std::filesystem::path& given);
-/// The path `inside` in the default store, for facts that are remembered about this machine. nullopt: there is no
-/// default store that can be trusted; a command that needs one reports why.
-std::optional<std::filesystem::path> place_in_default_store(const std::filesystem::path& inside);
 
 /// What is read from a store and kept in it.
 enum class Kept { all, artifacts, nothing };

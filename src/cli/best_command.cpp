@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/machine_memory.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/stored_answers.hpp"
@@ -140,6 +141,7 @@ struct BestOptions {
 int show(const BestOptions& given) {
   const CommonOptions& options = given.common;
   const std::string& path = given.path;
+  const base::RememberNothing writes_nothing(!given.frozen.empty());
   const target::Target target = target_for(path, options, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(path, options, target);
   const bool across = spec.objective.across != spec::ObjectiveSpec::Across::each && spec.cases.size() > 1;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/machine_memory.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/template_text.hpp"
 #include "dispatch/kernel_case.hpp"
@@ -182,6 +183,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
                             name(), space::shown_text(problem)));
   const std::lock_guard lock(preparing_);
   const Preparer preparer(preparer_);
+  const base::RememberNothing writes_nothing(settings_.frozen);
   if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
   if (parts_.fixed) return table_.put(make_fixed(key, problem));
   try {
@@ -226,6 +228,7 @@ Bindings KernelState::whole(const Binding& binding, const Bindings& sizes) const
 Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
   const Bindings problem = whole(binding, sizes);
   if (!parts_.fixed) {
+    const base::RememberNothing writes_nothing(settings_.frozen);
     Case found = case_of(problem);
     if (!found.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, found.refusal);
     Choice choice = std::move(found.selection.choice);

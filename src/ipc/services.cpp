@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "base/machine_memory.hpp"
 #include "base/process_folder.hpp"
 #include "base/text.hpp"
 #include "base/user_limits.hpp"
@@ -402,6 +403,7 @@ namespace {
 base::Environment temporaries_in(const std::filesystem::path& folder) {
   base::Environment variables = base::shared_folder_variables();
   variables.insert(variables.end(), {{"TMPDIR", folder.string()}, {"XTUNE_TMP_DIR", folder.string()}});
+  for (auto& variable : base::memory_variables()) variables.push_back(std::move(variable));
   return variables;
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("a table for vLLM goes to a file, or into a directory under its own na
 }
 
 TEST_CASE("frozen answers come from the bundle, with a digest") {
-  const Shipped cli;
+  Shipped cli;
   const std::string bundle = cli.path("copy.xtune");
   REQUIRE(cli.xtune({"store", "bundle", "-o", bundle}).exit_code == 0);
   const json stored = parsed(cli.best({})), frozen = parsed(cli.best({"--frozen", bundle}));
@@ -99,6 +99,10 @@ TEST_CASE("frozen answers come from the bundle, with a digest") {
   CHECK(other["bundle_digest"] == frozen["bundle_digest"]);
   CHECK(other["digest"] != frozen["digest"]);
   CHECK(cli.best({"--frozen", bundle, "--store", cli.path("cache")}).exit_code == 2);
+  // Nothing is written where nothing was: neither by this process nor by those that it starts.
+  cli.set("XTUNE_CACHE_DIR", cli.path("none"));
+  CHECK(parsed(cli.best({"--frozen", bundle})) == frozen);
+  CHECK_FALSE(fs::exists(cli.path("none")));
   std::string text = read_file(bundle);
   text.back() = static_cast<char>(text.back() ^ 1);
   const CommandResult damaged = cli.best({"--frozen", cli.write("damaged.xtune", text)});

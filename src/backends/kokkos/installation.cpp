@@ -17,6 +17,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json_fields.hpp"
+#include "base/machine_memory.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
@@ -135,10 +136,7 @@ constexpr auto installation_form = fields::object<Installation>(
 void remember(const fs::path& memory, const Installation& kokkos, const std::string& state) {
   Json json = installation_form.to_json(kokkos);
   json["state"] = state;
-  try {
-    base::write_file_atomically(memory, json.dump(2));
-  } catch (const Error&) {  // a cache that cannot be written must not stop the program
-  }
+  base::remember(memory, json.dump(2));
 }
 
 /// nullopt: nothing is cached, or it is out of date.

@@ -14,6 +14,7 @@
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/machine_memory.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
 #include "xtune/error.hpp"
@@ -107,11 +108,7 @@ void key_remembered_file(const fs::path& path, KeyedFiles& to) {
     } catch (const Error&) {  // not trusted: read the file
     }
   key_file(path, to);
-  if (!memory || to.files.back().state != file.state) return;
-  try {
-    base::write_file_atomically(*memory, to.files.back().sha256);
-  } catch (const Error&) {  // a store that cannot be written to must not stop the program
-  }
+  if (memory && to.files.back().state == file.state) base::remember(*memory, to.files.back().sha256);
 }
 
 bool is_elf(const fs::path& path) {

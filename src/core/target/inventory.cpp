@@ -19,6 +19,7 @@
 #include "base/hash.hpp"
 #include "base/json_error.hpp"
 #include "base/json_fields.hpp"
+#include "base/machine_memory.hpp"
 #include "base/process_folder.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
@@ -159,6 +160,7 @@ BackendState ask(const std::string& name, Probe probe = Probe::all) {
   base::CommandOptions options;
   options.timeout_ms = probe_timeout_ms;
   options.env = base::shared_folder_variables();
+  for (const auto& variable : base::memory_variables()) options.env.push_back(variable);
   std::vector<std::string> argv{worker_program().string(), "worker", "probe", "--backend", name};
   if (probe == Probe::devices) argv.emplace_back("--devices-only");
   const base::CommandResult result = base::run_command(argv, options);
@@ -264,11 +266,8 @@ BackendState find_backend(const std::string& name, bool fresh) {
       // damaged or of another version: probe again and replace it
     }
   BackendState state = ask(name);
-  // A call that failed may succeed the next time. A cache that cannot be written must not stop the program.
-  if (memory && can_be_kept(state)) try {
-      base::write_file_atomically(*memory, to_json(state).dump());
-    } catch (const Error&) {
-    }
+  // A call that failed may succeed the next time.
+  if (memory && can_be_kept(state)) base::remember(*memory, to_json(state).dump());
   return state;
 }
 

@@ -5,7 +5,10 @@
 
 #include <cstdlib>
 
+#include "core/store/bundle.hpp"
+#include "fakes/environment_variable.hpp"
 #include "unit/api/tune_fixture.hpp"
+#include "xtune/lookup.hpp"
 
 using namespace xtune::base;
 
@@ -47,6 +50,30 @@ void check_call(const Kernel& kernel) {
   std::size_t right = 0;
   for (std::size_t i = 0; i < y.size(); ++i) right += y[i] == 3.0f * x[i] + 1.0f;
   CHECK(right == y.size());
+}
+
+TEST_CASE("a frozen kernel writes nothing into the default store, even if it has to compile") {
+  const TemporaryDirectory folder;
+  TuneSettings settings = host_settings();
+  settings.store = folder.path() / "store";
+  REQUIRE(tune(stepped(), settings).found());
+  std::filesystem::remove_all(settings.store / "artifacts");
+  LoadSettings frozen;
+  frozen.backend = "host";
+  frozen.bundle = folder.path() / "stepped.xtune";
+  frozen.frozen = true;
+  store::write_bundle(settings.store, frozen.bundle, {});
+  const Variable cache("XTUNE_CACHE_DIR", (folder.path() / "none").string());
+  const Kernel kernel = load(stepped(), frozen).for_problem({{"ROWS", Value(3)}});
+  CHECK(kernel.choice({{"N", Value(100)}}).kind == Choice::Kind::exact);
+  check_call(kernel);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "none"));
+  LookupSettings lookup;
+  lookup.backend = "host";
+  lookup.bundle = frozen.bundle;
+  lookup.frozen = true;
+  CHECK(best(stepped(), {}, lookup).kind == Choice::Kind::exact);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "none"));
 }
 
 std::string without_program(const std::function<void()>& body) {

@@ -12,6 +12,7 @@
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/host_name.hpp"
+#include "base/machine_memory.hpp"
 #include "fakes/environment_variable.hpp"
 #include "fakes/io_error.hpp"
 #include "support/text.hpp"
@@ -164,6 +165,11 @@ TEST_CASE("without HOME the default store is made for this user, or refused") {
   const Variable cache("XTUNE_CACHE_DIR", std::nullopt), xdg("XDG_CACHE_HOME", std::nullopt),
       home("HOME", std::nullopt), own("XTUNE_TMP_DIR", folder.path().string());
   const fs::path store = folder.path() / ("xtune-" + std::to_string(::geteuid()));
+  {
+    const RememberNothing nothing;
+    CHECK(place_in_default_store("inventory/file") == store / "inventory/file");
+    CHECK_FALSE(fs::exists(store));
+  }
   CHECK(chosen_store({}) == store);
   CHECK(mode_of(store) == 0700);
   CHECK(chosen_store({}) == store);
