@@ -2,7 +2,6 @@
 """tune, load, and the questions without a run."""
 import contextlib
 import difflib
-import functools
 import inspect
 import logging
 import os
@@ -182,17 +181,33 @@ def _tune(kernel, definition, settings, run, function):
         found = run(tunable._native, native)
     tunable = tunable.copy()
     for result in found if isinstance(found, list) else [found]:
-        object.__setattr__(result, "_compile", functools.partial(
-            _kernel_of, tunable, result.device.backend, settings["compiler"], result.problem,
-            settings["store"] if settings["keep"] else False))
+        object.__setattr__(result, "_compile", _Compiler(
+            tunable, settings["store"] if settings["keep"] else False,
+            {"backend": result.device.backend, "compiler": settings["compiler"], "problem": result.problem}))
     return found
 
 
-def _kernel_of(tunable, backend, compiler, problem, store, config, checked):
-    """A configuration of a result. store: False: none is kept."""
-    with tempfile.TemporaryDirectory(prefix="xtune-") if store is False else contextlib.nullcontext(store) as place:
-        compiled, = compile_all(tunable, [config], backend=backend, compiler=compiler, problem=problem, store=place)
-        return compiled.kernel(checked)
+class _Compiler:
+    """Makes kernels of any configuration of a result. store: False: none is kept. Nothing changes it, so copies of a
+    result share it; other processes do not get it, since the definition may have functions."""
+
+    def __init__(self, tunable, store, settings):
+        self._tunable, self._store, self._settings = tunable, store, settings
+
+    def __call__(self, config, checked):
+        keeps = self._store is not False
+        with contextlib.nullcontext(self._store) if keeps else tempfile.TemporaryDirectory(prefix="xtune-") as place:
+            compiled, = compile_all(self._tunable, [config], store=place, **self._settings)
+            return compiled.kernel(checked)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return type(None), ()
 
 
 def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store: Optional[Path] = None,

@@ -60,6 +60,9 @@ class _Tuned:
         """The configuration of the last tuning in this process; None before the first call."""
         return self._results[-1].best.config if self._results else None
 
+    def __reduce__(self) -> str:
+        return self.__qualname__  # by name, as functions are pickled
+
     def __repr__(self) -> str:
         return f"<xtune.autotune {self.__name__}({', '.join(self._names)})>"
 

@@ -3,9 +3,12 @@
 import dataclasses
 import functools
 import os
-from typing import Any, Dict, List, Mapping, Optional, Union
+import pathlib
+import tempfile
+from typing import Any, Dict, List, Mapping, Optional, Type, Union
 
-from xtune.errors import UnavailableError
+from xtune import _native
+from xtune.errors import Error, NothingValidError, UnavailableError
 
 Value = Union[bool, int, float, str]
 Config = Dict[str, Value]
@@ -47,7 +50,7 @@ class Measurement:
     message: str  #: the reason, if it failed
     time_ms: float  #: by the spec's statistic; a lower bound for a pruned configuration
     timing: Timing
-    samples_ms: List[float]  #: in the order in which they were taken
+    samples_ms: List[float] = dataclasses.field(repr=False)  #: in the order in which they were taken
     metrics: Dict[str, float]  #: the spec's metrics; NaN: no value
     resources: Resources
     reference_ms: Optional[float]  #: time of the spec's reference kernel in the same run; None: not timed
@@ -98,9 +101,82 @@ class Progress:
     best_ms: Optional[float]  #: minimum time so far
 
 
-@dataclasses.dataclass(frozen=True)
+class _Saved:
+    """The library's object of a Result in another process: the files that Result.save writes, read when needed."""
+
+    def __init__(self, files: Mapping[str, bytes]):
+        self._files = files
+
+    def __getstate__(self):
+        return {"_files": self._files}
+
+    @functools.cached_property
+    def _loaded(self):
+        with tempfile.TemporaryDirectory(prefix="xtune-") as directory:
+            for name, contents in self._files.items():
+                (pathlib.Path(directory) / name).write_bytes(contents)
+            return _native.load_result(directory)._native
+
+    def save(self, directory: str) -> None:
+        self._loaded.save(directory)
+
+    def source(self) -> str:
+        return self._loaded.source()
+
+    def kernel(self, checked: bool) -> Any:
+        return self._loaded.kernel(checked)
+
+
+class _Lacking:
+    """In the place of the library's object where there is none: whatever needs it raises an error."""
+
+    def __init__(self, error: Type[Error], message: str):
+        self._error, self._message = error, message
+
+    def best(self) -> Any:
+        raise self._error(self._message)
+
+    def save(self, directory: str) -> None:
+        self.best()
+
+    def source(self) -> str:
+        return ""
+
+    def kernel(self, checked: bool) -> Any:
+        self.best()
+
+
+def _reduce_result(native: Any) -> Any:
+    """For pickle: the files that save writes, or the reason for which there is nothing to save."""
+    with tempfile.TemporaryDirectory(prefix="xtune-") as directory:
+        try:
+            native.save(directory)
+        except NothingValidError as error:
+            return _Lacking, (NothingValidError, str(error))
+        return _Saved, ({each.name: each.read_bytes() for each in pathlib.Path(directory).iterdir()},)
+
+
+def _reduce_compiled(native: Any) -> Any:
+    """For pickle: another process gets the facts only."""
+    return _Lacking, (UnavailableError, "this CompiledConfig comes from another process, which has its binary: call "
+                                        "xtune.compile_all here")
+
+
+# Nothing changes these objects, so copies share them.
+_native.Result.__reduce__ = _reduce_result
+_native.CompiledConfig.__reduce__ = _reduce_compiled
+for _class in (_native.Result, _native.CompiledConfig, _native.Kernel):
+    _class.__copy__ = lambda self: self
+    _class.__deepcopy__ = lambda self, memo: self
+del _class
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Result:
-    """The result of tuning one problem."""
+    """The result of tuning one problem.
+
+    It can be copied and pickled: in another process, kernel(), source and save() work, and kernel(config) does not.
+    """
 
     kernel_name: str
     problem: Config  #: the problem that was tuned
@@ -119,8 +195,10 @@ class Result:
     interrupted: bool  #: `stop` ended it
     out_of_time: bool  #: the budget of seconds ended it
     warnings: List[str]  #: problems with the measurements
-    _native: Any = dataclasses.field(repr=False, compare=False)
-    _compile: Any = dataclasses.field(default=None, repr=False, compare=False)  #: config -> Kernel; None: from a file
+
+    # Members that are no fields: dataclasses.asdict and repr show only plain data.
+    _native = _Lacking(UnavailableError, "this Result was not made by xtune.tune or Result.load: it has no binary")
+    _compile = None  # (config, checked) -> Kernel; None: read from files, or from another process
 
     @property
     def found(self) -> bool:
@@ -143,8 +221,8 @@ class Result:
         if config is None:
             return self._native.kernel(checked)
         if self._compile is None:
-            raise UnavailableError("this Result was read from a directory, which has only the winner: call "
-                                   "xtune.compile_all for other configurations")
+            raise UnavailableError("this Result was read from a directory or comes from another process, and has only "
+                                   "the winner: call xtune.compile_all for other configurations")
         return self._compile(config, checked)
 
     @property
@@ -159,14 +237,15 @@ class Result:
     @staticmethod
     def load(directory: Union[str, "os.PathLike[str]"]) -> "Result":
         """Reads what save wrote. Raises StorageError if a file changed since."""
-        from xtune import _native
-
         return _native.load_result(os.fspath(directory))
 
     def to_pandas(self):
         """The measurements as a pandas.DataFrame: a column for each parameter, then outcome, time_ms, interval, noise,
         metrics and resources; in the order of `measurements`. Raises ImportError without pandas."""
         return to_pandas(self.measurements)
+
+    def __repr__(self) -> str:
+        return f"<xtune.Result {self}>"
 
     def __str__(self) -> str:
         if self.winner is None:
@@ -179,7 +258,8 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class CompiledConfig:
-    """One configuration that compile_all compiled, or could not compile."""
+    """One configuration that compile_all compiled, or could not compile. A pickle has the fields only: in another
+    process it cannot be called."""
 
     config: Config
     outcome: str  #: ok, rejected, compile_failed, timed_out or crashed
@@ -188,12 +268,16 @@ class CompiledConfig:
     key: str  #: of the binary in the store
     resources: Resources
     seconds: float  #: wall-clock seconds; 0: it was compiled before
-    _native: Any = dataclasses.field(repr=False, compare=False)
+
+    _native = _Lacking(UnavailableError, "this CompiledConfig was not made by xtune.compile_all: it has no binary")
 
     def kernel(self, checked: bool = True):
         """The configuration as a callable Kernel for the problem that it was compiled for. Raises NothingValidError if
         it was not compiled."""
         return self._native.kernel(checked)
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "_kernel"}
 
     @functools.cached_property
     def _kernel(self):

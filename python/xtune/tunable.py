@@ -239,6 +239,16 @@ class Tunable:
         other._goals_in_code = self._goals_in_code
         return other
 
+    def __copy__(self) -> "Tunable":
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> "Tunable":
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Tunable cannot be pickled, since it may have functions and arrays of a GPU: make it in each "
+                        "process, for example from Tunable.toml()")
+
     @property
     def name(self) -> str:
         """Name of the kernel."""

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tuning from Python on the host backend: definitions, results, callables, questions."""
 import ast
+import concurrent.futures
 import contextlib
+import copy
 import dataclasses
 import io
+import json
 import logging
+import multiprocessing
+import os
 import pathlib
+import pickle
+import pydoc
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -25,6 +34,10 @@ class Raised(Exception):
 
 def fail(*_, **__):
     raise Raised("on purpose")
+
+
+def tuned_elsewhere(unroll):
+    return xtune.tune(saxpy(params={"UNROLL": [unroll]}), **HOST)
 
 
 class Results(unittest.TestCase):
@@ -53,6 +66,8 @@ class Results(unittest.TestCase):
         self.assertTrue(result.found)
         self.assertFalse(result.interrupted)
         self.assertIn("saxpy on ", str(result))
+        self.assertEqual(repr(result), f"<xtune.Result {result}>")
+        self.assertNotIn("samples_ms", repr(result.best))
         self.assertIn("float a", result.source)
 
     def test_arrays_of_the_caller_stay_as_they_were(self):
@@ -75,6 +90,59 @@ class Results(unittest.TestCase):
             (pathlib.Path(directory) / "kernel.so").write_bytes(b"other")
             with self.assertRaisesRegex(xtune.StorageError, "kernel.so"):
                 xtune.Result.load(directory)
+
+    def test_its_fields_are_plain_data(self):
+        as_dict = dataclasses.asdict(self.result)
+        self.assertEqual(as_dict["winner"]["config"], self.result.best.config)
+        self.assertEqual(json.loads(json.dumps(as_dict))["problem"], {"n": N})
+
+    def assert_works(self, result):
+        """It equals the original, and its winner can be called, saved and shown."""
+        self.assertEqual(result, self.result)
+        y = np.ones(N, np.float32)
+        result.kernel()(self.x, y, 3.0, N)
+        np.testing.assert_array_equal(y, 3 * self.x + 1)
+        self.assertEqual(result.source, self.result.source)
+        with tempfile.TemporaryDirectory() as directory:
+            result.save(directory)
+            self.assertEqual(xtune.Result.load(directory).best.config, self.result.best.config)
+
+    def test_is_copied(self):
+        for twin in (copy.copy(self.result), copy.deepcopy(self.result)):
+            self.assert_works(twin)
+            twin.kernel(self.result.measurements[-1].config)
+        self.assertIsNot(copy.deepcopy(self.result).best.config, self.result.best.config)
+        self.assertFalse(dataclasses.replace(self.result, winner=None).found)
+
+    def test_is_pickled(self):
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            twin = pickle.loads(pickle.dumps(self.result, protocol))
+            self.assert_works(twin)
+            self.assert_works(pickle.loads(pickle.dumps(twin, protocol)))
+            self.assert_works(copy.deepcopy(twin))
+        with self.assertRaisesRegex(xtune.UnavailableError, "another process"):
+            twin.kernel(self.result.measurements[-1].config)
+        for part in (self.result.best, self.result.device, *xtune.devices("host"), *xtune.backends(),
+                     xtune.best(saxpy(), backend="host")):
+            self.assertEqual(pickle.loads(pickle.dumps(part)), part)
+
+    def test_one_without_a_winner_is_pickled(self):
+        failed = xtune.tune(saxpy(reference=lambda x: x), configs=[{"BLOCK": 32, "UNROLL": 1}], fresh=True, **HOST)
+        twin = pickle.loads(pickle.dumps(failed))
+        self.assertEqual(twin, failed)
+        self.assertEqual(twin.source, "")
+        for ask in (lambda: twin.best, twin.kernel, lambda: twin.save("nowhere")):
+            with self.assertRaisesRegex(xtune.NothingValidError, "wrong_result") as caught:
+                ask()
+            self.assertIs(type(pickle.loads(pickle.dumps(caught.exception))), xtune.NothingValidError)
+
+    def test_pools_of_processes_return_results(self):
+        with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            results = list(pool.map(tuned_elsewhere, [1, 2]))
+        self.assertEqual([each.best.config["UNROLL"] for each in results], [1, 2])
+        y = np.ones(N, np.float32)
+        results[0].kernel()(self.x, y, 3.0, N)
+        np.testing.assert_array_equal(y, 3 * self.x + 1)
 
     @unittest.skipUnless(pandas, "needs pandas")
     def test_is_a_frame(self):
@@ -153,10 +221,13 @@ class Definitions(unittest.TestCase):
         self.assertEqual(seen, [("x", "f32", (N,), 5, N), ("y", "f32", (N,), 5, N)])
 
     def test_copies_are_independent(self):
-        first = saxpy()
-        second = first.copy().constraint("UNROLL == 1")
-        self.assertEqual(len(xtune.all_configs(first, backend="host")), 4)
-        self.assertEqual(len(xtune.all_configs(second, backend="host")), 2)
+        for copied in (lambda tunable: tunable.copy(), copy.copy, copy.deepcopy):
+            first = saxpy()
+            second = copied(first).constraint("UNROLL == 1")
+            self.assertEqual(len(xtune.all_configs(first, backend="host")), 4)
+            self.assertEqual(len(xtune.all_configs(second, backend="host")), 2)
+        with self.assertRaisesRegex(TypeError, "make it in each process"):
+            pickle.dumps(saxpy())
 
     def test_several_steps_scratch_and_constants(self):
         source = r"""
@@ -390,6 +461,13 @@ class Questions(unittest.TestCase):
         failed = xtune.compile_all(broken, [{"BLOCK": 32, "UNROLL": 2}], backend="host")
         self.assertEqual(failed[0].outcome, "compile_failed")
         self.assertIn("error", failed[0].log)
+        copy.deepcopy(compiled[0])(x, y, 1.0, N)
+        compiled[0](x, y, 1.0, N)
+        np.testing.assert_array_equal(y, 3 * x + 1)
+        elsewhere = pickle.loads(pickle.dumps(compiled))
+        self.assertEqual(elsewhere, compiled)
+        with self.assertRaisesRegex(xtune.UnavailableError, "compile_all here"):
+            elsewhere[0](x, y, 1.0, N)
 
     def test_best(self):
         tunable = saxpy(name="asked", entry="saxpy")
