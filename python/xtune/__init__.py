@@ -6,9 +6,24 @@
     kernel = result.kernel()
     kernel(x, y, n)
 
-docs/python.md describes the package.
+help(xtune.tune), help(xtune.Tunable) and help(xtune.autotune) describe all keywords, help(xtune.Result) what comes
+back. docs/python.md in the source tree is the guide to the package. xtune.compat has the functions of other tuners.
 """
-from xtune import _native
+import importlib.machinery
+import pathlib
+import sys
+from typing import TYPE_CHECKING
+
+try:
+    from xtune import _native
+except ImportError:
+    _here = pathlib.Path(__file__).parent
+    if any((_here / f"_native{ending}").exists() for ending in importlib.machinery.EXTENSION_SUFFIXES):
+        raise
+    _built = ", ".join(each.name for each in _here.glob("_native*.so")) or "none was built"
+    _python = f"Python {sys.version_info[0]}.{sys.version_info[1]} ({sys.executable})"
+    raise ImportError(f"xtune has no extension for {_python} in {_here}: {_built}. Run `pip install .` with this Python, or "
+                      "use the Python that xtune was built for (-DXTUNE_PYTHON_EXECUTABLE=... chooses it)") from None
 from xtune._tuning import (Kernel, TuneWarning, all_configs, backends, best, candidates, compile_all, devices, load,
                            load_bundle, strategies, tune, tune_cases)
 from xtune.autotuning import Argument, autotune
@@ -17,6 +32,9 @@ from xtune.errors import (Error, InvalidArgumentError, InvalidSpecError, Nothing
 from xtune.results import (Across, Backend, Candidate, Choice, CompiledConfig, Device, KernelArgument, MeasuredDevice,
                            Measurement, Progress, Resources, Result, Timing)
 from xtune.tunable import Constant, In, InOut, Out, Scalar, Scratch, TensorMap, Tunable
+
+if TYPE_CHECKING:
+    from xtune import compat as compat
 
 __version__ = _native.version()
 
@@ -28,3 +46,14 @@ __all__ = [
     "backends", "best", "candidates", "compile_all", "devices", "load", "load_bundle", "strategies", "tune",
     "tune_cases",
 ]
+
+
+def __getattr__(name):
+    """xtune.compat, which is imported when it is first used."""
+    if name == "compat":
+        return importlib.import_module("xtune.compat")
+    raise AttributeError(f"module 'xtune' has no attribute '{name}'")
+
+
+def __dir__():
+    return [*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__", "compat"]

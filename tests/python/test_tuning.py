@@ -490,6 +490,47 @@ class Questions(unittest.TestCase):
         self.assertRegex(xtune.__version__, r"^\d+\.\d+\.\d+$")
 
 
+class Package(unittest.TestCase):
+    def run_code(self, code):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_submodules_need_no_import_of_their_own(self):
+        self.run_code("import sys, xtune; assert 'xtune.compat' not in sys.modules")
+        self.run_code("import xtune; xtune.compat.kernel_tuner.tune_kernel")
+        self.run_code("import xtune.compat; xtune.compat.kernel_tuner.run_kernel")
+        self.run_code("from xtune import *; tune, Tunable")
+        for module in (xtune, xtune.compat):
+            with self.assertRaisesRegex(AttributeError, f"module '{module.__name__}' has no attribute 'kernel_tuna'"):
+                module.kernel_tuna
+
+    def test_another_python_than_it_was_built_for_is_told_so(self):
+        with tempfile.TemporaryDirectory() as directory:
+            package = pathlib.Path(directory) / "xtune"
+            package.mkdir()
+            for file in pathlib.Path(xtune.__file__).parent.glob("*.py"):
+                (package / file.name).write_text(file.read_text())
+            (package / "_native.cpython-27-none.so").write_text("")
+            done = subprocess.run([sys.executable, "-c", "import xtune"], cwd=directory, capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": directory}, check=False)
+        self.assertRegex(done.stderr, r"ImportError: xtune has no extension for Python 3.*_native\.cpython-27-none\.so")
+
+    def test_completion_shows_what_is_public(self):
+        public = [each for each in dir(xtune) if not each.startswith("__")]
+        self.assertEqual(sorted(public), sorted([*xtune.__all__, "compat"]))
+        self.assertEqual([each for each in dir(xtune.compat) if not each.startswith("__")], ["kernel_tuner"])
+        for module in (xtune, xtune.compat):
+            for name in dir(module):
+                getattr(module, name)
+
+    def test_help_describes_everything(self):
+        text = pydoc.plain(pydoc.render_doc(xtune))
+        for name in xtune.__all__:
+            self.assertIn(name, text)
+        self.assertIn("seconds: budget", text)
+
+
 class Stubs(unittest.TestCase):
     def names_in(self, body):
         names = {each.name for each in body if isinstance(each, (ast.ClassDef, ast.FunctionDef))}
