@@ -80,7 +80,7 @@ int main(int argc, char** argv) try {
               result.ties.size());
 
   // Now, and in another process later.
-  const std::filesystem::path folder = argc > 2 ? argv[2] : "saxpy.tuned";
+  const std::filesystem::path folder = argc > 2 ? argv[2] : "saxpy-tuned";
   result.save(folder);
   if (!call_winner(result, x, y, 2.5f) || !call_winner(xtune::Result::load(folder), x, y, 2.5f)) {
     std::fprintf(stderr, "saxpy: the winner computed something else\n");

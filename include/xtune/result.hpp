@@ -186,13 +186,14 @@ struct Result {
   template <class Type>
   TypedKernel<Type> kernel(bool checked = true) const;
 
-  /// Writes best_config.json and latency.json, and if they are known kernel.cu and the binary (kernel.cubin,
-  /// kernel.hsaco or kernel.so). Other files in the directory are not touched. Throws Error(nothing_valid) without a
-  /// winner, Error(invalid_argument) for an empty path, Error(io).
+  /// Writes into a directory, which is made if it does not exist: best_config.json and latency.json, and if they are
+  /// known kernel.cu and the binary (kernel.cubin, kernel.hsaco or kernel.so). Other files in the directory are not
+  /// touched. Throws Error(nothing_valid) without a winner, Error(invalid_argument) for an empty path and for a file,
+  /// Error(io).
   void save(const std::filesystem::path& folder) const;
   /// Reads what save wrote; `measurements` has the contents of latency.json. Throws Error(invalid_argument) for an
-  /// empty path, and Error(io) with the file and the problem if values, the binary or the source differ from those that
-  /// were saved.
+  /// empty path and for a file, and Error(io) with the file and the problem if values, the binary or the source differ
+  /// from those that were saved.
   static Result load(const std::filesystem::path& folder);
 };
 

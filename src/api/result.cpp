@@ -9,6 +9,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json_error.hpp"
+#include "base/text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -39,6 +40,11 @@ void require_folder(const std::filesystem::path& folder, const char* who) {
   if (folder.empty())
     throw Error(ErrorKind::invalid_argument,
                 std::string(who) + ": the directory has no name; \".\" is the working directory");
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(folder, ignored))
+    throw Error(ErrorKind::invalid_argument, std::string(who) + ": " + base::printable(folder.string()) +
+                                                 " is a file, and a saved result is a directory with " + best_file +
+                                                 " and other files: name a directory");
 }
 
 /// For a file that a directory from elsewhere names: never a path outside of it.

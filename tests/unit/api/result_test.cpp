@@ -164,7 +164,13 @@ TEST_CASE("edited times and sources are refused with the place") {
   CHECK(Result::load(folder.path()).binary->source.empty());
 }
 
-TEST_CASE("an empty directory name is the caller's mistake") {
+TEST_CASE("an empty name or a file in the place of the directory is the caller's mistake") {
+  const TemporaryDirectory folder;
+  const std::filesystem::path file = folder.path() / "saved.json";
+  std::ofstream(file) << "{}";
+  for (const auto& refusal : {refused(ErrorKind::invalid_argument, [&] { example().save(file); }),
+                              refused(ErrorKind::invalid_argument, [&] { Result::load(file); })})
+    CHECK(has(refusal, "saved.json is a file, and a saved result is a directory with best_config.json"));
   CHECK(
       has(refused(ErrorKind::invalid_argument, [] { example().save(""); }), "Result::save: the directory has no name"));
   CHECK(has(refused(ErrorKind::invalid_argument, [] { Result::load(""); }), "Result::load: the directory has no name"));
