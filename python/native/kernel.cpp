@@ -217,7 +217,10 @@ PyObject* describe(PyObject* self) noexcept try {
   for (std::size_t i = 0; i < callee.arguments.size(); ++i) {
     const KernelArgument& argument = callee.arguments[i];
     text += (i > 0 ? ", " : "") + argument.name + ": " + to_string(argument.dtype);
-    if (argument.is_buffer) text += argument.is_written ? "[], written" : "[]";
+    if (!argument.is_buffer) continue;
+    std::string extents;
+    for (const std::string& extent : argument.shape) extents += (extents.empty() ? "" : ", ") + extent;
+    text += "[" + extents + "]" + (argument.is_written ? " (written)" : "");
   }
   return PyUnicode_FromString((text + ") on " + callee.kernel.backend() + ">").c_str());
 } catch (...) {

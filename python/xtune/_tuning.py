@@ -20,6 +20,7 @@ Kernel = _native.Kernel
 Source = Union[Tunable, str, "os.PathLike[str]"]
 
 _log = logging.getLogger("xtune")
+_SOURCE_FILES = (".cu", ".cuh", ".hip", ".cpp", ".cxx", ".cc", ".c", ".hpp", ".h")
 _DEFINITION = [name for name in inspect.signature(Tunable).parameters if name != "source"]
 
 
@@ -40,8 +41,21 @@ def _warn(line: str) -> None:
     warnings.warn(line, TuneWarning, stacklevel=2)
 
 
+def _is_source_file(kernel: Any) -> bool:
+    """Whether it is the path of a kernel's source, by its ending. A text with braces is no path."""
+    is_path = isinstance(kernel, os.PathLike) or (isinstance(kernel, str) and "{" not in kernel)
+    return is_path and os.fspath(kernel).endswith(_SOURCE_FILES)
+
+
+def _is_source(kernel: Any) -> bool:
+    """Of a kernel, in a file or as text; else it is a Tunable, the path of a spec, or a mistake."""
+    if isinstance(kernel, os.PathLike):
+        return _is_source_file(kernel)
+    return not isinstance(kernel, Tunable) and not (isinstance(kernel, str) and kernel.endswith(".toml"))
+
+
 def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> Tunable:
-    """A Tunable from one, from a spec's file, or from a source and its definition."""
+    """A Tunable from one, from a spec's file, or from a source, as text or in a file, and its definition."""
     for name in definition:
         if name not in _DEFINITION:
             # Settings of the function are mistyped as often as the definition.
@@ -49,8 +63,9 @@ def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> 
             close = difflib.get_close_matches(name, known, 1)
             hint = f" (did you mean '{close[0]}'?)" if close else ""
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'{hint}")
-    if isinstance(kernel, Tunable) or isinstance(kernel, os.PathLike) or (isinstance(kernel, str)
-                                                                           and kernel.endswith(".toml")):
+    if _is_source_file(kernel):
+        return Tunable(source_file=kernel, **definition)
+    if not _is_source(kernel):
         if definition:
             raise TypeError(f"{function}() got '{next(iter(definition))}', which only a source in code takes: "
                             f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}")
@@ -58,8 +73,8 @@ def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> 
     if not isinstance(kernel, str):
         raise TypeError(f"{function}() takes a Tunable, the path of a spec, or a source, not {type(kernel).__name__}")
     if "{" not in kernel:
-        raise InvalidArgumentError(f"{function}(): {kernel[:80]!r} is neither a path that ends in .toml nor the source "
-                                   "of a kernel")
+        raise InvalidArgumentError(f"{function}(): {kernel[:80]!r} is neither a path that ends in .toml or .cu, .hip, "
+                                   ".cpp, ..., nor the source of a kernel")
     return Tunable(source=kernel, **definition)
 
 
@@ -126,8 +141,9 @@ def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
          max_copy_bytes: int = 4 << 30, **definition: Any) -> Result:
     """Finds the fastest configuration of a kernel that gives right results.
 
-    kernel: a Tunable, the path of a spec (.toml), or the source of a kernel, whose params, args, grid, block, reference
-    and so on are then keywords, as of Tunable; `problem` has the problem sizes in any case.
+    kernel: a Tunable, the path of a spec (.toml), or a kernel's source, as text or as the path of its file (.cu, .hip,
+    .cpp), whose params, args, grid, block, reference and so on are then keywords, as of Tunable; `problem` has the
+    problem sizes in any case.
 
     backend: "cuda", "hip", "host" or "auto", the first with a device and a compiler. compiler: "hiprtc" or "clang" for
     hip. devices: indices; None: the first and all like it. store: directory of all measurements; None: XTUNE_CACHE_DIR,
@@ -170,7 +186,7 @@ def tune_cases(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
 
 
 def _tune(kernel, definition, settings, run, function):
-    if isinstance(kernel, str) and not kernel.endswith(".toml") and settings["problem"]:
+    if _is_source(kernel) and settings["problem"]:
         definition = {**definition, "problem": settings["problem"]}
         settings["problem"] = None
     tunable = tunable_of(kernel, definition, function)

@@ -16,7 +16,7 @@ from xtune._timers import timer_for
 from xtune._tuning import load, tune
 from xtune.errors import InvalidArgumentError
 from xtune.results import Config, Result, Value
-from xtune.tunable import Constant, Extents, Scalar, Scratch, Tunable, _Buffer, extents
+from xtune.tunable import Constant, Extents, Scalar, Scratch, Tunable, _Buffer, each_of, extents
 
 
 class Argument:
@@ -76,7 +76,7 @@ class Autotuned(_Tuned):
         super().__init__(function, list(self._declared))
         self._definition, self._settings = dict(definition), dict(settings)
         self._numbers = [name for name, each in self._declared.items() if not isinstance(each, (_Buffer, Scratch))]
-        self._key = list(key) if key is not None else [
+        self._key = list(each_of(key)) if key is not None else [
             name for name in self._numbers if self._declared[name][0] in "iu"]
         for name in self._key:
             if name not in self._numbers:
@@ -184,11 +184,12 @@ class AutotunedFunction(_Tuned):
             if name not in signature.parameters and not _takes_any(signature):
                 raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of "
                                            f"{getattr(function, '__name__', function)}")
+        self._tuned = frozenset(names)
         self._signature = signature.replace(parameters=[
             each for name, each in signature.parameters.items() if name not in names])
         super().__init__(function, [name for name, each in self._signature.parameters.items()
                                     if each.kind != inspect.Parameter.VAR_KEYWORD])
-        self._key, self._restore = list(key), list(restore)
+        self._key, self._restore = list(each_of(key)), list(each_of(restore))
         for name in self._key + self._restore:
             if name not in self._names:
                 raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of {self.__name__} that callers pass "
@@ -219,6 +220,9 @@ class AutotunedFunction(_Tuned):
     _bind = staticmethod(inspect.Signature.bind)
 
     def _bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> _Call:
+        for name in named:
+            if name in self._tuned:
+                raise TypeError(f"{self.__name__}(): '{name}' is tuned, so a call must not pass it")
         try:
             bound = self._bind(self._signature, *args, **named)
         except TypeError as error:

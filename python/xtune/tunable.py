@@ -8,7 +8,7 @@ import numpy
 
 from xtune import _callbacks, _checks, _native
 from xtune._arrays import dtype_name, encode, facts_of, is_array
-from xtune.errors import InvalidArgumentError
+from xtune.errors import InvalidArgumentError, StorageError
 from xtune.results import Value
 
 Formula = Union[int, float, str]  #: a number, or an expression over problem, device and parameters
@@ -114,7 +114,16 @@ def entry_of(source: str) -> str:
     return names[0]
 
 
-def _each(value: Any) -> Iterable:
+def _text_of(source_file: Path) -> str:
+    try:
+        with open(source_file, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        raise StorageError(f"cannot read {os.fspath(source_file)}: {error.strerror}") from None
+
+
+def each_of(value: Any) -> Iterable:
+    """Several of something, or a single text or function, as a sequence."""
     return [value] if isinstance(value, str) or callable(value) else value
 
 
@@ -159,9 +168,9 @@ class Tunable:
                  measure: Optional[Mapping[str, Value]] = None, search: Optional[Mapping[str, Value]] = None,
                  validation: Optional[Mapping[str, Value]] = None):
         if name is None:
-            if source is None:
+            if source is None and source_file is None:
                 raise InvalidArgumentError("Tunable: pass a name, or a source with one __global__ function")
-            name = entry_of(source)
+            name = entry_of(_text_of(source_file) if source is None else source)
         self._start(_native.Tunable(name))
         if source is not None:
             self.source(source)
@@ -188,7 +197,7 @@ class Tunable:
             self.shared(shared)
         for key, value in (args or {}).items():
             self.arg(key, value)
-        for constraint in _each(constraints):
+        for constraint in each_of(constraints):
             self.constraint(constraint)
         if reference is not None:
             self.reference(reference)

@@ -68,7 +68,8 @@ class Calls(unittest.TestCase):
         np.testing.assert_array_equal(y[n:], before[n:])
 
     def test_describes_itself(self):
-        self.assertEqual(repr(self.kernel), "<xtune.Kernel saxpy(x: f32[], y: f32[], written, a: f32, n: i32) on host>")
+        self.assertEqual(repr(self.kernel),
+                         "<xtune.Kernel saxpy(x: f32[n], y: f32[n] (written), a: f32, n: i32) on host>")
         self.assertEqual([each.name for each in self.kernel.arguments], ["x", "y", "a", "n"])
         self.assertEqual(self.kernel.arguments[0].shape, ["n"])
         self.assertEqual(self.kernel.arguments[3].size, "n")

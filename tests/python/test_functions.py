@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that are prepared ahead in threads, and kernels of an imitation of Triton."""
+import pickle
 import tempfile
 import threading
 import unittest
@@ -68,6 +69,27 @@ class Prepare(unittest.TestCase):
         self.assertIn(add(np.zeros(64), 64), [(16, "a"), (64, "b")])
         self.assertEqual(sorted(each["CHUNK"] for each in seen), [16, 64])
         self.assertEqual(add.results[0].space_size, 2)
+
+
+@xtune.autotune(params={"step": [1, 2]}, key="array", restore="array", measure={"rep": 3}, tune_settings=PLACE)
+def stepped(array, step):
+    array += step
+
+
+class Decorated(unittest.TestCase):
+    def test_one_name_needs_no_list(self):
+        array = np.zeros(3)
+        stepped(array)
+        self.assertEqual(list(array), [stepped.best_config["step"]] * 3)
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "the key 'size_n' is not a number"):
+            xtune.autotune(params={"B": [1]}, key="size_n", grid=1, block=1)(lambda: "")
+
+    def test_calls_do_not_pass_what_is_tuned(self):
+        with self.assertRaisesRegex(TypeError, r"stepped\(\): 'step' is tuned"):
+            stepped(np.zeros(3), step=1)
+
+    def test_is_pickled_by_name(self):
+        self.assertIs(pickle.loads(pickle.dumps(stepped)), stepped)
 
 
 class Triton(unittest.TestCase):

@@ -159,6 +159,22 @@ class Results(unittest.TestCase):
 
 
 class Definitions(unittest.TestCase):
+    def test_a_source_in_a_file(self):
+        x, y = arrays()
+        definition = {"params": {"UNROLL": [1], "BLOCK": [32]}, "grid": "ceildiv(n, 32)", "block": "BLOCK",
+                      "measure": QUICK, "args": {"x": x, "y": xtune.InOut(y), "a": np.float32(2), "n": np.int32(N)}}
+        with tempfile.TemporaryDirectory() as directory:
+            source = pathlib.Path(directory) / "kernel.cu"
+            source.write_text(SAXPY)
+            for path in (source, str(source)):
+                result = xtune.tune(path, problem={"more": 1}, **definition, **HOST)
+                self.assertEqual((result.kernel_name, result.counts), ("saxpy", {"ok": 1}))
+                self.assertEqual(result.problem, {"n": N, "more": 1})
+            self.assertEqual(xtune.Tunable(source_file=source).name, "saxpy")
+        with self.assertRaisesRegex(xtune.StorageError, "kernel.cu: No such file"):
+            xtune.tune(source, **definition)
+        self.assertEqual(xtune.tune(SAXPY + "// as in saxpy.cu", **definition, **HOST).counts, {"ok": 1})
+
     def test_the_entry_is_found_in_the_source(self):
         launch = "// __global__ no();\nextern \"C\" __global__ __launch_bounds__(64 * (2)) void good(int n) {}"
         self.assertEqual(xtune.Tunable(source=launch).name, "good")
@@ -267,7 +283,7 @@ class Definitions(unittest.TestCase):
                 (xtune.InvalidArgumentError, "list of values", lambda: xtune.Tunable("t", params={"B": 5})),
                 (TypeError, "did you mean 'params'", lambda: xtune.tune(SAXPY, parms={"B": [1]})),
                 (TypeError, "'grid', which only a source", lambda: xtune.tune(saxpy(), grid=1)),
-                (xtune.InvalidArgumentError, "neither a path", lambda: xtune.tune("saxpy.cu")),
+                (xtune.InvalidArgumentError, "neither a path", lambda: xtune.tune("saxpy")),
                 (xtune.StorageError, "missing.toml", lambda: xtune.tune("missing.toml")),
                 (xtune.InvalidArgumentError, "isolation", lambda: xtune.tune(saxpy(), isolation="thread")),
                 (xtune.InvalidArgumentError, "strategy", lambda: xtune.tune(saxpy(), strategy="magic", **HOST)),
