@@ -298,6 +298,16 @@ void add_methods(py::object& type) {
       py::arg("problem") = py::none(),
       "The configuration that a call would run for this problem, as a Choice. Loads nothing.");
   add_method(
+      type, "digest",
+      [](const py::object& self, const std::vector<Bindings>& problems) {
+        const Kernel kernel = callee_of(self).kernel;
+        const py::gil_scoped_release released;
+        return kernel.digest(problems);
+      },
+      py::arg("problems") = py::list(),
+      "A SHA-256 of the bundle and of the choices for these problems. Processes that get the same one run the same "
+      "configurations, if the kernel is frozen.");
+  add_method(
       type, "prepare",
       [](const py::object& self, const py::object& problem, const py::kwargs& sizes) {
         const Bindings all = sizes_of(problem, sizes);
@@ -331,6 +341,9 @@ void add_methods(py::object& type) {
                 double min_sample_ms, double max_seconds) {
                return benchmarked(self, args, named, {samples, min_sample_ms, max_seconds, cold});
              });
+}
+
+void add_properties(py::object& type) {
   add_property(
       type, "arguments",
       [](const py::object& self) {
@@ -389,6 +402,7 @@ void define_kernel(py::module_& module) {
   kernel_type->tp_new = nullptr;  // made only by make_kernel
   auto type = py::reinterpret_borrow<py::object>(made);
   add_methods(type);
+  add_properties(type);
   module.attr("Kernel") = type;
   register_ending([] {
     while (!living_kernels().empty()) give_up(**living_kernels().begin());

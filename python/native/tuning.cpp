@@ -153,6 +153,8 @@ void define_load_settings(py::module_& module) {
       .def_readwrite("compiler", &Of::compiler)
       .def_readwrite("store", &Of::store)
       .def_readwrite("bundle", &Of::bundle)
+      .def_readwrite("frozen", &Of::frozen)
+      .def_readwrite("coverage", &Of::coverage)
       .def_readwrite("checked", &Of::checked)
       .def_readwrite("compile", &Of::compile)
       .def_readwrite("other_architectures", &Of::other_architectures)
@@ -183,6 +185,7 @@ void define_lookup_settings(py::module_& module) {
       .def_readwrite("backend", &LookupSettings::backend)
       .def_readwrite("store", &LookupSettings::store)
       .def_readwrite("bundle", &LookupSettings::bundle)
+      .def_readwrite("frozen", &LookupSettings::frozen)
       .def_readwrite("other_architectures", &LookupSettings::other_architectures)
       .def("set_on_message", [](LookupSettings& settings, py::object function) {
         settings.on_message = message_listener(std::move(function));

@@ -20,6 +20,7 @@ class Kernel:
     def __call__(self, *arguments: Any, stream: Any = None, **named: Any) -> None: ...
     def for_problem(self, problem: Optional[Mapping[str, Value]] = None, **sizes: Value) -> Kernel: ...
     def choice(self, problem: Optional[Mapping[str, Value]] = None, **sizes: Value) -> Choice: ...
+    def digest(self, problems: Sequence[Config] = ...) -> str: ...
     def prepare(self, problem: Optional[Mapping[str, Value]] = None, **sizes: Value) -> None: ...
     def wait(self) -> None: ...
     def benchmark(self, *arguments: Any, cold: bool = True, samples: int = 30, min_sample_ms: float = 1.0,
@@ -147,6 +148,8 @@ class LoadSettings:
     compiler: str
     store: _Path
     bundle: _Path
+    frozen: bool
+    coverage: _Path
     checked: bool
     compile: bool
     other_architectures: bool
@@ -162,6 +165,7 @@ class LookupSettings:
     backend: str
     store: _Path
     bundle: _Path
+    frozen: bool
     other_architectures: bool
     def set_on_message(self, function: Optional[Callable[[str], Any]]) -> None: ...
 

@@ -227,18 +227,21 @@ class _Compiler:
 
 
 def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store: Optional[Path] = None,
-         bundle: Optional[Path] = None, policy: str = "lookup", checked: bool = True, compile: bool = True,
-         other_architectures: bool = False, arch: str = "", default_config: Optional[Mapping[str, Value]] = None,
-         defines: Optional[Mapping[str, Value]] = None, tuning: Optional[Mapping[str, Any]] = None,
+         bundle: Optional[Path] = None, frozen: bool = False, policy: str = "lookup", checked: bool = True,
+         compile: bool = True, other_architectures: bool = False, arch: str = "",
+         default_config: Optional[Mapping[str, Value]] = None, defines: Optional[Mapping[str, Value]] = None,
+         tuning: Optional[Mapping[str, Any]] = None, coverage: Optional[Path] = None,
          on_message: Optional[Callable[[str], None]] = None) -> Kernel:
     """A kernel that runs the best stored configuration for the problem of each call.
 
     kernel: a Tunable or the path of a spec (.toml). policy: what the first call on a problem without measurements does:
     "lookup" runs the nearest problem's configuration, "tune_once" tunes within the call, "tune_in_background" tunes in a
     thread. tuning: the settings of tune() for that, such as {"seconds": 60}. checked: compare sizes of arrays with the
-    problem at each call. compile=False: run only compiled kernels. bundle: a file of `xtune store bundle`.
-    default_config: if nothing is stored. defines: macros for a spec in a file. on_message: receives warnings, on any
-    thread; default: Python's warnings.
+    problem at each call. compile=False: run only compiled kernels. bundle: a file of `xtune store bundle`. frozen: only
+    the bundle answers, no store is read or written, and Kernel.digest proves that processes make the same choices.
+    default_config: if nothing is stored. defines: macros for a spec in a file. coverage: a file or a directory for a log
+    of the problems of calls, for `xtune coverage`. on_message: receives warnings, on any thread; default: Python's
+    warnings.
 
     Raises UnavailableError without a driver, UnsupportedError for programs and Kokkos units.
     """
@@ -251,21 +254,22 @@ def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store
 
 
 def load_bundle(bundle: Path, name: str = "", *, backend: str = "auto", compiler: str = "auto",
-                store: Optional[Path] = None, policy: str = "lookup", checked: bool = True, compile: bool = True,
-                other_architectures: bool = False, arch: str = "",
+                store: Optional[Path] = None, frozen: bool = False, policy: str = "lookup", checked: bool = True,
+                compile: bool = True, other_architectures: bool = False, arch: str = "",
                 default_config: Optional[Mapping[str, Value]] = None, tuning: Optional[Mapping[str, Any]] = None,
-                on_message: Optional[Callable[[str], None]] = None) -> Kernel:
+                coverage: Optional[Path] = None, on_message: Optional[Callable[[str], None]] = None) -> Kernel:
     """A kernel of a bundle that carries its spec (`xtune store bundle --spec`), by name; as load."""
     settings = {key: value for key, value in locals().items() if key not in ("bundle", "name")}
     return _native.load_bundle(_path(bundle), name, _load_settings(**settings, bundle=None, tunable=None))
 
 
-def _load_settings(*, backend, compiler, store, bundle, policy, checked, compile, other_architectures, arch,
-                   default_config, tuning, on_message, tunable):
+def _load_settings(*, backend, compiler, store, bundle, frozen, policy, checked, compile, other_architectures, arch,
+                   default_config, tuning, coverage, on_message, tunable):
     if policy not in ("lookup", "tune_once", "tune_in_background"):
         raise InvalidArgumentError(f"policy: '{policy}' is unknown; use lookup, tune_once or tune_in_background")
     settings = _native.LoadSettings()
     settings.backend, settings.compiler, settings.store, settings.bundle = backend, compiler, _path(store), _path(bundle)
+    settings.frozen, settings.coverage = frozen, _path(coverage)
     settings.checked, settings.compile, settings.other_architectures = checked, compile, other_architectures
     settings.arch, settings.default_config = arch, dict(default_config or {})
     settings.set_policy(policy)
@@ -283,15 +287,16 @@ def _load_settings(*, backend, compiler, store, bundle, policy, checked, compile
 
 
 def best(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch: str = "", backend: str = "auto",
-         store: Optional[Path] = None, bundle: Optional[Path] = None, other_architectures: bool = False) -> Choice:
+         store: Optional[Path] = None, bundle: Optional[Path] = None, frozen: bool = False,
+         other_architectures: bool = False) -> Choice:
     """The best stored configuration for a problem; Choice.kind is "default" if there is none. Nothing is measured.
 
-    arch: "sm_90", "gfx90a", which needs no device; default: this machine's device.
+    arch: "sm_90", "gfx90a", which needs no device; default: this machine's device. frozen: only the bundle answers.
     """
     tunable = tunable_of(kernel, {}, "best")
     settings = _native.LookupSettings()
     settings.arch, settings.backend, settings.store, settings.bundle = arch, backend, _path(store), _path(bundle)
-    settings.other_architectures = other_architectures
+    settings.frozen, settings.other_architectures = frozen, other_architectures
     settings.set_on_message(_warn)
     return _native.best(tunable._native, dict(problem or {}), settings)
 

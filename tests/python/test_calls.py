@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of kernels: arrays of several libraries, what does not fit, threads."""
+import os
+import pathlib
+import subprocess
 import sys
+import tempfile
 import threading
 import types
 import unittest
@@ -255,6 +259,33 @@ class Calls(unittest.TestCase):
         flag[0] = 1  # impossible while the other thread's launch holds the GIL
         thread.join()
         self.assertEqual(flag[1], 1)
+
+
+class Frozen(unittest.TestCase):
+    def test_only_the_bundle_answers(self):
+        program = pathlib.Path(xtune.__file__).parents[2] / "src/cli/xtune"
+        with tempfile.TemporaryDirectory() as directory:
+            place = pathlib.Path(directory)
+            tuned = xtune.tune(saxpy(), store=place / "store", **HOST)
+            bundle, log = place / "saxpy.xtune", place / "problems"
+            subprocess.run([program, "store", "bundle", "--store", place / "store", "-o", bundle], check=True,
+                           capture_output=True)
+            frozen = {"backend": "host", "bundle": bundle, "frozen": True}
+            with mock.patch.dict(os.environ, {"XTUNE_CACHE_DIR": str(place / "none")}):
+                kernel = xtune.load(saxpy(), **frozen, coverage=log)
+                x, y = arrays()
+                kernel(x, y, 2.0, N)
+                self.assertEqual(kernel.choice(n=N).config, tuned.best.config)
+                self.assertEqual(xtune.best(saxpy(), {"n": N}, **frozen).config, tuned.best.config)
+                digests = [kernel.digest(), kernel.digest([{"n": N}]), xtune.load(saxpy(), **frozen).digest([{"n": N}])]
+                del kernel
+                self.assertFalse((place / "none").exists())
+            self.assertEqual(digests[1], digests[2])
+            self.assertNotEqual(digests[0], digests[1])
+            self.assertIn("saxpy", log.read_text())
+        for ask in (xtune.load, xtune.best):
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, "without a bundle"):
+                ask(saxpy(), backend="host", frozen=True)
 
 
 class Autotune(unittest.TestCase):

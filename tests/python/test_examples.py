@@ -19,6 +19,7 @@ class Examples(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             done = subprocess.run([sys.executable, *map(str, command)], cwd=directory, env=NO_GPU, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertNotIn("not tuned", done.stderr)
             return done.stdout
 
     def test_examples(self):
