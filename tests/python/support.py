@@ -3,8 +3,9 @@
 import os
 import tempfile
 
-_STORE = tempfile.TemporaryDirectory(prefix="xtune-python-")
-os.environ["XTUNE_CACHE_DIR"] = _STORE.name
+if "XTUNE_PYTHON_TEST" not in os.environ:  # a process of a pool uses the store of its parent
+    _STORE = tempfile.TemporaryDirectory(prefix="xtune-python-")
+    os.environ["XTUNE_CACHE_DIR"] = os.environ["XTUNE_PYTHON_TEST"] = _STORE.name
 os.environ.setdefault("XTUNE_JOBS", "2")
 
 import numpy as np  # noqa: E402
