@@ -9,7 +9,7 @@ namespace xtune::base {
 /// fault)".
 std::string describe_end(int exit_code, int signal);
 
-/// Follows the description of an end if comes_from_others.
-inline constexpr const char* not_from_xtune = "; xtune did not send the signal";
+/// Ends a message about an end if comes_from_others.
+inline constexpr const char* not_from_xtune = " (xtune did not send the signal)";
 
 }  // namespace xtune::base

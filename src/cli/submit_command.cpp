@@ -84,7 +84,6 @@ void check(const SubmitOptions& options, const CLI::App& command) {
   cluster::check_sbatch_options(sbatch_options(), "behind --");
   cluster::check_sbatch_options(options.compile_sbatch, "--cpu-option");
   const std::pair<const char*, Words> given[] = {{"behind --", sbatch_options()},
-                                                 {"in --cpu-option", options.compile_sbatch},
                                                  {"in --setup", cluster::directive_words(options.setup)}};
   for (const auto& [place, words] : given)
     if (command.count("--cpus-per-task") > 0 && !cluster::cpus_option(words).empty())

@@ -32,9 +32,12 @@ bool names_cpus(const Submission& submission, const Words& options) {
   return !cpus_option(options).empty() || !cpus_option(directive_words(submission.setup)).empty();
 }
 
-/// 0: what the site or the user's options give.
-int cpus_of(const Submission& submission, int gpus) {
-  if (names_cpus(submission, submission.sbatch)) return 0;
+/// Of a component of the measuring job. 0: what the site or the user's options give.
+int cpus_of(const Submission& submission, std::size_t component) {
+  // The lines of --setup stand behind the last component, and say nothing of the others.
+  const bool is_last = component + 1 == submission.components.size();
+  if (is_last ? names_cpus(submission, submission.sbatch) : !cpus_option(submission.sbatch).empty()) return 0;
+  const int gpus = submission.components[component].gpus_per_node;
   return submission.cpus_per_task > 0 ? submission.cpus_per_task : gpus > 0 ? default_cpus : 0;
 }
 
@@ -103,8 +106,7 @@ std::string measure_script(const Submission& submission, const std::string& log)
   // are ended earlier.
   text += "#SBATCH --signal=USR1@60\n#SBATCH --requeue\n#SBATCH --open-mode=append\n";
   for (std::size_t i = 0; i < submission.components.size(); ++i)
-    text += (i > 0 ? "#SBATCH hetjob\n" : "") +
-            component_lines(submission.components[i], cpus_of(submission, submission.components[i].gpus_per_node)) +
+    text += (i > 0 ? "#SBATCH hetjob\n" : "") + component_lines(submission.components[i], cpus_of(submission, i)) +
             directive_lines(submission.sbatch);
   text += begin(submission);
   text += "attempt=${SLURM_RESTART_COUNT:-0}\n";

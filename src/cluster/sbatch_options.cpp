@@ -76,16 +76,19 @@ std::vector<std::string> time_option(const std::vector<std::string>& words) {
 }
 
 std::vector<std::string> cpus_option(const std::vector<std::string>& words) {
-  return option_value(words, "-c", "--cpus-per-task");
+  std::vector<std::string> found = option_value(words, "-c", "--cpus-per-task");
+  return found.empty() ? option_value(words, "--cpus-per-gpu", "--cpus-per-gpu") : found;
 }
 
 std::vector<std::string> directive_words(const std::vector<std::string>& lines) {
   constexpr std::string_view start = "#SBATCH ";
   std::vector<std::string> words;
-  for (const std::string& line : lines)
+  for (const std::string& line : lines) {
+    if (!line.empty() && !line.starts_with('#')) break;  // sbatch reads no options behind the first command
     if (line.starts_with(start))
       for (std::string& word : base::shell_words(std::string_view(line).substr(start.size())))
         words.push_back(std::move(word));
+  }
   return words;
 }
 

@@ -18,7 +18,7 @@ std::vector<std::string> time_option(const std::vector<std::string>& words);
 /// The same of -c or --cpus-per-task.
 std::vector<std::string> cpus_option(const std::vector<std::string>& words);
 
-/// The words of the lines that begin with #SBATCH, which sbatch reads.
+/// The options in the lines of a script that sbatch reads: those with #SBATCH before the first command.
 std::vector<std::string> directive_words(const std::vector<std::string>& lines);
 
 }  // namespace xtune::cluster

@@ -72,7 +72,7 @@ TEST_CASE("submit refuses two numbers of cores") {
   CHECK(has(complaint({"--setup", "#SBATCH -c 8"}),
             "--cpus-per-task 3 and --cpus-per-task=8 in --setup: write only one of them"));
   CHECK(has(complaint({"--", "-c8"}), "--cpus-per-task 3 and --cpus-per-task=8 behind --: write only one of them"));
-  CHECK(has(complaint({"--cpu-option=--cpus-per-task=8"}), " in --cpu-option: write only one of them"));
+  CHECK(has(complaint({"--", "--cpus-per-gpu=8"}), "--cpus-per-gpu=8 behind --: write only one of them"));
 }
 
 TEST_CASE("submit refuses a broken spec and reports a missing Slurm") {

@@ -1,12 +1,13 @@
 // Preprocess, rewrite, compile: two runs of the system's compiler for each configuration.
 #include "backends/host/toolchain.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 
+#include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/compiler_parts.hpp"
 #include "backends/compiler/identity.hpp"
@@ -79,6 +80,24 @@ std::string entry_text(const build::CompileRequest& request, const Rewritten& ke
   return text;
 }
 
+/// Of one compiler only. They are in the fingerprint, since they can change results.
+Arguments own_options(const compiler::Compiler& c, const std::string& arch) {
+  if (c.is_clang) return {};
+  // Unique symbols would be shared between kernels, and keep every one of them loaded forever.
+  Arguments options{"-fno-gnu-unique"};
+  // GCC (12 to 14 were tried) combines a branch that reads an aligned vector with one that reads the same bytes one by
+  // one, and keeps the alignment: other addresses then fault. With AVX, instructions without that demand cost nothing
+  // more; GNU as 2.38 chooses them. Elsewhere GCC must not combine branches, which makes some kernels slower.
+  const bool has_avx = arch == "x86_64_v3" || arch == "x86_64_v4";
+  const std::string unaligned = "-Wa,-muse-unaligned-vector-move";
+  if (has_avx &&
+      compiler::ask_compiler(c.path, {{unaligned, "-x", "assembler", "-c", "/dev/null", "-o", "/dev/null"}}).ok())
+    options.push_back(unaligned);
+  else if (arch.starts_with("x86_64"))
+    append(options, {"-fno-if-conversion", "-fno-if-conversion2"});
+  return options;
+}
+
 /// Stores of these sizes have a function of AddressSanitizer's, which is called between the reads of `x += 1` and its
 /// store where reads are not checked.
 constexpr int store_bytes[] = {1, 2, 4, 8, 16};
@@ -138,7 +157,8 @@ class HostToolchain final : public build::Toolchain {
   std::string fingerprint() override {
     const compiler::Compiler c = compiler();
     const std::lock_guard lock(mutex_);
-    return fmt::format("{} ({}), parts {}, runtime {}", c.version, c.path, parts_.digest(), runtime_);
+    return fmt::format("{} ({}), parts {}, runtime {}, options {}", c.version, c.path, parts_.digest(), runtime_,
+                       fmt::join(own_options(c, own_arch()), " "));
   }
   build::ToolFiles parts() override {
     compiler();
@@ -271,14 +291,10 @@ class HostToolchain final : public build::Toolchain {
 
   // The user's options come last: they may ask for another -O or -std.
   static Arguments base_flags(const build::CompileRequest& request, const compiler::Compiler& c) {
-    Arguments flags = {arch_flag(request.arch.empty() ? own_arch() : request.arch),
-                       "-std=gnu++17",
-                       "-fvisibility=hidden",
-                       "-fno-strict-aliasing",
-                       "-ffp-contract=fast",
-                       "-fno-math-errno"};
-    // Unique symbols would be shared between kernels, and keep every one of them loaded forever.
-    if (!c.is_clang) flags.push_back("-fno-gnu-unique");
+    const std::string arch = request.arch.empty() ? own_arch() : request.arch;
+    Arguments flags = {arch_flag(arch),        "-std=gnu++17",       "-fvisibility=hidden",
+                       "-fno-strict-aliasing", "-ffp-contract=fast", "-fno-math-errno"};
+    append(flags, own_options(c, arch));
     if (request.sanitize) {
       append(flags,
              {"-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"});

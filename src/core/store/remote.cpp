@@ -123,7 +123,8 @@ class Rsync final : public Remote {
 
   RemoteListing list() override {
     std::vector<std::string> argv{"rsync", "--recursive", "--list-only", "--no-human-readable", "--exclude=.*"};
-    for (const char* part : store_parts) argv.push_back(fmt::format("--include=/{}/***", part));
+    for (const char* part : store_parts)  // itself, if it is a link
+      argv.insert(argv.end(), {fmt::format("--include=/{}", part), fmt::format("--include=/{}/***", part)});
     argv.insert(argv.end(), {"--exclude=*", "--", place_});
     const base::CommandResult result = run(argv);
     constexpr int partial_transfer = 23;
@@ -132,7 +133,7 @@ class Rsync final : public Remote {
       return {};
     if (!result.ok()) fail("rsync", place_, result);
     Lister lister(place_);
-    for (const std::string& line : base::split(result.stdout_text, '\n')) add_line(line, lister);
+    for (const std::string_view line : base::split_lines(result.stdout_text)) add_line(line, lister);
     return lister.take();
   }
 
@@ -145,7 +146,7 @@ class Rsync final : public Remote {
 
  private:
   // "-rw-r--r--         12345 2026/11/24 16:00:00 records/sm_90/gemm/a.jsonl"
-  static void add_line(const std::string& line, Lister& lister) {
+  static void add_line(std::string_view line, Lister& lister) {
     constexpr int fields_before_name = 4;
     std::size_t at = 0, size = 0;
     for (int field = 0; field < fields_before_name; ++field) {
@@ -154,11 +155,14 @@ class Rsync final : public Remote {
       if (field + 1 < fields_before_name) at = line.find_first_not_of(' ', at);
       if (at == std::string::npos) return;
     }
-    const std::string name = line.substr(at + 1);
-    if (line.front() == 'd') return;
+    const std::string name(line.substr(at + 1));
+    const std::optional<std::uint64_t> bytes = number_at(line.substr(size));
+    // A server may greet with a message before the list.
+    constexpr std::size_t mode_width = 10;
+    const bool is_listed = line.find_first_not_of("-rwxsStTdlpbc") == mode_width && bytes;
+    if (!is_listed || line.front() == 'd') return;
     if (line.front() == 'l') return lister.leave_out(name, is_a_link);
-    const std::optional<std::uint64_t> bytes = number_at(std::string_view(line).substr(size));
-    if (line.front() == '-' && bytes) return lister.add_file(name, *bytes);
+    if (line.front() == '-') return lister.add_file(name, *bytes);
     lister.leave_out(name, "it is not a regular file");
   }
 
@@ -190,14 +194,14 @@ class Rclone final : public Remote {
     if (result.exit_code == directory_not_found) return {};
     if (!result.ok()) fail("rclone", place_, result);
     Lister lister(with_slash(place_));
-    for (const std::string& line : base::split(result.stdout_text, '\n'))
-      if (const auto bytes = number_at(line)) lister.add_file(line.substr(line.find(' ') + 1), *bytes);
+    for (const std::string_view line : base::split_lines(result.stdout_text))
+      if (const auto bytes = number_at(line)) lister.add_file(std::string(line.substr(line.find(' ') + 1)), *bytes);
     // "2026/11/24 16:00:00 NOTICE: records/sm_90: Can't follow symlink without -L/--copy-links"
     constexpr std::string_view notice = " NOTICE: ", link = ": Can't follow symlink";
-    for (const std::string& line : base::split(result.stderr_text, '\n')) {
+    for (const std::string_view line : base::split_lines(result.stderr_text)) {
       const std::size_t before = line.find(notice), after = line.rfind(link);
       if (before == std::string::npos || after == std::string::npos || after < before + notice.size()) continue;
-      lister.leave_out(line.substr(before + notice.size(), after - before - notice.size()), is_a_link);
+      lister.leave_out(std::string(line.substr(before + notice.size(), after - before - notice.size())), is_a_link);
     }
     return lister.take();
   }

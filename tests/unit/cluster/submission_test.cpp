@@ -154,6 +154,17 @@ TEST_CASE("A number of cores in the user's options or setup lines is the only on
   submission.sbatch = {};
   submission.setup = {"#SBATCH --cpus-per-task 8", "module load cuda"};
   for (const std::size_t step : {0, 1}) CHECK(cores(job_steps(submission)[step]) == Lines{"#SBATCH --cpus-per-task 8"});
+  const std::size_t components = submission.components.size();
+  submission.components.push_back(submission.components.back());
+  CHECK(cores(job_steps(submission)[1]).size() == components + 1);
+  CHECK(cores(job_steps(submission)[1]).back() == "#SBATCH --cpus-per-task 8");
+  submission.components.pop_back();
+  // sbatch does not read it behind a command.
+  submission.setup = {"module load cuda", "#SBATCH --cpus-per-task 8"};
+  CHECK(cores(job_steps(submission)[0]).front() == "#SBATCH --cpus-per-task=4");
+  submission.setup = {};
+  submission.sbatch = {"--cpus-per-gpu=6"};
+  CHECK(cores(job_steps(submission)[1]).empty());
 }
 
 TEST_CASE("Options of sbatch are options; the account is that of all steps") {

@@ -54,8 +54,8 @@ TEST_CASE("What earlier versions stored of a machine's lack is recognised") {
 
 TEST_CASE("Ends by a signal from elsewhere, and programs and libraries that were not there, were the machine's") {
   CHECK(told(Outcome::crashed, "run", "the program ended with killed by signal 15 (terminated)"));
-  CHECK(
-      told(Outcome::crashed, "run", "the program was killed by signal 15 (terminated); xtune did not send the signal"));
+  CHECK(told(Outcome::crashed, "run",
+             "the program was killed by signal 15 (terminated) (xtune did not send the signal)"));
   CHECK(told(Outcome::crashed, "compile", "sh crashed: killed by signal 1 (hangup)"));
   CHECK(told(Outcome::wrong_result, "run", "the check ended with killed by signal 15 (terminated): "));
   CHECK(told(Outcome::launch_failed, "run", "the program ended with exit code 127: r.sh: 1: mytool: not found"));

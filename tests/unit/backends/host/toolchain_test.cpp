@@ -211,6 +211,36 @@ TEST_CASE("clang++ compiles the same kernels") {
   CHECK(first == 63);
 }
 
+TEST_CASE("a pack is read as one only where the kernel says so") {
+  // Both branches read the same 16 bytes, and only one of them needs an aligned address.
+  const auto backend = make_backend("host");
+  const auto device = backend->open_device(0);
+  const Artifact artifact = backend->open_toolchain()->compile(request(R"(
+struct alignas(16) Pack { float x[4]; };
+__device__ __attribute__((noinline)) void copy(const float* from, bool packed, Pack* to) {
+  Pack pack = {};
+  if (!packed) {
+    for (int v = 0; v < 4; ++v) pack.x[v] = from[v];
+  } else {
+    pack = *reinterpret_cast<const Pack*>(from);
+  }
+  *to = pack;
+}
+extern "C" __global__ void k(float* x) {
+  Pack pack;
+  copy(x + threadIdx.x, threadIdx.x % 4 == 0, &pack);
+  x[7 + threadIdx.x] = pack.x[3];
+})"));
+  const auto x = device->allocate(11 * sizeof(float));
+  const float values[7] = {0, 1, 2, 3, 4, 5, 6};
+  x->write(0, std::as_bytes(std::span(values)));
+  const std::vector<KernelArgument> arguments = {x.get()};
+  device->load(artifact, device::Launch{{1, 1, 1}, {4, 1, 1}})->run({arguments, true, 0});
+  float last[4] = {};
+  x->read(sizeof values, std::as_writable_bytes(std::span(last)));
+  for (int i = 0; i < 4; ++i) CHECK(last[i] == i + 3);
+}
+
 TEST_CASE("the C library may declare functions that the device has, too") {
   // As glibc does: sinpif and cospif from 2.41 on, rsqrt and rsqrtf from 2.42 on.
   const auto toolchain = make_backend("host")->open_toolchain();

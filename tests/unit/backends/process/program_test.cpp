@@ -421,7 +421,7 @@ TEST_CASE("a signal that no fault of a program raises was sent by somebody else,
     CAPTURE(name);
     CHECK(lack(Shell(std::string("kill -") + name + " $$")) == "crashed none");
   }
-  CHECK(has(Shell("kill -TERM $$").failure(), "killed by signal 15 (terminated); xtune did not send the signal"));
+  CHECK(has(Shell("kill -TERM $$").failure(), "killed by signal 15 (terminated) (xtune did not send the signal)"));
   CHECK(lack(Shell("exit 200")) == "launch_failed none");
   Shell check("echo time 1");
   check.call.check = {"/bin/sh", "-c", "kill -KILL $$"};
