@@ -42,13 +42,13 @@ def _warn(line: str) -> None:
 
 
 def _is_source_file(kernel: Any) -> bool:
-    """Whether it is the path of a kernel's source, by its ending. A text with braces is no path."""
+    """Whether this names a source file, judged by its ending. Text with braces is source code."""
     is_path = isinstance(kernel, os.PathLike) or (isinstance(kernel, str) and "{" not in kernel)
     return is_path and os.fspath(kernel).endswith(_SOURCE_FILES)
 
 
 def _is_source(kernel: Any) -> bool:
-    """Of a kernel, in a file or as text; else it is a Tunable, the path of a spec, or a mistake."""
+    """Whether this is a kernel's source, in a file or as text, and not a Tunable or the path of a spec."""
     if isinstance(kernel, os.PathLike):
         return _is_source_file(kernel)
     return not isinstance(kernel, Tunable) and not (isinstance(kernel, str) and kernel.endswith(".toml"))

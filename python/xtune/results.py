@@ -196,7 +196,7 @@ class Result:
     out_of_time: bool  #: the budget of seconds ended it
     warnings: List[str]  #: problems with the measurements
 
-    # Members that are no fields: dataclasses.asdict and repr show only plain data.
+    # Class attributes instead of fields, so that dataclasses.asdict and repr show only plain data.
     _native = _Lacking(UnavailableError, "this Result was not made by xtune.tune or Result.load: it has no binary")
     _compile = None  # (config, checked) -> Kernel; None: read from files, or from another process
 

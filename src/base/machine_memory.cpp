@@ -10,7 +10,7 @@
 namespace xtune::base {
 namespace {
 
-/// Wanted objects of RememberNothing in this thread.
+/// The number of RememberNothing objects of this thread that forbid writing.
 int& forbidden() noexcept {
   thread_local int count = 0;
   return count;

@@ -10,8 +10,8 @@
 
 namespace xtune::base {
 
-/// The path `inside` in the default store. nullopt: there is no default store that can be trusted; a command that needs
-/// one reports why.
+/// The path of `inside` below the default store, or nullopt if no default store can be trusted. Commands that cannot do
+/// without one report why.
 std::optional<std::filesystem::path> place_in_default_store(const std::filesystem::path& inside);
 
 /// Writes the file atomically. Errors are ignored: a store that cannot be written to must not stop the program.

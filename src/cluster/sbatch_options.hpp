@@ -15,7 +15,7 @@ std::vector<std::string> account_option(const std::vector<std::string>& words);
 /// The same of -t or --time.
 std::vector<std::string> time_option(const std::vector<std::string>& words);
 
-/// The same of -c or --cpus-per-task.
+/// The same of -c or --cpus-per-task, else of --cpus-per-gpu.
 std::vector<std::string> cpus_option(const std::vector<std::string>& words);
 
 /// The options in the lines of a script that sbatch reads: those with #SBATCH before the first command.
