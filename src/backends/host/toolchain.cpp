@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 
 #include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/compile_step.hpp"
@@ -80,23 +81,7 @@ std::string entry_text(const build::CompileRequest& request, const Rewritten& ke
   return text;
 }
 
-/// Of one compiler only. They are in the fingerprint, since they can change results.
-Arguments own_options(const compiler::Compiler& c, const std::string& arch) {
-  if (c.is_clang) return {};
-  // Unique symbols would be shared between kernels, and keep every one of them loaded forever.
-  Arguments options{"-fno-gnu-unique"};
-  // GCC (12 to 14 were tried) combines a branch that reads an aligned vector with one that reads the same bytes one by
-  // one, and keeps the alignment: other addresses then fault. With AVX, instructions without that demand cost nothing
-  // more; GNU as 2.38 chooses them. Elsewhere GCC must not combine branches, which makes some kernels slower.
-  const bool has_avx = arch == "x86_64_v3" || arch == "x86_64_v4";
-  const std::string unaligned = "-Wa,-muse-unaligned-vector-move";
-  if (has_avx &&
-      compiler::ask_compiler(c.path, {{unaligned, "-x", "assembler", "-c", "/dev/null", "-o", "/dev/null"}}).ok())
-    options.push_back(unaligned);
-  else if (arch.starts_with("x86_64"))
-    append(options, {"-fno-if-conversion", "-fno-if-conversion2"});
-  return options;
-}
+constexpr const char* unaligned_moves = "-Wa,-muse-unaligned-vector-move";
 
 /// Stores of these sizes have a function of AddressSanitizer's, which is called between the reads of `x += 1` and its
 /// store where reads are not checked.
@@ -156,9 +141,10 @@ class HostToolchain final : public build::Toolchain {
 
   std::string fingerprint() override {
     const compiler::Compiler c = compiler();
+    const Arguments options = own_options(c, own_arch());
     const std::lock_guard lock(mutex_);
     return fmt::format("{} ({}), parts {}, runtime {}, options {}", c.version, c.path, parts_.digest(), runtime_,
-                       fmt::join(own_options(c, own_arch()), " "));
+                       fmt::join(options, " "));
   }
   build::ToolFiles parts() override {
     compiler();
@@ -243,7 +229,10 @@ class HostToolchain final : public build::Toolchain {
     const bool changed = parts_.refresh();
     if (changed || parts_.files().may_start_others) {
       compiler::Compiler now = compiler::identify_compiler(path_);
-      if (changed || now.version != compiler_.version) own_folders_.clear();
+      if (changed || now.version != compiler_.version) {
+        own_folders_.clear();
+        moves_unaligned_.reset();
+      }
       compiler_ = std::move(now);
     }
     return compiler_;
@@ -289,8 +278,34 @@ class HostToolchain final : public build::Toolchain {
     return own_folders_;
   }
 
+  /// Whether the assembler turns aligned moves of vectors into unaligned ones: GNU as 2.38.
+  bool moves_unaligned() {
+    const std::lock_guard lock(mutex_);
+    if (!moves_unaligned_)
+      moves_unaligned_ =
+          compiler::ask_compiler(path_, {{unaligned_moves, "-x", "assembler", "-c", "/dev/null", "-o", "/dev/null"}})
+              .ok();
+    return *moves_unaligned_;
+  }
+
+  /// Of one compiler only. They are in the fingerprint, since they can change results.
+  Arguments own_options(const compiler::Compiler& c, const std::string& arch) {
+    if (c.is_clang) return {};
+    // Unique symbols would be shared between kernels, and keep every one of them loaded forever.
+    Arguments options{"-fno-gnu-unique"};
+    // GCC (12 to 14 were tried) combines a branch that reads an aligned vector with one that reads the same bytes one
+    // by one, and keeps the alignment: other addresses then fault. With AVX, unaligned moves cost little. Elsewhere GCC
+    // must not combine branches, which makes some kernels slower.
+    const bool has_avx = arch == "x86_64_v3" || arch == "x86_64_v4";
+    if (has_avx && moves_unaligned())
+      options.emplace_back(unaligned_moves);
+    else if (arch.starts_with("x86_64"))
+      append(options, {"-fno-if-conversion", "-fno-if-conversion2"});
+    return options;
+  }
+
   // The user's options come last: they may ask for another -O or -std.
-  static Arguments base_flags(const build::CompileRequest& request, const compiler::Compiler& c) {
+  Arguments base_flags(const build::CompileRequest& request, const compiler::Compiler& c) {
     const std::string arch = request.arch.empty() ? own_arch() : request.arch;
     Arguments flags = {arch_flag(arch),        "-std=gnu++17",       "-fvisibility=hidden",
                        "-fno-strict-aliasing", "-ffp-contract=fast", "-fno-math-errno"};
@@ -313,6 +328,7 @@ class HostToolchain final : public build::Toolchain {
   std::mutex mutex_;  ///< guards the members below
   compiler::Compiler compiler_;
   std::vector<std::string> own_folders_;
+  std::optional<bool> moves_unaligned_;  ///< nullopt: not asked yet
   compiler::CompilerParts parts_{path_};
 };
 
