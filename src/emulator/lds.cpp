@@ -22,7 +22,7 @@ void count_clocks(const Wave& wave, const Operand& from, int offset, int words) 
   for (int first = 0; first < wave.lanes; first += lanes_at_once) {
     std::array<std::array<std::uint64_t, banks>, banks> word;  // different ones of each bank
     std::array<std::uint64_t, banks> count{};
-    for (int lane = first; lane < first + lanes_at_once; ++lane) {
+    for (int lane = first; lane < std::min(first + lanes_at_once, wave.lanes); ++lane) {
       if (!(exec >> lane & 1)) continue;
       for (int i = 0; i < words; ++i) {
         const std::uint64_t one = lds_address(wave, from, offset, lane) / 4 + static_cast<unsigned>(i);

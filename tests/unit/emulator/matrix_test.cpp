@@ -277,13 +277,13 @@ TEST_CASE("Lanes that read different words of one bank of LDS count as conflicts
   for (const std::string& arch : emulated_archs) {
     CAPTURE(arch);
     const std::string written = "v_mov_b32 v9, 0\nv_mov_b32 v11, 0\nv_lshrrev_b32 v10, 4, v30\n";
-    const auto conflicts = [&](const std::string& address, const std::string& instruction) {
+    const auto conflicts = [&](const std::string& address, const std::string& instruction, unsigned threads = 32) {
       const std::string code = snippet_kernel("banks", written + address + instruction, arch, 65536);
       const emulator::Program program = emulator::Program::load(assemble(code, arch), arch);
       std::vector<Words> inputs = edge_inputs(64), results(64);
       emulator::Launch launch;
       launch.kernel = "banks";
-      launch.block = {32, 1, 1};
+      launch.block = {threads, 1, 1};
       const emulator::Report report = run(program, launch, Arguments().add(inputs).add(results));
       return std::pair(report.lds_clocks, report.lds_conflicts);
     };
@@ -298,6 +298,10 @@ TEST_CASE("Lanes that read different words of one bank of LDS count as conflicts
           std::pair<std::uint64_t, std::uint64_t>(32, 28));
     // Reading or writing the same word does not conflict.
     CHECK(conflicts("", "ds_write_b32 v9, v0") == std::pair<std::uint64_t, std::uint64_t>(1, 0));
+    // Ten lanes of 12 bytes at once: the last clock of a wave has four lanes (64) or two (32), and no lane after them.
+    const unsigned lanes = arch.starts_with("gfx9") ? 64 : 32;
+    CHECK(conflicts("v_mul_u32_u24 v9, 12, v10\nv_mov_b32 v10, 80\n", "ds_write_b96 v9, v[0:2]", lanes) ==
+          std::pair<std::uint64_t, std::uint64_t>(lanes == 64 ? 7 : 4, 0));
   }
 }
 
