@@ -78,6 +78,16 @@ def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> 
     return Tunable(source=kernel, **definition)
 
 
+def _known_tunable(kernel: Source, function: str, defines: Optional[Mapping[str, Value]] = None) -> Tunable:
+    """The Tunable, or that of a spec's file. A source alone lacks the parameters, so it has no stored results."""
+    if isinstance(kernel, Tunable):
+        return kernel
+    if _is_source_file(kernel) or (isinstance(kernel, str) and "{" in kernel):
+        raise TypeError(f"{function}() takes a Tunable or the path of a spec, not a source: make a Tunable as for tune(), "
+                        "such as Tunable(source_file='k.cu', params=..., args=...)")
+    return Tunable.from_file(kernel, defines)
+
+
 def _path(path: Optional[Path]) -> str:
     return "" if path is None else os.fspath(path)
 
@@ -247,7 +257,7 @@ def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store
     """
     if defines and isinstance(kernel, Tunable):
         raise TypeError("load: defines are for specs in files; call Tunable.define")
-    tunable = kernel if isinstance(kernel, Tunable) else Tunable.from_file(kernel, defines)
+    tunable = _known_tunable(kernel, "load", defines)
     return _native.load(tunable._native, _load_settings(**{name: value for name, value in locals().items()
                                                            if name not in ("kernel", "tunable", "defines")},
                                                         tunable=tunable))
@@ -293,7 +303,7 @@ def best(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch:
 
     arch: "sm_90", "gfx90a", which needs no device; default: this machine's device. frozen: only the bundle answers.
     """
-    tunable = tunable_of(kernel, {}, "best")
+    tunable = _known_tunable(kernel, "best")
     settings = _native.LookupSettings()
     settings.arch, settings.backend, settings.store, settings.bundle = arch, backend, _path(store), _path(bundle)
     settings.frozen, settings.other_architectures = frozen, other_architectures
@@ -304,7 +314,7 @@ def best(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch:
 def candidates(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch: str = "",
                backend: str = "auto", count: int = 0) -> List[Candidate]:
     """The configurations that the cost model (Tunable.candidates) rates best, best first. count=0: its top_k."""
-    tunable = tunable_of(kernel, {}, "candidates")
+    tunable = _known_tunable(kernel, "candidates")
     settings = _native.CandidateSettings()
     settings.arch, settings.backend, settings.problem, settings.count = arch, backend, dict(problem or {}), count
     return _native.candidates(tunable._native, settings)
@@ -325,7 +335,7 @@ def compile_all(kernel: Source, configs: Sequence[Mapping[str, Value]], *, backe
 
     arch: "sm_90a", "gfx90a"; default: the device's. A configuration that the space does not allow is `rejected`.
     """
-    tunable = tunable_of(kernel, {}, "compile_all")
+    tunable = _known_tunable(kernel, "compile_all")
     settings = _compile_settings(backend, compiler, arch, problem, store, jobs, stop)
     return _native.compile_all(tunable._native, _checks.configurations(configs), settings)
 
@@ -333,7 +343,7 @@ def compile_all(kernel: Source, configs: Sequence[Mapping[str, Value]], *, backe
 def all_configs(kernel: Source, *, backend: str = "auto", compiler: str = "auto", arch: str = "",
                 problem: Optional[Mapping[str, Value]] = None, most: int = 1_000_000, stop: Any = None) -> List[Config]:
     """The valid configurations, in the order of the space. Raises InvalidArgumentError for more than `most`."""
-    tunable = tunable_of(kernel, {}, "all_configs")
+    tunable = _known_tunable(kernel, "all_configs")
     settings = _compile_settings(backend, compiler, arch, problem, None, 0, stop)
     return _native.all_configs(tunable._native, settings, most)
 

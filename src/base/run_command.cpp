@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/event_loop.hpp"
-#include "base/process_end.hpp"
 #include "base/running_command.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
@@ -40,10 +39,6 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
 std::string describe_exit(int exit_code, int signal) {
   if (signal == 0) return "exit code " + std::to_string(exit_code);
   return "killed by signal " + std::to_string(signal) + " (" + lower_case(::strsignal(signal)) + ")";
-}
-
-std::string describe_end(int exit_code, int signal) {
-  return (signal == 0 ? "ended with " : "was ") + describe_exit(exit_code, signal);
 }
 
 int ending_signal(int exit_code, int signal) noexcept {

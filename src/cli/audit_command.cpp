@@ -270,7 +270,7 @@ int audit(const AuditOptions& options) {
 
 void add_repeat_options(CLI::App& command, AuditOptions& options) {
   command.add_option("--repeats", options.repeats, "Tune this many times")
-      ->check(CLI::Range(std::uint64_t{2}, std::uint64_t{10000}))
+      ->check(whole_number(2, 10000))
       ->type_name("N")
       ->capture_default_str()
       ->group(option_group::search);

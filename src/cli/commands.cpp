@@ -47,11 +47,11 @@ int exit_code_of(ErrorKind kind) noexcept {
 const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
   static const std::vector<std::pair<int, std::string>> meanings{
       {done, "done"},
-      {own_failure, "a failure of xtune itself, or of the machine"},
+      {own_failure, "a failure of xtune itself or of the machine, or `store verify` found damage"},
       {bad_arguments, "wrong arguments or spec"},
       {nothing_valid,
-       "nothing valid was found, `validate` found a configuration that fails, or `coverage` found no problem in the "
-       "logs"},
+       "nothing valid was found: no configuration passed, `validate` found one that fails, `cover` left cases without "
+       "one, or `report` or `coverage` found no results"},
       {unavailable, "the device or backend is unavailable"},
       {regressed,
        "an answer is slower than `diff --fail-if-slower` allows, or lost; or `audit` found more than `--max-flips` or "

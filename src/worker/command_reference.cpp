@@ -132,9 +132,7 @@ void run_command_check(const CommandCall& call, const std::vector<validate::Arra
                                         "a larger [measure] timeout_s",
                                         base::human_seconds(call.timeout_s)));
   if (result.ok()) return;
-  const std::string words = last_words(result);
-  const std::string message = fmt::format("the check {}{}{}", base::describe_end(result.exit_code, result.signal),
-                                          words.empty() ? "" : ": ", words);
+  const std::string message = "the check " + base::describe_end(result.exit_code, result.signal, last_words(result));
   const std::string log = result.stdout_text + result.stderr_text;
   if (base::comes_from_others(base::ending_signal(result.exit_code, result.signal)))
     throw build::ShortageFailure(build::Lack::killed, Outcome::wrong_result, message + base::not_from_xtune, log);

@@ -289,6 +289,8 @@ class Definitions(unittest.TestCase):
                 (xtune.InvalidArgumentError, "strategy", lambda: xtune.tune(saxpy(), strategy="magic", **HOST)),
                 (xtune.InvalidSpecError, "BLOK", lambda: saxpy(grid="BLOK").check_spec()),
                 (xtune.InvalidArgumentError, "policy", lambda: xtune.load(saxpy(), policy="guess")),
+                (TypeError, r"load\(\) takes a Tunable .* not a source", lambda: xtune.load("saxpy.cu")),
+                (TypeError, r"best\(\) takes a Tunable .* not a source", lambda: xtune.best(SAXPY)),
         ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 make()

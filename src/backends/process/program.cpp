@@ -215,10 +215,8 @@ class RunnableProgram final : public measure::Program {
   void judge_end(const ProgramEnd& end) {
     throw_if_out_of_time(end, "the program", call_.timeout_s);
     if (end.ok()) return;
-    const std::string words = base::last_line(end.stderr_text);
     refuse(end, end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
-           fmt::format("the program {}{}{}", base::describe_end(end.exit_code, end.signal), words.empty() ? "" : ": ",
-                       words),
+           "the program " + base::describe_end(end.exit_code, end.signal, base::last_line(end.stderr_text)),
            lack_behind(end, own_));
   }
 
@@ -250,11 +248,11 @@ class RunnableProgram final : public measure::Program {
     throw_if_out_of_time(end, "the check", call_.timeout_s);
     if (!end.ok()) {
       const std::string words = base::last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text);
-      refuse(end, Outcome::wrong_result,
-             fmt::format("the check {}{}{}{}",
-                         checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
-                         base::describe_end(end.exit_code, end.signal), words.empty() ? "" : ": ", words),
-             lack_behind(end, own_));
+      refuse(
+          end, Outcome::wrong_result,
+          fmt::format("the check {}{}", checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
+                      base::describe_end(end.exit_code, end.signal, words)),
+          lack_behind(end, own_));
     }
     checked_run_ = runs_;
     states_ = states_of(files_);

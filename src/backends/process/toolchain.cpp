@@ -74,10 +74,8 @@ class ProcessToolchain final : public build::Toolchain {
           fmt::format("{} crashed: {}", program,
                       end.signal != 0 ? base::describe_exit(0, end.signal) : build::first_error(log)),
           log);
-    const std::string error = build::first_error(log);
-    throw build::CandidateFailure(
-        Outcome::compile_failed,
-        fmt::format("the build {}{}{}", base::describe_end(end.exit_code, 0), error.empty() ? "" : ": ", error), log);
+    throw build::CandidateFailure(Outcome::compile_failed,
+                                  "the build " + base::describe_end(end.exit_code, 0, build::first_error(log)), log);
   }
 
   /// Earlier versions reported "left an empty file at {out}", also if a disk was full

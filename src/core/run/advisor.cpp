@@ -73,13 +73,11 @@ void Advisor::ask() {
 }
 
 void Advisor::take(const base::CommandResult& ended) {
-  const std::string words = base::last_line(ended.stderr_text);
   if (ended.timed_out)
     return give_up(fmt::format("it did not answer in {} ([search] advisor_timeout_s)",
                                base::human_seconds(run_.spec.search.advisor->timeout_s)));
   if (!ended.ok())
-    return give_up(
-        fmt::format("it {}{}{}", base::describe_end(ended.exit_code, ended.signal), words.empty() ? "" : ": ", words));
+    return give_up("it " + base::describe_end(ended.exit_code, ended.signal, base::last_line(ended.stderr_text)));
   if (ended.stdout_text.size() >= longest_answer) return give_up("its answer is longer than 4 MiB");
   const nlohmann::json answer = nlohmann::json::parse(ended.stdout_text, nullptr, false);
   if (!answer.is_array())

@@ -26,6 +26,12 @@ void refuse_deep_keys(const std::string& text) {
   }
 }
 
+bool is_source_name(std::string_view name) {
+  for (const std::string_view ending : {".cu", ".cuh", ".hip", ".cpp", ".cxx", ".cc", ".c", ".hpp", ".h", ".cl", ".py"})
+    if (name.ends_with(ending)) return true;
+  return false;
+}
+
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -115,6 +121,11 @@ Document::Document(std::string text, std::string name) : text_(std::move(text)),
     refuse_deep_keys(text_);
     root_ = read_toml(text_, line_starts_);
   } catch (const TomlSyntaxError& error) {
+    if (is_source_name(name_))
+      fail(Location{name_, 0, 0},
+           "this is a source file, not a spec. A spec is a .toml file that names the source; `xtune init` writes a "
+           "first "
+           "one for a kernel");
     fail(error.at, error.message);
   }
 }

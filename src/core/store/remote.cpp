@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* store_parts[] = {"records", "artifacts", "sources"};
 
-/// Whether the path may be a store's file: records/ARCH/KERNEL/NAME.jsonl, artifacts/XX/KEY.*, sources/KEY.*
 bool is_store_file(const std::vector<std::string>& components) {
   const std::string &part = components.front(), &file = components.back();
   if (!std::all_of(components.begin(), components.end(), record::is_path_component)) return false;
@@ -43,13 +42,13 @@ class Lister {
   explicit Lister(std::string place) : place_(std::move(place)) { listing_.exists = true; }
 
   void add_file(const std::string& name, std::uint64_t bytes) {
-    const std::vector<std::string> components = base::split(name, '/');
-    if (is_store_file(components) && !is_hidden(components))
+    const std::string why = foreign_name(name);
+    if (why.empty() && !is_hidden(base::split(name, '/')))
       listing_.files[name] = bytes;
     else if (!name.ends_with(".damaged"))
-      leave_out(name, "xtune creates no file of this name");
+      leave_out(name, why);
   }
-  void leave_out(const std::string& name, const char* why) {
+  void leave_out(const std::string& name, const std::string& why) {
     if (!is_hidden(base::split(name, '/')))
       listing_.left_out.push_back(fmt::format("skipped: {}: {}", base::printable(place_ + name), why));
   }
@@ -246,6 +245,10 @@ bool is_rclone_remote(const std::string& place) {
 }
 
 }  // namespace
+
+std::string foreign_name(const std::string& name) {
+  return is_store_file(base::split(name, '/')) ? "" : "xtune creates no file of this name";
+}
 
 std::unique_ptr<Remote> open_remote(const std::string& place, Via via) {
   if (place.empty() || place.starts_with('-'))

@@ -24,6 +24,10 @@ struct RemoteListing {
   std::vector<std::string> left_out;
 };
 
+/// Why the path in a store is not copied: xtune never creates such a name. Empty: it may be a store's file, as
+/// records/ARCH/KERNEL/NAME.jsonl, artifacts/XX/KEY.* and sources/KEY.* are.
+std::string foreign_name(const std::string& name);
+
 /// All members run the program to its end, in the caller's process group, so that it can ask for a password and Ctrl-C
 /// reaches it. They throw Error(io) with the end of the program's messages if it fails.
 class Remote {

@@ -129,8 +129,14 @@ LocalFiles local_files(const fs::path& store, std::vector<std::string>& warnings
       base::add_once(warnings, "skipped: " + base::printable(link.string()) + " is a link, which is not followed");
     return !link.empty();
   };
-  for (const RecordFile& file : layout.records)
-    if (!skip(record::link_on_the_way(store, file.path))) add(file.path);
+  for (const RecordFile& file : layout.records) {
+    if (skip(record::link_on_the_way(store, file.path))) continue;
+    const std::string why = foreign_name(file.path.lexically_relative(store).string());
+    if (why.empty())
+      add(file.path);
+    else
+      warnings.push_back("skipped: " + base::printable(file.path.string()) + ": " + why);
+  }
   for (const auto& [key, artifact] : layout.artifacts) {
     if (!artifact.has_metadata || skip(artifact.link)) continue;
     for (const fs::path& path : artifact.files)

@@ -107,5 +107,6 @@ TEST_CASE("exits in words") {
   CHECK(describe_exit(2, 0) == "exit code 2");
   CHECK(describe_exit(-1, SIGSEGV) == "killed by signal 11 (segmentation fault)");
   CHECK(describe_end(2, 0) == "ended with exit code 2");
+  CHECK(describe_end(2, 0, "no such file") == "ended with exit code 2: no such file");
   CHECK(describe_end(-1, SIGSEGV) == "was killed by signal 11 (segmentation fault)");
 }

@@ -448,6 +448,14 @@ TEST_CASE("files that are not specs") {
   CHECK(failure("[" + keys + "]\n").find("more than 32 parts") != std::string::npos);
 }
 
+TEST_CASE("a source in place of a spec is called one") {
+  for (const std::string name : {"scale.cu", "tune.py"}) {
+    CAPTURE(name);
+    CHECK_THROWS_WITH_AS(parse_spec("// Scales x.\n__global__ void scale(float* x) { x[0] *= 2; }\n", name, "."),
+                         doctest::Contains((name + ": this is a source file, not a spec").c_str()), Error);
+  }
+}
+
 TEST_CASE("a line may be as long as the file, with its places still right") {
   // Time quadratic in the line's length would end in the test's timeout.
   const std::string letter = "\xC3\xA4";

@@ -199,6 +199,18 @@ TEST_CASE("a pull names the links and the files of others that it leaves out") {
   }
 }
 
+TEST_CASE("a push names the files of others that it leaves out, and does not miss them at the destination") {
+  Places places;
+  const fs::path log = write_records(places.here, {places.record("a")});
+  const fs::path copy = log.parent_path() / "a copy.jsonl";
+  fs::copy_file(log, copy);
+  for (int i = 0; i < 2; ++i) {
+    const auto pushed = places.push(places.here);
+    CHECK(pushed.warnings == std::vector{"skipped: " + copy.string() + ": xtune creates no file of this name"});
+    CHECK(pushed.files.empty() == (i > 0));
+  }
+}
+
 TEST_CASE("an interrupted pull is continued") {
   if (!is_installed("rsync")) return;
   Places places;
