@@ -3,6 +3,7 @@
 
 #include <cryptopp/sha.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -50,7 +51,10 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(std::strerror(errno));
   CryptoPP::SHA256 hash;
-  std::vector<char> piece(piece_bytes);
+  // Most files are headers, for which a large buffer would take longer to clear than they take to read.
+  constexpr std::uintmax_t page_bytes = 4096;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  std::vector<char> piece(error ? piece_bytes : std::clamp<std::uintmax_t>(bytes, page_bytes, piece_bytes));
   while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0)
     hash.Update(as_bytes(piece.data()), static_cast<std::size_t>(file.gcount()));
   if (file.bad()) fail("cannot be read");

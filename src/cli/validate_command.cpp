@@ -254,9 +254,10 @@ void add_validate_command(CLI::App& app, Context& context) {
       *command, options.common,
       "Choose the backend; auto takes that of --arch, else that of the first GPU that is here, else the CPU");
   add_compiler_option(*command, options.common);
-  add_arch_option(*command, options.common,
-                  "Validate for these architectures, separated by commas: gfx90a,gfx942. AMD GPUs that are not here are "
-                  "emulated, if the emulator knows them");
+  add_arch_option(
+      *command, options.common,
+      "Validate for these architectures, separated by commas: gfx90a,gfx942. AMD GPUs that are not here are "
+      "emulated, if the emulator knows them");
   add_device_option(*command, options.common);
   command
       ->add_flag("--sanitize", options.sanitize, "Compile kernels of the host backend with AddressSanitizer and UBSan")

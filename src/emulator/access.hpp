@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 
 #include "emulator/lanes.hpp"
@@ -39,6 +40,49 @@ std::uint32_t word_from(T value, std::uint32_t old) {
     return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
 }
 
+/// A value in memory that other threads may update atomically meanwhile, as a GPU reads it: in one piece if aligned.
+template <class T>
+T load_once(const std::byte* from) {
+  if (reinterpret_cast<std::uintptr_t>(from) % sizeof(T) == 0)
+    return __atomic_load_n(reinterpret_cast<const T*>(from), __ATOMIC_RELAXED);
+  T value{};
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class T>
+void store_once(std::byte* to, T value) {
+  if (reinterpret_cast<std::uintptr_t>(to) % sizeof(T) == 0)
+    __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELAXED);
+  else
+    std::memcpy(to, &value, sizeof value);
+}
+
+/// Words in pieces of 8 bytes where there are pairs at such an address, else of 4.
+template <int Words>
+void load_words(const std::byte* from, std::uint32_t* words) {
+  if (Words % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % 8 == 0)
+    for (int i = 0; i + 1 < Words; i += 2) {
+      const auto pair = load_once<std::uint64_t>(from + std::size_t{4} * static_cast<unsigned>(i));
+      std::memcpy(words + i, &pair, sizeof pair);
+    }
+  else
+    for (int i = 0; i < Words; ++i)
+      words[i] = load_once<std::uint32_t>(from + std::size_t{4} * static_cast<unsigned>(i));
+}
+
+template <int Words>
+void store_words(std::byte* to, const std::uint32_t* words) {
+  if (Words % 2 == 0 && reinterpret_cast<std::uintptr_t>(to) % 8 == 0)
+    for (int i = 0; i + 1 < Words; i += 2) {
+      std::uint64_t pair = 0;
+      std::memcpy(&pair, words + i, sizeof pair);
+      store_once(to + std::size_t{4} * static_cast<unsigned>(i), pair);
+    }
+  else
+    for (int i = 0; i < Words; ++i) store_once(to + std::size_t{4} * static_cast<unsigned>(i), words[i]);
+}
+
 /// Loads Words registers of each active lane, or one register from a narrower T. place(lane, bytes) gives the address.
 template <class T, int Words, Extension E, class Place>
 void load_lanes(Wave& wave, const Operand& to, const Place& place) {
@@ -48,11 +92,11 @@ void load_lanes(Wave& wave, const Operand& to, const Place& place) {
     const std::byte* const from = place(lane, sizeof(T) * Words);
     if constexpr (sizeof(T) == 4) {
       std::uint32_t words[Words] = {};
-      if (from != nullptr) std::memcpy(words, from, sizeof words);
+      if (from != nullptr) load_words<Words>(from, words);
       for (int i = 0; i < Words; ++i) wave.row(to.index + i)[lane] = words[i];
     } else {
       T value{};
-      if (from != nullptr) std::memcpy(&value, from, sizeof value);
+      if (from != nullptr) value = load_once<T>(from);
       std::uint32_t& word = wave.row(to.index)[lane];
       word = word_from<T, E>(value, word);
     }
@@ -69,10 +113,9 @@ void store_lanes(Wave& wave, const Operand& from, const Place& place) {
     if constexpr (sizeof(T) == 4) {
       std::uint32_t words[Words];
       for (int i = 0; i < Words; ++i) words[i] = wave.row(from.index + i)[lane];
-      std::memcpy(to, words, sizeof words);
+      store_words<Words>(to, words);
     } else {
-      const auto value = static_cast<T>(wave.row(from.index)[lane] >> (High ? 16 : 0));
-      std::memcpy(to, &value, sizeof value);
+      store_once(to, static_cast<T>(wave.row(from.index)[lane] >> (High ? 16 : 0)));
     }
   }
 }

@@ -20,11 +20,9 @@ void s_load(Wave& wave, const Instruction& in) {
   if (sizeof(T) == 4) address &= ~std::uint64_t{3};
   const std::byte* const from = global_place(wave, address, sizeof(T) * Words, no_lane, Use::read);
   if constexpr (sizeof(T) == 4) {
-    std::memcpy(&wave.scalar[in.operand[0].index], from, sizeof(T) * Words);
+    load_words<Words>(from, &wave.scalar[in.operand[0].index]);
   } else {
-    T value{};
-    std::memcpy(&value, from, sizeof value);
-    wave.scalar[in.operand[0].index] = static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+    wave.scalar[in.operand[0].index] = static_cast<std::uint32_t>(static_cast<std::int32_t>(load_once<T>(from)));
   }
   start_load(wave, scalar_counter(wave), in.operand[0]);
 }
