@@ -69,7 +69,7 @@ def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> 
         if definition:
             raise TypeError(f"{function}() got '{next(iter(definition))}', which only a source in code takes: "
                             f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}")
-        return kernel if isinstance(kernel, Tunable) else Tunable.from_file(kernel)
+        return _known_tunable(kernel, function)
     if not isinstance(kernel, str):
         raise TypeError(f"{function}() takes a Tunable, the path of a spec, or a source, not {type(kernel).__name__}")
     if "{" not in kernel:

@@ -3,12 +3,11 @@
 
 #include <cryptopp/sha.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <vector>
+#include <memory>
 
 #include "base/text.hpp"
 #include "xtune/error.hpp"
@@ -51,12 +50,10 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(std::strerror(errno));
   CryptoPP::SHA256 hash;
-  // Most files are headers, for which a large buffer would take longer to clear than they take to read.
-  constexpr std::uintmax_t page_bytes = 4096;
-  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  std::vector<char> piece(error ? piece_bytes : std::clamp<std::uintmax_t>(bytes, page_bytes, piece_bytes));
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0)
-    hash.Update(as_bytes(piece.data()), static_cast<std::size_t>(file.gcount()));
+  // Not cleared: most files are headers, and clearing would take longer than reading them.
+  const auto piece = std::make_unique_for_overwrite<char[]>(piece_bytes);
+  while (file.read(piece.get(), static_cast<std::streamsize>(piece_bytes)) || file.gcount() > 0)
+    hash.Update(as_bytes(piece.get()), static_cast<std::size_t>(file.gcount()));
   if (file.bad()) fail("cannot be read");
   Digest digest{};
   hash.Final(digest.data());

@@ -67,11 +67,11 @@ void buffer_load_words(Wave& wave, const Instruction& in) {
     if (!(exec >> lane & 1)) continue;
     std::uint32_t words[Words] = {};
     if (const std::byte* const all = buffer_place(wave, in, 1, sizeof words, lane, Use::read)) {
-      std::memcpy(words, all, sizeof words);
+      load_words<Words>(all, words);
     } else {
       for (unsigned i = 0; i < Words; ++i)
         if (const std::byte* const one = buffer_place(wave, in, 1, 4, lane, Use::read, 4 * i))
-          std::memcpy(&words[i], one, 4);
+          words[i] = load_once<std::uint32_t>(one);
     }
     for (int i = 0; i < Words; ++i) wave.row(in.operand[0].index + i)[lane] = words[i];
   }
@@ -85,7 +85,7 @@ void buffer_store_words(Wave& wave, const Instruction& in) {
     if (!(exec >> lane & 1)) continue;
     for (unsigned i = 0; i < Words; ++i) {
       const std::uint32_t word = wave.row(in.operand[0].index + static_cast<int>(i))[lane];
-      if (std::byte* const to = buffer_place(wave, in, 1, 4, lane, Use::write, 4 * i)) std::memcpy(to, &word, 4);
+      if (std::byte* const to = buffer_place(wave, in, 1, 4, lane, Use::write, 4 * i)) store_once(to, word);
     }
   }
   start_store(wave);

@@ -74,9 +74,8 @@ void load_to_lds(Wave& wave, const Instruction& in) {
   auto copy = std::make_shared<LdsCopy>();
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
-    T value;
     const std::uint64_t address = lane_address<Space::global>(wave, in, 0, true, lane);
-    std::memcpy(&value, global_place(wave, address, sizeof value, lane, Use::read), sizeof value);
+    const T value = load_once<T>(global_place(wave, address, sizeof(T), lane, Use::read));
     const auto place = static_cast<std::uint64_t>(first + 4 * lane);
     lds_place(wave, place, 4, lane, Use::write);
     copy->words.push_back({static_cast<std::uint32_t>(place), word_from<T, Extension::none>(value, 0)});
