@@ -78,7 +78,7 @@ Outcome outcome_of(Call call) {
   try {
     call();
   } catch (const build::CandidateFailure& failure) {
-    MESSAGE(failure.what());
+    MESSAGE(std::string(failure.what()));
     return failure.outcome();
   }
   return Outcome::ok;

@@ -1,25 +1,16 @@
-// HIP's calls for streams and events. All work is done when its call returns, so streams only have identities, and an
-// event is a time of the simulated clock.
-#include <new>
+// HIP's calls for streams and events.
+#include <memory>
+#include <utility>
 
 #include "emulator/hip/prepared_launch.hpp"
 
 namespace xtune::emulator {
 namespace {
 
-struct EmulatedStream {
-  unsigned flags = 0;
-};
-
-struct EmulatedEvent {
-  double clock_ms = 0;
-  bool recorded = false;
-};
-
-EmulatedEvent* event_of(hipEvent_t handle) { return reinterpret_cast<EmulatedEvent*>(handle); }
-
-hipError_t done() {
-  return answer([](RuntimeState&) { return hipSuccess; });
+/// The event, or null where there is none (any more).
+EmulatedEvent* event_of(RuntimeState& state, hipEvent_t handle) {
+  const auto found = state.events.find(handle);
+  return found == state.events.end() ? nullptr : found->second.get();
 }
 
 }  // namespace
@@ -29,9 +20,11 @@ using namespace xtune::emulator;
 
 extern "C" {
 
-hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags) {
-  return answer([&](RuntimeState&) {
-    *stream = reinterpret_cast<hipStream_t>(new EmulatedStream{flags});
+hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned /*flags*/) {
+  return answer([&](RuntimeState& state) {
+    auto created = std::make_unique<EmulatedStream>();
+    *stream = reinterpret_cast<hipStream_t>(created.get());
+    state.streams.emplace(*stream, std::move(created));
     return hipSuccess;
   });
 }
@@ -41,8 +34,7 @@ hipError_t hipStreamCreate(hipStream_t* stream) { return hipStreamCreateWithFlag
 hipError_t hipStreamDestroy(hipStream_t stream) {
   return answer([&](RuntimeState& state) {
     state.captures.erase(stream);
-    delete reinterpret_cast<EmulatedStream*>(stream);
-    return hipSuccess;
+    return state.streams.erase(stream) == 1 ? hipSuccess : hipErrorInvalidHandle;
   });
 }
 
@@ -60,8 +52,10 @@ hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* stat
 }
 
 hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned /*flags*/) {
-  return answer([&](RuntimeState&) {
-    *event = reinterpret_cast<hipEvent_t>(new EmulatedEvent);
+  return answer([&](RuntimeState& state) {
+    auto created = std::make_unique<EmulatedEvent>();
+    *event = reinterpret_cast<hipEvent_t>(created.get());
+    state.events.emplace(*event, std::move(created));
     return hipSuccess;
   });
 }
@@ -69,27 +63,29 @@ hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned /*flags*/) {
 hipError_t hipEventCreate(hipEvent_t* event) { return hipEventCreateWithFlags(event, hipEventDefault); }
 
 hipError_t hipEventDestroy(hipEvent_t event) {
-  delete event_of(event);
-  return done();
+  return answer([&](RuntimeState& state) { return state.events.erase(event) == 1 ? hipSuccess : hipErrorInvalidHandle; });
 }
 
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   return answer([&](RuntimeState& state) {
     if (state.captures.contains(stream)) return hipErrorStreamCaptureUnsupported;
-    if (!event) return hipErrorInvalidHandle;
-    *event_of(event) = {state.clock_ms, true};
+    EmulatedEvent* const recorded = event_of(state, event);
+    if (!recorded) return hipErrorInvalidHandle;
+    *recorded = {state.clock_ms, true};
     return hipSuccess;
   });
 }
 
 hipError_t hipEventSynchronize(hipEvent_t event) {
-  return answer([&](RuntimeState&) { return event ? hipSuccess : hipErrorInvalidHandle; });
+  return answer([&](RuntimeState& state) { return event_of(state, event) ? hipSuccess : hipErrorInvalidHandle; });
 }
 
 hipError_t hipEventElapsedTime(float* ms, hipEvent_t start, hipEvent_t stop) {
-  return answer([&](RuntimeState&) {
-    if (!start || !stop || !event_of(start)->recorded || !event_of(stop)->recorded) return hipErrorInvalidHandle;
-    *ms = static_cast<float>(event_of(stop)->clock_ms - event_of(start)->clock_ms);
+  return answer([&](RuntimeState& state) {
+    const EmulatedEvent* const from = event_of(state, start);
+    const EmulatedEvent* const to = event_of(state, stop);
+    if (!from || !to || !from->recorded || !to->recorded) return hipErrorInvalidHandle;
+    *ms = static_cast<float>(to->clock_ms - from->clock_ms);
     return hipSuccess;
   });
 }

@@ -18,12 +18,23 @@ namespace xtune::emulator {
 struct EmulatedModule;
 struct PreparedLaunch;
 
+/// All work is done when its call returns, so streams only have identities.
+struct EmulatedStream {};
+
+/// A time of the simulated clock.
+struct EmulatedEvent {
+  double clock_ms = 0;
+  bool recorded = false;
+};
+
 /// The calls hold the mutex: the emulated GPU does one thing at a time, when it is asked for it.
 struct RuntimeState {
   std::recursive_mutex mutex;
   GpuMemory memory;
-  /// The runtime owns them, as a driver does: after a fault they can no longer be unloaded.
+  /// The runtime owns what it gives out, as a driver does: after a fault nothing of it can be unloaded or destroyed.
   std::map<hipModule_t, std::shared_ptr<EmulatedModule>> modules;
+  std::map<hipStream_t, std::unique_ptr<EmulatedStream>> streams;
+  std::map<hipEvent_t, std::unique_ptr<EmulatedEvent>> events;
   std::map<hipStream_t, std::vector<PreparedLaunch>> captures;  ///< the launches of streams that are captured
   double clock_ms = 0;                                          ///< simulated
   hipError_t lost = hipSuccess;  ///< after a kernel's fault: what every later call returns

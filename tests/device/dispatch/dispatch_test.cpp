@@ -123,7 +123,7 @@ TEST_CASE("a kernel is called in the context that the thread has") {
       try {
         call();
       } catch (const Error& error) {
-        MESSAGE(error.what());
+        MESSAGE(std::string(error.what()));
         return true;
       }
       return false;

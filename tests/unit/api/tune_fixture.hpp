@@ -48,7 +48,7 @@ inline std::string refused(ErrorKind kind, const std::function<void()>& body) {
   try {
     body();
   } catch (const Error& error) {
-    INFO(error.what());
+    INFO(std::string(error.what()));
     CHECK(std::string(to_string(error.kind())) == to_string(kind));
     return error.what();
   }

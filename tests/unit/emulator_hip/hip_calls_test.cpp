@@ -175,6 +175,8 @@ TEST_CASE("events are times of the simulated clock") {
   CHECK(ms == doctest::Approx(emulator::simulated_copy_ms(1 << 20, emulator::current_gpu())));
   CHECK(hipEventDestroy(start) == hipSuccess);
   CHECK(hipEventDestroy(stop) == hipSuccess);
+  CHECK(hipEventDestroy(stop) == hipErrorInvalidHandle);
+  CHECK(hipEventElapsedTime(&ms, start, stop) == hipErrorInvalidHandle);
 }
 
 TEST_CASE("the simulated time is the longest of instructions, global memory and LDS") {

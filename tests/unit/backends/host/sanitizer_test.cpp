@@ -31,7 +31,7 @@ constexpr const char* no_child = nullptr;
 #endif
 
 bool skipped() {
-  if (no_child) MESSAGE("skipped: " << no_child);
+  if (no_child) MESSAGE("skipped: " << std::string(no_child));
   return no_child != nullptr;
 }
 
