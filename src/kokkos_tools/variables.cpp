@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -72,6 +73,14 @@ std::vector<Value> integer_range(const std::string& name, const abi::Range& rang
   return values;
 }
 
+/// The value without the last digits, in which a product has its rounding errors: 0.94905, not 0.9490500000000001.
+double without_last_digits(double value) {
+  const std::string text = fmt::format("{:.15g}", value);
+  double rounded = value;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded;
+}
+
 std::vector<Value> real_range(const std::string& name, const abi::Range& range) {
   const double lower = range.lower.real, upper = range.upper.real;
   double step = range.step.real;
@@ -92,7 +101,8 @@ std::vector<Value> real_range(const std::string& name, const abi::Range& range) 
   if (from >= below) refuse(name, "its range is empty");
   std::vector<Value> values;
   for (const std::uint64_t number : used_steps(below - from))
-    values.emplace_back(std::min(upper, lower + static_cast<double>(from + number) * step));
+    values.emplace_back(std::clamp(without_last_digits(lower + static_cast<double>(from + number) * step), lower, upper));
+  values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
 

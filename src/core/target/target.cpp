@@ -29,7 +29,9 @@ std::string lack_of(const BackendState& state) {
   return state.name + ": " + state.toolchain_reason;
 }
 
-device::DeviceInfo device_for_arch(const BackendState& backend, const std::string& arch) {
+/// `named`: the user has named the backend; else the architecture determined it, and this build has no other for it, as
+/// where hip was built for NVIDIA GPUs.
+device::DeviceInfo device_for_arch(const BackendState& backend, const std::string& arch, bool named) {
   auto device = device::known_device(arch);
   if (!device) {
     std::string known;
@@ -41,7 +43,7 @@ device::DeviceInfo device_for_arch(const BackendState& backend, const std::strin
   const std::string vendor = usual ? usual->vendor : "cpu";
   if (device->vendor != vendor)
     throw Error(
-        ErrorKind::invalid_argument,
+        named ? ErrorKind::invalid_argument : ErrorKind::unavailable,
         fmt::format("backend {1} does not compile for architecture '{0}'; it compiles for {2}", arch, backend.name,
                     vendor == "cpu"   ? "CPUs"
                     : vendor == "amd" ? "AMD GPUs"
@@ -133,7 +135,8 @@ Target choose_target(const TargetOptions& options) {
   } else {
     target.present = false;
     target.assumed_arch = options.arch.empty();
-    target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch);
+    target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch,
+                                   options.backend != "auto");
   }
   target.arch = options.arch.empty() ? device::code_arch(target.device) : device::code_arch(options.arch);
   select_compiler(target.backend, options.compiler, target.arch);
@@ -148,7 +151,7 @@ Target choose_target(const TargetOptions& options) {
                               target.device.arch, target.device.name));
     target.present = false;
     target.further.clear();
-    target.device = device_for_arch(backend, options.arch);
+    target.device = device_for_arch(backend, options.arch, options.backend != "auto");
   }
   const device::BackendFacts* const facts = device::find_backend_facts(target.backend.name);
   target.own_memory = facts && facts->memory == device::ArgumentMemory::device;
