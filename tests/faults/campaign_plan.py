@@ -25,7 +25,7 @@ HOST_ONLY = ("heap_overrun", "kill_worker", "exit_worker")
 SHARE = 0.3
 # Turns of the kernel's loop. A faulty configuration that is accepted is faster than the best and takes its place.
 # On a busy CPU a kernel may wait several milliseconds before it runs: the others take longer than that.
-FAULTY_WORK, BEST_WORK, LEAST_WORK = 1, 4, 1000
+FAULTY_WORK, BEST_WORK, LEAST_WORK = 1, 4, 4000
 
 SPEC = """[kernel]
 name = "fault_campaign"
@@ -35,7 +35,7 @@ options = ["-std=c++17"]
 compile_timeout_s = 60
 
 [problem]
-N = 65536
+N = 16384
 
 [space.params]
 ID = {{ min = 0, max = {last}, step = 1 }}
