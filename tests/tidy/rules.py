@@ -109,3 +109,6 @@ PLAIN_WORDS = [
     (r"\b(?:pass|passe[sd]|left|leave|leaves) (?:over|out)\b", "skipped, ignored, omitted"),
     (r"(?<!\$)\bfolders?\b", "directory"),
 ]
+
+# Names that newer releases of a library declare in another header than older ones: {name: header that each source needs}.
+MOVED_NAMES = {"fmt::join": "<fmt/ranges.h>"}

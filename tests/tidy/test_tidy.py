@@ -109,6 +109,12 @@ class Rules(unittest.TestCase):
         self.write("src/a.hpp", "#pragma once\n// Later.\n")
         self.assertEqual(len(self.found(tidy.check_headers)), 1)
 
+    def test_names_that_another_release_declares_elsewhere(self):
+        self.write("src/core/b.cpp", '#include <fmt/format.h>\n#include <fmt/ranges.h>\nauto a = fmt::join(x, ",");\n')
+        self.assertEqual(self.found(tidy.check_moved_names), [])
+        self.write("src/core/b.cpp", '#include <fmt/format.h>\nauto a = fmt::join(x, ",");\n')
+        self.assertEqual(len(self.found(tidy.check_moved_names)), 1)
+
     def test_markdown(self):
         self.write("docs/b.md", "# A heading, `with` marks\n")
         self.write("docs/a.md", "[b](b.md#a-heading-with-marks) [c](https://x.org/nothing)\n\n"

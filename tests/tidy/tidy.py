@@ -151,6 +151,15 @@ def check_headers(root):
             yield f"{name}:1: open with a comment of one sentence that says what the header is for"
 
 
+def check_moved_names(root, moved=rules.MOVED_NAMES):
+    for path, name in sources(root, "src", "include", "python", "tests", "benchmarks"):
+        text = path.read_text()
+        for used, header in moved.items():
+            if f"{used}(" in text and f"#include {header}" not in text:
+                line = text[:text.index(f"{used}(")].count("\n") + 1
+                yield f"{name}:{line}: {used} needs #include {header}: other sources do not bring it in every release"
+
+
 def markdown_files(root):
     for path in sorted(root.rglob("*.md")):
         name = path.relative_to(root).as_posix()
@@ -255,8 +264,8 @@ def check_format(root, program):
         yield f"{place}:{match[1]}: not as clang-format has it: run make format"
 
 
-CHECKS = [check_layers, check_namespaces, check_cycles, check_type_names, check_sizes, check_headers, check_markdown,
-          check_words]
+CHECKS = [check_layers, check_namespaces, check_cycles, check_type_names, check_sizes, check_headers,
+          check_moved_names, check_markdown, check_words]
 
 
 def violations(root, program=None):

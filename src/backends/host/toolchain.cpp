@@ -2,6 +2,7 @@
 #include "backends/host/toolchain.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
