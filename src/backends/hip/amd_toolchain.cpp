@@ -1,13 +1,13 @@
 // Compiling HIP C++ to an AMD code object with hipRTC.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <hip/hiprtc.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 
 #include "backends/gpu/code_object.hpp"
+#include "backends/gpu/hip_headers.hpp"
 #include "backends/gpu/library_file.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
 #include "backends/hip/clang_installation.hpp"

@@ -2,11 +2,11 @@
 // and the newer one in headers since ROCm 6, so it is called last.
 #include "backends/hip/device_arch.hpp"
 
-#include <hip/hip_runtime_api.h>
-
 #include <cstddef>
 #include <cstring>
 #include <memory>
+
+#include "backends/gpu/hip_headers.hpp"
 
 namespace xtune::hip {
 namespace {

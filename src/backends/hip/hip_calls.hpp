@@ -4,7 +4,7 @@
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/hip/nvidia_compat.hpp"
 #endif
-#include <hip/hip_runtime_api.h>
+#include "backends/gpu/hip_headers.hpp"
 
 #include <string>
 

@@ -1,8 +1,6 @@
 // What HIP's calls of a process share: the GPU's memory, its clock, and what went wrong.
 #pragma once
 
-#include <hip/hip_runtime_api.h>
-
 #include <exception>
 #include <map>
 #include <memory>
@@ -11,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/gpu/hip_headers.hpp"
 #include "emulator/hip/gpu_memory.hpp"
 
 namespace xtune::emulator {
