@@ -145,6 +145,9 @@ extern "C" __global__ void k(int* out) {
   block.sync();
   bool right = last[thread] == 63 - thread && block.size() == 64 && block.group_index().x == 0;
   right = right && warp.size() == 32 && warp.thread_rank() == thread % 32 && warp.meta_group_rank() == thread / 32;
+  // CUDA counts the tiles of the group that was divided, which a type without its name remembers.
+  const cg::thread_block_tile<8> eight = cg::tiled_partition<8>(warp);
+  right = right && eight.meta_group_rank() == thread % 32 / 8 && eight.meta_group_size() == 4 && warp.meta_group_size() == 2;
   right = right && cg::reduce(warp, thread, cg::plus<int>()) == (thread < 32 ? 496 : 1520);
   right = right && cg::reduce(four, thread, cg::greater<int>()) == thread / 4 * 4 + 3;
   right = right && four.shfl(thread, 1) == thread / 4 * 4 + 1 && four.ballot(thread % 4 == 2) == 4;
@@ -153,6 +156,19 @@ extern "C" __global__ void k(int* out) {
   right = right && four.shfl_down(thread, 2) == (thread % 4 < 2 ? thread + 2 : thread);
   right = right && warp.any(thread == 40) == (thread >= 32) && four.all(1);
   cg::sync(warp);
+  out[thread] = right;
+})"));
+}
+
+CONFORMANCE_TEST("averages of integers, and sums of half precision by the same name") {
+  check_all_one(results_of(t, R"(
+#include <cuda_fp16.h>
+extern "C" __global__ void k(int* out) {
+  const int thread = threadIdx.x;
+  bool right = __hadd(2 * thread, 0) == thread && __hadd(-3, 0) == -2 && __hadd(2147483647, 2147483645) == 2147483646;
+  right = right && __rhadd(2 * thread, 1) == thread + 1 && __rhadd(-3, 0) == -1;
+  right = right && __uhadd(4294967295u, 4294967293u) == 4294967294u && __urhadd(4294967295u, 2u * thread) == 2147483648u + thread;
+  right = right && __half2float(__hadd(__float2half(1.5f), __float2half(thread))) == thread + 1.5f;
   out[thread] = right;
 })"));
 }

@@ -27,21 +27,25 @@ __device__ inline thread_block this_thread_block() { return {}; }
 /// SIZE neighbouring threads of a block, a power of two up to 32.
 template <unsigned SIZE, class Parent = void>
 class thread_block_tile {
+  unsigned meta_group_rank_, meta_group_size_;
   static_assert(SIZE >= 1 && SIZE <= 32 && (SIZE & (SIZE - 1)) == 0, "tiles have 1, 2, 4, 8, 16 or 32 threads here");
   __device__ static unsigned first() { return thread_block::thread_rank() % 32 / SIZE * SIZE; }
   __device__ static unsigned mask() { return (SIZE == 32 ? 0xffffffffu : (1u << SIZE % 32) - 1) << first(); }
 
  public:
-  thread_block_tile() = default;
+  /// This thread's tile of those that a group is divided into: its number, and how many there are.
+  __device__ thread_block_tile(unsigned meta_group_rank, unsigned meta_group_size)
+      : meta_group_rank_(meta_group_rank), meta_group_size_(meta_group_size) {}
   /// Of the same size: a name of a tile's type may omit the group that it is a part of.
   template <class Other>
-  __device__ thread_block_tile(const thread_block_tile<SIZE, Other>&) {}
+  __device__ thread_block_tile(const thread_block_tile<SIZE, Other>& tile)
+      : meta_group_rank_(tile.meta_group_rank()), meta_group_size_(tile.meta_group_size()) {}
   __device__ static void sync() { __syncwarp(mask()); }
   __device__ static unsigned thread_rank() { return thread_block::thread_rank() % SIZE; }
   __device__ static constexpr unsigned size() { return SIZE; }
   __device__ static constexpr unsigned num_threads() { return SIZE; }
-  __device__ static unsigned meta_group_rank() { return thread_block::thread_rank() / SIZE; }
-  __device__ static unsigned meta_group_size() { return (thread_block::size() + SIZE - 1) / SIZE; }
+  __device__ unsigned meta_group_rank() const { return meta_group_rank_; }
+  __device__ unsigned meta_group_size() const { return meta_group_size_; }
   template <class T>
   __device__ T shfl(T value, int lane) const {
     return __shfl_sync(mask(), value, lane, static_cast<int>(SIZE));
@@ -64,8 +68,8 @@ class thread_block_tile {
 };
 
 template <unsigned SIZE, class Parent>
-__device__ inline thread_block_tile<SIZE, Parent> tiled_partition(const Parent&) {
-  return {};
+__device__ inline thread_block_tile<SIZE, Parent> tiled_partition(const Parent& group) {
+  return {group.thread_rank() / SIZE, (group.size() + SIZE - 1) / SIZE};
 }
 template <class Group>
 __device__ inline void sync(const Group& group) {

@@ -109,6 +109,39 @@ XTUNE_BLOCK_SCOPE(atomicDec)
 #endif
 #endif
 
+// HIP's averages of integers before ROCm 6: those of signed ones are a truth value, those of unsigned ones overflow.
+// __hadd is a sum of __half, too.
+template <class T>
+struct xtune_is_integer {
+  static constexpr bool value = __is_integral(T);
+};
+template <bool IS_INTEGER>
+struct xtune_hadd_of {
+  static __device__ int result(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b) >> 1); }
+};
+template <>
+struct xtune_hadd_of<false> {
+  template <class T>
+  static __device__ T result(T a, T b) {
+    return __hadd(a, b);
+  }
+};
+template <class A, class B>
+static __device__ inline auto xtune_hadd(A a, B b)
+    -> decltype(xtune_hadd_of<xtune_is_integer<A>::value>::result(a, b)) {
+  return xtune_hadd_of<xtune_is_integer<A>::value>::result(a, b);
+}
+static __device__ inline int xtune_rhadd(int a, int b) {
+  return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1);
+}
+static __device__ inline unsigned xtune_uhadd(unsigned a, unsigned b, unsigned rounding) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(a) + b + rounding) >> 1);
+}
+#define __hadd(a, b) xtune_hadd(a, b)
+#define __rhadd(a, b) xtune_rhadd(a, b)
+#define __uhadd(a, b) xtune_uhadd(a, b, 0)
+#define __urhadd(a, b) xtune_uhadd(a, b, 1)
+
 // HIP's conversions of __half to integers round towards zero, whatever their names are.
 #define XTUNE_FROM_HALF(type, round, half) static_cast<type>(round(__half2float(half)))
 #define __half2int_rn(half) XTUNE_FROM_HALF(int, rintf, half)
