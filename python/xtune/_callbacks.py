@@ -8,6 +8,16 @@ from typing import Any, Callable, Dict, List, Tuple
 from xtune._arrays import decode, encode
 from xtune.errors import InvalidArgumentError
 
+
+class UnknownParameter(TypeError):
+    """A callable has a parameter that names nothing."""
+
+
+class CallbackMistake(BaseException):
+    """A check that cannot be called, or that does not answer: it ends the run instead of making results wrong. Not an
+    Exception, which would say that the outputs are wrong; tune() raises InvalidArgumentError in its place."""
+
+
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -42,7 +52,7 @@ def call_by_name(function: Callable, known: Dict[str, Any], positional: List[Any
         elif each.name in known:
             given[each.name] = known[each.name]
         elif each.default is inspect.Parameter.empty:
-            raise TypeError(f"{what} has a parameter '{each.name}', and there are {', '.join(sorted(known))}")
+            raise UnknownParameter(f"{what} has a parameter '{each.name}', and there are {', '.join(sorted(known))}")
     return function(*first, **given)
 
 
@@ -91,7 +101,13 @@ def check(function: Callable, scalars: Dict[str, Any]) -> Callable:
         before, after = _decoded(inputs), _decoded(outputs)
         known = {**scalars, **problem, **config, **before, **after, "problem": problem, "config": config,
                  "inputs": before, "outputs": after}
-        answer = call_by_name(function, known, list(after.values()), "the check")
+        try:
+            answer = call_by_name(function, known, list(after.values()), "the check")
+        except UnknownParameter as error:
+            raise CallbackMistake(str(error)) from None
+        if getattr(answer, "size", 1) != 1:
+            raise CallbackMistake(f"the check returned an array of {answer.size} elements: return a bool, such as "
+                                  "numpy.allclose(...) or (...).all()")
         return True if answer is None else bool(answer)
 
     return call

@@ -9,7 +9,7 @@ import tempfile
 import warnings
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
-from xtune import _checks, _native
+from xtune import _callbacks, _checks, _native
 from xtune._progress import progress_listener
 from xtune.errors import InvalidArgumentError
 from xtune.results import (Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing,
@@ -204,7 +204,10 @@ def _tune(kernel, definition, settings, run, function):
     with progress_listener(settings["progress"], tunable.name) as listener:
         if listener is not None:
             native.set_on_progress(listener)
-        found = run(tunable._native, native)
+        try:
+            found = run(tunable._native, native)
+        except _callbacks.CallbackMistake as mistake:
+            raise InvalidArgumentError(f"{tunable.name}: {mistake}") from None
     tunable = tunable.copy()
     for result in found if isinstance(found, list) else [found]:
         object.__setattr__(result, "_compile", _Compiler(
@@ -299,7 +302,8 @@ def _load_settings(*, backend, compiler, store, bundle, frozen, policy, checked,
 def best(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch: str = "", backend: str = "auto",
          store: Optional[Path] = None, bundle: Optional[Path] = None, frozen: bool = False,
          other_architectures: bool = False) -> Choice:
-    """The best stored configuration for a problem; Choice.kind is "default" if there is none. Nothing is measured.
+    """The best stored configuration for a problem. If there is none, Choice.kind is "default", and Choice.config is
+    empty. Nothing is measured.
 
     arch: "sm_90", "gfx90a", which needs no device; default: this machine's device. frozen: only the bundle answers.
     """

@@ -177,7 +177,8 @@ class AutotunedFunction(_Tuned):
                  version: Optional[str], definition: Mapping[str, Any], settings: Mapping[str, Any]):
         self._params, self._definition = dict(params), dict(definition)
         self._check, self._prepare, self._timer, self._settings = check, prepare, timer, dict(settings)
-        self._version = self._version_of(function) if version is None else version
+        judged_by = [] if check is None else [label_of(check)]
+        self._version = "-".join([self._version_of(function), *judged_by]) if version is None else version
         signature = self._signature_of(function)
         names = [name for key in self._params for name in (key if isinstance(key, tuple) else (key,))]
         for name in names:

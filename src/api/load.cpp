@@ -32,17 +32,16 @@ std::string usable_backend() {
   throw Error(ErrorKind::unavailable, "no usable device" + reasons);
 }
 
-/// borrowed: must outlive the kernel and all its copies. spec_file: as Parts::spec_file.
-Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> borrowed,
-                 const std::filesystem::path& spec_file = {}) {
+/// bundled: the files of a bundle, which the kernel and all its copies need.
+Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> bundled) {
   dispatch::require_kernel(spec_of(tunable));
+  const bool in_bundle = bundled != nullptr;
   const std::string name = settings.backend == "auto" ? usable_backend() : settings.backend;
   const std::shared_ptr<backend::Backend> backend = backend::make_backend(name);
   // The copy keeps the files of sources that were given as text.
   const auto kept = std::make_shared<const Tunable>(tunable);
   dispatch::Parts parts;
   parts.spec = spec_of(*kept, name);
-  if (!spec_file.empty()) parts.spec_file = base::absolute_path(spec_file);
   run::check_spec(parts.spec);
   parts.runtime = backend->open_runtime();
   device::require_compiler(name, settings.compiler);
@@ -71,9 +70,13 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
     return call.tune_for_calls(choose_problem(call.spec(), own.problem));
   };
   parts.kept = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
-      kept, std::move(borrowed));
+      kept, std::move(bundled));
   LoadSettings own = settings;
   own.backend = name;
+  if (const auto file = spec_file_of(tunable); file && !in_bundle) {
+    parts.spec_file = file->path;
+    own.defines = file->defines;
+  }
   return dispatch::make_kernel(std::move(parts), std::move(own));
 }
 
@@ -82,7 +85,7 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
 Kernel load(const Tunable& tunable, const LoadSettings& settings) { return load_with(tunable, settings, nullptr); }
 
 Kernel load(const std::filesystem::path& spec, const LoadSettings& settings) {
-  return load_with(Tunable::from_file(spec, settings.defines), settings, nullptr, spec);
+  return load_with(Tunable::from_file(spec, settings.defines), settings, nullptr);
 }
 
 Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel, LoadSettings settings) {

@@ -86,7 +86,8 @@ Tunable Tunable::from_file(const std::filesystem::path& path, const Bindings& de
   auto state = std::make_unique<detail::TunableState>();
   state->text = base::read_file(path, largest_spec);
   state->text_name = path.string();
-  state->base_dir = base::absolute_path(path).parent_path();
+  state->file = SpecFile{base::absolute_path(path), defines};
+  state->base_dir = state->file->path.parent_path();
   state->defines = texts_of(defines);
   state->name = spec::parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
   return Tunable(std::move(state));

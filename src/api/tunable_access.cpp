@@ -72,6 +72,8 @@ spec::ArgSpec& input_named(spec::Spec& spec, const std::string& name) {
 
 }  // namespace
 
+std::optional<SpecFile> spec_file_of(const Tunable& tunable) { return Access::state(tunable).file; }
+
 spec::Spec spec_of(const Tunable& tunable, const std::string& backend) {
   const detail::TunableState& state = Access::state(tunable);
   const bool built = state.text.empty();

@@ -1,13 +1,23 @@
 // Access to a Tunable for other parts of the library: its spec, its space and its attachments.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/spec/spec.hpp"
 #include "xtune/tunable.hpp"
 
 namespace xtune {
+
+/// Where a Tunable was read from.
+struct SpecFile {
+  std::filesystem::path path;  ///< absolute
+  Bindings defines;
+};
+/// None for one that was built in code, or from text.
+std::optional<SpecFile> spec_file_of(const Tunable& tunable);
 
 /// The parsed spec, with the overlay of a backend if one is named. It does not contain data and callbacks; sources
 /// given as text are in files that exist as long as the Tunable or a copy of it. Throws Error(invalid_spec).

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "api/tunable_access.hpp"
 #include "base/files.hpp"
 #include "core/spec/toml_text.hpp"
 #include "xtune/tunable.hpp"
@@ -36,6 +38,7 @@ struct detail::TunableState {
   std::string text;  ///< the whole spec; empty: built from the members below
   std::string text_name;
   std::vector<std::pair<std::string, std::string>> defines;  ///< for a spec from text
+  std::optional<SpecFile> file;
 
   std::vector<Section> sections;  ///< in the order of their first use
   std::vector<Entries> cases, args, steps;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of kernels: arrays of several libraries, what does not fit, threads."""
+import json
 import os
 import pathlib
 import subprocess
@@ -288,6 +289,46 @@ class Frozen(unittest.TestCase):
                 ask(saxpy(), backend="host", frozen=True)
 
 
+class Coverage(unittest.TestCase):
+    def test_names_the_spec_that_a_kernel_was_read_from(self):
+        with tempfile.TemporaryDirectory() as directory:
+            place = pathlib.Path(directory)
+            (place / "k.cu").write_text("extern \"C\" __global__ void k(int* x, int n) { x[0] = n + 4; }")
+            spec = place / "k.toml"
+            spec.write_text("""[kernel]
+name = "k"
+source = "k.cu"
+entry = "k"
+[problem]
+n = 1
+[space.params]
+B = [32]
+[launch]
+grid = ["1"]
+block = ["B"]
+[[args]]
+name = "x"
+dtype = "i32"
+shape = ["n"]
+role = "out"
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "i32"
+value = "n"
+""")
+            for given in (spec, xtune.Tunable.from_file(spec, {"n": 4})):
+                log = place / f"log of {type(given).__name__}"
+                extra = {} if given is not spec else {"defines": {"n": 4}}
+                kernel = xtune.load(given, backend="host", store=place / "store", coverage=log, **extra)
+                x = np.zeros(7, np.int32)
+                kernel(x, 7)
+                self.assertEqual(x[0], 11)
+                del kernel
+                head = json.loads(log.read_text().splitlines()[0])
+                self.assertEqual((head["spec"], head["defines"]), (str(spec.resolve()), {"n": 4}))
+
+
 class Autotune(unittest.TestCase):
     def test_tunes_once_for_each_key(self):
         described = []
@@ -346,6 +387,20 @@ class Autotune(unittest.TestCase):
 
 
 class AutotuneFunctions(unittest.TestCase):
+    def test_another_check_judges_again(self):
+        with tempfile.TemporaryDirectory() as store:
+            def tuned(check):
+                @xtune.autotune({"P": [1, 2]}, key=[], check=check, tune_settings={"store": store})
+                def identity(*, P):
+                    return P
+                return identity()
+
+            self.assertIn(tuned(None), (1, 2))
+            self.assertEqual(tuned(lambda result: result == 2), 2)
+            with self.assertRaises(xtune.NothingValidError):
+                tuned(lambda result: result == 99)
+            self.assertEqual(tuned(lambda result: result == 1), 1)
+
     def test_any_function_is_tuned_in_process(self):
         calls = []
 

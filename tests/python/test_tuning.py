@@ -339,6 +339,14 @@ class Validation(unittest.TestCase):
         self.assertEqual(self.counts(saxpy(check=fail)), {"wrong_result": 1})
         self.assertIn("Raised: on purpose", self.result.measurements[0].message)
 
+    def test_a_check_that_cannot_answer_ends_the_run_and_is_not_a_wrong_result(self):
+        with tempfile.TemporaryDirectory() as store:
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, "the check has a parameter 'yy', and there are .*y"):
+                xtune.tune(saxpy().check(lambda yy: True), **{**HOST, "store": store})
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, "the check returned an array of .* return a bool"):
+                xtune.tune(saxpy().check(lambda y: y > 0), **{**HOST, "store": store})
+            self.assertNotIn("wrong_result", "".join(each.read_text() for each in pathlib.Path(store).rglob("*.jsonl")))
+
     def test_the_label_of_a_check_follows_its_code(self):
         texts = [saxpy(check=check).toml() for check in (lambda y: True, lambda y: bool(y.size), fail)]
         self.assertEqual(len(set(texts)), 3)
