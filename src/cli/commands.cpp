@@ -179,7 +179,10 @@ void add_compiler_option(CLI::App& command, CommonOptions& options) {
 }
 
 void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary) {
-  command.add_option("--arch", options.arch, summary)->type_name("ARCH")->group(option_group::device);
+  command.add_option("--arch", options.arch, summary)
+      ->type_name("ARCH")
+      ->check([](const std::string& arch) { return arch.empty() ? "is empty; leave it out, or name one" : ""; })
+      ->group(option_group::device);
 }
 
 void add_device_option(CLI::App& command, CommonOptions& options) {

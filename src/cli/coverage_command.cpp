@@ -128,7 +128,8 @@ void write_suite(const CoverageFlags& flags, std::vector<CoveredProblem> problem
   const std::string suite = dispatch::coverage_suite(problems, named_specs(flags.specs), warnings);
   tell_warnings(warnings);
   if (suite.empty()) {
-    tell("{} is not written: no problem is left to tune\n", flags.output);
+    tell("{} is not written: {}\n", flags.output,
+         problems.empty() ? "no problem is left to tune" : "no spec of the problems is known; name them with --spec");
     return;
   }
   base::write_output_file(flags.output, suite);

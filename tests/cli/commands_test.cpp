@@ -89,6 +89,8 @@ TEST_CASE("A word that is wrong is named, with the word that was meant") {
   expect({"run", spec, "--format", "jsno"}, "--format: 'jsno' is not one of text, json, csv (did you mean 'json'?)");
   expect({"compile", spec, "--backend", "host", "--arch", "h100"},
          "unknown architecture 'h100' (did you mean 'sm_90a', the architecture of NVIDIA H100 SXM?)");
+  expect({"validate", spec, "--arch", "gfx999"}, "unknown architecture 'gfx999'");
+  expect({"validate", spec, "--arch", ""}, "--arch: is empty");
   expect({"candidates", "--template", "matmul", "--arch", "mi300"},
          "--arch 'mi300' is unknown (did you mean 'gfx942', the architecture of AMD Instinct MI300");
   expect({"run", spec, "--backend", "hosst"}, "unknown backend 'hosst' (did you mean 'host'?)");

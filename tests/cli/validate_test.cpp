@@ -202,6 +202,22 @@ TEST_CASE("run records whether outputs repeat, and shows outliers' count beside 
   CHECK(best.dump().find("\"repeatable\":true") != std::string::npos);
 }
 
+TEST_CASE("a goal that stored results lack is measured for them again") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const auto measured = [&](const std::string& path) {
+    return parsed(cli.xtune({"run", path, "--backend", "host", "--format", "json", "--quiet", "--evals", "2"}));
+  };
+  CHECK_FALSE(measured(spec).at("best").contains("repeatable"));
+  const std::string goal = cli.write("goal.toml", xtune::base::read_file(spec) +
+                                                      "\n[objective]\nminimize = \"time_ms\"\nmaximize = \"repeatable\"\n");
+  for (int i = 0; i < 2; ++i) {  // then the new results answer
+    const json answer = measured(goal);
+    CHECK(answer.at("best").at("repeatable") == true);
+    CHECK(answer.at("from_store").get<int>() == (i == 0 ? 0 : 2));
+  }
+}
+
 TEST_CASE("clocks and graphs of a CPU are refused, with what to do") {
   const Cli cli;
   const std::string spec = cli.copy_spec();

@@ -61,6 +61,12 @@ bool StoreAnswers::is_of(const StoredResults::Answer& found, std::uint64_t index
   return false;
 }
 
+bool StoreAnswers::lacks_a_goal(const record::Record& record) const {
+  if (run_.spec.validate.repeatable == spec::Repeatable::ignore) return false;
+  const std::vector<double> goals = run_.objective.values(record);
+  return std::any_of(goals.begin(), goals.end(), [](double goal) { return std::isnan(goal); });
+}
+
 std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& key, std::uint64_t index) {
   const StoredResults::Answer found = stored_.find(key);
   if (!found || !is_of(found, index)) return std::nullopt;
@@ -78,6 +84,9 @@ std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& k
     answer.whole = read_row(found.row, run_.observer);
   // Only the whole record has the limit under which it timed out.
   if (outcome == Outcome::timed_out && !of_today && !(answer.whole && answers_under_limits(*answer.whole, run_.spec)))
+    return std::nullopt;
+  // A goal needs to know now whether launches repeat their bits; the record is from a run that did not compare them.
+  if (outcome == Outcome::ok && answer.whole && !answer.whole->repeatable && lacks_a_goal(*answer.whole))
     return std::nullopt;
   if (!found.record && !run_.reads_all()) answer.row = found.row;
   stored_.take(key);

@@ -50,6 +50,8 @@ class StoreAnswers {
   std::vector<Row> read(RecordKeeper& keeper);
   std::vector<const record::Record*> read_rivals(double reach);
   bool is_of(const StoredResults::Answer& found, std::uint64_t index) const;
+  /// Whether a goal has no value because the record does not say whether launches repeat their bits.
+  bool lacks_a_goal(const record::Record& record) const;
   bool asked_today(const Bindings& config, const store::KeyDigest& key) const;
   const RunContext& run_;
   std::optional<store::GrowingRecords> own_records_;  ///< unset: TuneOptions::records is used

@@ -29,27 +29,29 @@ std::string lack_of(const BackendState& state) {
   return state.name + ": " + state.toolchain_reason;
 }
 
+device::DeviceInfo known_or_error(const std::string& arch) {
+  if (auto device = device::known_device(arch)) return *device;
+  std::string known;
+  for (const std::string& name : device::known_archs()) known += (known.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::invalid_argument,
+              "unknown architecture '" + arch + "'" + device::did_you_mean_arch(arch) + "; known: " + known);
+}
+
 /// `named`: the user has named the backend; else the architecture determined it, and this build has no other for it, as
 /// where hip was built for NVIDIA GPUs.
 device::DeviceInfo device_for_arch(const BackendState& backend, const std::string& arch, bool named) {
-  auto device = device::known_device(arch);
-  if (!device) {
-    std::string known;
-    for (const std::string& name : device::known_archs()) known += (known.empty() ? "" : ", ") + name;
-    throw Error(ErrorKind::invalid_argument,
-                "unknown architecture '" + arch + "'" + device::did_you_mean_arch(arch) + "; known: " + known);
-  }
+  device::DeviceInfo device = known_or_error(arch);
   const auto usual = device::known_device(backend.default_arch);
   const std::string vendor = usual ? usual->vendor : "cpu";
-  if (device->vendor != vendor)
+  if (device.vendor != vendor)
     throw Error(
         named ? ErrorKind::invalid_argument : ErrorKind::unavailable,
         fmt::format("backend {1} does not compile for architecture '{0}'; it compiles for {2}", arch, backend.name,
                     vendor == "cpu"   ? "CPUs"
                     : vendor == "amd" ? "AMD GPUs"
                                       : "NVIDIA GPUs"));
-  device->backend = backend.name;
-  return *device;
+  device.backend = backend.name;
+  return device;
 }
 
 /// The first suitable backend. Throws Error(unavailable).
@@ -145,6 +147,7 @@ Target choose_target(const TargetOptions& options) {
   const bool same = (target.arch == target.device.arch || target.arch == device::code_arch(target.device)) &&
                     (!device::is_emulated(options.arch) || device::is_emulated(target.device));
   if (target.present && !same) {
+    known_or_error(options.arch);
     if (options.need == TargetNeed::device)
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("--arch {}: the device here is {} ({}); `run` measures only on it", target.arch,
