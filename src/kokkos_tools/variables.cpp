@@ -101,7 +101,8 @@ std::vector<Value> real_range(const std::string& name, const abi::Range& range) 
   if (from >= below) refuse(name, "its range is empty");
   std::vector<Value> values;
   for (const std::uint64_t number : used_steps(below - from))
-    values.emplace_back(std::clamp(without_last_digits(lower + static_cast<double>(from + number) * step), lower, upper));
+    values.emplace_back(
+        std::clamp(without_last_digits(lower + static_cast<double>(from + number) * step), lower, upper));
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }

@@ -209,8 +209,8 @@ TEST_CASE("a goal that stored results lack is measured for them again") {
     return parsed(cli.xtune({"run", path, "--backend", "host", "--format", "json", "--quiet", "--evals", "2"}));
   };
   CHECK_FALSE(measured(spec).at("best").contains("repeatable"));
-  const std::string goal = cli.write("goal.toml", xtune::base::read_file(spec) +
-                                                      "\n[objective]\nminimize = \"time_ms\"\nmaximize = \"repeatable\"\n");
+  const std::string goal = cli.write(
+      "goal.toml", xtune::base::read_file(spec) + "\n[objective]\nminimize = \"time_ms\"\nmaximize = \"repeatable\"\n");
   for (int i = 0; i < 2; ++i) {  // then the new results answer
     const json answer = measured(goal);
     CHECK(answer.at("best").at("repeatable") == true);

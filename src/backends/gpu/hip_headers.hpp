@@ -1,4 +1,5 @@
-// HIP's declarations, without the macro __noinline__, which breaks attributes of the standard library (GCC 16's <format>).
+// HIP's declarations, without the macro __noinline__, which breaks attributes of the standard library (GCC 16's
+// <format>).
 #pragma once
 
 #include <hip/hip_runtime_api.h>

@@ -4,10 +4,9 @@
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/hip/nvidia_compat.hpp"
 #endif
-#include "backends/gpu/hip_headers.hpp"
-
 #include <string>
 
+#include "backends/gpu/hip_headers.hpp"
 #include "base/dynamic_library.hpp"
 
 // CALL(name, arguments): calls that return hipError_t. The arguments are written out, because the headers overload some

@@ -137,8 +137,8 @@ Target choose_target(const TargetOptions& options) {
   } else {
     target.present = false;
     target.assumed_arch = options.arch.empty();
-    target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch,
-                                   options.backend != "auto");
+    target.device =
+        device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch, options.backend != "auto");
   }
   target.arch = options.arch.empty() ? device::code_arch(target.device) : device::code_arch(options.arch);
   select_compiler(target.backend, options.compiler, target.arch);

@@ -63,7 +63,8 @@ hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned /*flags*/) {
 hipError_t hipEventCreate(hipEvent_t* event) { return hipEventCreateWithFlags(event, hipEventDefault); }
 
 hipError_t hipEventDestroy(hipEvent_t event) {
-  return answer([&](RuntimeState& state) { return state.events.erase(event) == 1 ? hipSuccess : hipErrorInvalidHandle; });
+  return answer(
+      [&](RuntimeState& state) { return state.events.erase(event) == 1 ? hipSuccess : hipErrorInvalidHandle; });
 }
 
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {

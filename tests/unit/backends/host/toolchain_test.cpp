@@ -292,9 +292,15 @@ TEST_CASE(
   CHECK(*artifact.files_read == std::vector<std::string>{library});
 
   const ToolFiles parts = toolchain->parts();
-  for (const char* name : {"cc1plus", "as", "ld"})
-    CHECK(std::any_of(parts.files.files.begin(), parts.files.files.end(),
-                      [&](const KeyedFile& file) { return std::filesystem::path(file.path).filename() == name; }));
+  // "as", or "x86_64-linux-gnu-as".
+  const auto part_of = [&](const char* name) {
+    for (const KeyedFile& file : parts.files.files)
+      if (const auto found = std::filesystem::path(file.path).filename();
+          found == name || found.string().ends_with(std::string("-") + name))
+        return found.string();
+    return std::string();
+  };
+  for (const char* name : {"cc1plus", "as", "ld"}) CHECK(!part_of(name).empty());
   CHECK_FALSE(parts.may_start_others);
 
   // A plain wrapper is as predictable as the compiler that it starts; another script may start anything.
@@ -328,7 +334,8 @@ TEST_CASE(
     CHECK(through->parts().may_start_others);
   }
 
-  // Another assembler first in PATH.
+  // Another assembler first in PATH. Debian's GCC 16 has a whole path instead.
+  if (part_of("as") != "as") return;
   std::filesystem::create_directory(folder.path() / "bin");
   const auto other = folder.path() / "bin" / "as";
   std::ofstream(other) << "#!/bin/sh\nexec /usr/bin/as \"$@\"\n";
