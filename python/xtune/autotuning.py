@@ -177,8 +177,9 @@ class AutotunedFunction(_Tuned):
                  version: Optional[str], definition: Mapping[str, Any], settings: Mapping[str, Any]):
         self._params, self._definition = dict(params), dict(definition)
         self._check, self._prepare, self._timer, self._settings = check, prepare, timer, dict(settings)
-        judged_by = [] if check is None else [label_of(check)]
-        self._version = "-".join([self._version_of(function), *judged_by]) if version is None else version
+        if version is None:
+            version = self._version_of(function) + ("" if check is None else f"-{label_of(check)}")
+        self._version = version
         signature = self._signature_of(function)
         names = [name for key in self._params for name in (key if isinstance(key, tuple) else (key,))]
         for name in names:
@@ -484,7 +485,7 @@ def autotune(params: Optional[Mapping[str, Sequence[Value]]] = None, *, configs:
     exception makes it fail. timer: "torch" (events of the current stream, with a flushed L2 cache), "wall", or "auto":
     torch if an argument is a tensor on a GPU. check: called with the first result of each configuration and the
     arguments; False or an exception makes it fail. version: stored results answer as long as it stays the same; default:
-    from the code of the function, and for Triton also of the functions that it calls. constraints, measure, metrics,
+    from the code of the function and the check, for Triton also of the functions that it calls. constraints, measure, metrics,
     minimize, maximize: as of Tunable. A configuration whose call raises fails; a call that hangs is not ended.
 
     tune_settings: of xtune.tune, such as {"seconds": 30}. Raises what tune and Tunable raise, at the first call.

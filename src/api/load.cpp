@@ -35,7 +35,6 @@ std::string usable_backend() {
 /// bundled: the files of a bundle, which the kernel and all its copies need.
 Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> bundled) {
   dispatch::require_kernel(spec_of(tunable));
-  const bool in_bundle = bundled != nullptr;
   const std::string name = settings.backend == "auto" ? usable_backend() : settings.backend;
   const std::shared_ptr<backend::Backend> backend = backend::make_backend(name);
   // The copy keeps the files of sources that were given as text.
@@ -69,14 +68,14 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
     TuneCall call(*kept, own);
     return call.tune_for_calls(choose_problem(call.spec(), own.problem));
   };
-  parts.kept = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
-      kept, std::move(bundled));
   LoadSettings own = settings;
   own.backend = name;
-  if (const auto file = spec_file_of(tunable); file && !in_bundle) {
+  if (const auto file = spec_file_of(tunable); file && !bundled) {
     parts.spec_file = file->path;
     own.defines = file->defines;
   }
+  parts.kept = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
+      kept, std::move(bundled));
   return dispatch::make_kernel(std::move(parts), std::move(own));
 }
 

@@ -293,37 +293,15 @@ class Coverage(unittest.TestCase):
     def test_names_the_spec_that_a_kernel_was_read_from(self):
         with tempfile.TemporaryDirectory() as directory:
             place = pathlib.Path(directory)
-            (place / "k.cu").write_text("extern \"C\" __global__ void k(int* x, int n) { x[0] = n + 4; }")
-            spec = place / "k.toml"
-            spec.write_text("""[kernel]
-name = "k"
-source = "k.cu"
-entry = "k"
-[problem]
-n = 1
-[space.params]
-B = [32]
-[launch]
-grid = ["1"]
-block = ["B"]
-[[args]]
-name = "x"
-dtype = "i32"
-shape = ["n"]
-role = "out"
-[[args]]
-name = "n"
-kind = "scalar"
-dtype = "i32"
-value = "n"
-""")
-            for given in (spec, xtune.Tunable.from_file(spec, {"n": 4})):
+            spec = place / "saxpy.toml"
+            spec.write_text(saxpy().toml())
+            for given, defines in ((spec, {"defines": {"n": 4}}), (xtune.Tunable.from_file(spec, {"n": 4}), {})):
                 log = place / f"log of {type(given).__name__}"
-                extra = {} if given is not spec else {"defines": {"n": 4}}
-                kernel = xtune.load(given, backend="host", store=place / "store", coverage=log, **extra)
-                x = np.zeros(7, np.int32)
-                kernel(x, 7)
-                self.assertEqual(x[0], 11)
+                kernel = xtune.load(given, backend="host", store=place / "store", coverage=log, **defines)
+                x, y = arrays()
+                expected = 2 * x + y
+                kernel(x, y, 2.0, N)
+                np.testing.assert_allclose(y, expected)
                 del kernel
                 head = json.loads(log.read_text().splitlines()[0])
                 self.assertEqual((head["spec"], head["defines"]), (str(spec.resolve()), {"n": 4}))

@@ -2,6 +2,7 @@
 #include "core/target/target.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -31,10 +32,9 @@ std::string lack_of(const BackendState& state) {
 
 device::DeviceInfo known_or_error(const std::string& arch) {
   if (auto device = device::known_device(arch)) return *device;
-  std::string known;
-  for (const std::string& name : device::known_archs()) known += (known.empty() ? "" : ", ") + name;
   throw Error(ErrorKind::invalid_argument,
-              "unknown architecture '" + arch + "'" + device::did_you_mean_arch(arch) + "; known: " + known);
+              fmt::format("unknown architecture '{}'{}; known: {}", arch, device::did_you_mean_arch(arch),
+                          fmt::join(device::known_archs(), ", ")));
 }
 
 /// `named`: the user has named the backend; else the architecture determined it, and this build has no other for it, as

@@ -1,4 +1,5 @@
 // HIP's calls for streams and events.
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -6,6 +7,20 @@
 
 namespace xtune::emulator {
 namespace {
+
+/// Makes an object of the runtime's, whose address is its handle.
+template <class Handle, class Object>
+hipError_t create(std::map<Handle, std::unique_ptr<Object>>& owned, Handle* handle) {
+  auto created = std::make_unique<Object>();
+  *handle = reinterpret_cast<Handle>(created.get());
+  owned.emplace(*handle, std::move(created));
+  return hipSuccess;
+}
+
+template <class Handle, class Object>
+hipError_t destroy(std::map<Handle, std::unique_ptr<Object>>& owned, Handle handle) {
+  return owned.erase(handle) == 1 ? hipSuccess : hipErrorInvalidHandle;
+}
 
 /// The event, or null where there is none (any more).
 EmulatedEvent* event_of(RuntimeState& state, hipEvent_t handle) {
@@ -21,12 +36,7 @@ using namespace xtune::emulator;
 extern "C" {
 
 hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned /*flags*/) {
-  return answer([&](RuntimeState& state) {
-    auto created = std::make_unique<EmulatedStream>();
-    *stream = reinterpret_cast<hipStream_t>(created.get());
-    state.streams.emplace(*stream, std::move(created));
-    return hipSuccess;
-  });
+  return answer([&](RuntimeState& state) { return create(state.streams, stream); });
 }
 
 hipError_t hipStreamCreate(hipStream_t* stream) { return hipStreamCreateWithFlags(stream, hipStreamDefault); }
@@ -34,7 +44,7 @@ hipError_t hipStreamCreate(hipStream_t* stream) { return hipStreamCreateWithFlag
 hipError_t hipStreamDestroy(hipStream_t stream) {
   return answer([&](RuntimeState& state) {
     state.captures.erase(stream);
-    return state.streams.erase(stream) == 1 ? hipSuccess : hipErrorInvalidHandle;
+    return destroy(state.streams, stream);
   });
 }
 
@@ -52,19 +62,13 @@ hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* stat
 }
 
 hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned /*flags*/) {
-  return answer([&](RuntimeState& state) {
-    auto created = std::make_unique<EmulatedEvent>();
-    *event = reinterpret_cast<hipEvent_t>(created.get());
-    state.events.emplace(*event, std::move(created));
-    return hipSuccess;
-  });
+  return answer([&](RuntimeState& state) { return create(state.events, event); });
 }
 
 hipError_t hipEventCreate(hipEvent_t* event) { return hipEventCreateWithFlags(event, hipEventDefault); }
 
 hipError_t hipEventDestroy(hipEvent_t event) {
-  return answer(
-      [&](RuntimeState& state) { return state.events.erase(event) == 1 ? hipSuccess : hipErrorInvalidHandle; });
+  return answer([&](RuntimeState& state) { return destroy(state.events, event); });
 }
 
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
