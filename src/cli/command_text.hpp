@@ -16,7 +16,7 @@ inline constexpr const char* device = "Device";
 inline constexpr const char* job = "Job";
 inline constexpr const char* output = "Output";
 inline constexpr const char* store = "Store";
-inline constexpr const char* other = "Options";  ///< CLI11's name for options without a group
+inline constexpr const char* other = "Options";  ///< of options that name no group
 }  // namespace option_group
 
 /// The kind of a value, by the option's type name: shells complete paths.

@@ -133,6 +133,12 @@ class ClangToolchain final : public build::Toolchain {
     return flags;
   }
 
+  /// The options that list the headers read in the file `read`. Clang 21's driver ignores -MD and -MF for device code.
+  static Arguments listing_options() {
+    return {"-Xclang",          "-dependency-file", "-Xclang", "read",    "-Xclang",
+            "-sys-header-deps", "-Xclang",          "-MT",     "-Xclang", "kernel.hsaco"};
+  }
+
   std::string headers_text() const {
     return std::string(standard_headers) + (clang_.needs_wrapping_atomics ? wrapping_atomics : "");
   }
@@ -162,8 +168,9 @@ class ClangToolchain final : public build::Toolchain {
     append(command, flags);
     append(command, headers);
     append(command, {"-include", (work / "portable" / "xtune_hip.h").string(), "--no-gpu-bundle-output",
-                     "-ffile-prefix-map=" + work.string() + "=.", "-I" + (work / "portable").string(), "-MD", "-MF",
-                     "read", "-o", "kernel.hsaco", "-"});
+                     "-ffile-prefix-map=" + work.string() + "=.", "-I" + (work / "portable").string()});
+    append(command, listing_options());
+    append(command, {"-o", "kernel.hsaco", "-"});
     const base::CommandResult compiled =
         compiler::run_compiler(command, source_text(request) + pointers_text(names_of(request)), work);
     require(compiled, request, work);

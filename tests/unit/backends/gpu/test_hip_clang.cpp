@@ -260,7 +260,7 @@ TEST_CASE("hip clang: options, and the outcome of a failing compiler") {
   CHECK(refusal.message == "folder/kernels.cu:3:1: error: no such thing");
   const std::string used = read_file(words);
   for (const char* option : {"-x hip", "--cuda-device-only", "--offload-arch=gfx90a", "-mcode-object-version=5",
-                             "-I/some where", "/rocm/amdgcn/bitcode", "-include ", "-MD -MF read"})
+                             "-I/some where", "/rocm/amdgcn/bitcode", "-include ", "-dependency-file -Xclang read"})
     CHECK(has(used, option));
   CHECK(used.find("-O3") < used.find("-ffast-math"));  // the user's options win
 
