@@ -35,8 +35,8 @@ class Formula {
   Formula(std::string text) : text_(std::move(text)) {}  // NOLINT(google-explicit-constructor)
   /// A number.
   template <Arithmetic T>
-  Formula(T number) : text_(to_text(Value(number))) {}        // NOLINT(google-explicit-constructor)
-  const std::string& text() const noexcept { return text_; }  ///< the text, as written in a spec
+  Formula(T number) : text_(expression_text(Value(number))) {}  // NOLINT(google-explicit-constructor)
+  const std::string& text() const noexcept { return text_; }    ///< the text, as written in a spec
 
  private:
   std::string text_;

@@ -72,6 +72,9 @@ using Bindings = std::map<std::string, Value, std::less<>>;
 /// integer.
 std::string to_text(const Value& value);
 
+/// A number or a boolean as an expression of a spec: to_text, and "float('inf')" for a float that is not finite.
+std::string expression_text(const Value& value);
+
 /// The value as a number, bool or std::string; an integer converts to a floating-point type. Throws
 /// Error(invalid_argument) for a value of another type, and for an integer that T cannot hold.
 template <class T>

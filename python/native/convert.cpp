@@ -45,7 +45,7 @@ handle type_caster<xtune::Value>::cast(const xtune::Value& value, return_value_p
 bool type_caster<xtune::Formula>::load(handle source, bool convert) {
   type_caster<xtune::Value> number;
   if (!number.load(source, convert)) return false;
-  value = xtune::Formula(to_text(static_cast<xtune::Value&>(number)));
+  value = xtune::Formula(expression_text(static_cast<xtune::Value&>(number)));
   return true;
 }
 

@@ -204,9 +204,9 @@ class Writer {
     if (launch_.problem.contains(argument.value->text)) return;
     const auto* const element = reinterpret_cast<const std::byte*>(bytes.data());
     const double number = spec::decode(argument.dtype, element);
-    if (spec::is_complex(argument.dtype) || !std::isfinite(number))
+    if (spec::is_complex(argument.dtype))
       throw Error(ErrorKind::unsupported, "a spec cannot say the value of the scalar '" + argument.name + "'");
-    if (spec::is_floating(argument.dtype)) return set(node, "value", node_of(to_text(Value(number))));
+    if (spec::is_floating(argument.dtype)) return set(node, "value", node_of(expression_text(Value(number))));
     std::int64_t whole = static_cast<std::int64_t>(number);
     if (argument.dtype == DType::i64) std::memcpy(&whole, element, sizeof whole);
     set(node, "value", node_of(std::to_string(whole)));

@@ -245,6 +245,17 @@ class Definitions(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "make it in each process"):
             pickle.dumps(saxpy())
 
+    def test_scalars_may_be_infinite(self):
+        fill = """extern "C" __global__ void fill(float* y, float low, float none, int n) {
+          const int i = blockIdx.x * blockDim.x + threadIdx.x;
+          if (i < n) y[i] = i % 2 ? low : none;
+        }"""
+        args = {"y": xtune.Out(dtype="f32", shape="n"), "low": np.float32("-inf"),
+                "none": xtune.Scalar("f32", float("nan")), "n": np.int32(64)}
+        result = xtune.tune(fill, params={"BLOCK": [64]}, args=args, grid=1, block="BLOCK", measure=QUICK,
+                            reference=lambda low, none: np.tile([np.float32("nan"), low], 32), **HOST)
+        self.assertEqual(result.counts, {"ok": 1})
+
     def test_several_steps_scratch_and_constants(self):
         source = r"""
         __constant__ float weights[2];

@@ -31,7 +31,9 @@ std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& va
     spec::encode(type, *number, scalar.bytes.data());
     const double encoded = spec::decode(type, scalar.bytes.data());
     // A float is accepted for an integer argument if nothing is lost: M / 2 is a float in this language.
-    const bool fits = spec::is_floating(type) ? std::isfinite(encoded) || !std::isfinite(*number) : encoded == *number;
+    const bool rounds = spec::is_floating(type) && std::isfinite(*number);
+    const bool fits =
+        rounds ? std::isfinite(encoded) : encoded == *number || (std::isnan(encoded) && std::isnan(*number));
     return fits ? std::optional(scalar) : std::nullopt;
   }
   const auto* integer = std::get_if<std::int64_t>(&value);

@@ -1,8 +1,10 @@
 // The functions of the expression language: min max abs ceildiv pow2 log2 int float, and those of a device.
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "core/space/scalar.hpp"
 
 namespace xtune::space::expr {
@@ -52,6 +54,19 @@ Scalar to_integer(const Scalar& argument) {
   if (!(value >= -0x1p63 && value < 0x1p63))
     throw ArithmeticError("int of " + to_text(argument.floating) + " does not fit a 64-bit integer");
   return Scalar::of(static_cast<std::int64_t>(value));
+}
+
+/// As Python's float, which also reads a number's text: the only way to write an infinity or a NaN.
+Scalar to_float(const Scalar& argument) {
+  if (argument.is_number()) return Scalar::of(argument.as_double());
+  std::string_view text = *argument.text;
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size())
+    throw ArithmeticError("float of '" + base::printable(*argument.text, 40) +
+                          "', which is not a number, 'inf', '-inf' or 'nan'");
+  return Scalar::of(value);
 }
 
 std::int64_t at_least(const char* what, const Scalar& argument, std::int64_t least) {
@@ -107,8 +122,7 @@ Scalar call(Function function, const Scalar* arguments, std::size_t count) {
     case Function::to_int:
       return to_integer(*arguments);
     case Function::to_float:
-      if (!arguments->is_number()) throw ArithmeticError("float needs a number, got a string");
-      return Scalar::of(arguments->as_double());
+      return to_float(*arguments);
     case Function::max_active_clusters:
       return max_active_clusters(arguments);
   }

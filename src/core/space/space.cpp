@@ -226,10 +226,8 @@ std::optional<std::uint64_t> Space::index_of(const Config& config) const {
     if (found == numbers.end()) {  // a record written elsewhere may have 1.0 for 1
       if (const auto* integer = std::get_if<std::int64_t>(&config[i])) {
         found = numbers.find(static_cast<double>(*integer));
-      } else if (const auto* floating = std::get_if<double>(&config[i]);
-                 floating && *floating >= -0x1p53 && *floating <= 0x1p53) {
-        const auto whole = static_cast<std::int64_t>(*floating);
-        if (static_cast<double>(whole) == *floating) found = numbers.find(whole);
+      } else if (const auto whole = integer_of(config[i])) {
+        found = numbers.find(*whole);
       }
     }
     if (found == numbers.end()) return std::nullopt;

@@ -31,6 +31,11 @@ std::string to_text(const Value& value) {
   return std::get<std::string>(value);
 }
 
+std::string expression_text(const Value& value) {
+  const auto* floating = std::get_if<double>(&value);
+  return floating && !std::isfinite(*floating) ? "float('" + float_text(*floating) + "')" : to_text(value);
+}
+
 }  // namespace xtune
 
 namespace xtune::space {
@@ -49,6 +54,13 @@ std::optional<double> number_of(const Value& value) noexcept {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   if (const auto* floating = std::get_if<double>(&value)) return *floating;
   return std::nullopt;
+}
+
+std::optional<std::int64_t> integer_of(const Value& value) noexcept {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  const auto* floating = std::get_if<double>(&value);
+  if (!floating || *floating != std::floor(*floating) || std::abs(*floating) >= 0x1p63) return std::nullopt;
+  return static_cast<std::int64_t>(*floating);
 }
 
 std::optional<double> number_or_flag(const Value& value) noexcept {

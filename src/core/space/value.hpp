@@ -21,7 +21,9 @@ const char* type_name(const Value& value) noexcept;
 
 /// An integer or a float as a float; nullopt for other types.
 std::optional<double> number_of(const Value& value) noexcept;
-/// The same, with a boolean as 1 or 0.
+/// An integer, or a float that is one and fits 64 bits.
+std::optional<std::int64_t> integer_of(const Value& value) noexcept;
+/// As number_of, with a boolean as 1 or 0.
 std::optional<double> number_or_flag(const Value& value) noexcept;
 
 /// nullptr if the name is not bound.

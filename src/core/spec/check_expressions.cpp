@@ -139,16 +139,12 @@ class ExpressionChecker {
   void check_size(const Text& text, const Names& allowed, const std::string& what, std::int64_t least) const {
     check(text, allowed, what);
     fold(text, parse(text), [&](const Value& value) -> std::string {
-      const auto* const integer = std::get_if<std::int64_t>(&value);
-      const auto* const floating = std::get_if<double>(&value);
-      if (integer == nullptr &&
-          (floating == nullptr || *floating != static_cast<double>(static_cast<std::int64_t>(*floating))))
+      const auto integer = space::integer_of(value);
+      if (!integer)
         return what + " must be an integer, and this is the " + space::type_name(value) + " " +
                space::shown_text(value);
-      const double number = integer != nullptr ? static_cast<double>(*integer) : *floating;
-      return number < static_cast<double>(least)
-                 ? what + " must be at least " + std::to_string(least) + ", and this is " + to_text(value)
-                 : std::string();
+      return *integer < least ? what + " must be at least " + std::to_string(least) + ", and this is " + to_text(value)
+                              : std::string();
     });
   }
 
@@ -162,8 +158,9 @@ class ExpressionChecker {
       document_.fail(at, "the parameter '" + name + "' cannot be used in " + what +
                              ", which may name problem sizes and device facts only");
     if (name == "time_s" || name == "time_ms") document_.fail(at, "'" + name + "' is known to metrics only");
-    const std::string hint =
-        among(allowed, "device." + name) ? " (did you mean 'device." + name + "'?)" : base::did_you_mean(name, allowed);
+    std::string hint = base::did_you_mean(name, allowed);
+    if (among(allowed, "device." + name)) hint = " (did you mean 'device." + name + "'?)";
+    if (name == "inf" || name == "nan") hint = " (did you mean float('" + name + "')?)";
     document_.fail(at, "unknown name '" + name + "' in " + what + (hint.empty() ? known(allowed) : hint));
   }
 

@@ -100,7 +100,7 @@ void read_process_values(const Reader& reader, const TomlNode& process, ProcessS
   };
   for (const auto& [name, node] : reader.table(*metrics, "[process.metrics]").entries) {
     reader.check_identifier(node.key_at, name, "metric");
-    if (reader.spec.cases.front().contains(name) || base::find_named(reader.spec.parameters, name))
+    if (names_input(reader.spec, name))
       reader.fail(node.key_at, "'" + name + "' is both a metric and a parameter or a name of [problem]: rename one");
     const auto& quantities = quantity_names();
     if (std::find(quantities.begin(), quantities.end(), name) != quantities.end())

@@ -200,15 +200,28 @@ void read_budget(Reader& reader, const TomlNode& table) {
   read_search(reader, table);
 }
 
+bool names_input(const Spec& spec, const std::string& name) {
+  return spec.cases.front().contains(name) || base::find_named(spec.parameters, name);
+}
+
+void read_metrics(Reader& reader) {
+  const TomlNode* const metrics = reader.document.root().find("metrics");
+  if (metrics == nullptr) return;
+  const std::vector<std::string> reported = reported_names(reader.spec);
+  for (auto& [name, text] : reader.named_texts(*metrics, "metrics")) {
+    const auto refuse = [&, &name = name](const std::string& why) {
+      reader.fail(metrics->find(name)->key_at, "the metric '" + name + "' " + why + ": choose another name");
+    };
+    if (std::find(reported.begin(), reported.end(), name) != reported.end()) refuse("is in [process.metrics] as well");
+    if (name == "time_ms" || name == "time_s") refuse("would stand beside the measured time of that name");
+    if (names_input(reader.spec, name)) refuse("is a parameter or a name of [problem] as well");
+    reader.spec.metrics.push_back({name, std::move(text)});
+  }
+}
+
 void read_settings(Reader& reader) {
   read_budget(reader, reader.document.root());
-  if (const TomlNode* metrics = reader.document.root().find("metrics"))
-    for (auto& [name, text] : reader.named_texts(*metrics, "metrics")) {
-      const std::vector<std::string> reported = reported_names(reader.spec);
-      if (std::find(reported.begin(), reported.end(), name) != reported.end())
-        reader.fail(metrics->find(name)->key_at, "'" + name + "' is in [process.metrics] as well: rename one");
-      reader.spec.metrics.push_back({name, std::move(text)});
-    }
+  read_metrics(reader);
   read_objective(reader);
   read_candidates(reader);
   read_dispatch(reader);

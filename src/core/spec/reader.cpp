@@ -108,7 +108,9 @@ Text Reader::expression(const TomlNode& node, const std::string& what) const {
   if (node.kind == TomlNode::Kind::text) return placed_text(node, what);
   if (node.is_table() || node.is_array() || node.kind == TomlNode::Kind::time)
     wrong_type(node, what, "a string or a number");
-  return {to_text(scalar(node, what)), document.at(node.at)};
+  // An infinite scalar is an argument like others, for example the value that a mask gives.
+  const Value value = node.kind == TomlNode::Kind::floating ? node.value : scalar(node, what);
+  return {expression_text(value), document.at(node.at)};
 }
 
 std::vector<Text> Reader::expressions(const TomlNode& node, const std::string& what) const {

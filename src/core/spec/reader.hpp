@@ -65,6 +65,8 @@ struct Reader {
 /// Why a spec cannot use the name, to follow "parameter 'x' ": it is not a C identifier, or the expression language
 /// reserves it. Empty: it can.
 std::string identifier_complaint(const std::string& name);
+/// Whether it is a parameter or a name of [problem]. For what is read after both.
+bool names_input(const Spec& spec, const std::string& name);
 
 /// The node's value as one of the type that `own` has: an integer stands for a float. where: "[problem]".
 Value value_like(const Reader& reader, const TomlNode& node, const std::string& name, const Value& own,
@@ -93,6 +95,8 @@ Bindings read_configuration(const Reader& reader, const TomlNode& node, const st
 /// After apply_defines: drops listed configurations that a pinned parameter excludes.
 void restrict_configs(Reader& reader);                       // read_space.cpp
 void apply_defines(Reader& reader, const Defines& defines);  // defines.cpp
+/// After apply_defines: leaves these of each parameter's values.
+void apply_choices(Reader& reader, const Defines& choices);  // defines.cpp
 /// After apply_defines: --filter and --partition.
 void add_filters(Reader& reader, const SpecOptions& options);                                  // filters.cpp
 void read_process(Reader& reader);                                                             // read_process.cpp

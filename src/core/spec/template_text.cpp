@@ -111,9 +111,7 @@ Value CompiledText::evaluate(const space::Lookup& lookup) const { return value_o
 
 std::int64_t CompiledText::evaluate_integer(const space::Lookup& lookup) const {
   const Value value = evaluate(lookup);
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  if (const auto* floating = std::get_if<double>(&value))
-    if (*floating == std::floor(*floating) && std::abs(*floating) < 0x1p63) return static_cast<std::int64_t>(*floating);
+  if (const auto integer = space::integer_of(value)) return *integer;
   fail(source_, 0, "expected an integer, got the " + std::string(space::type_name(value)) + " " + to_text(value));
 }
 

@@ -315,6 +315,17 @@ TEST_CASE("host: what no call can launch is refused when it is loaded") {
   }
 }
 
+TEST_CASE("host: an infinite scalar is captured") {
+  const Axpy axpy;
+  const std::string captures = axpy.cli.path("captures");
+  const Variable pattern("XTUNE_CAPTURE", "axpy"), folder("XTUNE_CAPTURE_DIR", captures);
+  const Kernel kernel = load(fs::path(axpy.spec), axpy.settings());
+  const std::vector<float> x = ramp(100, 1);
+  std::vector<float> y = ramp(100, 0.5F);
+  kernel(nullptr, x.data(), y.data(), 100, -HUGE_VALF);
+  CHECK(holds(read_file(captures + "/axpy-1/spec.toml"), "value = \"float('-inf')\""));
+}
+
 TEST_CASE("host: a captured launch is tuned elsewhere") {
   const Axpy axpy;
   const std::string captures = axpy.cli.path("captures");

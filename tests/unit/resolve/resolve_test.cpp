@@ -4,10 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <set>
 
 #include "base/files.hpp"
@@ -235,6 +238,18 @@ TEST_CASE("a text without a value rejects the configuration that it has none for
   CHECK(has(rejection(job, 128), "accepted"));
   job.spec.args[1].value = text("128 // BLOCK * 64", 44);
   CHECK(rejection(job, 64) == "gemm.toml:44:5: argument 'm': 128 // BLOCK * 64 = 128 does not fit i8 (BLOCK = 64)");
+}
+
+TEST_CASE("an infinite scalar is passed where its type has infinities") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto scalar = resolve::encode_scalar(DType::f32, -infinity);
+  REQUIRE(scalar);
+  CHECK(std::memcmp(scalar->bytes.data(), std::array{-infinity}.data(), sizeof infinity) == 0);
+  CHECK(resolve::encode_scalar(DType::bf16, std::nan("")));
+  CHECK(resolve::encode_scalar(DType::f8e5m2, infinity));
+  CHECK_FALSE(resolve::encode_scalar(DType::f8e4m3, infinity));
+  CHECK_FALSE(resolve::encode_scalar(DType::i32, infinity));
+  CHECK_FALSE(resolve::encode_scalar(DType::f16, 1e6));
 }
 
 TEST_CASE("a failing text that no parameter has part in fails for all, and so does the reference's launch") {

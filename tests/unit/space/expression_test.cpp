@@ -160,6 +160,10 @@ TEST_CASE("functions and literals") {
                                                        {"int(-2.9)", "int -2"},
                                                        {"int(True)", "int 1"},
                                                        {"float(2)", "float 2.0"},
+                                                       {"float('-2.5')", "float -2.5"},
+                                                       {"float('+1e3')", "float 1000.0"},
+                                                       {"-float(\"inf\")", "float -inf"},
+                                                       {"float('nan')", "float nan"},
                                                        {"0x1F", "int 31"},
                                                        {"0b101", "int 5"},
                                                        {"0o17", "int 15"},
@@ -222,6 +226,11 @@ TEST_CASE("failures of evaluation report their column") {
   CHECK(failure("KIND < 1") == "5: cannot use < on a string and an integer");
   CHECK(failure("-KIND").find("string") != std::string::npos);
   CHECK(failure("max(1, KIND)").find("string") != std::string::npos);
+  for (const char* text : {"", "1e999", "two", "1 ", "+-1", "0x10"}) {
+    CAPTURE(text);
+    CHECK(failure("float('" + std::string(text) + "')") ==
+          "0: float of '" + std::string(text) + "', which is not a number, 'inf', '-inf' or 'nan'");
+  }
 }
 
 TEST_CASE("failures of parsing report their column") {

@@ -70,6 +70,8 @@ TEST_CASE("errors for wrong types name the expected and the given type") {
   refused("M = 4096", "M = 1979-05-27", "1979", "M: expected a number, a string or a boolean, got a date or time");
   refused("M = 4096", "M = nan", "nan", "expected a finite number, got nan");
   refused("[metrics]\nTFLOPS", "[metrics]\nTFLOPS = 1979-05-27\nX", "1979", "got a date or time");
+  refused("[metrics]\nTFLOPS", "[metrics]\ntime_ms", "time_ms", "the metric 'time_ms' would stand beside");
+  refused("[metrics]\nTFLOPS", "[metrics]\nBLOCK_M", "BLOCK_M = \"2", "is a parameter or a name of [problem] as well");
   CHECK(failure("kernel = 3\n").find("gemm.toml:1:10: [kernel]: expected a table, got an integer") !=
         std::string::npos);
   CHECK(failure("[kernel]\nname=\"a\"\n[args]\nx=1\n").find("expected an array of tables, [[args]], got a table") !=
@@ -142,6 +144,9 @@ TEST_CASE("names in expressions: the column inside the string, the nearest name,
   refused("{BLOCK_M // 2}", "{BLOK_M // 2}", "BLOK_M", "(did you mean 'BLOCK_M'?)");
   refused("={MAXREG}", "={ MAXREGS }", "MAXREGS", "did you mean 'MAXREG'?");
   refused("shared = \"BLOCK_M * 4\"", "shared = \"time_s\"", "time_s\"", "'time_s' is known to metrics only");
+  refused("\"ALPHA * RASTER\"", "\"-inf\"", "inf\"", "unknown name 'inf' in a value (did you mean float('inf')?)");
+  refused("shape = [\"M\", \"N\"]", "shape = [\"M\", inf]", "inf]", "must be an integer, and this is the float inf");
+  CHECK(parse(edited("\"ALPHA * RASTER\"", "-inf")).args.back().value->text == "float('-inf')");
   refused("ALPHA * RASTER", "BETA * RASTER", "BETA", "unknown name 'BETA' in a value; known: ");
   refused("2 * M * N / time_s", "2 * M * N / tim_s", "tim_s", "did you mean 'time_s'?");
 }
