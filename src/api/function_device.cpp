@@ -9,6 +9,7 @@
 
 #include "api/function_words.hpp"
 #include "api/interruption.hpp"
+#include "core/measure/statistics.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -37,9 +38,10 @@ class FunctionProgram final : public measure::Program {
       pass_interruption(error);
       throw build::CandidateFailure(Outcome::launch_failed, error.what());
     }
-    if (!std::isfinite(time_ms) || time_ms <= 0)
+    if (!measure::is_time(time_ms))
       throw build::CandidateFailure(
-          Outcome::launch_failed, fmt::format("the function returned {} as its time, which must be positive", time_ms));
+          Outcome::launch_failed,
+          fmt::format("the function returned {} as its time; times are {}", time_ms, measure::possible_times));
     return time_ms;
   }
 

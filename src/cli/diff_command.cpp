@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/gzip.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
@@ -59,7 +60,7 @@ std::vector<record::Record> records_of_file(const std::string& path, const store
   } catch (const Error& error) {
     throw Error(ErrorKind::invalid_argument, error.what());
   }
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = base::read_json(text);
   std::vector<record::Record> records;
   if (!json.is_discarded() && !(json.is_object() && json.contains("xtune_records"))) {
     records = report::records_of_result(json, path);

@@ -23,7 +23,7 @@ void check(const xtune::replay::Recording& recording) {
   using namespace xtune;
   require(recording.configs.size() == recording.space.size() && recording.space.size() > 0);
   for (const RecordedConfig& config : recording.configs)
-    require(config.outcome != Outcome::ok || (is_time(config.time_ms) && !config.samples_ms.empty()));
+    require(config.outcome != Outcome::ok || (measure::is_time(config.time_ms) && !config.samples_ms.empty()));
   ImportedTexts texts;
   try {
     texts = import_texts(recording, "fuzz", "fuzz.json");

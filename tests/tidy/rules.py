@@ -18,7 +18,7 @@ LAYERS = {
     "core/resolve": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate"],
     "core/record": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate", "core/resolve"],
     "core/store": ["core/space", "core/device", "core/build", "core/measure", "core/resolve", "core/record"],
-    "core/replay": ["core/space", "core/device", "core/spec", "core/search", "core/record"],
+    "core/replay": ["core/space", "core/device", "core/spec", "core/search", "core/measure", "core/record"],
     "core/target": ["core/device", "core/spec", "core/build", "core/record"],
     "ipc": ["core/device", "core/spec", "core/build", "core/measure", "core/validate", "core/record", "core/target"],
     "core/run": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/build", "core/measure",

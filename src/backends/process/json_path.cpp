@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/process/read_value.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 
 namespace xtune::process {
@@ -70,7 +71,7 @@ std::vector<Step> steps_of(const std::string& path) {
 }  // namespace
 
 Json parse_json(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = base::read_json(text);
   if (!json.is_discarded()) return json;
   std::string_view rest = std::string_view(text).substr(0, text.find_last_not_of(" \t\r\n") + 1);
   constexpr int max_lines = 1000;
@@ -78,7 +79,7 @@ Json parse_json(const std::string& text) {
     const std::size_t start = rest.rfind('\n') == std::string_view::npos ? 0 : rest.rfind('\n') + 1;
     const std::string_view line = rest.substr(start);
     if (line.starts_with('{') || line.starts_with('[')) {
-      Json of_line = Json::parse(line, nullptr, false);
+      Json of_line = base::read_json(line);
       if (!of_line.is_discarded()) return of_line;
     }
     rest = rest.substr(0, start > 0 ? start - 1 : 0);

@@ -15,6 +15,7 @@
 #include "backends/process/line_pattern.hpp"
 #include "base/text.hpp"
 #include "base/trimmed.hpp"
+#include "core/measure/statistics.hpp"
 
 namespace xtune::process {
 namespace {
@@ -45,7 +46,8 @@ double number_of(const device::ProgramValue& value, std::string_view text) {
   const double scale = device::milliseconds_in(counts);
   if (scale == 0)
     throw NoNumber(fmt::format("'{}' is not a time: the number is not followed by a unit of time", shown));
-  if (!(number * scale > 0)) throw NoNumber(fmt::format("a time of '{}' is invalid: it must be above zero", shown));
+  if (!measure::is_time(number * scale))
+    throw NoNumber(fmt::format("'{}' is not a time: times are {}", shown, measure::possible_times));
   return number * scale;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/server_request.hpp"
+#include "core/measure/statistics.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -192,7 +192,7 @@ class ServedProgram final : public measure::Program {
                                     "\"checked\": true",
                                     log);
     measure::Sample sample;
-    sample.time_ms = mean_of(answer.value("times_ms", Json()), "\"times_ms\"", samples, log, 0);
+    sample.time_ms = mean_of(answer.value("times_ms", Json()), "\"times_ms\"", samples, log, true);
     for (const device::ProgramValue& metric : call_.metrics) sample.reported.push_back(metric_in(answer, metric, log));
     unchecked_ = !check;
     checked_ = checked_ || check;
@@ -216,24 +216,25 @@ class ServedProgram final : public measure::Program {
         log);
   }
 
-  /// The mean of a list of `count` numbers. least: each is above it.
+  /// The mean of a list of `count` numbers.
   static double mean_of(const Json& list, const std::string& what, std::size_t count, const std::string& log,
-                        double least) {
+                        bool are_times) {
     const auto refuse = [&](const std::string& why) {
       throw build::CandidateFailure(Outcome::wrong_result, fmt::format("the server's answer: {} {}", what, why), log);
     };
     if (list.is_null()) refuse("is missing");
-    if (!list.is_array()) refuse(fmt::format("is a {}, and a list of {} is expected", list.type_name(), count));
+    if (!list.is_array()) refuse(fmt::format("is of type {}, and a list of {} is expected", list.type_name(), count));
     if (list.size() != count) refuse(fmt::format("has {} numbers, and {} were asked for", list.size(), count));
-    double sum = 0;
+    long double sum = 0;  // which no sum of numbers exceeds
     for (const Json& item : list) {
-      if (!item.is_number()) refuse(fmt::format("has a {} among its numbers", item.type_name()));
+      if (!item.is_number()) refuse(fmt::format("has an item of type {}, and numbers are expected", item.type_name()));
       const double number = item.get<double>();
       if (!std::isfinite(number)) refuse("has a number that is not finite");
-      if (!(number > least)) refuse(fmt::format("has {}, and a time is above zero", number));
+      if (are_times && !measure::is_time(number))
+        refuse(fmt::format("has {}, and times are {}", number, measure::possible_times));
       sum += number;
     }
-    return sum / static_cast<double>(count);
+    return static_cast<double>(sum / static_cast<long double>(count));
   }
 
   static double metric_in(const Json& answer, const device::ProgramValue& metric, const std::string& log) {
@@ -245,7 +246,7 @@ class ServedProgram final : public measure::Program {
                                     fmt::format("the server's answer: {} is missing in \"metrics\"", what), log);
     const Json& value = metrics->at(metric.name);
     const Json list = value.is_array() ? value : Json::array({value});
-    return mean_of(list, what, std::max<std::size_t>(list.size(), 1), log, -std::numeric_limits<double>::infinity());
+    return mean_of(list, what, std::max<std::size_t>(list.size(), 1), log, false);
   }
 
   const std::shared_ptr<ServerSlot> slot_;

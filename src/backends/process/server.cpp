@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/deadline.hpp"
 #include "base/descendants.hpp"
 #include "base/event_loop.hpp"
+#include "base/json_text.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
 
@@ -65,13 +67,19 @@ void Server::State::read(std::string_view bytes) {
 }
 
 void Server::State::take_line(const std::string& text, std::int64_t id, ServerReply& reply) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = base::read_json(text);
   if (!json.is_object()) {
-    const bool number = json.is_discarded() && (text.find("NaN") != text.npos || text.find("Infinity") != text.npos);
+    const bool number = text.find("NaN") != text.npos || text.find("Infinity") != text.npos;
+    const bool deep =
+        std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '{'; }) > base::max_json_levels;
+    const std::string why = !json.is_discarded() ? ""
+                            : deep               ? fmt::format(", or has more than {} levels", base::max_json_levels)
+                            : number             ? ", which has neither NaN nor Infinity"
+                                                 : "";
     reply.violation = fmt::format(
         "line {} of the server's standard output is not a JSON object{}: {} (only answers belong there; "
         "other output belongs on standard error)",
-        lines_read, number ? ", which has neither NaN nor Infinity" : "", shown_line(text));
+        lines_read, why, shown_line(text));
     return;
   }
   const auto found = json.find("log");

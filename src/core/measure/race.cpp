@@ -32,8 +32,6 @@ struct Margin {
 };
 constexpr Margin margins[] = {{10, 0.005, 0}, {5, 0.015, 1.2}, {3, 0.03, 1.3}, {2, 0.05, 1.5}};
 
-bool is_time(double time_ms) { return std::isfinite(time_ms) && time_ms > 0; }
-
 double least(std::span<const double> samples_ms) { return *std::min_element(samples_ms.begin(), samples_ms.end()); }
 
 }  // namespace

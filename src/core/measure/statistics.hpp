@@ -8,6 +8,12 @@
 
 namespace xtune::measure {
 
+/// Whether a kernel can have taken this long: from a picosecond to about thirty years. Zero, NaN and what a broken
+/// timer or program reports are not times.
+constexpr bool is_time(double time_ms) noexcept { return time_ms >= 1e-9 && time_ms <= 1e12; }
+/// For messages: what is_time accepts.
+inline constexpr const char* possible_times = "from 1e-9 ms to 1e12 ms";
+
 /// All times in the unit of the samples.
 struct Summary {
   std::size_t count = 0;

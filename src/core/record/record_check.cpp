@@ -27,8 +27,6 @@ Digits checksum_digits(std::string_view text) {
   return hex;
 }
 
-bool is_time(double time_ms) { return std::isfinite(time_ms) && time_ms > 0; }
-
 bool has_times(const Record& record) { return record.outcome == Outcome::ok || record.outcome == Outcome::pruned; }
 
 /// How far a summary of samples may differ from that of their stored digits (kept_time_ms): order statistics and means
@@ -90,7 +88,9 @@ std::string time_damage(const Record& record) {
   const measure::Summary& time = record.time_ms;
   if (!has_times(record) || time.count == 0) return {};
   const std::array times{time.min, time.q1, time.median, time.q3, time.mean, time.max, time.low, time.high};
-  return std::all_of(times.begin(), times.end(), is_time) ? "" : "a time in time_ms is not above zero, or not finite";
+  return std::all_of(times.begin(), times.end(), measure::is_time)
+             ? ""
+             : std::string("a time in time_ms is not ") + measure::possible_times;
 }
 
 std::string summary_damage(const Record& record) {

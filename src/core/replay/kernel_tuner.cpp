@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/text.hpp"
+#include "core/measure/statistics.hpp"
 #include "core/replay/cache_text.hpp"
 #include "core/replay/timestamp.hpp"
 #include "xtune/error.hpp"
@@ -88,11 +89,11 @@ std::string read_times(const Json& entry, RecordedConfig& result) {
   if (!time) return "it has no time";
   if (!time->is_number()) return "time is " + base::printable(time->dump(), 40) + ", no number";
   result.time_ms = time->get<double>();
-  if (!is_time(result.time_ms)) return fmt::format("time is {}", result.time_ms);
+  if (!measure::is_time(result.time_ms)) return fmt::format("time is {}", result.time_ms);
   if (const Json* const times = member(entry, "times"); times && times->is_array())
     for (const Json& sample : *times) {
       const double sample_ms = sample.is_number() ? sample.get<double>() : std::nan("");
-      if (!is_time(sample_ms)) return "a sample in times is " + base::printable(sample.dump(), 40);
+      if (!measure::is_time(sample_ms)) return "a sample in times is " + base::printable(sample.dump(), 40);
       result.samples_ms.push_back(sample_ms);
     }
   if (result.samples_ms.empty()) result.samples_ms.push_back(result.time_ms);

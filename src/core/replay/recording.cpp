@@ -22,8 +22,6 @@ double lowest_sample_ms(const Recording& recording) {
 
 }  // namespace
 
-bool is_time(double time_ms) noexcept { return time_ms >= 1e-6 && time_ms <= 1e12; }
-
 bool is_cost(double seconds) noexcept { return seconds >= 0 && seconds <= 1e9; }
 
 std::uint64_t Recording::valid() const noexcept {

@@ -55,9 +55,6 @@ struct RecordedRow {
 /// are none, and as Space::listed.
 Recording make_recording(std::vector<space::Parameter> parameters, std::vector<RecordedRow> rows);
 
-/// Whether it is a possible time of a kernel: from a nanosecond, to which records round, to about thirty years.
-bool is_time(double time_ms) noexcept;
-
 /// Whether it is a possible cost of compiling or measuring one configuration; includes 0.
 bool is_cost(double seconds) noexcept;
 

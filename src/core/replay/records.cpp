@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "core/measure/statistics.hpp"
 #include "core/record/record_access.hpp"
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
@@ -54,7 +55,7 @@ RecordedConfig result_of(const record::Record& record, spec::Statistic ranking, 
   result.unix_time_ms = record.unix_time_ms;
   if (record.outcome != Outcome::ok && record.outcome != Outcome::pruned) return result;
   const bool sound =
-      !record.samples_ms.empty() && std::all_of(record.samples_ms.begin(), record.samples_ms.end(), is_time);
+      !record.samples_ms.empty() && std::all_of(record.samples_ms.begin(), record.samples_ms.end(), measure::is_time);
   if (sound) {
     result.time_ms = measure::statistic(measure::summarize(record.samples_ms), ranking);
   } else {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.hpp"
 #include "base/process_end.hpp"
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
@@ -79,7 +80,7 @@ void Advisor::take(const base::CommandResult& ended) {
   if (!ended.ok())
     return give_up("it " + base::describe_end(ended.exit_code, ended.signal, base::last_line(ended.stderr_text)));
   if (ended.stdout_text.size() >= longest_answer) return give_up("its answer is longer than 4 MiB");
-  const nlohmann::json answer = nlohmann::json::parse(ended.stdout_text, nullptr, false);
+  const nlohmann::json answer = base::read_json(ended.stdout_text);
   if (!answer.is_array())
     return give_up(
         fmt::format("its answer is not a JSON list of configurations: '{}'", base::printable(ended.stdout_text, 200)));

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/measure/statistics.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/best.hpp"
 #include "core/record/key_fit.hpp"
@@ -171,7 +172,7 @@ std::vector<search::Observation> observations_of(const Study& study, const space
   for (const auto& [index, row] : found) {
     if (!observations.empty() && observations.back().index == index) continue;
     const bool timed = row->outcome == Outcome::ok || row->outcome == Outcome::pruned;
-    if (timed && !replay::is_time(row->time_ms))
+    if (timed && !measure::is_time(row->time_ms))
       observations.push_back({index, Outcome::launch_failed, 0});
     else
       observations.push_back({index, row->outcome, timed ? row->time_ms : 0});

@@ -141,7 +141,9 @@ TEST_CASE("an expression that would be tried in exponentially many ways is given
 #ifndef __SANITIZE_THREAD__  // which records at most 65,536 nested calls
 TEST_CASE("an expression that recurses deeply ends before the stack does") {
   const std::string deep = std::string(200, '(') + "x" + std::string(200, ')') + "+!";
-  CHECK(has(complaint(time_at(Form::regex, "(" + deep + ")+"), std::string(4096, 'x') + "\n"), "takes too many steps"));
+  const std::string message = complaint(time_at(Form::regex, "(" + deep + ")+"), std::string(4096, 'x') + "\n");
+  // From GCC 16 on, the library's matcher does not recurse, and finds that nothing matches.
+  CHECK_MESSAGE((has(message, "takes too many steps") || has(message, "no line matches")), message);
 }
 #endif
 
@@ -164,9 +166,9 @@ TEST_CASE("invalid times are refused: NaN, infinity, zero, negative, and words")
     CAPTURE(text);
     CHECK(has(complaint(time_at(Form::regex, "(.*)"), text), "it is '" + std::string(text) + "'"));
   }
-  for (const char* text : {"0", "-1.5", "0.0 us"}) {
+  for (const char* text : {"0", "-1.5", "0.0 us", "1e-320", "1e300", "1e308 s"}) {
     CAPTURE(text);
-    CHECK(has(complaint(time_at(Form::regex, "(.*)"), text), "must be above zero"));
+    CHECK(has(complaint(time_at(Form::regex, "(.*)"), text), "times are from 1e-9 ms to 1e12 ms"));
   }
   CHECK(has(complaint(time_at(Form::regex, "(.*)"), "fast"), "'fast' is not a number"));
 }

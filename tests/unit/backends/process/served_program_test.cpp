@@ -170,13 +170,15 @@ TEST_CASE("errors of the server are the outcomes of its configurations, and it g
 TEST_CASE("an answer without what was asked for is a wrong result") {
   Served served;
   CHECK(served.failure("answer()") == "wrong_result: the server's answer: \"times_ms\" is missing");
-  CHECK(has(served.failure("answer(times_ms=3)"), "\"times_ms\" is a number, and a list of 1 is expected"));
+  CHECK(has(served.failure("answer(times_ms=3)"), "\"times_ms\" is of type number, and a list of 1 is expected"));
   CHECK(has(served.failure("answer(times_ms=[1, 2])"), "\"times_ms\" has 2 numbers, and 1 were asked for"));
-  CHECK(has(served.failure("answer(times_ms=['1'])"), "has a string among its numbers"));
-  CHECK(has(served.failure("answer(times_ms=[0])"), "has 0, and a time is above zero"));
+  CHECK(has(served.failure("answer(times_ms=['1'])"), "has an item of type string, and numbers are expected"));
+  CHECK(has(served.failure("answer(times_ms=[0])"), "has 0, and times are from 1e-9 ms to 1e12 ms"));
+  CHECK(has(served.failure("answer(times_ms=[1e308])"), "has 1e+308, and times are from"));
   served.call.metrics = {metric("speed")};
   CHECK(has(served.failure("answer(times_ms=[1])"), "the metric 'speed' is missing in \"metrics\""));
-  CHECK(has(served.failure("answer(times_ms=[1], metrics={'speed': 'high'})"), "the metric 'speed' has a string"));
+  CHECK(has(served.failure("answer(times_ms=[1], metrics={'speed': 'high'})"),
+            "the metric 'speed' has an item of type string"));
   served.call.metrics.clear();
   served.call.checks = true;
   CHECK(has(served.failure("answer(times_ms=[1])"), "its answer does not have \"checked\": true"));
@@ -260,8 +262,10 @@ TEST_CASE("a line that is no answer is named, with its number; the server is sta
   CHECK(has(served.failure("sys.stdout.write('[' * (17 << 20)); sys.stdout.flush(); time.sleep(20)"),
             "is longer than 16 MiB: '[[["));
   served.load(good)->run({});
+  CHECK(has(served.failure("print('{\"id\": [[]]}', flush=True)"), "has an id that is not a number"));
+  served.load(good)->run({});
   CHECK(has(served.failure("print('{\"id\": ' + '[' * 1000000 + ']' * 1000000 + '}', flush=True)"),
-            "has an id that is not a number"));
+            "is not a JSON object, or has more than 500 levels: '{\"id\": [[["));
 }
 
 TEST_CASE("an answer twice is not the answer to the next request") {

@@ -1,0 +1,15 @@
+// JSON from other programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace xtune::base {
+
+inline constexpr int max_json_levels = 500;
+
+/// The value of a text; discarded (is_discarded) if the text is not JSON, or has more than max_json_levels: copying and
+/// writing a value recurse, so one of 100,000 levels would need more stack than there is.
+nlohmann::json read_json(std::string_view text);
+
+}  // namespace xtune::base
