@@ -74,6 +74,7 @@ spec::SpecOptions CommonOptions::spec_options(const std::string& for_backend) co
       throw Error(ErrorKind::invalid_argument, "-D " + define + ": write -D NAME=value, for example -D M=8192");
     options.defines.emplace_back(define.substr(0, equals), define.substr(equals + 1));
   }
+  options.choices = choices;
   return options;
 }
 
@@ -137,6 +138,7 @@ void add_jobs_option(CLI::App& command, CommonOptions& options) {
                   "Run at most this many compilers at once: a number, a fraction of the cores (0.5), a fraction with a "
                   "maximum (0.9:32) or auto; default: XTUNE_JOBS, else auto, 0.9 of the cores")
       ->type_name("N")
+      ->check([](const std::string& text) { return text.empty() ? "the value is empty" : ""; })
       ->each([](const std::string& text) { ipc::job_count(text); })
       ->group(option_group::device);
 }
@@ -400,7 +402,7 @@ CLI::Validator positive_seconds() {
       "");
 }
 
-void pin_config(const std::string& config, CommonOptions& common) {
+void choose_config(const std::string& config, CommonOptions& common) {
   if (config.empty()) return;
   for (const std::string& word : base::split(config, ',')) {
     const std::size_t equals = word.find('=');
@@ -408,7 +410,7 @@ void pin_config(const std::string& config, CommonOptions& common) {
       throw Error(ErrorKind::invalid_argument,
                   "--config '" + base::printable(config, 200) +
                       "': write NAME=value for each parameter, for example BLOCK=64,UNROLL=4");
-    common.defines.push_back(word);
+    common.choices.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
 }
 

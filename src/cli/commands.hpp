@@ -52,9 +52,10 @@ struct CommonOptions {
   std::string compiler = "auto";
   std::string arch;
   std::string device = "all";
-  std::vector<std::string> defines;         ///< -D NAME=value
-  std::vector<std::string> filters;         ///< --filter EXPR
-  spec::Partition partition;                ///< only for `xtune run`
+  std::vector<std::string> defines;                          ///< -D NAME=value
+  std::vector<std::pair<std::string, std::string>> choices;  ///< --config NAME=value
+  std::vector<std::string> filters;                          ///< --filter EXPR
+  spec::Partition partition;                                 ///< only for `xtune run`
   std::string jobs;                         ///< --jobs, for commands that compile; empty: see ipc::job_count
   std::string store;                        ///< empty: default_store()
   const spec::SuiteEntry* suite = nullptr;  ///< the suite's entry for the spec, which changes it
@@ -152,9 +153,9 @@ Place place_in(const std::string& message);
 /// like any other mistake: Error(invalid_argument) that names the option.
 double share_of(const std::string& option, const std::string& text);
 
-/// "A=1,B=2", the value of an option --config, as words of -D: the space then has only configurations with these
-/// values. Throws Error(invalid_argument).
-void pin_config(const std::string& config, CommonOptions& common);
+/// "A=1,B=2", the value of an option --config: the space then has only configurations with these values. Throws
+/// Error(invalid_argument).
+void choose_config(const std::string& config, CommonOptions& common);
 /// The parts of "gfx90a,gfx942" that are not empty.
 std::vector<std::string> split_list(const std::string& text);
 

@@ -121,7 +121,8 @@ std::map<std::string, std::filesystem::path> named_specs(const std::vector<std::
   return specs;
 }
 
-void write_suite(const CoverageFlags& flags, std::vector<CoveredProblem> problems) {
+/// Returns the exit code.
+int write_suite(const CoverageFlags& flags, std::vector<CoveredProblem> problems) {
   if (!flags.all)
     std::erase_if(problems, [](const CoveredProblem& one) { return one.kind == Choice::Kind::exact && !one.stale; });
   std::vector<std::string> warnings;
@@ -130,10 +131,11 @@ void write_suite(const CoverageFlags& flags, std::vector<CoveredProblem> problem
   if (suite.empty()) {
     tell("{} is not written: {}\n", flags.output,
          problems.empty() ? "no problem is left to tune" : "no spec of the problems is known; name them with --spec");
-    return;
+    return problems.empty() ? done : nothing_valid;
   }
   base::write_output_file(flags.output, suite);
   tell("{}: `xtune run {}` tunes these problems, worst first\n", flags.output, flags.output);
+  return done;
 }
 
 bool is_selected(const std::vector<std::string>& names, const std::string& name) {
@@ -160,8 +162,8 @@ int show(const CoverageFlags& flags) {
     print_table(problems, losses);
     print_counts(problems);
   }
-  if (!flags.output.empty()) write_suite(flags, problems);
-  return problems.empty() ? nothing_valid : done;
+  const int written = flags.output.empty() ? done : write_suite(flags, problems);
+  return problems.empty() ? nothing_valid : written;
 }
 
 }  // namespace

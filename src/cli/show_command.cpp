@@ -333,7 +333,7 @@ void require_kernel(const std::string& path, const spec::Spec& spec) {
 }
 
 int show(ShowOptions options) {
-  pin_config(options.config, options.common);
+  choose_config(options.config, options.common);
   require_kernel(options.path, read_spec(options.path, options.common, ""));
   const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);

@@ -219,7 +219,7 @@ int validate(const ValidateOptions& options) {
     ValidateOptions one = options;
     one.path = item.path;
     one.common = options_for(item, options.common);
-    pin_config(options.config, one.common);
+    choose_config(options.config, one.common);
     return validate_one(one, loop, stop, own);
   };
   const int code = for_each_spec(list, in_order(list), answers, validate_item, [&] { return stop.load(); });

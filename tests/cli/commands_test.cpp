@@ -348,6 +348,7 @@ TEST_CASE("Numbers that mean nothing are refused in few words") {
     const CommandResult jobs = cli.xtune({command, spec, "--backend", "host", "--jobs", "0.9:"});
     CHECK(jobs.exit_code == 2);
     CHECK(has(jobs.stderr_text, "--jobs='0.9:' is not a number of compilers"));
+    CHECK(has(cli.xtune({command, spec, "--jobs", ""}).stderr_text, "--jobs: the value is empty"));
     CHECK(cli.xtune({command, spec, "--backend", "host", "--jobs", "1.0:2"}).exit_code == 0);
   }
   cli.set("XTUNE_DISABLE_CACHE", "maybe");

@@ -60,6 +60,10 @@ TEST_CASE("several YAML files, --param and --cases make one spec that checks") {
   CHECK(unknown.exit_code == 2);
   CHECK(unknown.stderr_text.find("--cases: no parameter 'MM' (did you mean 'M'?)") != std::string::npos);
   CHECK_FALSE(fs::exists(cli.path("none")));
+  const CommandResult endless =
+      cli.xtune({"import", "kbench", tuning, "--param", "NEW:[1 for i in range(10**10)]", "-o", cli.path("none")});
+  CHECK(endless.exit_code == 2);
+  CHECK(endless.stderr_text.find("--param NEW: more than 100000 values") != std::string::npos);
 }
 
 TEST_CASE("--shapes makes cases, --metric reads columns, and the results are written as kbench writes them") {

@@ -192,4 +192,10 @@ TEST_CASE("coverage lists an application's problems, and writes a suite that run
   CHECK(tuned[0]["problem"]["N"] == 512);
   CHECK(cli.xtune({"coverage", cli.path("none")}).exit_code == 2);
   CHECK(cli.xtune({"coverage", cli.write("empty.jsonl", "")}).exit_code == 3);
+  json unnamed = json::parse(line(512, "default", ""));
+  unnamed["spec"] = "";
+  const CommandResult unwritten =
+      cli.xtune({"coverage", cli.write("unnamed.jsonl", unnamed.dump() + "\n"), "-o", cli.path("unwritten.toml")});
+  CHECK(has(unwritten.stderr_text, "no spec of the problems is known"));
+  CHECK(unwritten.exit_code == 3);
 }

@@ -127,6 +127,10 @@ TEST_CASE("what show refuses") {
     return result.stderr_text;
   };
   CHECK(has(refused({"--config", "BLOCK=64"}), "--config leaves 2 configurations: name UNROLL as well"));
+  CHECK(
+      has(refused({"--config", "BLOCK=65,UNROLL=2"}), "--config BLOCK=65: not among the values of BLOCK, which are ["));
+  CHECK(has(refused({"--config", "BLOCK=x"}), "--config BLOCK=x: BLOCK is an integer, and 'x' is not"));
+  CHECK(has(refused({"--config", "BLOK=64"}), "--config BLOK: not a parameter of"));
   CHECK(has(refused({"--config", "BLOCK"}), "write NAME=value for each parameter"));
   CHECK(has(refused({"--config", "BLOCK=64,UNROLL=2", "--ptx"}), "PTX is made for NVIDIA GPUs"));
   CHECK(has(refused({"--config", "BLOCK=64,UNROLL=2", "--best"}), "--best"));

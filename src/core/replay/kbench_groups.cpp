@@ -22,10 +22,12 @@ namespace {
 std::vector<std::string> param_items(const std::string& name, const std::string& text) {
   try {
     // "[i for i in range(4)]" is one item, "[a, b]" are two.
-    if (python_values(text)) return {text};
-  } catch (const PythonError&) {
-  }
-  try {
+    try {
+      if (python_values(text)) return {text};
+    } catch (const PythonValueError&) {
+      throw;
+    } catch (const PythonError&) {  // [bfloat16, float16] are words
+    }
     return python_items(text);
   } catch (const PythonError& error) {
     refuse(fmt::format("--param {}: {}", name, error.what()));

@@ -88,16 +88,11 @@ std::optional<std::string_view> within(std::string_view text, std::string_view o
   return whole ? std::optional(text.substr(open.size(), text.size() - open.size() - 1)) : std::nullopt;
 }
 
-/// Arithmetic without a finite 64-bit result. No reader takes it for a word.
-struct PythonArithmeticError : PythonError {
-  using PythonError::PythonError;
-};
-
 class PythonEvaluator {
  public:
   std::vector<Value> values(std::string_view text, const Bindings& names, int depth = 0) {
     text = base::trimmed(text);
-    if (depth > max_python_depth) throw PythonError("too many brackets");
+    if (depth > max_python_depth) throw PythonValueError("too many brackets");
     if (text.empty()) throw PythonError("a value is missing");
     for (const char* const call : {"list(", "tuple("})
       if (const auto argument = within(text, call, ')')) return values(*argument, names, depth + 1);
@@ -109,7 +104,7 @@ class PythonEvaluator {
     if (const auto* const number = std::get_if<double>(&value); number && !std::isfinite(*number)) {
       const std::string why = fmt::format("'{}' is not a finite number", base::printable(text, 80));
       if (is_one_number(text)) throw PythonError(why);  // the word says the same
-      throw PythonArithmeticError(why);
+      throw PythonValueError(why);
     }
     return {value};
   }
@@ -131,7 +126,7 @@ class PythonEvaluator {
         return found == names.end() ? nullptr : &found->second;
       });
     } catch (const space::ExpressionError& error) {
-      if (expression.names().empty()) throw PythonArithmeticError(error.what());
+      if (expression.names().empty()) throw PythonValueError(error.what());
       throw PythonError(error.what());
     }
   }
@@ -148,7 +143,7 @@ class PythonEvaluator {
   }
 
   void count(std::size_t values) {
-    if (values > left_) throw PythonError(fmt::format("more than {} values", max_python_values));
+    if (values > left_) throw PythonValueError(fmt::format("more than {} values", max_python_values));
     left_ -= values;
   }
 
@@ -178,8 +173,8 @@ class PythonEvaluator {
     const std::int64_t stop = bounds.size() > 1 ? bounds[1] : bounds[0];
     constexpr std::int64_t far = std::int64_t{1} << 60;
     for (const std::int64_t bound : bounds)
-      if (bound > far || bound < -far) throw PythonError("a bound of range is too large");
-    if (step == 0) throw PythonError("the step of range is zero");
+      if (bound > far || bound < -far) throw PythonValueError("a bound of range is too large");
+    if (step == 0) throw PythonValueError("the step of range is zero");
     std::vector<Value> all;
     for (std::int64_t i = start; step > 0 ? i < stop : i > stop; i += step) {
       count(1);
@@ -233,7 +228,7 @@ std::optional<std::vector<Value>> python_values(std::string_view text) {
   try {
     each_outside(text, [](std::size_t) { return true; });  // for what is not closed
     return PythonEvaluator().values(text, {});
-  } catch (const PythonArithmeticError&) {
+  } catch (const PythonValueError&) {
     throw;
   } catch (const PythonError&) {
     if (looks_like_python(text)) throw;

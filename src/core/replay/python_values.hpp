@@ -16,6 +16,12 @@ struct PythonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Python whose values cannot be used: too many, nested too deeply, not finite, or more than 64 bits. Unlike text with
+/// another PythonError, it cannot be meant as a word.
+struct PythonValueError : PythonError {
+  using PythonError::PythonError;
+};
+
 /// The values of one literal, lists of lists flattened: an expression (core/space/expression.hpp), 'text', [a, b],
 /// (a, b), range(...), list(...), tuple(...) and [A for NAME in B if C]. True and False are the words that Python
 /// prints. Empty: the text is a word and no Python, such as 64x64 or bfloat16. Throws PythonError for what looks like

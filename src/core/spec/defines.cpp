@@ -23,8 +23,8 @@ std::optional<Number> parse_number(const std::string& text) {
   return stop == last && error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-// The text as a value of the name's type.
-Value parse_like(const std::string& name, const std::string& text, const Value& own) {
+// The text as a value of the name's type. option: that of the command line, for errors.
+Value parse_like(const std::string& name, const std::string& text, const Value& own, const std::string& option = "-D") {
   std::optional<Value> value;
   if (std::holds_alternative<std::string>(own)) value = text;
   if (std::holds_alternative<std::int64_t>(own))
@@ -37,10 +37,10 @@ Value parse_like(const std::string& name, const std::string& text, const Value& 
   }
   if (!value)
     throw Error(ErrorKind::invalid_argument,
-                "-D " + name + "=" + base::one_line(base::printable(text, 80)) + ": " + name + " is " +
+                option + " " + name + "=" + base::one_line(base::printable(text, 80)) + ": " + name + " is " +
                     (std::holds_alternative<std::int64_t>(own) ? "an " : "a ") + space::type_name(own) + ", and '" +
                     base::printable(text, 80) + "' is not");
-  space::require_utf8("-D " + name, *value);
+  space::require_utf8(option + " " + name, *value);
   return *value;
 }
 
@@ -83,6 +83,24 @@ std::string values_text(const std::vector<Value>& values) {
   for (std::size_t i = 0; i < std::min(values.size(), most); ++i)
     text += (i == 0 ? "" : ", ") + space::shown_text(values[i]);
   return "[" + text + (values.size() > most ? ", ...]" : "]");
+}
+
+void apply_choices(Reader& reader, const Defines& choices) {
+  for (const auto& [name, text] : choices) {
+    space::Parameter* const parameter = base::find_named(reader.spec.parameters, name);
+    if (!parameter) {
+      std::vector<std::string> names;
+      for (const space::Parameter& known : reader.spec.parameters) names.push_back(known.name);
+      throw Error(ErrorKind::invalid_argument, "--config " + base::printable(name, 80) + ": not a parameter of " +
+                                                   reader.document.at({}).file + base::did_you_mean(name, names));
+    }
+    const Value value = parse_like(name, text, parameter->values.front(), "--config");
+    if (std::find(parameter->values.begin(), parameter->values.end(), value) == parameter->values.end())
+      throw Error(ErrorKind::invalid_argument,
+                  "--config " + name + "=" + space::shown_text(value) + ": not among the values of " + name +
+                      ", which are " + values_text(parameter->values) + "; -D pins a parameter to any value");
+    parameter->values = {value};
+  }
 }
 
 void apply_defines(Reader& reader, const Defines& defines) {

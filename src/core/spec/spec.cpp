@@ -54,6 +54,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   reader.listed = spec.parameters;
   if (options.suite) apply_suite_defines(reader, *options.suite);
   apply_defines(reader, options.defines);
+  apply_choices(reader, options.choices);
   restrict_configs(reader);
   add_filters(reader, options);
   read_process(reader);

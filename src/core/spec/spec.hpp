@@ -319,13 +319,14 @@ struct SpecOptions {
   std::string backend;                 ///< its [on.<backend>] is applied
   std::vector<std::string> filters{};  ///< --filter: further expressions that a configuration must satisfy
   Partition partition = {};
-  const SuiteEntry* suite = nullptr;  ///< the entry of a suite that changes the spec
+  const SuiteEntry* suite = nullptr;                           ///< the entry of a suite that changes the spec
+  std::vector<std::pair<std::string, std::string>> choices{};  ///< --config NAME=value: one of a parameter's values
 };
 
 /// Reads and checks a spec. Everything that the text determines is checked here, before anything compiles: keys, types,
 /// names in expressions, duplicates, missing sources. Throws Error(invalid_spec) whose message opens with
 /// file:line:column and names the wrong word and the nearest valid one; Error(io) if the file cannot be read;
-/// Error(invalid_argument) for a bad -D.
+/// Error(invalid_argument) for a bad -D or --config.
 Spec load_spec(const std::filesystem::path& path, const SpecOptions& options = {});
 
 /// The same from text (name is used for the file in messages; relative paths resolve against base_dir).
