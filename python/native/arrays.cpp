@@ -213,12 +213,8 @@ Memory ArrayReader::read(PyObject* object, StreamOwner& owner, const std::string
     case Source::unknown:
       break;
   }
-  PyErr_SetString(PyExc_TypeError,
-                  (place + ", is a buffer of " + to_string(argument_.dtype) + " and was given " + type_name(object) +
-                   ": pass an array of NumPy, PyTorch, CuPy, Numba or JAX, or one that has __cuda_array_interface__ "
-                   "or __dlpack__")
-                      .c_str());
-  throw py::error_already_set();
+  fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given " + type_name(object) +
+       ": pass an array of NumPy, PyTorch, CuPy, Numba or JAX, or one that has __cuda_array_interface__ or __dlpack__");
 }
 
 void ArrayReader::require_dtype(PyObject* dtype) {

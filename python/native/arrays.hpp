@@ -34,8 +34,8 @@ class ArrayReader {
   ArrayReader(ArrayReader&& other) noexcept;
   ~ArrayReader();
 
-  /// place: of the argument, for messages. Throws Error(invalid_argument) for an array that does not fit, and Python's
-  /// TypeError, as error_already_set, for an object that is not an array.
+  /// place: of the argument, for messages. Throws Error(invalid_argument) for an array that does not fit, and for an
+  /// object that is not an array.
   Memory read(PyObject* object, StreamOwner& owner, const std::string& place);
 
  private:

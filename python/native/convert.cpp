@@ -25,7 +25,11 @@ bool type_caster<xtune::Value>::load(handle source, bool) {
     const auto number = reinterpret_steal<pybind11::object>(PyNumber_Index(object));
     if (!number) throw error_already_set();
     const long long integer = PyLong_AsLongLong(number.ptr());
-    if (integer == -1 && PyErr_Occurred()) throw error_already_set();
+    if (integer == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      throw xtune::Error(xtune::ErrorKind::invalid_argument,
+                         xtune::python::shown(source) + " does not fit into 64 bits");
+    }
     value = integer;
   } else if (PyFloat_Check(object) || (PyObject_HasAttrString(object, "__float__") && is_scalar(source))) {
     const double number = PyFloat_AsDouble(object);
@@ -71,6 +75,26 @@ Shared::Shared(py::object object)
         const py::gil_scoped_acquire gil;
         delete held;
       }) {}
+
+bool is_true(const py::object& object) {
+  const int holds = PyObject_IsTrue(object.ptr());
+  if (holds < 0) throw py::error_already_set();
+  return holds == 1;
+}
+
+std::string shown(py::handle object) {
+  constexpr std::size_t longest = 80;
+  try {
+    std::string text = py::repr(object);
+    if (text.size() <= longest) return text;
+  } catch (py::error_already_set&) {  // an integer of thousands of digits has none
+  }
+  return std::string("an object of ") + Py_TYPE(object.ptr())->tp_name;
+}
+
+void refuse(py::handle object, const std::string& where, const std::string& expected) {
+  throw Error(ErrorKind::invalid_argument, where + ": expected " + expected + ", not " + shown(object));
+}
 
 py::object result_class(const char* name) { return py::module_::import("xtune.results").attr(name); }
 

@@ -11,6 +11,7 @@
 
 #include "xtune/data.hpp"
 #include "xtune/dtype.hpp"
+#include "xtune/error.hpp"
 #include "xtune/tunable.hpp"
 #include "xtune/value.hpp"
 
@@ -57,6 +58,27 @@ class Shared {
 
 /// A class of the module xtune.results.
 py::object result_class(const char* name);
+
+/// As Python's bool(). Throws what that raises.
+bool is_true(const py::object& object);
+
+/// How messages show an object: its repr, or its type if that is long.
+std::string shown(py::handle object);
+
+/// Throws Error(invalid_argument): "where: expected ..., not ...".
+[[noreturn]] void refuse(py::handle object, const std::string& where, const std::string& expected);
+
+/// The object as a T; else refuse().
+template <class T>
+T converted(py::handle object, const std::string& where, const std::string& expected) {
+  py::detail::make_caster<T> caster;
+  try {
+    if (caster.load(object, true)) return py::detail::cast_op<T>(std::move(caster));
+  } catch (const Error& error) {  // of the casters above
+    throw Error(error.kind(), where + ": " + error.what());
+  }
+  refuse(object, where, expected);
+}
 
 /// The bytes of an object with a contiguous buffer, as long as that exists.
 class Bytes {

@@ -30,25 +30,40 @@ std::string text_of(const py::error_already_set& error) {
   return text;
 }
 
+py::object error_of(ErrorKind kind, const std::string& message) {
+  return py::module_::import("xtune.errors").attr("of_kind")(to_string(kind), message);
+}
+
+void set(const py::object& error) { PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr()); }
+
 void raise(const Error& error) {
-  const py::object made = py::module_::import("xtune.errors").attr("of_kind")(to_string(error.kind()), error.what());
+  const py::object made = error_of(error.kind(), error.what());
   if (kept_cause()) {
     kept_cause()->restore();
     py::error_already_set cause;
     PyException_SetCause(made.ptr(), cause.value().inc_ref().ptr());
     forget_cause();
   }
-  PyErr_SetObject(py::type::handle_of(made).ptr(), made.ptr());
+  set(made);
+}
+
+/// The exception that is set, which may be destroyed without the GIL.
+std::shared_ptr<py::error_already_set> taken() {
+  return {new py::error_already_set, [](py::error_already_set* held) {
+            if (!Py_IsInitialized()) return;
+            const py::gil_scoped_acquire gil;
+            delete held;
+          }};
 }
 
 }  // namespace
 
-Raised::Raised()
-    : error_(new py::error_already_set, [](py::error_already_set* held) {
-        if (!Py_IsInitialized()) return;
-        const py::gil_scoped_acquire gil;
-        delete held;
-      }) {
+Raised::Raised() : error_(taken()) {
+  ends_run_ = PyErr_GivenExceptionMatches(error_->type().ptr(), PyExc_Exception) == 0;
+  if (ends_run_ && error_->matches(py::module_::import("xtune.errors").attr("CallbackMistake"))) {
+    set(error_of(ErrorKind::invalid_argument, py::str(error_->value())));
+    error_ = taken();
+  }
   text_ = text_of(*error_);
 }
 
@@ -57,13 +72,10 @@ void Raised::restore() const {
   copy.restore();
 }
 
-bool Raised::ends_program() const { return PyErr_GivenExceptionMatches(error_->type().ptr(), PyExc_Exception) == 0; }
-
 void keep_as_cause(const Raised& raised) { kept_cause() = raised; }
 
 void end_run_for(const Raised& raised) {
-  const py::gil_scoped_acquire gil;
-  if (!raised.ends_program()) return;
+  if (!raised.ends_run()) return;
   kept_interrupt() = raised;
   throw Error(ErrorKind::interrupted, raised.what());
 }
@@ -86,6 +98,7 @@ bool raise_interrupt() noexcept {
 }
 
 void set_python_error() noexcept {
+  if (raise_interrupt()) return;
   try {
     try {
       throw;

@@ -12,18 +12,20 @@ namespace xtune::python {
 
 namespace py = pybind11;
 
-/// A Python exception on its way through C++ code that does not hold the GIL.
+/// A Python exception on its way through C++ code that does not hold the GIL. The mistake of a callback
+/// (xtune.errors.CallbackMistake) is an InvalidArgumentError from here on, and ends the run all the same.
 class Raised : public std::exception {
  public:
   /// Takes the exception that is set. Needs the GIL.
   Raised();
   const char* what() const noexcept override { return text_.c_str(); }  ///< "ValueError: the message"
   void restore() const;                                                 ///< sets it again; needs the GIL
-  bool ends_program() const;  ///< KeyboardInterrupt, SystemExit and the like, not an Exception; needs the GIL
+  bool ends_run() const { return ends_run_; }  ///< KeyboardInterrupt, SystemExit and the like, and a callback's mistake
 
  private:
   std::shared_ptr<py::error_already_set> error_;
   std::string text_;
+  bool ends_run_ = false;
 };
 
 /// Calls back into Python from C++ code without the GIL; what is raised there becomes Raised.
@@ -45,8 +47,8 @@ auto with_gil(const Body& body) {
 void keep_as_cause(const Raised& raised);
 /// Forgets what keep_as_cause kept.
 void forget_cause() noexcept;
-/// For callbacks whose exceptions the library turns into messages: one that ends the program is kept for
-/// raise_interrupt(), and ends the run. Takes the GIL.
+/// For callbacks whose exceptions the library turns into messages: one that ends the run is kept for
+/// raise_interrupt().
 void end_run_for(const Raised& raised);
 
 /// Lets Python handle its signals. An exception of a handler (KeyboardInterrupt) is thrown, and kept for
@@ -55,7 +57,8 @@ void check_signals_in_call();
 /// Sets what check_signals_in_call or end_run_for kept on this thread; false: nothing. Needs the GIL.
 bool raise_interrupt() noexcept;
 
-/// Sets the Python exception for the C++ exception that is being handled. Needs the GIL.
+/// Sets the Python exception for the C++ exception that is being handled, or what raise_interrupt() sets, which is its
+/// cause. Needs the GIL.
 void set_python_error() noexcept;
 
 /// Registers the translation for pybind11's functions.

@@ -17,6 +17,7 @@
 #include "results.hpp"
 #include "scalars.hpp"
 #include "xtune/benchmark.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::python {
 namespace {
@@ -98,20 +99,21 @@ void* current_stream(const StreamOwner& owner) {
   return nullptr;
 }
 
+Error wrong(const std::string& message) { return {ErrorKind::invalid_argument, message}; }
+
 /// An address, or a stream of PyTorch, CuPy, Numba or cuda-python.
 void* stream_of(PyObject* object) {
-  if (PyLong_Check(object)) {
-    void* const address = PyLong_AsVoidPtr(object);
-    if (PyErr_Occurred()) throw py::error_already_set();
-    return address;
-  }
   const auto stream = py::reinterpret_borrow<py::object>(object);
-  if (py::hasattr(stream, "__cuda_stream__"))
-    return address_of(py::int_(stream.attr("__cuda_stream__")().cast<py::tuple>()[1]));
-  for (const char* name : {"cuda_stream", "ptr", "handle"})
-    if (py::hasattr(stream, name)) return address_of(py::int_(py::object(stream.attr(name))));
-  throw py::type_error("stream: pass the address of a stream, or a stream of PyTorch, CuPy or Numba, not " +
-                       std::string(py::repr(stream)));
+  py::object address = stream;
+  if (!PyLong_Check(object)) {
+    for (const char* name : {"handle", "ptr", "cuda_stream"})  // the last one counts
+      if (py::hasattr(stream, name)) address = stream.attr(name);
+    if (py::hasattr(stream, "__cuda_stream__")) address = py::tuple(stream.attr("__cuda_stream__")())[1];
+  }
+  py::detail::make_caster<std::uintptr_t> number;
+  if (!number.load(address, true))
+    throw wrong("stream: pass the address of a stream, or a stream of PyTorch, CuPy or Numba, not " + shown(stream));
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(number));
 }
 
 /// The arguments in the kernel's order, and the stream if one was given.
@@ -130,17 +132,17 @@ void place_keywords(const Callee& callee, PyObject* const* values, PyObject* key
     std::size_t at = 0;
     while (at < all && callee.arguments[at].name != name) ++at;
     if (at < all) {
-      if (ordered.arguments[at]) throw py::type_error(callee.kernel.name() + "() got '" + name + "' twice");
+      if (ordered.arguments[at]) throw wrong(callee.kernel.name() + "() got '" + name + "' twice");
       ordered.arguments[at] = values[i];
       ordered.count = std::max(ordered.count, at + 1);
     } else if (name == "stream") {
       ordered.stream = values[i];
     } else {
-      throw py::type_error(callee.kernel.name() + "() has no argument '" + name + "'");
+      throw wrong(callee.kernel.name() + "() has no argument '" + name + "'");
     }
   }
   for (std::size_t i = 0; i < ordered.count; ++i)
-    if (!ordered.arguments[i]) throw py::type_error(callee.places[i] + ", is missing");
+    if (!ordered.arguments[i]) throw wrong(callee.places[i] + ", is missing");
 }
 
 /// Calls use(kernel, stream, values, bytes) with the arguments as the library takes them, without the GIL.
@@ -228,11 +230,14 @@ PyObject* describe(PyObject* self) noexcept try {
   return nullptr;
 }
 
+constexpr const char* expected_sizes = "a dict of problem sizes by name";
+
 /// Sizes as a dictionary, as keywords, or both.
 Bindings sizes_of(const py::object& problem, const py::kwargs& sizes) {
   Bindings all;
-  if (!problem.is_none()) all = problem.cast<Bindings>();
-  for (const auto& [name, value] : sizes.cast<Bindings>()) all.insert_or_assign(name, value);
+  if (!problem.is_none()) all = converted<Bindings>(problem, "problem", expected_sizes);
+  for (const auto& [name, value] : sizes)
+    all.insert_or_assign(py::str(name), converted<Value>(value, py::str(name), "a number, a bool or a text"));
   return all;
 }
 
@@ -254,6 +259,7 @@ py::object benchmarked(const py::object& self, const py::tuple& args, const py::
                    timing = detail::time_launches(kernel, stream, settings,
                                                   [&](Stream on) { kernel.launch(on, values, bytes); });
                  });
+  if (raise_interrupt()) throw py::error_already_set();
   return to_python(timing);
 }
 
@@ -299,7 +305,8 @@ void add_methods(py::object& type) {
       "The configuration that a call would run for this problem, as a Choice. Loads nothing.");
   add_method(
       type, "digest",
-      [](const py::object& self, const std::vector<Bindings>& problems) {
+      [](const py::object& self, const py::object& given) {
+        const auto problems = converted<std::vector<Bindings>>(given, "problems", "a list of dicts of problem sizes");
         const Kernel kernel = callee_of(self).kernel;
         const py::gil_scoped_release released;
         return kernel.digest(problems);

@@ -30,12 +30,6 @@ py::object to_python(const Across& across) {
 
 namespace {
 
-/// The data class without the library's object, which its fields do not show: asdict() has only what a user may read.
-py::object with_native(py::object object, const py::object& native) {
-  object.attr("__dict__")["_native"] = native;
-  return object;
-}
-
 py::dict counts_of(const Result& result) {
   py::dict counts;
   for (const auto& [outcome, count] : result.counts) counts[to_string(outcome)] = count;
@@ -94,22 +88,21 @@ py::object to_python(std::shared_ptr<const Result> result) {
                                                            "arch"_a = from.arch, "index"_a = from.index);
   const py::object winner = result->winner ? to_python(*result->winner) : py::none();
   const py::object across = result->across ? to_python(*result->across) : py::none();
-  const py::object object = result_class("Result")(
+  return result_class("Result")(
       "kernel_name"_a = result->kernel_name, "problem"_a = result->problem, "device"_a = device,
       "toolchain"_a = result->toolchain, "winner"_a = winner, "ties"_a = list_of(result->ties), "across"_a = across,
       "measurements"_a = list_of(result->measurements), "counts"_a = counts_of(*result),
       "from_store"_a = result->from_store, "space_size"_a = result->space_size, "total_s"_a = result->total_s,
       "compile_cpu_s"_a = result->compile_cpu_s, "device_busy_s"_a = result->device_busy_s,
-      "interrupted"_a = result->interrupted, "out_of_time"_a = result->out_of_time, "warnings"_a = result->warnings);
-  return with_native(object, py::cast(std::make_shared<NativeResult>(NativeResult{result})));
+      "interrupted"_a = result->interrupted, "out_of_time"_a = result->out_of_time, "warnings"_a = result->warnings,
+      "_native"_a = std::make_shared<NativeResult>(NativeResult{result}));
 }
 
 py::object to_python(std::shared_ptr<const CompiledConfig> compiled) {
-  const py::object object =
-      result_class("CompiledConfig")("config"_a = compiled->config, "outcome"_a = to_string(compiled->outcome),
-                                     "message"_a = compiled->message, "log"_a = compiled->log, "key"_a = compiled->key,
-                                     "resources"_a = to_python(compiled->resources), "seconds"_a = compiled->seconds);
-  return with_native(object, py::cast(std::make_shared<NativeCompiled>(NativeCompiled{compiled})));
+  return result_class("CompiledConfig")(
+      "config"_a = compiled->config, "outcome"_a = to_string(compiled->outcome), "message"_a = compiled->message,
+      "log"_a = compiled->log, "key"_a = compiled->key, "resources"_a = to_python(compiled->resources),
+      "seconds"_a = compiled->seconds, "_native"_a = std::make_shared<NativeCompiled>(NativeCompiled{compiled}));
 }
 
 void define_results(py::module_& module) {

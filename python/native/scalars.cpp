@@ -11,19 +11,17 @@
 #include <cstring>
 #include <limits>
 
+#include "convert.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::python {
-
-namespace py = pybind11;
 
 namespace {
 
 [[noreturn]] void refuse(PyObject* object, DType dtype, const std::string& place) {
   PyErr_Clear();
-  std::string shown = py::repr(py::handle(object));
-  if (shown.size() > 80) shown = shown.substr(0, 77) + "...";
-  throw Error(ErrorKind::invalid_argument, place + ", is a scalar of " + to_string(dtype) + " and was given " + shown);
+  throw Error(ErrorKind::invalid_argument,
+              place + ", is a scalar of " + to_string(dtype) + " and was given " + shown(object));
 }
 
 template <class T>

@@ -26,12 +26,7 @@ py::list arrays_of(const std::vector<HostArray>& arrays) {
 
 std::function<bool(const Bindings&)> predicate_of(py::object function) {
   return [function = Shared(std::move(function))](const Bindings& values) {
-    return with_gil([&] {
-      const py::object answer = function.get()(values);
-      const int holds = PyObject_IsTrue(answer.ptr());
-      if (holds < 0) throw py::error_already_set();
-      return holds == 1;
-    });
+    return with_gil([&] { return is_true(function.get()(values)); });
   };
 }
 

@@ -37,7 +37,7 @@ struct Run {
     look_at_stop();
   }
   void look_at_stop() {
-    if (stop && stop->get().attr("is_set")().template cast<bool>()) source.request_stop();
+    if (stop && is_true(stop->get().attr("is_set")())) source.request_stop();
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -48,13 +48,8 @@ using CompileRun = Run<CompileSettings>;
 template <class Body>
 auto without_gil(const Body& body) {
   forget_cause();
-  try {
-    const py::gil_scoped_release released;
-    return body();
-  } catch (const Error&) {
-    if (raise_interrupt()) throw py::error_already_set();
-    throw;
-  }
+  const py::gil_scoped_release released;
+  return body();
 }
 
 std::function<void(const std::string&)> line_listener(py::object function) {
@@ -114,7 +109,7 @@ void define_tune_settings(py::module_& module) {
   type.def("set_stop", &TuneRun::set_stop);
   type.def("set_configs_of", [](TuneRun& run, py::object function) {
     run.settings.configs_of = [function = Shared(std::move(function))](const Bindings& problem) {
-      return with_gil([&] { return function.get()(problem).template cast<std::vector<Bindings>>(); });
+      return with_gil([&] { return converted<std::vector<Bindings>>(function.get()(problem), "configs", "dicts"); });
     };
   });
   type.def("set_on_progress", [](TuneRun& run, py::object function) {

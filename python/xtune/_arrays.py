@@ -46,7 +46,7 @@ def dtype_name(dtype: Any, what: str = "dtype") -> str:
     if name not in _NAMES:
         try:
             name = numpy.dtype(dtype).name
-        except TypeError:
+        except Exception:  # NumPy raises several for what is not a dtype
             name = ""
     if name not in _NAMES:
         raise InvalidArgumentError(f"{what}: {text} is not a type that kernels take; use one of {', '.join(DTYPES)}, "
@@ -101,7 +101,7 @@ def _of_cuda_interface(array: Any, name: str) -> ArrayFacts:
 
 def facts_of(array: Any, name: str) -> ArrayFacts:
     """Type, shape and contents. Raises InvalidArgumentError for an array that is not contiguous or has elements that no
-    kernel takes, TypeError for what is not an array."""
+    kernel takes, and for what is not an array."""
     if _is_torch(array):
         return _of_torch(array, name)
     if isinstance(array, numpy.ndarray):
@@ -112,8 +112,8 @@ def facts_of(array: Any, name: str) -> ArrayFacts:
         return _of_numpy(numpy.asarray(array), name)
     if hasattr(array, "__dlpack__"):
         return _of_numpy(numpy.from_dlpack(array), name)
-    raise TypeError(f"'{name}': {type(array).__name__} is not an array; pass an array of NumPy, PyTorch, CuPy, Numba or "
-                    "JAX, for example numpy.asarray(...)")
+    raise InvalidArgumentError(f"'{name}': {type(array).__name__} is not an array; pass an array of NumPy, PyTorch, CuPy, "
+                               "Numba or JAX, for example numpy.asarray(...)")
 
 
 def _decoded_f8(dtype: str) -> numpy.ndarray:
@@ -164,7 +164,7 @@ def _encode_f8(values: numpy.ndarray, dtype: str) -> numpy.ndarray:
 
 def encode(value: Any, dtype: str, shape: Optional[Tuple[int, ...]], what: str) -> numpy.ndarray:
     """The bytes of an array of this type and shape (None: any), for what a callback returned. Numbers are rounded to
-    the type, as numpy.asarray does. Raises InvalidArgumentError for another shape, TypeError for what is not numbers."""
+    the type, as numpy.asarray does. Raises InvalidArgumentError for another shape, and for what is not numbers."""
     if _is_torch(value):
         value = value.detach().cpu()
         value = value.float().numpy() if dtype in _NARROW or str(value.dtype) == "torch.bfloat16" else value.numpy()
@@ -180,12 +180,12 @@ def encode(value: Any, dtype: str, shape: Optional[Tuple[int, ...]], what: str) 
     if array.dtype.name in _NAMES and _NAMES[array.dtype.name] == dtype:  # also the types of ml_dtypes
         return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
     if array.dtype.kind not in "biufc" and array.dtype.name not in _NAMES:
-        raise TypeError(f"{what} has elements of {array.dtype}, which are not numbers")
+        raise InvalidArgumentError(f"{what} has elements of {array.dtype}, which are not numbers")
     if array.dtype.kind == "c" and dtype not in ("c64", "c128"):
-        raise TypeError(f"{what} is complex, and the argument is {dtype}")
+        raise InvalidArgumentError(f"{what} is complex, and the argument is {dtype}")
     if array.dtype.kind in "fc" and dtype[0] in "iu":
-        raise TypeError(f"{what} has elements of {array.dtype}, and the argument is {dtype}: convert it, rounded as you "
-                        "want it")
+        raise InvalidArgumentError(f"{what} has elements of {array.dtype}, and the argument is {dtype}: convert it, "
+                                   "rounded as you want it")
     if dtype in _NUMPY:
         array = array.astype(_NUMPY[dtype])
     elif dtype == "bf16":

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python's callables as predicates, references and checks: arguments by name, arrays as NumPy arrays."""
+import functools
 import hashlib
 import inspect
 import math
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
 
 from xtune._arrays import decode, encode
-from xtune.errors import InvalidArgumentError
-
-
-class UnknownParameter(TypeError):
-    """A callable has a parameter that names nothing."""
-
-
-class CallbackMistake(BaseException):
-    """A check that cannot be called, or that does not answer: it ends the run instead of making results wrong. Not an
-    Exception, which would say that the outputs are wrong; tune() raises InvalidArgumentError in its place."""
+from xtune._checks import refusal
+from xtune.errors import CallbackMistake, InvalidArgumentError
 
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -37,12 +30,17 @@ def parameter_names(function: Callable, what: str) -> List[str]:
     return [each.name for each in parameters]
 
 
-def call_by_name(function: Callable, known: Dict[str, Any], positional: List[Any], what: str) -> Any:
-    """Calls with those of the known values that the parameters name; a function of C, without names, with the
-    positional ones. Raises TypeError for a parameter that is not known and has no default."""
+def _named(known: Iterable[str]) -> str:
+    """Names for a message, without the facts of the device, which no parameter can name."""
+    return ", ".join(sorted(each for each in known if each.isidentifier()))
+
+
+def bound_by_name(function: Callable, known: Dict[str, Any], positional: List[Any], what: str) -> Callable:
+    """A call with those of the known values that the parameters name; a function of C, without names, with the
+    positional ones. Raises InvalidArgumentError for one that is not known and has no default."""
     parameters = _parameters(function)
     if parameters is None or any(each.kind == inspect.Parameter.VAR_POSITIONAL for each in parameters):
-        return function(*positional)
+        return functools.partial(function, *positional)
     given, first = {}, []
     for each in parameters:
         if each.kind == inspect.Parameter.VAR_KEYWORD:
@@ -52,8 +50,32 @@ def call_by_name(function: Callable, known: Dict[str, Any], positional: List[Any
         elif each.name in known:
             given[each.name] = known[each.name]
         elif each.default is inspect.Parameter.empty:
-            raise UnknownParameter(f"{what} has a parameter '{each.name}', and there are {', '.join(sorted(known))}")
-    return function(*first, **given)
+            raise InvalidArgumentError(f"{what} has a parameter '{each.name}', and there are {_named(known)}")
+    return functools.partial(function, *first, **given)
+
+
+def call_by_name(function: Callable, known: Dict[str, Any], positional: List[Any], what: str) -> Any:
+    """As bound_by_name, called."""
+    return bound_by_name(function, known, positional, what)()
+
+
+class _MissingName(KeyError):
+    pass
+
+
+class _Values(Dict[str, Any]):
+    """Values by name; a name that is missing can be told from other errors of the function that reads them."""
+
+    def __missing__(self, name: str) -> Any:
+        raise _MissingName(name)
+
+
+def call_with_values(function: Callable, values: Dict[str, Any], what: str) -> Any:
+    """Calls function(values). Raises InvalidArgumentError if it reads a name that is missing."""
+    try:
+        return function(_Values(values))
+    except _MissingName as error:
+        raise InvalidArgumentError(f"{what} reads {error}, and there are {_named(values)}") from error
 
 
 def call_generator(function: Callable, problem: Dict[str, Any], request: Dict[str, Any], what: str) -> Any:
@@ -77,11 +99,13 @@ def reference(function: Callable, scalars: Dict[str, Any]) -> Callable:
         answer = call_by_name(function, known, list(arrays.values()), "the reference")
         expected = {name: (dtype, tuple(shape)) for name, dtype, shape, _ in outputs}
         if answer is None:
-            raise TypeError("the reference returned None: return the expected output, or a dict of them by name")
+            raise InvalidArgumentError("the reference returned None: return the expected output, or a dict of them by "
+                                       "name")
         if not isinstance(answer, dict):
             if len(expected) != 1:
-                raise TypeError(f"the reference returned one array, and the outputs are {', '.join(expected) or 'none'}"
-                                ": return a dict of them by name, or mark the outputs with Out or InOut")
+                raise InvalidArgumentError(
+                    f"the reference returned one array, and the outputs are {', '.join(expected) or 'none'}: return a "
+                    "dict of them by name, or mark the outputs with Out or InOut")
             answer = {next(iter(expected)): answer}
         encoded = []
         for name, value in answer.items():
@@ -94,21 +118,53 @@ def reference(function: Callable, scalars: Dict[str, Any]) -> Callable:
     return call
 
 
-def check(function: Callable, scalars: Dict[str, Any]) -> Callable:
-    """For _native: (problem, config, inputs, outputs) -> bool."""
+def truth(answer: Any, what: str) -> bool:
+    """What a predicate or a check answered. Raises InvalidArgumentError for an array."""
+    if getattr(answer, "size", 1) != 1:
+        raise InvalidArgumentError(f"{what} returned an array of {answer.size} elements: return a bool, such as "
+                                   "numpy.allclose(...) or (...).all()")
+    return bool(answer)
+
+
+def predicate(function: Callable, names: Sequence[str]) -> Callable:
+    """For _native: values by name -> bool."""
+    what = f"constraint over {', '.join(names)}"
+    return lambda values: truth(function(*(values[name] for name in names)), what)
+
+
+def check(function: Callable, scalars: Dict[str, Any], what: str) -> Callable:
+    """For _native: (problem, config, inputs, outputs) -> bool. what: "saxpy: the check"."""
 
     def call(problem, config, inputs, outputs):
         before, after = _decoded(inputs), _decoded(outputs)
         known = {**scalars, **problem, **config, **before, **after, "problem": problem, "config": config,
                  "inputs": before, "outputs": after}
         try:
-            answer = call_by_name(function, known, list(after.values()), "the check")
-        except UnknownParameter as error:
+            judge = bound_by_name(function, known, list(after.values()), what)
+        except InvalidArgumentError as error:
             raise CallbackMistake(str(error)) from None
-        if getattr(answer, "size", 1) != 1:
-            raise CallbackMistake(f"the check returned an array of {answer.size} elements: return a bool, such as "
-                                  "numpy.allclose(...) or (...).all()")
-        return True if answer is None else bool(answer)
+        return judged(judge(), what)
+
+    return call
+
+
+def judged(answer: Any, what: str) -> bool:
+    """What a check answered; None is right. Raises CallbackMistake if it is no answer."""
+    try:
+        return answer is None or truth(answer, what)
+    except InvalidArgumentError as error:
+        raise CallbackMistake(str(error)) from None
+
+
+def timed(function: Callable, what: str) -> Callable:
+    """For _native: (problem, config) -> milliseconds."""
+
+    def call(problem, config):
+        answer = function(problem, config)
+        try:
+            return float(answer)
+        except (TypeError, ValueError):
+            raise CallbackMistake(refusal(f"{what}, returned", answer, "its time in milliseconds, a number")) from None
 
     return call
 
@@ -117,8 +173,13 @@ def metric(function: Callable, name: str) -> Callable:
     """For _native: values by name -> float."""
 
     def call(values):
-        answer = call_by_name(function, {**values, "values": values}, [values], f"the metric '{name}'")
-        return math.nan if answer is None else float(answer)
+        what = f"the metric '{name}'"
+        answer = call_with_values(
+            lambda named: call_by_name(function, {**named, "values": named}, [named], what), values, what)
+        try:
+            return math.nan if answer is None else float(answer)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"{refusal(what, answer, 'a number')} ({error})") from None
 
     return call
 

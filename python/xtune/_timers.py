@@ -4,6 +4,8 @@ import contextlib
 import sys
 import time
 
+from xtune.errors import UnavailableError
+
 #: A sample of a short function is several calls that take about this long.
 SAMPLE_MS = 0.1
 #: More than the L2 cache of any GPU: overwritten before each sample, which also gives the host a lead.
@@ -72,7 +74,9 @@ def timer_for(name, arguments):
     torch = sys.modules.get("torch")
     on_gpu = torch is not None and any(isinstance(each, torch.Tensor) and each.is_cuda for each in arguments)
     if name == "torch" or (name == "auto" and on_gpu):
-        import torch
-
+        try:
+            import torch
+        except ImportError as error:
+            raise UnavailableError(f"timer 'torch': PyTorch cannot be imported ({error}); use timer='wall'") from None
         return TorchTimer(torch)
     return WallTimer()

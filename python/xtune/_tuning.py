@@ -5,23 +5,23 @@ import difflib
 import inspect
 import logging
 import os
+import sys
 import tempfile
 import warnings
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
 
-from xtune import _callbacks, _checks, _native
+from xtune import _checks, _native
 from xtune._progress import progress_listener
 from xtune.errors import InvalidArgumentError
 from xtune.results import (Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing,
                            Value)
-from xtune.tunable import Path, Tunable
+from xtune.tunable import DEFINITION, Path, Tunable
 
 Kernel = _native.Kernel
 Source = Union[Tunable, str, "os.PathLike[str]"]
 
 _log = logging.getLogger("xtune")
 _SOURCE_FILES = (".cu", ".cuh", ".hip", ".cpp", ".cxx", ".cc", ".c", ".hpp", ".h")
-_DEFINITION = [name for name in inspect.signature(Tunable).parameters if name != "source"]
 
 
 class TuneWarning(UserWarning):
@@ -32,13 +32,17 @@ def _report(line: str) -> None:
     """Notes go to the logger "xtune", warnings to Python's warnings."""
     text = line[len("warning: "):] if line.startswith("warning: ") else ""
     if text:
-        warnings.warn(text, TuneWarning, stacklevel=2)
+        warn(text)
     else:
         _log.info(line)
 
 
-def _warn(line: str) -> None:
-    warnings.warn(line, TuneWarning, stacklevel=2)
+def warn(text: str) -> None:
+    """A TuneWarning at the innermost line that is not xtune's own."""
+    frame, level = sys._getframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "xtune":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, TuneWarning, stacklevel=level)
 
 
 def _is_source_file(kernel: Any) -> bool:
@@ -54,24 +58,27 @@ def _is_source(kernel: Any) -> bool:
     return not isinstance(kernel, Tunable) and not (isinstance(kernel, str) and kernel.endswith(".toml"))
 
 
+def require_known(given: Iterable[str], known: Sequence[str], where: str) -> None:
+    """Raises InvalidArgumentError for a keyword that is not known."""
+    for name in given:
+        if name not in known:
+            # Settings of the function are mistyped as often as the definition.
+            others = [each for each in (*known, *inspect.signature(tune).parameters) if each != name]
+            close = difflib.get_close_matches(name, others, 1)
+            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            raise InvalidArgumentError(f"{where} got an unexpected keyword argument '{name}'{hint}")
+
+
 def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> Tunable:
     """A Tunable from one, from a spec's file, or from a source, as text or in a file, and its definition."""
-    for name in definition:
-        if name not in _DEFINITION:
-            # Settings of the function are mistyped as often as the definition.
-            known = _DEFINITION + [each for each in inspect.signature(tune).parameters]
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f" (did you mean '{close[0]}'?)" if close else ""
-            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'{hint}")
+    require_known(definition, DEFINITION, f"{function}()")
     if _is_source_file(kernel):
         return Tunable(source_file=kernel, **definition)
     if not _is_source(kernel):
         if definition:
-            raise TypeError(f"{function}() got '{next(iter(definition))}', which only a source in code takes: "
-                            f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}")
+            raise InvalidArgumentError(f"{function}() got '{next(iter(definition))}', which only a source in code takes: "
+                                       f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}")
         return _known_tunable(kernel, function)
-    if not isinstance(kernel, str):
-        raise TypeError(f"{function}() takes a Tunable, the path of a spec, or a source, not {type(kernel).__name__}")
     if "{" not in kernel:
         raise InvalidArgumentError(f"{function}(): {kernel[:80]!r} is neither a path that ends in .toml or .cu, .hip, "
                                    ".cpp, ..., nor the source of a kernel")
@@ -83,8 +90,8 @@ def _known_tunable(kernel: Source, function: str, defines: Optional[Mapping[str,
     if isinstance(kernel, Tunable):
         return kernel
     if _is_source_file(kernel) or (isinstance(kernel, str) and "{" in kernel):
-        raise TypeError(f"{function}() takes a Tunable or the path of a spec, not a source: make a Tunable as for tune(), "
-                        "such as Tunable(source_file='k.cu', params=..., args=...)")
+        raise InvalidArgumentError(f"{function}() takes a Tunable or the path of a spec, not a source: make a Tunable as "
+                                   "for tune(), such as Tunable(source_file='k.cu', params=..., args=...)")
     return Tunable.from_file(kernel, defines)
 
 
@@ -93,7 +100,8 @@ def _path(path: Optional[Path]) -> str:
 
 
 def _device_list(devices: Union[None, int, Sequence[int]]) -> List[int]:
-    return [] if devices is None else [devices] if isinstance(devices, int) else list(devices)
+    given = [] if devices is None else list(devices) if isinstance(devices, Iterable) else [devices]
+    return [_checks.whole_number("devices", each, 0, 2**31 - 1) for each in given]
 
 
 def _settings(tunable, *, backend, compiler, devices, problem, store, keep, jobs, evals, seconds, seed, strategy, fresh,
@@ -110,7 +118,8 @@ def _settings(tunable, *, backend, compiler, devices, problem, store, keep, jobs
     settings.evals = None if evals is None else _checks.whole_number("evals", evals, 1)
     settings.seed = None if seed is None else _checks.whole_number("seed", seed)
     settings.strategy, settings.fresh, settings.retry_failed = strategy, fresh, retry_failed
-    settings.transfer, settings.max_copy_bytes = transfer, max_copy_bytes
+    settings.transfer = transfer
+    settings.max_copy_bytes = _checks.whole_number("max_copy_bytes", max_copy_bytes)
     settings.set_in_process(isolation == "in_process")
     if callable(configs):
         settings.set_configs_of(lambda problem: _checks.configurations(configs(problem)))
@@ -140,13 +149,14 @@ def _without_log(function: Callable) -> Callable:
         return function
 
 
+@_checks.checked
 def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
          devices: Union[None, int, Sequence[int]] = None, problem: Optional[Mapping[str, Value]] = None,
          store: Optional[Path] = None, keep: bool = True, jobs: Union[int, float] = 0, evals: Optional[int] = None,
          seconds: Optional[float] = None, seed: Optional[int] = None, strategy: str = "", fresh: bool = False,
          retry_failed: bool = False, transfer: bool = True, isolation: str = "process",
          configs: Union[None, Sequence[Mapping[str, Value]], Callable[[Config], Sequence[Mapping[str, Value]]]] = None,
-         progress: Union[bool, Callable] = False,
+         progress: Union[None, bool, Callable] = False,
          on_measurement: Optional[Callable[[Measurement], None]] = None, stop: Any = None,
          max_copy_bytes: int = 4 << 30, **definition: Any) -> Result:
     """Finds the fastest configuration of a kernel that gives right results.
@@ -177,6 +187,7 @@ def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
     return _tune(settings.pop("kernel"), settings.pop("definition"), settings, _native.tune, "tune")
 
 
+@_checks.checked
 def tune_cases(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
                devices: Union[None, int, Sequence[int]] = None, problem: Optional[Mapping[str, Value]] = None,
                store: Optional[Path] = None, keep: bool = True, jobs: Union[int, float] = 0, evals: Optional[int] = None,
@@ -184,7 +195,7 @@ def tune_cases(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
                retry_failed: bool = False, transfer: bool = True, isolation: str = "process",
                configs: Union[None, Sequence[Mapping[str, Value]],
                               Callable[[Config], Sequence[Mapping[str, Value]]]] = None,
-               progress: Union[bool, Callable] = False,
+               progress: Union[None, bool, Callable] = False,
                on_measurement: Optional[Callable[[Measurement], None]] = None, stop: Any = None,
                max_copy_bytes: int = 4 << 30, **definition: Any) -> List[Result]:
     """Tunes every case (Tunable.add_case), in order: a Result each, fewer if `stop` ends the run. As tune.
@@ -204,10 +215,7 @@ def _tune(kernel, definition, settings, run, function):
     with progress_listener(settings["progress"], tunable.name) as listener:
         if listener is not None:
             native.set_on_progress(listener)
-        try:
-            found = run(tunable._native, native)
-        except _callbacks.CallbackMistake as mistake:
-            raise InvalidArgumentError(f"{tunable.name}: {mistake}") from None
+        found = run(tunable._native, native)
     tunable = tunable.copy()
     for result in found if isinstance(found, list) else [found]:
         object.__setattr__(result, "_compile", _Compiler(
@@ -239,6 +247,7 @@ class _Compiler:
         return type(None), ()
 
 
+@_checks.checked
 def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store: Optional[Path] = None,
          bundle: Optional[Path] = None, frozen: bool = False, policy: str = "lookup", checked: bool = True,
          compile: bool = True, other_architectures: bool = False, arch: str = "",
@@ -259,13 +268,14 @@ def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store
     Raises UnavailableError without a driver, UnsupportedError for programs and Kokkos units.
     """
     if defines and isinstance(kernel, Tunable):
-        raise TypeError("load: defines are for specs in files; call Tunable.define")
+        raise InvalidArgumentError("load: defines are for specs in files; call Tunable.define")
     tunable = _known_tunable(kernel, "load", defines)
     return _native.load(tunable._native, _load_settings(**{name: value for name, value in locals().items()
                                                            if name not in ("kernel", "tunable", "defines")},
                                                         tunable=tunable))
 
 
+@_checks.checked
 def load_bundle(bundle: Path, name: str = "", *, backend: str = "auto", compiler: str = "auto",
                 store: Optional[Path] = None, frozen: bool = False, policy: str = "lookup", checked: bool = True,
                 compile: bool = True, other_architectures: bool = False, arch: str = "",
@@ -290,15 +300,17 @@ def _load_settings(*, backend, compiler, store, bundle, frozen, policy, checked,
         known = inspect.signature(tune).parameters
         for name in tuning:
             if name not in known or name in ("kernel", "definition", "stop", "progress"):
-                raise TypeError(f"load: tuning has no setting '{name}'")
+                raise InvalidArgumentError(f"load: tuning has no setting '{name}'")
+        _checks.arguments(tune, tuning, "tuning: ")
         defaults = {name: each.default for name, each in known.items() if name not in ("kernel", "definition")}
         settings.set_tuning(_settings(tunable or Tunable("none"), **{**defaults, **tuning}))
     else:
         settings.set_tuning(_native.TuneSettings())
-    settings.set_on_message(on_message or _warn)
+    settings.set_on_message(on_message or warn)
     return settings
 
 
+@_checks.checked
 def best(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch: str = "", backend: str = "auto",
          store: Optional[Path] = None, bundle: Optional[Path] = None, frozen: bool = False,
          other_architectures: bool = False) -> Choice:
@@ -311,16 +323,18 @@ def best(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch:
     settings = _native.LookupSettings()
     settings.arch, settings.backend, settings.store, settings.bundle = arch, backend, _path(store), _path(bundle)
     settings.frozen, settings.other_architectures = frozen, other_architectures
-    settings.set_on_message(_warn)
+    settings.set_on_message(warn)
     return _native.best(tunable._native, dict(problem or {}), settings)
 
 
+@_checks.checked
 def candidates(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch: str = "",
                backend: str = "auto", count: int = 0) -> List[Candidate]:
     """The configurations that the cost model (Tunable.candidates) rates best, best first. count=0: its top_k."""
     tunable = _known_tunable(kernel, "candidates")
     settings = _native.CandidateSettings()
-    settings.arch, settings.backend, settings.problem, settings.count = arch, backend, dict(problem or {}), count
+    settings.arch, settings.backend, settings.problem = arch, backend, dict(problem or {})
+    settings.count = _checks.whole_number("count", count)
     return _native.candidates(tunable._native, settings)
 
 
@@ -332,6 +346,7 @@ def _compile_settings(backend, compiler, arch, problem, store, jobs, stop):
     return settings
 
 
+@_checks.checked
 def compile_all(kernel: Source, configs: Sequence[Mapping[str, Value]], *, backend: str = "auto",
                 compiler: str = "auto", arch: str = "", problem: Optional[Mapping[str, Value]] = None,
                 store: Optional[Path] = None, jobs: Union[int, float] = 0, stop: Any = None) -> List[CompiledConfig]:
@@ -344,14 +359,16 @@ def compile_all(kernel: Source, configs: Sequence[Mapping[str, Value]], *, backe
     return _native.compile_all(tunable._native, _checks.configurations(configs), settings)
 
 
+@_checks.checked
 def all_configs(kernel: Source, *, backend: str = "auto", compiler: str = "auto", arch: str = "",
                 problem: Optional[Mapping[str, Value]] = None, most: int = 1_000_000, stop: Any = None) -> List[Config]:
     """The valid configurations, in the order of the space. Raises InvalidArgumentError for more than `most`."""
     tunable = _known_tunable(kernel, "all_configs")
     settings = _compile_settings(backend, compiler, arch, problem, None, 0, stop)
-    return _native.all_configs(tunable._native, settings, most)
+    return _native.all_configs(tunable._native, settings, _checks.whole_number("most", most))
 
 
+@_checks.checked
 def devices(backend: str = "auto") -> List[Device]:
     """The devices of this machine, of all backends or of one."""
     return _native.devices(backend)
@@ -367,6 +384,7 @@ def strategies() -> List[str]:
     return _native.strategies()
 
 
+@_checks.checked
 def _set_constant(kernel: Kernel, name: str, data: Any) -> None:
     """Gives a constant of the spec its contents for all later calls: an array on the host, which is copied."""
     from xtune._arrays import facts_of
@@ -377,6 +395,7 @@ def _set_constant(kernel: Kernel, name: str, data: Any) -> None:
     kernel._set_constant(name, facts.dtype, facts.host)
 
 
+@_checks.checked
 def _benchmark(kernel: Kernel, *args: Any, cold: bool = True, samples: int = 30, min_sample_ms: float = 1.0,
                max_seconds: float = 10.0, **named: Any) -> Timing:
     """Times the kernel with the arguments of a call, and returns a Timing in milliseconds.
@@ -386,7 +405,7 @@ def _benchmark(kernel: Kernel, *args: Any, cold: bool = True, samples: int = 30,
     launches: batches of at least min_sample_ms, with warm caches, by the wall clock. samples: at most this many;
     max_seconds: none begins later. Arrays that the kernel writes change with every launch, and results are not compared.
     """
-    return kernel._benchmark(args, named, cold, samples, min_sample_ms, max_seconds)
+    return kernel._benchmark(args, named, cold, _checks.whole_number("samples", samples), min_sample_ms, max_seconds)
 
 
 Kernel.set_constant = _set_constant

@@ -3,20 +3,22 @@
 import functools
 import hashlib
 import inspect
+import math
 import re
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy
 
+from xtune import _checks
 from xtune._arrays import CTYPES, dtype_name, facts_of, is_array
-from xtune._callbacks import label_of
+from xtune._callbacks import judged, label_of
 from xtune._timers import timer_for
-from xtune._tuning import load, tune
-from xtune.errors import InvalidArgumentError
+from xtune._tuning import load, require_known, tune
+from xtune.errors import CallbackMistake, InvalidArgumentError
 from xtune.results import Config, Result, Value
-from xtune.tunable import Constant, Extents, Scalar, Scratch, Tunable, _Buffer, each_of, extents
+from xtune.tunable import DEFINITION, Constant, Extents, Scalar, Scratch, Tunable, _Buffer, each_of, extents
 
 
 class Argument:
@@ -91,10 +93,11 @@ class Autotuned(_Tuned):
         if named or len(args) != len(self._names):
             args = self._bound(args, named)
         try:
-            key = tuple([args[i] for i in self._key_at] + [args[i].dtype for i in self._arrays_at])
-        except AttributeError:  # one is not an array, which tunable() explains, or has only a protocol
+            key = tuple([_same_nan(args[i]) for i in self._key_at] + [args[i].dtype for i in self._arrays_at])
+            kernel = self._kernels.get(key)
+        except (AttributeError, TypeError):  # an array that has only a protocol, or a wrong type: tunable() explains it
             key = self.tunable(*args).toml()
-        kernel = self._kernels.get(key)
+            kernel = self._kernels.get(key)
         if kernel is None:
             kernel = self._kernel_for(key, args)
         if stream is None:
@@ -108,7 +111,7 @@ class Autotuned(_Tuned):
         try:
             return list(signature.bind(*args, **named).arguments.values())
         except TypeError as error:
-            raise TypeError(f"{self.__name__}(): {error}") from None
+            raise InvalidArgumentError(f"{self.__name__}(): {error}") from None
 
     def _kernel_for(self, key: Any, args: Sequence[Any]) -> Any:
         with self._lock:
@@ -133,7 +136,7 @@ class Autotuned(_Tuned):
             declared = self._declared[name]
             if isinstance(declared, _Buffer):
                 if not is_array(value):
-                    raise TypeError(f"{self.__name__}(): '{name}' is {type(value).__name__}, not an array")
+                    raise InvalidArgumentError(f"{self.__name__}(): '{name}' is {type(value).__name__}, not an array")
                 facts = facts_of(value, name)
                 described[name] = Argument(name, facts.dtype, facts.shape, None)
                 values[name] = declared.with_data(value)
@@ -145,19 +148,22 @@ class Autotuned(_Tuned):
                 values[name] = self._scalar(name, declared, value)
         source = self._function(**described)
         if not isinstance(source, str):
-            raise TypeError(f"{self.__name__} must return the source of a kernel as text, not "
-                            f"{type(source).__name__}")
+            raise InvalidArgumentError(f"{self.__name__} must return the source of a kernel as text, not "
+                                       f"{type(source).__name__}")
         definition = {"name": None, **self._definition, "source": source, "args": values}
         if _params is not None:
             definition["params"] = _params
             definition.pop("constraints", None)
         return Tunable(**definition)
 
-    @staticmethod
-    def _scalar(name: str, dtype: str, value: Any) -> Any:
+    def _scalar(self, name: str, dtype: str, value: Any) -> Any:
+        where = f"{self.__name__}(): '{name}'"
         if dtype[0] in "iu":
-            return _numpy_type(dtype)(value)
-        return Scalar(dtype, str(bool(value)).lower() if dtype == "bool" else float(value))
+            limits = numpy.iinfo(_numpy_type(dtype))
+            return limits.dtype.type(_checks.whole_number(where, value, int(limits.min), int(limits.max)))
+        if dtype == "bool":
+            return Scalar(dtype, str(bool(_checks.require(where, value, bool))).lower())
+        return Scalar(dtype, float(_checks.require(where, value, float)))
 
 
 class _Call(NamedTuple):
@@ -208,13 +214,13 @@ class AutotunedFunction(_Tuned):
 
     @staticmethod
     def _signature_of(function: Callable) -> inspect.Signature:
-        return inspect.signature(function)
+        return _signature(function)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Calls the function with the best configuration for the key of these arguments; tunes it first if needed."""
         call = self._bound(args, named)
         key = self._key_of(call)
-        config = self._configs.get(key)
+        config = self._known(key)
         if config is None:
             config = self._config_for(key, self._function, call, self._prepare)
         return self._function(*args, **named, **config)
@@ -224,27 +230,36 @@ class AutotunedFunction(_Tuned):
     def _bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> _Call:
         for name in named:
             if name in self._tuned:
-                raise TypeError(f"{self.__name__}(): '{name}' is tuned, so a call must not pass it")
+                raise InvalidArgumentError(f"{self.__name__}(): '{name}' is tuned, so a call must not pass it")
         try:
             bound = self._bind(self._signature, *args, **named)
         except TypeError as error:
-            raise TypeError(f"{self.__name__}(): {error}") from None
+            raise InvalidArgumentError(f"{self.__name__}(): {error}") from None
         given = set(bound.arguments)
         bound.apply_defaults()
         defaults = {name: value for name, value in bound.arguments.items() if name not in given
                     and self._signature.parameters[name].default is not inspect.Parameter.empty}
         for name in (*self._key, *self._restore):
             if name not in bound.arguments:
-                raise TypeError(f"{self.__name__}(): missing a required argument: '{name}'")
+                raise InvalidArgumentError(f"{self.__name__}(): missing a required argument: '{name}'")
         return _Call(args, named, defaults, bound.arguments)
 
     def _key_of(self, call: _Call) -> Any:
         return tuple([_key_of(call.arguments[name]) for name in self._key])
 
+    def _known(self, key: Any) -> Optional[Config]:
+        """The configuration of an earlier tuning."""
+        try:
+            return self._configs.get(key)
+        except TypeError:
+            name, value = next((name, value) for name, value in zip(self._key, key) if not _is_hashable(value))
+            raise InvalidArgumentError(f"{self.__name__}(): the key '{name}' is {_checks.shown(value)}, which cannot be a "
+                                       "key: pass a number, a text, a tuple or an array") from None
+
     def _problem_of(self, call: _Call) -> Config:
         """The key by name, for the store."""
         key = {name: _key_of(call.arguments[name]) for name in self._key}
-        return {name: each if isinstance(each, (bool, int, float, str)) else repr(each) for name, each in key.items()}
+        return {name: each if _is_value(each) else repr(each) for name, each in key.items()}
 
     def _config_for(self, key: Any, function: Callable, call: _Call, prepare: Optional[Callable]) -> Config:
         with self._lock:
@@ -254,9 +269,25 @@ class AutotunedFunction(_Tuned):
                 self._results.append(result)
             return self._configs[key]
 
+    def _copy(self, name: str, array: Any) -> Any:
+        if not is_array(array):
+            raise InvalidArgumentError(f"{self.__name__}(): restore: '{name}' is {_checks.shown(array)}, not an array")
+        return array.clone() if hasattr(array, "clone") else array.copy()
+
+    def _judge(self, answer: Any, call: _Call) -> bool:
+        what = f"{self.__name__}: the check"
+        given = (answer, *call.args), {**call.named, **call.defaults}
+        try:
+            inspect.signature(self._check).bind(*given[0], **given[1])
+        except TypeError as error:
+            raise CallbackMistake(f"{what} cannot be called with the result and the arguments: {error}") from None
+        except ValueError:  # it has no signature
+            pass
+        return judged(self._check(*given[0], **given[1]), what)
+
     def _tune(self, function: Callable, call: _Call, prepare: Optional[Callable]) -> Result:
         timer = timer_for(self._timer, list(call.arguments.values()))
-        saved = {name: _copy(call.arguments[name]) for name in self._restore}
+        saved = {name: self._copy(name, call.arguments[name]) for name in self._restore}
         checked = set()
 
         def restore():
@@ -271,7 +302,7 @@ class AutotunedFunction(_Tuned):
             if which not in checked:  # the first call may compile
                 restore()
                 answer = run()
-                if self._check is not None and self._check(answer, *call.args, **call.named, **call.defaults) is False:
+                if self._check is not None and not self._judge(answer, call):
                     raise ValueError("the check says that the result is wrong")
                 checked.add(which)
             return timer.time(which, run, restore if saved else None)
@@ -322,7 +353,7 @@ class AutotunedTriton(AutotunedFunction):
         return self
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        raise TypeError(f"{self.__name__} is a Triton kernel: launch it with {self.__name__}[grid](...)")
+        raise InvalidArgumentError(f"{self.__name__} is a Triton kernel: launch it with {self.__name__}[grid](...)")
 
     def __getitem__(self, grid: Any) -> Callable:
         """Launches with this grid, a tuple or a function of the parameters."""
@@ -331,7 +362,7 @@ class AutotunedTriton(AutotunedFunction):
     def run(self, *args: Any, grid: Any, warmup: bool = False, **named: Any) -> Any:
         """Launches with the best configuration for the key of these arguments; tunes the kernel first if needed."""
         key = self._quick_key(args, named)
-        config = self._configs.get(key)
+        config = self._known(key)
         if config is None:
             _make_caches(_jit_function(self.fn))
             launch = functools.partial(self.fn.run, grid=grid, warmup=False)
@@ -386,7 +417,8 @@ def _space_of(configs: Sequence[Any]) -> Dict[Any, List[Any]]:
         if getattr(config, "pre_hook", None) is not None:
             raise InvalidArgumentError(f"autotune: configs[{i}] has a pre_hook, which would not be called: let `restore` "
                                        "name the arrays that need their contents back")
-        rows.append(dict(config.all_kwargs() if hasattr(config, "all_kwargs") else config))
+        values = config.all_kwargs() if hasattr(config, "all_kwargs") else config
+        rows.append(dict(_checks.require(f"autotune: configs[{i}]", values, Mapping[str, Value])))
         if set(rows[i]) != set(rows[0]):
             raise InvalidArgumentError(f"autotune: configs[{i}] sets {', '.join(rows[i])}, and configs[0] sets "
                                        f"{', '.join(rows[0])}: let all of them set the same names")
@@ -398,17 +430,41 @@ def _space_of(configs: Sequence[Any]) -> Dict[Any, List[Any]]:
     return {names: list(dict.fromkeys(tuple(row[name] for name in names) for row in rows))}
 
 
+def _signature(function: Callable) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"autotune: {function!r} has no names of parameters ({error}): decorate a "
+                                   "function of Python") from None
+
+
 def _takes_any(signature: inspect.Signature) -> bool:
     return any(each.kind == inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values())
 
 
 def _key_of(value: Any) -> Any:
     """Arrays by dtype and shape, other arguments by their value."""
-    return f"{value.dtype}{list(value.shape)}" if is_array(value) else value
+    return f"{value.dtype}{list(value.shape)}" if is_array(value) else _same_nan(value)
 
 
-def _copy(array: Any) -> Any:
-    return array.clone() if hasattr(array, "clone") else array.copy()
+def _same_nan(value: Any) -> Any:
+    """NaN is not equal to itself, and would be a new key at each call."""
+    return math.nan if isinstance(value, float) and value != value else value
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+        return True
+    except TypeError:
+        return False
+
+
+def _is_value(value: Any) -> bool:
+    """Whether a problem can have it: a text, a finite number, at most 64 bits."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, (bool, str)) or (isinstance(value, int) and -(2**63) <= value < 2**63)
 
 
 def _numpy_type(dtype: str) -> Any:
@@ -418,11 +474,15 @@ def _numpy_type(dtype: str) -> Any:
 def _declared_arguments(function: Callable) -> Dict[str, Any]:
     """For each parameter an In, Out, InOut or Scratch, or the dtype of a number."""
     declared: Dict[str, Any] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in _signature(function).parameters.items():
         annotation = parameter.annotation
         if isinstance(annotation, str) and annotation not in CTYPES:  # from __future__ import annotations
-            closure = inspect.getclosurevars(function).nonlocals
-            annotation = eval(annotation, function.__globals__, dict(closure))
+            try:
+                closure = inspect.getclosurevars(function).nonlocals
+                annotation = eval(annotation, function.__globals__, dict(closure))
+            except Exception as error:
+                raise InvalidArgumentError(f"autotune: '{name}' of {function.__name__}: its annotation '{annotation}' cannot "
+                                           f"be read: {error}") from None
         if inspect.isclass(annotation) and issubclass(annotation, _Buffer):
             annotation = annotation()
         if isinstance(annotation, Constant) or annotation is inspect.Parameter.empty:
@@ -433,10 +493,10 @@ def _declared_arguments(function: Callable) -> Dict[str, Any]:
     return declared
 
 
-def autotune(params: Optional[Mapping[str, Sequence[Value]]] = None, *, configs: Optional[Sequence[Any]] = None,
-             grid: Optional[Extents] = None, block: Optional[Extents] = None, key: Optional[Sequence[str]] = None,
-             tune_settings: Optional[Mapping[str, Any]] = None, restore: Sequence[str] = (),
-             prepare: Optional[Callable] = None, timer: str = "auto", version: Optional[str] = None,
+def autotune(params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None, *, configs: Optional[Sequence[Any]] = None,
+             grid: Optional[Extents] = None, block: Optional[Extents] = None,
+             key: Union[None, str, Sequence[str]] = None, tune_settings: Optional[Mapping[str, Any]] = None,
+             restore: Union[str, Sequence[str]] = (), prepare: Optional[Callable] = None, timer: str = "auto", version: Optional[str] = None,
              **definition: Any) -> Callable[[Callable], Any]:
     """Tunes a function when it is first called: one that returns a kernel's source, a Triton kernel, or any other.
 
@@ -491,27 +551,31 @@ def autotune(params: Optional[Mapping[str, Sequence[Value]]] = None, *, configs:
     tune_settings: of xtune.tune, such as {"seconds": 30}. Raises what tune and Tunable raise, at the first call.
     """
     if params is not None and not isinstance(params, Mapping):
-        raise TypeError("autotune() takes params or configs: write @xtune.autotune(params={...})")
+        raise InvalidArgumentError("autotune() takes params or configs: write @xtune.autotune(params={...})")
+    _checks.arguments(autotune, {name: value for name, value in locals().items() if name != "definition"}, "autotune: ")
     if timer not in ("auto", "torch", "wall"):
         raise InvalidArgumentError(f"autotune: the timer {timer!r} is unknown; use auto, torch or wall")
     if (params is None) == (configs is None):
-        raise TypeError("autotune() takes either params or configs")
+        raise InvalidArgumentError("autotune() takes either params or configs")
     if configs is not None:
         params = _space_of(configs)
 
     def decorate(function: Callable) -> Any:
+        if not callable(function) and not _is_triton(function):
+            raise InvalidArgumentError(_checks.refusal("autotune", function, "a function to decorate"))
         if grid is None and block is None:
             others = {name: value for name, value in definition.items() if name != "check"}
             for name in others:
                 if name not in ("constraints", "measure", "metrics", "minimize", "maximize"):
-                    raise TypeError(f"autotune() got '{name}', which only a kernel with grid and block takes")
+                    raise InvalidArgumentError(f"autotune() got '{name}', which only a kernel with grid and block takes")
             return (AutotunedTriton if _is_triton(function) else AutotunedFunction)(
                 function, params, key or (), restore=restore, check=definition.get("check"), prepare=prepare, timer=timer,
                 version=version, definition=others, settings=tune_settings or {})
         if grid is None or block is None:
-            raise TypeError("autotune() needs both grid and block for a kernel, or none of them for a function")
+            raise InvalidArgumentError("autotune() needs both grid and block for a kernel, or none of them for a function")
         if prepare is not None:
-            raise TypeError("autotune() got 'prepare', which only a function without grid and block takes")
+            raise InvalidArgumentError("autotune() got 'prepare', which only a function without grid and block takes")
+        require_known(definition, DEFINITION, "autotune()")
         whole = {"params": params, "grid": extents(grid), "block": extents(block), **definition}
         return Autotuned(function, key, whole, tune_settings or {})
 

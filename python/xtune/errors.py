@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions of xtune. A configuration that fails is not an error: it is a Measurement with its outcome."""
+import re
 
 
 class Error(RuntimeError):
@@ -17,8 +18,8 @@ class InvalidSpecError(Error, ValueError):
     kind = "invalid_spec"
 
 
-class InvalidArgumentError(Error, ValueError):
-    """An argument is wrong: a setting, an array's dtype, its size, its contiguity, its device."""
+class InvalidArgumentError(Error, ValueError, TypeError):
+    """An argument is wrong: its type, a setting, an array's dtype, its size, its contiguity, its device."""
 
     kind = "invalid_argument"
 
@@ -53,6 +54,11 @@ class StoppedError(Error):
     kind = "interrupted"
 
 
+class CallbackMistake(BaseException):
+    """A callback that cannot be called, or that does not answer: it ends the run instead of making results wrong. Not an
+    Exception, which would fail one configuration. errors.cpp makes an InvalidArgumentError of it, so no user sees it."""
+
+
 _CLASSES = {
     each.kind: each
     for each in (InvalidSpecError, InvalidArgumentError, UnavailableError, UnsupportedError, NothingValidError,
@@ -62,4 +68,4 @@ _CLASSES = {
 
 def of_kind(kind, message):
     """An exception of the kind's class; the message names functions of the C++ library."""
-    return _CLASSES[kind](message.replace("xtune::", "xtune."))
+    return _CLASSES[kind](re.sub(r"\b(xtune|Tunable|Result|Kernel)::", r"\1.", message))

@@ -7,7 +7,7 @@ import pathlib
 import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Type, Union
 
-from xtune import _native
+from xtune import _checks, _native
 from xtune.errors import Error, NothingValidError, UnavailableError
 
 Value = Union[bool, int, float, str]
@@ -196,9 +196,13 @@ class Result:
     out_of_time: bool  #: the budget of seconds ended it
     warnings: List[str]  #: problems with the measurements
 
-    # Class attributes instead of fields, so that dataclasses.asdict and repr show only plain data.
-    _native = _Lacking(UnavailableError, "this Result was not made by xtune.tune or Result.load: it has no binary")
-    _compile = None  # (config, checked) -> Kernel; None: read from files, or from another process
+    # Not fields, so that dataclasses.asdict and repr show only plain data; dataclasses.replace hands them on.
+    _native: dataclasses.InitVar[Any] = _Lacking(
+        UnavailableError, "this Result was not made by xtune.tune or Result.load: it has no binary")
+    _compile: dataclasses.InitVar[Any] = None  # (config, checked) -> Kernel; None: from files or another process
+
+    def __post_init__(self, _native: Any, _compile: Any) -> None:
+        self.__dict__.update(_native=_native, _compile=_compile)
 
     @property
     def found(self) -> bool:
@@ -210,6 +214,7 @@ class Result:
         """The winner. Raises NothingValidError with a summary of the failures if there is none."""
         return self.winner if self.winner is not None else self._native.best()
 
+    @_checks.checked
     def kernel(self, config: Optional[Mapping[str, Value]] = None, *, checked: bool = True):
         """The winner as a callable Kernel, only for this problem; it needs neither a store nor a compiler.
 
@@ -230,11 +235,13 @@ class Result:
         """The winner's source as it was compiled, with its flags as a comment; empty: the store no longer has it."""
         return self._native.source()
 
+    @_checks.checked
     def save(self, directory: Union[str, "os.PathLike[str]"]) -> None:
         """Writes best_config.json, latency.json, the source and the binary. Raises NothingValidError, StorageError."""
         self._native.save(os.fspath(directory))
 
     @staticmethod
+    @_checks.checked
     def load(directory: Union[str, "os.PathLike[str]"]) -> "Result":
         """Reads what save wrote. Raises StorageError if a file changed since."""
         return _native.load_result(os.fspath(directory))
@@ -249,7 +256,8 @@ class Result:
 
     def __str__(self) -> str:
         if self.winner is None:
-            first = next((f"; the first: {each.outcome}: {each.message}" for each in self.measurements), "")
+            first = next((f"; the first: {each.outcome}: {each.message}" for each in self.measurements
+                          if each.outcome != "ok"), "")
             return f"{self.kernel_name}: no configuration passed, of {len(self.measurements)} tried{first}"
         values = " ".join(f"{name}={value}" for name, value in self.winner.config.items())
         return (f"{self.kernel_name} on {self.device.name}: {values}, {self.winner.time_ms:.4g} ms "
@@ -269,8 +277,13 @@ class CompiledConfig:
     resources: Resources
     seconds: float  #: wall-clock seconds; 0: it was compiled before
 
-    _native = _Lacking(UnavailableError, "this CompiledConfig was not made by xtune.compile_all: it has no binary")
+    _native: dataclasses.InitVar[Any] = _Lacking(
+        UnavailableError, "this CompiledConfig was not made by xtune.compile_all: it has no binary")
 
+    def __post_init__(self, _native: Any) -> None:
+        self.__dict__.update(_native=_native)
+
+    @_checks.checked
     def kernel(self, checked: bool = True):
         """The configuration as a callable Kernel for the problem that it was compiled for. Raises NothingValidError if
         it was not compiled."""

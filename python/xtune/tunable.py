@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel to tune, with everything about it."""
+import inspect
 import os
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
@@ -13,9 +14,11 @@ from xtune.results import Value
 
 Formula = Union[int, float, str]  #: a number, or an expression over problem, device and parameters
 Extents = Union[Formula, Sequence[Formula]]
+Goal = Union[Formula, Callable[..., float]]
 Path = Union[str, "os.PathLike[str]"]
 
 
+@_checks.checked_methods
 class _Buffer:
     """An array argument, declared by its data, or by dtype and shape."""
 
@@ -55,6 +58,7 @@ class Constant(_Buffer):
     """A __constant__ or __device__ variable of the source, which is not an argument of a call. As In."""
 
 
+@_checks.checked_methods
 class Scratch:
     """Memory of one launch, whose contents are never compared.
 
@@ -65,6 +69,7 @@ class Scratch:
         self.dtype, self.shape, self.zero = dtype, shape, zero
 
 
+@_checks.checked_methods
 class Scalar:
     """A number that is passed by value.
 
@@ -76,6 +81,7 @@ class Scalar:
         self.dtype, self.value = dtype, value
 
 
+@_checks.checked_methods
 class TensorMap:
     """A CUtensorMap of the buffer `of` (NVIDIA GPUs of compute capability 9.0 and later), which xtune makes.
 
@@ -127,6 +133,7 @@ def each_of(value: Any) -> Iterable:
     return [value] if isinstance(value, str) or callable(value) else value
 
 
+@_checks.checked_methods
 class Tunable:
     """A kernel with its parameters, arguments and reference.
 
@@ -155,16 +162,15 @@ class Tunable:
 
     def __init__(self, name: Optional[str] = None, source: Optional[str] = None, *,
                  source_file: Optional[Path] = None, entry: Optional[str] = None,
-                 params: Optional[Mapping[Any, Sequence[Any]]] = None, problem: Optional[Mapping[str, Value]] = None,
+                 params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None, problem: Optional[Mapping[str, Value]] = None,
                  cases: Sequence[Mapping[str, Value]] = (), args: Optional[Mapping[str, Any]] = None,
                  grid: Optional[Extents] = None, block: Optional[Extents] = None, shared: Optional[Formula] = None,
-                 cluster: Optional[Extents] = None, constraints: Any = (), reference: Optional[Callable] = None,
+                 cluster: Optional[Extents] = None, constraints: Union[str, Callable, Sequence[Union[str, Callable]]] = (), reference: Optional[Callable] = None,
                  check: Optional[Callable] = None, tolerance: Optional[Sequence[float]] = None,
                  options: Sequence[str] = (), defines: Optional[Mapping[str, Formula]] = None,
                  include_dirs: Sequence[Path] = (),
                  metrics: Optional[Mapping[str, Union[Formula, Callable[..., float]]]] = None,
-                 minimize: Union[None, Extents, Callable[..., float], Sequence[Callable[..., float]]] = None,
-                 maximize: Union[None, Extents, Callable[..., float], Sequence[Callable[..., float]]] = None,
+                 minimize: Union[None, Goal, Sequence[Goal]] = None, maximize: Union[None, Goal, Sequence[Goal]] = None,
                  measure: Optional[Mapping[str, Value]] = None, search: Optional[Mapping[str, Value]] = None,
                  validation: Optional[Mapping[str, Value]] = None):
         if name is None:
@@ -188,7 +194,7 @@ class Tunable:
             self.problem(key, value)
         for case in cases:
             self.add_case(**case)
-        for key, values in _checks.mapping("params", params or {}).items():
+        for key, values in (params or {}).items():
             self.params(key, values) if isinstance(key, tuple) else self.param(key, values)
         for extent, set_extent in ((grid, self.grid), (block, self.block), (cluster, self.cluster)):
             if extent is not None:
@@ -204,6 +210,8 @@ class Tunable:
         if check is not None:
             self.check(check)
         if tolerance is not None:
+            if len(tolerance) != 2:
+                raise InvalidArgumentError(f"tolerance: expected (rtol, atol), not {_checks.shown(tolerance)}")
             self.tolerance(*tolerance)
         for key, value in (metrics or {}).items():
             self.metric(key, value)
@@ -285,7 +293,7 @@ class Tunable:
         configuration before it is timed, on several threads at once (`jobs`), and never while something is timed: to
         compile it, say. An exception means that it does not compile. xtune.autotune makes such a function of any
         callable."""
-        self._native.function(timed, version, device, prepare)
+        self._native.function(_callbacks.timed(timed, f"{self.name}: the function"), version, device, prepare)
         return self
 
     # The source and its launch.
@@ -369,9 +377,7 @@ class Tunable:
 
     def param(self, name: str, values: Sequence[Value], launch_only: bool = False) -> "Tunable":
         """A parameter and its values. launch_only: it is not a macro, so that its values need no recompilation."""
-        if isinstance(values, str) or not isinstance(values, Iterable):
-            raise InvalidArgumentError(f"param '{name}': pass a list of values, not {values!r}")
-        self._native.param(name, [_checks.value(f"param '{name}'", each) for each in values], launch_only)
+        self._native.param(name, list(values), launch_only)
         return self
 
     def params(self, names: Sequence[str], rows: Sequence[Sequence[Value]], launch_only: bool = False) -> "Tunable":
@@ -379,8 +385,7 @@ class Tunable:
 
         Each row has a value for each name, and only the rows are tried. As params={...} of Tunable, the key is a tuple
         of the names. launch_only: as in param."""
-        label = f"params {', '.join(names)}"
-        self._native.params(list(names), [[_checks.value(label, each) for each in row] for row in rows], launch_only)
+        self._native.params(list(names), [list(row) for row in rows], launch_only)
         return self
 
     def param_range(self, name: str, min: int, max: int, step: int = 1, launch_only: bool = False) -> "Tunable":
@@ -403,20 +408,20 @@ class Tunable:
             self._native.constraint(condition)
             return self
         chosen = list(names) if names is not None else _callbacks.parameter_names(condition, "constraint")
-        self._native.predicate(chosen, lambda values: condition(*(values[name] for name in chosen)))
+        self._native.predicate(chosen, _callbacks.predicate(condition, chosen))
         return self
 
     def candidates(self, model: str, map: Optional[Mapping[str, Formula]] = None, top_k: int = 20) -> "Tunable":
         """Starts the search at configurations that a cost model suggests: a template ("matmul") and a formula for each
         of its names."""
-        self._native.candidates(model, list((map or {}).items()), top_k)
+        self._native.candidates(model, list((map or {}).items()), _checks.whole_number("top_k", top_k, 1, 2**31 - 1))
         return self
 
     # Arguments, in the kernel's order.
 
     def arg(self, name: str, value: Any) -> "Tunable":
         """The next argument of the kernel: an array (read by the kernel), In, Out, InOut, Scratch, Scalar, Constant,
-        TensorMap, or a NumPy scalar. Raises InvalidArgumentError, and TypeError for anything else."""
+        TensorMap, or a NumPy scalar. Raises InvalidArgumentError for anything else."""
         if is_array(value):
             value = In(value)
         if isinstance(value, _Buffer):
@@ -431,11 +436,11 @@ class Tunable:
             self._numpy_scalar(name, value)
         elif isinstance(value, (bool, int, float)):
             example = {bool: "bool_", int: "int32", float: "float32"}[type(value)]
-            raise TypeError(f"'{name}': pass a NumPy scalar, whose type is the argument's in the kernel, for example "
-                            f"numpy.{example}({value!r}), or xtune.Scalar")
+            raise InvalidArgumentError(f"'{name}': pass a NumPy scalar, whose type is the argument's in the kernel, for "
+                                       f"example numpy.{example}({value!r}), or xtune.Scalar")
         else:
-            raise TypeError(f"'{name}': {type(value).__name__} is not an argument of a kernel; pass an array, a NumPy "
-                            "scalar, In, Out, InOut, Scratch, Scalar, Constant or TensorMap")
+            raise InvalidArgumentError(f"'{name}': {type(value).__name__} is not an argument of a kernel; pass an array, a "
+                                       "NumPy scalar, In, Out, InOut, Scratch, Scalar, Constant or TensorMap")
         return self
 
     def _buffer(self, name: str, buffer: _Buffer) -> None:
@@ -494,8 +499,8 @@ class Tunable:
 
             self._native.data_generate(name, generate)
         else:
-            raise TypeError(f"'{name}': {type(data).__name__} is not data; pass an array, a function of the problem, the "
-                            "path of a .npy file (pathlib.Path), or a word such as \"normal\"")
+            raise InvalidArgumentError(f"'{name}': {type(data).__name__} is not data; pass an array, a function of the "
+                                       "problem, the path of a .npy file (pathlib.Path), or a word such as \"normal\"")
         return self
 
     def kernel_args(self, *names: str) -> "Tunable":
@@ -512,7 +517,7 @@ class Tunable:
         `inputs` and `problem` (dicts). It returns the only output, or a dict of outputs by name; numbers are rounded to
         the output's type. bf16 and 8-bit floats are f32 arrays. If it raises, tune() raises InvalidArgumentError from
         that."""
-        self._native.reference(_callbacks.reference(_checks.function("reference", function), self._scalars))
+        self._native.reference(_callbacks.reference(function, self._scalars))
         return self
 
     def check(self, function: Callable[..., Any], label: Optional[str] = None) -> "Tunable":
@@ -522,7 +527,8 @@ class Tunable:
         parameters, or `inputs`, `outputs`, `config` and `problem` (dicts). The result is wrong if it returns False or
         raises; None is right. label: stored results are checked again if it changes; default: from the code of the
         function, but not of functions that it calls."""
-        self._native.check(_callbacks.check(_checks.function("check", function), self._scalars), label or _callbacks.label_of(function))
+        native = _callbacks.check(function, self._scalars, f"{self.name}: the check")
+        self._native.check(native, label or _callbacks.label_of(function))
         return self
 
     def reference_kernel(self, entry: str, *, source: str = "", source_file: Path = "", options: Sequence[str] = (),
@@ -595,19 +601,19 @@ class Tunable:
             self._native.metric(name, metric)
         return self
 
-    def minimize(self, *goals: Union[Formula, Callable[..., float]]) -> "Tunable":
+    def minimize(self, *goals: Goal) -> "Tunable":
         """One or two goals instead of the time: expressions, or callables, which become metrics ("goal", "goal_2").
 
         With a callable, every configuration is measured in full: a race cannot know whether more time is worse."""
         self._native.minimize(self._goals(goals))
         return self
 
-    def maximize(self, *goals: Union[Formula, Callable[..., float]]) -> "Tunable":
+    def maximize(self, *goals: Goal) -> "Tunable":
         """As minimize."""
         self._native.maximize(self._goals(goals))
         return self
 
-    def _goals(self, goals: Sequence[Union[Formula, Callable[..., float]]]) -> List[Formula]:
+    def _goals(self, goals: Sequence[Goal]) -> List[Formula]:
         """Expressions; a callable becomes a metric."""
         formulas: List[Formula] = []
         for goal in goals:
@@ -635,3 +641,7 @@ class Tunable:
         """The maximum distance of a problem whose configuration is used outside of its bucket."""
         self._native.dispatch_radius(radius)
         return self
+
+
+#: What else defines a kernel whose source is given: keywords of tune() and autotune() too.
+DEFINITION = [name for name in inspect.signature(Tunable).parameters if name != "source"]

@@ -65,6 +65,7 @@ const Measurement& Result::best() const {
   std::vector<Failed> failures;
   for (const Measurement& each : measurements) failures.push_back({each.outcome, each.message});
   if (!failures.empty()) message += ": " + failures_text(failures);
+  if (counts.contains(Outcome::ok)) message += ". What ran gave the goal no value (NaN is none)";
   throw Error(ErrorKind::nothing_valid, message);
 }
 

@@ -24,10 +24,15 @@ def replaced(text: str, params: Mapping) -> str:
     return "".join(str(params[part]) if part in params else part for part in re.split(r"(\w+)", text))
 
 
-def evaluated(text: str, params: Mapping) -> Any:
-    """The value of an expression of Python over parameters. Raises what it raises."""
+def evaluated(text: str, params: Mapping, what: str = "expression") -> Any:
+    """The value of an expression of Python over parameters. Raises InvalidArgumentError for whatever it raises. what:
+    "grid_div_x"."""
     used = {name: params[name] for name in set(re.findall(r"\w+", text)) if name in params}
-    return eval(text, {"math": math, "numpy": numpy, "np": numpy}, used)
+    try:
+        return eval(text, {"math": math, "numpy": numpy, "np": numpy}, used)
+    except Exception as error:
+        known = f" (there are {', '.join(params)})" if isinstance(error, NameError) else ""
+        raise InvalidArgumentError(f"{what}: {text!r} has no value: {error}{known}") from error
 
 
 def as_expression(text: str, names: Sequence[str]) -> Optional[str]:

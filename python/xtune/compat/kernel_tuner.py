@@ -5,7 +5,10 @@
 
 docs/from-kernel-tuner.md lists the arguments: each works, warns that it has no meaning here, or is refused.
 """
+import errno
+import functools
 import hashlib
+import inspect
 import json
 import logging
 import math
@@ -13,19 +16,18 @@ import os
 import pathlib
 import re
 import time
-import warnings
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from xtune import _checks
 from xtune._arrays import dtype_name, is_array
-from xtune._callbacks import label_of
-from xtune._tuning import TuneWarning, tune
+from xtune._callbacks import call_with_values, label_of
+from xtune._tuning import require_known, tune, warn
 from xtune.compat._table import Space, as_expression, condition_over, evaluated, replaced
-from xtune.errors import InvalidArgumentError, NothingValidError, UnsupportedError
+from xtune.errors import InvalidArgumentError, NothingValidError, StorageError, UnsupportedError
 from xtune.results import Measurement, Result
-from xtune.tunable import Constant, In, InOut, Scalar, Tunable, _Buffer
+from xtune.tunable import Constant, In, InOut, Path, Scalar, Tunable, _Buffer, _text_of
 
 __all__ = ["Environment", "run_kernel", "store_results", "tune_kernel"]
 
@@ -39,7 +41,11 @@ _STRATEGIES = {
 _EXACT = (None, "brute_force", "random_sample")
 _BACKENDS = {"CUDA": "cuda", "CUPY": "cuda", "NVCUDA": "cuda", "HIP": "hip"}
 _HIGHER_IS_BETTER = {"time": False, "GFLOP/s": True, "TFLOP/s": True, "GB/s": True, "TB/s": True}
+Sizes = Union[float, str, Callable, Sequence[Union[float, str]]]
+Divisors = Union[None, float, str, Callable, Sequence[Union[float, str, Callable]]]
+Metric = Union[str, Callable]
 _AXES = "xyz"
+_OWN = ("kernel", "definition", "on_measurement")  # of tune(), which are not for `settings`
 # Words of xtune's expressions, which are not names of arguments.
 _WORDS = {"and", "or", "not", "in", "if", "else", "true", "false", "True", "False", "device", "time_s", "time_ms"}
 
@@ -51,7 +57,7 @@ class Environment(dict):
 
 
 def _warn(text: str) -> None:
-    warnings.warn(f"kernel_tuner: {text}", TuneWarning, stacklevel=4)
+    warn(f"kernel_tuner: {text}")
 
 
 # The source.
@@ -63,14 +69,15 @@ def _looks_like_a_path(source: str) -> bool:
 
 def _code_of(source: Any) -> Tuple[str, List[str]]:
     """The text of a source, and the directories of its files."""
-    if isinstance(source, (list, tuple)):
+    if isinstance(source, (list, tuple)) and source:
         texts, directories = zip(*(_code_of(each) for each in source))
         return texts[0], [each for some in directories for each in some]
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _looks_like_a_path(source)):
         path = pathlib.Path(source)
-        return path.read_text(), [str(path.resolve().parent)]
+        return _text_of(path), [str(path.resolve().parent)]
     if not isinstance(source, str):
-        raise TypeError(f"kernel_source is {type(source).__name__}: pass a text, a file, a list of files or a function")
+        raise InvalidArgumentError(f"kernel_source is {_checks.shown(source)}: pass a text, a file, a list of files or a "
+                                   "function")
     return source, []
 
 
@@ -116,23 +123,32 @@ def _check_language(lang: Optional[str], code: str) -> str:
 # The launch.
 
 
-def _product(divisors: Any, params: Mapping) -> Any:
+def _product(divisors: Any, params: Mapping, what: str) -> Any:
     """What the problem size is divided by, for a configuration."""
     if callable(divisors):
         return divisors(params)
     if isinstance(divisors, str):
-        return int(evaluated(divisors, params))
+        return int(evaluated(divisors, params, what))
     if isinstance(divisors, (int, float, numpy.number)):
         return divisors
-    return math.prod(_product(each, params) for each in divisors)
+    return math.prod(_product(each, params, what) for each in divisors)
 
 
-def _size(problem_size: Any, axis: int, params: Mapping) -> Any:
-    if callable(problem_size):
-        problem_size = problem_size(params)
-    sizes = problem_size if isinstance(problem_size, (list, tuple)) else (problem_size,)
+def _sizes_of(problem_size: Any) -> Sequence[Any]:
+    return problem_size if isinstance(problem_size, (list, tuple)) else (problem_size,)
+
+
+def _positive(size: Any, what: str) -> Any:
+    if _checks.require(what, size, float) <= 0:
+        raise InvalidArgumentError(_checks.refusal(what, size, "a number above 0"))
+    return size
+
+
+def _size(problem_size: Any, axis: int, params: Mapping) -> int:
+    sizes = _sizes_of(problem_size(params) if callable(problem_size) else problem_size)
     size = sizes[axis] if axis < len(sizes) else 1
-    return int(evaluated(size, params)) if isinstance(size, str) else int(size)
+    size = evaluated(size, params, "problem_size") if isinstance(size, str) else size
+    return int(_positive(size, f"problem_size, {_AXES[axis]}"))
 
 
 def _divisor_expression(divisors: Any, names: Sequence[str]) -> Optional[str]:
@@ -157,7 +173,7 @@ class _Launch:
         self.block = [name if name in names else str(default) for name, default in zip(block_names, (256, 1, 1))]
         divisors = [[name] if name in names else [] for name in block_names]
         divisors = [own if own is not None else default for own, default in zip(grid_div, divisors)]
-        sizes = problem_size if isinstance(problem_size, (list, tuple)) else (problem_size,)
+        sizes = _sizes_of(problem_size)
         if not callable(problem_size) and not 1 <= len(sizes) <= 3:
             raise InvalidArgumentError(f"problem_size has {len(sizes)} dimensions; 1 to 3 are expected")
         self.grid = []
@@ -168,14 +184,18 @@ class _Launch:
 
     def _extent(self, space: Space, problem_size: Any, size: Any, divisors: Any, axis: int, name: str) -> str:
         names = list(space.params)
+        what = f"grid_div_{_AXES[axis]}"
+        for each in divisors if isinstance(divisors, (list, tuple)) else [divisors]:
+            if not isinstance(each, str) and not callable(each):
+                _positive(each, what)
         divisor = _divisor_expression(divisors, names)
         if divisor is not None and isinstance(size, (int, numpy.integer)):
-            self.problem[f"problem_size_{_AXES[axis]}"] = int(size)
+            self.problem[f"problem_size_{_AXES[axis]}"] = int(_positive(size, f"problem_size, {_AXES[axis]}"))
             return f"ceildiv(problem_size_{_AXES[axis]}, {divisor})"
         if divisor is not None and isinstance(size, str) and (expression := as_expression(size, names)):
             return f"ceildiv({expression}, {divisor})"
         return space.compute(name, lambda params: int(math.ceil(
-            float(_size(problem_size, axis, params)) / float(_product(divisors, params)))))
+            float(_size(problem_size, axis, params)) / float(_positive(_product(divisors, params, what), what)))))
 
     @staticmethod
     def _shared(space: Space, smem_args: Optional[Mapping[str, Any]]) -> Optional[str]:
@@ -189,8 +209,8 @@ class _Launch:
             return space.compute("shared_memory_bytes", lambda params: int(size(params)))
         if isinstance(size, str):
             return as_expression(size, list(space.params)) or space.compute(
-                "shared_memory_bytes", lambda params: int(evaluated(size, params)))
-        return str(int(size))
+                "shared_memory_bytes", lambda params: int(evaluated(size, params, "smem_args: size")))
+        return str(_checks.whole_number("smem_args: size", size))
 
 
 def _names(code: str, name: str) -> bool:
@@ -257,8 +277,8 @@ def _arguments(kernel: str, code: str, values: Sequence[Any], space: Space, outp
             arguments[name] = Scalar(dtype_name(value.dtype), str(value.item()).lower() if value.dtype == bool
                                      else value.item())
         else:
-            raise TypeError(f"arguments[{i}] is {type(value).__name__}: pass arrays, and NumPy scalars such as "
-                            "numpy.int32(n)")
+            raise InvalidArgumentError(f"arguments[{i}] is {type(value).__name__}: pass arrays, and NumPy scalars such as "
+                                       "numpy.int32(n)")
     return arguments
 
 
@@ -299,7 +319,7 @@ def _add_restrictions(space: Space, restrictions: Any) -> None:
             space.constraints.append(expression)
         elif isinstance(each, str):
             used = [name for name in names if name in re.findall(r"\w+", each)]
-            space.constraints.append(condition_over(used or names[:1], lambda config, each=each: evaluated(each, config)))
+            space.constraints.append(condition_over(used or names[:1], functools.partial(evaluated, each, what="restrictions")))
         elif callable(each):
             space.constraints.append(condition_over(names, each))
         else:
@@ -312,9 +332,6 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
              texmem_args: Any = None, compiler_options: Any = None, defines: Optional[Mapping[str, Any]] = None,
              block_size_names: Optional[Sequence[str]] = None, all_written: bool = False) -> Tuple[Tunable, Any, str]:
     """The Tunable, its arguments by name, and the source."""
-    if isinstance(compiler_options, str) or callable(compiler_options):
-        raise InvalidArgumentError("compiler_options: pass a list of options, such as ['-O3', '-DWIDTH=64']")
-    _checks.mapping("tune_params", tune_params)
     if texmem_args:
         raise UnsupportedError("texmem_args: xtune has no textures as arguments; read the array itself, for example with "
                                "__ldg")
@@ -357,8 +374,9 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
 
 
 def _with_metrics(row: Dict[str, Any], metrics: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
-    for name, metric in _checks.mapping("metrics", metrics or {}).items():
-        row[name] = metric(row) if callable(metric) else evaluated(metric, row)
+    for name, metric in (metrics or {}).items():
+        what = f"metrics: '{name}'"
+        row[name] = call_with_values(metric, row, what) if callable(metric) else evaluated(metric, row, what)
     return row
 
 
@@ -405,9 +423,11 @@ def _settings(strategy: Any, options: Optional[Mapping[str, Any]], device: int, 
         if name == "max_fevals":
             settings["evals"] = _checks.whole_number("strategy_options: max_fevals", value, 1)
         elif name == "time_limit":
-            settings["seconds"] = float(value)
+            settings["seconds"] = float(_checks.require("strategy_options: time_limit", value, float))
         else:
             _warn(f"strategy_options: '{name}' has no meaning for xtune's strategies, and is ignored")
+    require_known(more or {}, [name for name in inspect.signature(tune).parameters if name not in _OWN],
+                  "tune_kernel: settings")
     settings.update(more or {})
     return settings
 
@@ -419,28 +439,56 @@ def _row(measurement: Measurement, params: Sequence[str], metrics: Optional[Mapp
     return _with_metrics(row, metrics)
 
 
-def _write_cache(path: Any, kernel_name: str, problem_size: Any, tune_params: Mapping[str, Sequence[Any]],
+def _read_json(path: pathlib.Path, what: str) -> Dict[str, Any]:
+    """Empty if there is no such file."""
+    try:
+        found = json.loads(path.read_text()) if path.exists() else {}
+    except OSError as error:
+        raise StorageError(f"{what}: cannot read '{path}': {error.strerror}") from None
+    except ValueError as error:
+        raise InvalidArgumentError(f"{what}: '{path}' is not a complete file of JSON ({error}): move it away") from None
+    return _checks.mapping(f"{what}: the contents of '{path}'", found)
+
+
+def _write_json(path: pathlib.Path, data: Optional[Mapping[str, Any]], what: str) -> None:
+    """Replaces the file at once. data: None: only looks whether that is possible."""
+    temporary = path.with_name(path.name + ".new")
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        temporary.write_text(json.dumps(data, indent=1, default=_json_value))
+        if data is None:
+            temporary.unlink()
+        else:
+            temporary.replace(path)
+    except OSError as error:
+        raise StorageError(f"{what}: cannot write '{path}': {error.strerror}") from None
+
+
+def _cache_path(cache: Path, kernel_name: str, keys: Sequence[str]) -> pathlib.Path:
+    """The file of a cache. Raises InvalidArgumentError if it is about something else, StorageError if it cannot be
+    written: before anything is tuned."""
+    if pathlib.Path(cache).is_dir():
+        raise InvalidArgumentError(f"cache: '{os.fspath(cache)}' is a directory; pass the path of a file")
+    path = pathlib.Path(f"{cache}" if str(cache).endswith(".json") else f"{cache}.json")
+    before = _read_json(path, "cache")
+    if before and [before.get("kernel_name"), before.get("tune_params_keys")] != [kernel_name, list(keys)]:
+        raise InvalidArgumentError(f"cache: '{path}' is about another kernel or other parameters: name another file")
+    _write_json(path, None, "cache")
+    return path
+
+
+def _write_cache(path: pathlib.Path, kernel_name: str, problem_size: Any, tune_params: Mapping[str, Sequence[Any]],
                  objective: str, rows: Sequence[Mapping[str, Any]], device: str) -> None:
     """A cache file as Kernel Tuner's programs read it; configurations that it has already stay."""
-    path = pathlib.Path(f"{path}" if str(path).endswith(".json") else f"{path}.json")
     keys = list(tune_params)
     cache = {"device_name": device, "kernel_name": kernel_name,
              "problem_size": "callable" if callable(problem_size) else problem_size, "tune_params_keys": keys,
              "tune_params": {name: [_json_value(each) for each in values] for name, values in tune_params.items()},
-             "objective": objective, "cache": {}}
-    if path.exists():
-        try:
-            before = json.loads(path.read_text())
-        except ValueError as error:
-            raise InvalidArgumentError(f"cache: {path} is not a complete cache file ({error}): move it away") from None
-        if [before.get("kernel_name"), before.get("tune_params_keys")] != [kernel_name, keys]:
-            raise InvalidArgumentError(f"cache: {path} is about another kernel or other parameters: name another file")
-        cache["cache"].update(before.get("cache", {}))
+             "objective": objective, "cache": dict(_read_json(path, "cache").get("cache", {}))}
     for row in rows:
         cache["cache"][",".join(str(row[name]) for name in keys)] = dict(row)
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_text(json.dumps(cache, indent=1, default=_json_value))
-    temporary.replace(path)
+    _write_json(path, cache, "cache")
 
 
 def _json_value(value: Any) -> Any:
@@ -459,13 +507,21 @@ def _check_unused(compiler: Any, platform: Any, observers: Any, simulation_mode:
 
 
 def _start_log(log: Any, kernel_name: str) -> None:
-    if log:
+    if not log:
+        return
+    try:
+        logging.Logger("").setLevel(log)  # before there is a file
         logging.basicConfig(filename=f"{kernel_name}{time.strftime('%Y%m%d-%H:%M:%S')}.log", level=log)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"log: {error}: pass a level such as logging.INFO") from None
+    except OSError as error:
+        raise StorageError(f"log: cannot write '{error.filename}': {error.strerror}") from None
 
 
-def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, arguments: Sequence[Any],
-                tune_params: Mapping[str, Sequence[Any]], grid_div_x: Any = None, grid_div_y: Any = None,
-                grid_div_z: Any = None, restrictions: Any = None, answer: Optional[Sequence[Any]] = None,
+@_checks.checked
+def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, arguments: Sequence[Any],
+                tune_params: Mapping[str, Sequence[Any]], grid_div_x: Divisors = None, grid_div_y: Divisors = None,
+                grid_div_z: Divisors = None, restrictions: Union[None, str, Callable, Sequence[Any]] = None, answer: Optional[Sequence[Any]] = None,
                 atol: float = 1e-6, verify: Optional[Callable] = None, verbose: bool = False,
                 lang: Optional[str] = None, device: int = 0, platform: int = 0,
                 smem_args: Optional[Mapping[str, Any]] = None, cmem_args: Optional[Mapping[str, Any]] = None,
@@ -473,7 +529,7 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
                 compiler_options: Optional[Sequence[str]] = None, defines: Optional[Mapping[str, Any]] = None,
                 log: Any = None, iterations: int = 7, block_size_names: Optional[Sequence[str]] = None,
                 quiet: bool = False, strategy: Any = None, strategy_options: Optional[Mapping[str, Any]] = None,
-                cache: Any = None, metrics: Optional[Mapping[str, Any]] = None, simulation_mode: bool = False,
+                cache: Optional[Path] = None, metrics: Optional[Mapping[str, Metric]] = None, simulation_mode: bool = False,
                 observers: Optional[Sequence[Any]] = None, objective: Any = None,
                 objective_higher_is_better: Optional[bool] = None, *,
                 settings: Optional[Mapping[str, Any]] = None) -> Tuple[List[Dict[str, Any]], Environment]:
@@ -485,7 +541,7 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
 
     settings: of xtune.tune in addition, such as {"backend": "host", "store": "tuned"}. Without lang, a kernel with
     __global__ runs on the first device that xtune finds, which is the CPU without a GPU. Times are taken as xtune takes
-    them, with flushed caches. Raises UnsupportedError for what xtune does not have, InvalidArgumentError, TypeError.
+    them, with flushed caches. Raises UnsupportedError for what xtune does not have, InvalidArgumentError, StorageError.
     """
     _start_log(log, kernel_name)
     _check_unused(compiler, platform, observers, simulation_mode)
@@ -496,7 +552,9 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
         compiler_options=compiler_options, defines=defines, block_size_names=block_size_names,
         all_written=verify is not None and answer is None)
     _judge(tunable, named, answer, atol, verify)
-    for key, value in {"rep": int(iterations), "min_rep": min(3, int(iterations)), "statistic": "mean",
+    iterations = _checks.whole_number("iterations", iterations, 1)
+    path = None if cache is None else _cache_path(cache, kernel_name, list(tune_params))
+    for key, value in {"rep": iterations, "min_rep": min(3, iterations), "statistic": "mean",
                        "race": False}.items():
         tunable.measure(key, value)
     params = list(tune_params)
@@ -520,8 +578,8 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
             print(_text(environment["best_config"], [*params, "time", *(metrics or {})]))
     elif not quiet:
         print(f"no results to report: {found}")
-    if cache:
-        _write_cache(cache, kernel_name, problem_size, tune_params, objective, rows, found.device.name)
+    if path is not None:
+        _write_cache(path, kernel_name, problem_size, tune_params, objective, rows, found.device.name)
     return rows, environment
 
 
@@ -530,9 +588,10 @@ def _text(row: Mapping[str, Any], names: Sequence[str]) -> str:
                      for name in names)
 
 
-def run_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, arguments: Sequence[Any],
-               params: Mapping[str, Any], grid_div_x: Any = None, grid_div_y: Any = None, grid_div_z: Any = None,
-               lang: Optional[str] = None, device: int = 0, platform: int = 0,
+@_checks.checked
+def run_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, arguments: Sequence[Any],
+               params: Mapping[str, Any], grid_div_x: Divisors = None, grid_div_y: Divisors = None,
+               grid_div_z: Divisors = None, lang: Optional[str] = None, device: int = 0, platform: int = 0,
                smem_args: Optional[Mapping[str, Any]] = None, cmem_args: Optional[Mapping[str, Any]] = None,
                texmem_args: Optional[Mapping[str, Any]] = None, compiler: Optional[str] = None,
                compiler_options: Optional[Sequence[str]] = None, defines: Optional[Mapping[str, Any]] = None,
@@ -577,11 +636,14 @@ def store_results(results_filename: Any, *args: Any, kernel_name: Optional[str] 
     _store_results(results_filename, *(args[2:] if args and isinstance(args[0], str) else args), **named)
 
 
-def _store_results(results_filename: Any, tune_params: Mapping[str, Sequence[Any]], problem_size: Any,
+@_checks.checked
+def _store_results(results_filename: Path, tune_params: Mapping[str, Sequence[Any]], problem_size: Any,
                    results: Sequence[Mapping[str, Any]], env: Mapping[str, Any], top: float = 3, objective: Any = None,
                    objective_higher_is_better: Optional[bool] = None) -> None:
     objective = objective or "time"
     if isinstance(objective, (list, tuple)):
+        if len(objective) != 2:
+            raise InvalidArgumentError(_checks.refusal("objective", objective, "a name, or a pair of a name and min or max"))
         objective, choose = objective
         objective_higher_is_better = choose is max
     higher = (_HIGHER_IS_BETTER.get(objective, False) if objective_higher_is_better is None
@@ -594,8 +656,9 @@ def _store_results(results_filename: Any, tune_params: Mapping[str, Sequence[Any
     kept = [{name: each[name] for name in [*tune_params, objective]} for each in valued
             if (each[objective] >= limit if higher else each[objective] <= limit)]
     path = pathlib.Path(results_filename)
-    data = json.loads(path.read_text()) if path.exists() else {}
-    sizes = problem_size if isinstance(problem_size, (list, tuple)) else (problem_size,)
+    data = dict(_read_json(path, "results_filename"))
+    if "device_name" not in env:
+        raise InvalidArgumentError("env: it has no 'device_name': pass the environment that tune_kernel returned")
     device = str(env["device_name"]).strip().replace(" ", "-")
-    data.setdefault(device, {})["x".join(str(each) for each in sizes)] = kept
-    path.write_text(json.dumps(data, default=_json_value))
+    data.setdefault(device, {})["x".join(str(each) for each in _sizes_of(problem_size))] = kept
+    _write_json(path, data, "results_filename")
