@@ -63,14 +63,22 @@ function(xtune_module name)
   target_link_libraries(xtune_${name} PUBLIC xtune_options ${ARGN})
 endfunction()
 
-# xtune_test_environment(TEST [VARIABLE=VALUE...]): a test runs with these variables, and with what the sanitizers have to know.
+# xtune_test_environment(TEST [VARIABLE=VALUE...]): a test runs with these variables, and with what the sanitizers have to
+# know. A test's own ASAN_OPTIONS are added to those that every test has.
 function(xtune_test_environment name)
   set(environment ${ARGN})
   if(XTUNE_SANITIZE MATCHES "thread")
     list(APPEND environment "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
   elseif(XTUNE_SANITIZE MATCHES "address")
-    list(APPEND environment "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0"
-         "ASAN_OPTIONS=protect_shadow_gap=0")  # CUDA maps that gap
+    set(asan "ASAN_OPTIONS=protect_shadow_gap=0")  # CUDA maps that gap
+    foreach(variable IN LISTS ARGN)
+      if(variable MATCHES "^ASAN_OPTIONS=(.*)")
+        list(REMOVE_ITEM environment "${variable}")
+        string(APPEND asan ":${CMAKE_MATCH_1}")
+      endif()
+    endforeach()
+    list(APPEND environment "${asan}"
+         "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")
   endif()
   set_property(TEST ${name} PROPERTY ENVIRONMENT "${environment}")
 endfunction()
