@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong calls of the whole interface: each raises an error of xtune that says where, and what was expected."""
+import dataclasses
+import inspect
+import json
+import math
+import pathlib
+import re
+import tempfile
+import unittest
+import warnings
+
+from support import HOST, N, arrays, np, saxpy, xtune
+from xtune.compat.kernel_tuner import run_kernel, store_results, tune_kernel
+
+ONE = [{"BLOCK": 32, "UNROLL": 1}]
+HUGE = 2**70
+ADD = "__global__ void add(float *y, const float *x, int n) { for (int i = 0; i < n; ++i) y[i] += x[i]; }"
+
+
+def raised(make):
+    """The exception of a call, without warnings; None: there was none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            make()
+        except BaseException as error:  # also what no user should see
+            return error
+    return None
+
+
+def function_of(params=None, **options):
+    """A decorated function."""
+    options = {"tune_settings": {"keep": False}, "measure": {"rep": 2, "finals": 0}, **options}
+    return xtune.autotune(params=params or {"STEP": [1, 2]}, **options)(lambda a=0, n=1, *, STEP: a)
+
+
+def kernel_of(**options):
+    """A decorated kernel that is never compiled."""
+    @xtune.autotune(params={"BLOCK": [32]}, grid="ceildiv(n, BLOCK)", block="BLOCK", **options)
+    def scale(x: xtune.InOut, factor: np.float32, on: np.bool_, n: np.int32):
+        return "__global__ void scale(float* x, float factor, bool on, int n) {}"
+
+    return scale
+
+
+def by_kernel_tuner(**changes):
+    x, y = arrays()
+    given = {"kernel_name": "add", "kernel_source": ADD, "problem_size": N, "arguments": [y, x, np.int32(N)],
+             "tune_params": {"block_size_x": [32]}, "settings": HOST, "quiet": True, "iterations": 1}
+    return tune_kernel(**{**given, **changes})
+
+
+class Table(unittest.TestCase):
+    def expect(self, cases, error=xtune.InvalidArgumentError):
+        """cases: [(the beginning of the message, a call)]"""
+        for words, make in cases:
+            with self.subTest(words):
+                found = raised(make)
+                self.assertIs(type(found), error, f"{found!r}")
+                self.assertEqual(str(found)[:len(words)], words)
+
+
+class WrongTypes(Table):
+    def test_of_definitions(self):
+        x, _ = arrays()
+        new = xtune.Tunable
+        self.expect([
+            ("name: expected a text or None, not 5", lambda: new(5)),
+            ("source: expected a text or None, not 5", lambda: new("t", 5)),
+            ("source_file: expected a path or None, not 5", lambda: new("t", source_file=5)),
+            ("params: a name: expected a text or a tuple, not 3", lambda: new("t", params={3: [64]})),
+            ("params['B']: expected a list of values, not 5", lambda: new("t", params={"B": 5})),
+            ("param 'B': values[1]: expected a bool, a number or a text, not None", lambda: new("t", params={"B": [1, None]})),
+            ("param 'B': values[0]: 1180591620717411303424 does not fit into 64 bits", lambda: new("t", params={"B": [HUGE]})),
+            ("param 'B': values[0]: an integer of ", lambda: new("t", params={"B": [10**5000]})),
+            ("params: rows[0][1]: expected a bool", lambda: new("t", params={("A", "B"): [(1, None)]})),
+            ("param_range 'B': max: 1180591620717411303424 does not fit", lambda: new("t").param_range("B", 1, HUGE)),
+            ("param_range 'B': min: expected a whole number, not 1.5", lambda: new("t").param_range("B", 1.5, 2)),
+            ("param_pow2 'B': min: expected a whole number, not 'x'", lambda: new("t").param_pow2("B", "x", 2)),
+            ("problem['n']: 1180591620717411303424 does not fit into 64 bits", lambda: saxpy(problem={"n": HUGE})),
+            ("problem['n']: expected a bool, a number or a text, not [1]", lambda: saxpy(problem={"n": [1]})),
+            ("args: expected a dict or None, not [1, 2]", lambda: new("t", args=[1, 2])),
+            ("'n': pass a NumPy scalar", lambda: new("t", args={"n": 5})),
+            ("'n': {} is not a type that kernels take", lambda: new("t", args={"n": xtune.Scalar({}, 1)})),
+            ("measure: expected a dict or None, not 5", lambda: new("t", measure=5)),
+            ("search['evals']: expected a bool, a number or a text, not None", lambda: new("t", search={"evals": None})),
+            ("grid: expected a number, a text, a list of numbers or texts, or None, not a function",
+             lambda: saxpy(grid=lambda n: n)),
+            ("block: each[0]: expected a number or a text, not a function", lambda: saxpy().block(lambda: 1)),
+            ("shared: expected a number, a text or None, not [1]", lambda: saxpy(shared=[1])),
+            ("options: expected a list of texts, not '-O3'", lambda: saxpy(options="-O3")),
+            ("include_dirs: expected a list of paths, not 5", lambda: saxpy(include_dirs=5)),
+            ("defines['A']: expected a number or a text, not None", lambda: saxpy(defines={"A": None})),
+            ("cases[0]: a name: expected a text, not 3", lambda: saxpy(cases=[{3: 5}])),
+            ("constraints: expected a text, a function, or a list of texts or functions, not 5",
+             lambda: saxpy(constraints=5)),
+            ("constraint: names: expected a list of texts or None, not 5",
+             lambda: saxpy().constraint(lambda b: True, names=5)),
+            ("reference: expected a function or None, not 3", lambda: saxpy(reference=3)),
+            ("tolerance: expected a list of numbers or None, not 5", lambda: saxpy(tolerance=5)),
+            ("tolerance: expected (rtol, atol), not (1, 2, 3)", lambda: saxpy(tolerance=(1, 2, 3))),
+            ("metrics['m']: expected a number, a text or a function, not [1]", lambda: saxpy(metrics={"m": [1]})),
+            ("minimize: goals[0]: expected a number, a text or a function, not None", lambda: saxpy().minimize(None)),
+            ("data: name: expected a text, not 5", lambda: saxpy().data(5, x)),
+            ("'x': int is not data", lambda: saxpy().data("x", 5)),
+            ("kernel_args: names[0]: expected a text, not 5", lambda: saxpy().kernel_args(5)),
+            ("reference_config: BLOCK: expected a bool", lambda: saxpy().reference_config(BLOCK=None)),
+            ("reference_builtin: a: expected a number or a text, not None",
+             lambda: saxpy().reference_builtin("gemm", a=None)),
+            ("top_k: expected a whole number from 1 to 2147483647, not 1099511627776",
+             lambda: saxpy().candidates("matmul", top_k=2**40)),
+            ("compile_timeout_s: seconds: expected a number, not 'x'", lambda: saxpy().compile_timeout_s("x")),
+            ("function: timed: expected a function, not 5", lambda: new("t").function(5, "1")),
+            ("toml: expected a text, not 5", lambda: new.from_text(5)),
+            ("path: expected a path, not 5", lambda: new.from_file(5)),
+            ("shape: expected a number, a text, a list of numbers or texts, or None, not a function",
+             lambda: xtune.In(x, shape=lambda: 1)),
+            ("value: expected a number or a text, not [1]", lambda: xtune.Scalar("f32", [1])),
+            ("of: expected a text, not 5", lambda: xtune.TensorMap(5, 3)),
+        ])
+
+    def test_of_runs_and_questions(self):
+        one = saxpy()
+        self.expect([
+            ("kernel: expected an xtune.Tunable or a path, not 5", lambda: xtune.tune(5)),
+            ("backend: expected a text, not None", lambda: xtune.tune(one, backend=None)),
+            ("devices: expected a whole number, a list of whole numbers or None, not '0'", lambda: xtune.tune(one, devices="0")),
+            ("devices: expected a whole number of at least 0, not -1", lambda: xtune.tune(one, devices=[-1])),
+            ("jobs: expected a number, not '0.9:1'", lambda: xtune.tune(one, jobs="0.9:1")),
+            ("jobs: expected a number, not '0.9:1'", lambda: xtune.compile_all(one, ONE, jobs="0.9:1")),
+            ("evals: 1000000000000000000000000000000 does not fit into 64 bits", lambda: xtune.tune(one, evals=10**30)),
+            ("problem['n']: 1180591620717411303424 does not fit", lambda: xtune.tune(one, problem={"n": HUGE})),
+            ("store: expected a path or None, not 5", lambda: xtune.tune(one, store=5)),
+            ("seconds: expected a number or None, not 'x'", lambda: xtune.tune(one, seconds="x")),
+            ("settings: seconds is nan", lambda: xtune.tune(one, seconds=math.nan, **HOST)),
+            ("keep: expected a bool, not 'x'", lambda: xtune.tune(one, keep="x")),
+            ("configs[0]['BLOCK']: expected a bool, a number or a text, not None",
+             lambda: xtune.tune(one, configs=[{"BLOCK": None}])),
+            ("configs[0]['BLOCK']: 1180591620717411303424 does not fit",
+             lambda: xtune.tune(one, configs=lambda problem: [{"BLOCK": HUGE}], **HOST)),
+            ("progress: expected a bool, a function or None, not 'x'", lambda: xtune.tune(one, progress="x")),
+            ("max_copy_bytes: expected a whole number of at least 0, not -1", lambda: xtune.tune(one, max_copy_bytes=-1)),
+            ("tuning: expected a dict or None, not 5", lambda: xtune.load(one, tuning=5)),
+            ("tuning: backend: expected a text, not 5", lambda: xtune.load(one, tuning={"backend": 5})),
+            ("load: tuning has no setting 'evil'", lambda: xtune.load(one, tuning={"evil": 5})),
+            ("on_message: expected a function or None, not 5", lambda: xtune.load(one, on_message=5)),
+            ("bundle: expected a path, not 5", lambda: xtune.load_bundle(5)),
+            ("problem: expected a dict or None, not 5", lambda: xtune.best(one, 5)),
+            ("count: expected a whole number of at least 0, not -1", lambda: xtune.candidates(one, count=-1)),
+            ("configs: expected a list of dicts, not 5", lambda: xtune.compile_all(one, 5)),
+            ("most: expected a whole number of at least 0, not -1", lambda: xtune.all_configs(one, most=-1)),
+            ("backend: expected a text, not 5", lambda: xtune.devices(5)),
+            ("directory: expected a path, not 5", lambda: xtune.Result.load(5)),
+        ])
+
+    def test_of_kernels_and_results(self):
+        x, y = arrays()
+        result = xtune.tune(saxpy(), configs=ONE, **HOST)
+        kernel = result.kernel()
+        loaded = xtune.load(saxpy(), backend="host")
+        self.expect([
+            ("problems: expected a list of dicts of problem sizes, not {'n': 5}", lambda: loaded.digest({"n": 5})),
+            ("problems: expected a list of dicts of problem sizes, not [{'n': None}]", lambda: loaded.digest([{"n": None}])),
+            ("problem: expected a dict of problem sizes by name, not 'n'", lambda: loaded.choice("n")),
+            ("problem: expected a dict of problem sizes by name, not {1: 1}", lambda: loaded.for_problem({1: 1})),
+            ("n: expected a number, a bool or a text, not None", lambda: loaded.prepare(n=None)),
+            ("n: 1180591620717411303424 does not fit into 64 bits", lambda: loaded.choice(n=HUGE)),
+            ("samples: expected a whole number of at least 0, not -3", lambda: kernel.benchmark(x, y, 0.0, N, samples=-3)),
+            ("cold: expected a bool, not 'x'", lambda: kernel.benchmark(x, y, 0.0, N, cold="x")),
+            ("benchmark: min_sample_ms is nan", lambda: kernel.benchmark(x, y, 0.0, N, cold=False, min_sample_ms=math.nan)),
+            ("name: expected a text, not 5", lambda: kernel.set_constant(5, x)),
+            ("'c': int is not an array", lambda: kernel.set_constant("c", 5)),
+            ("stream: pass the address of a stream, or a stream of PyTorch, CuPy or Numba, not -1",
+             lambda: kernel(x, y, 0.0, N, stream=-1)),
+            ("stream: pass the address", lambda: kernel(x, y, 0.0, N, stream=HUGE)),
+            ("saxpy: argument 1, 'x', is a buffer of f32 and was given list", lambda: kernel([1.0], y, 0.0, N)),
+            ("saxpy: argument 4, 'n', is a scalar of i32 and was given an object of int", lambda: kernel(x, y, 0.0, 10**5000)),
+            ("saxpy() has no argument 'm'", lambda: kernel(x, y, 0.0, m=3)),
+            ("kernel: config: expected a dict or None, not 5", lambda: result.kernel(5)),
+            ("save: directory: expected a path, not 5", lambda: result.save(5)),
+        ])
+        np.testing.assert_array_equal(y, 1)
+        for which in (TypeError, ValueError, xtune.Error):  # whatever a program expects of a wrong type
+            self.assertIsInstance(raised(lambda: kernel([1.0], y, 0.0, N)), which)
+
+    def test_of_decorators(self):
+        x, _ = arrays()
+        settings = {"params": {"B": [1]}}
+        self.expect([
+            ("autotune: restore: expected a text or a list of texts, not 5", lambda: function_of(restore=5)),
+            ("autotune: restore: expected a text or a list of texts, not None", lambda: function_of(restore=None)),
+            ("autotune: version: expected a text or None, not 7", lambda: function_of(version=7)),
+            ("autotune: key: expected a text, a list of texts or None, not 5", lambda: function_of(key=5)),
+            ("autotune: params['B']: expected a list of values, not 5", lambda: xtune.autotune(params={"B": 5})),
+            ("autotune: configs[0]['B']: expected a bool", lambda: xtune.autotune(configs=[{"B": [1]}])),
+            ("autotune: grid: expected a number, a text", lambda: xtune.autotune(**settings, grid=lambda: 1, block=1)),
+            ("autotune: expected a function to decorate, not 5", lambda: xtune.autotune(**settings)(5)),
+            ("autotune: <built-in function max> has no names of parameters", lambda: xtune.autotune(**settings)(max)),
+            ("autotune: tune_settings: expected a dict or None, not 5", lambda: function_of(tune_settings=5)),
+            ("autotune() got an unexpected keyword argument 'measures' (did you mean 'measure'?)",
+             lambda: kernel_of(measures={})),
+            ("scale(): 'x' is int, not an array", lambda: kernel_of()(5, 1.0, True, N)),
+            ("scale(): 'factor': expected a number, not 'a'", lambda: kernel_of()(x, "a", True, N)),
+            ("scale(): 'factor': expected a number, not [1]", lambda: kernel_of(key="factor")(x, [1], True, N)),
+            ("scale(): 'on': expected a bool, not 'x'", lambda: kernel_of()(x, 1.0, "x", N)),
+            ("scale(): 'n': expected a whole number, not 1.5", lambda: kernel_of()(x, 1.0, True, 1.5)),
+            ("scale(): 'n': expected a whole number from -2147483648 to 2147483647, not 1099511627776",
+             lambda: kernel_of()(x, 1.0, True, 2**40)),
+            ("<lambda>(): the key 'a' is [1], which cannot be a key", lambda: function_of(key="a")([1])),
+            ("<lambda>(): restore: 'a' is 1, not an array", lambda: function_of(restore="a")(1)),
+        ])
+
+
+class Numbers(Table):
+    def test_keys_need_not_be_finite_nor_fit_into_64_bits(self):
+        tuned = function_of(key="a")
+        for value in (math.inf, math.nan, float("nan"), -HUGE, -HUGE):
+            tuned(value)
+        self.assertEqual([each.problem for each in tuned.results], [{"a": "inf"}, {"a": "nan"}, {"a": str(-HUGE)}])
+
+    def test_values_are_finite(self):
+        for value in (math.inf, math.nan):
+            for make in (lambda: xtune.tune(saxpy().param("A", [value]), **HOST),
+                         lambda: saxpy().problem("A", value).check_spec(), lambda: function_of({"STEP": [value]})(1)):
+                with self.subTest(value=value):
+                    found = raised(make)
+                    self.assertIs(type(found), xtune.InvalidSpecError)
+                    self.assertIn(f": expected a finite number, got {value}", str(found))
+
+
+class WrongAnswers(Table):
+    """Of callbacks."""
+
+    def test_metrics_and_goals(self):
+        def tuned(**definition):
+            return xtune.tune(saxpy(**definition), configs=ONE, **HOST)
+
+        self.expect([
+            ("the metric 'm' has a parameter 'nope', and there are BLOCK, UNROLL, n, ",
+             lambda: tuned(metrics={"m": lambda nope: 1})),
+            ("the metric 'm' reads 'nope', and there are BLOCK, UNROLL, n, ",
+             lambda: tuned(metrics={"m": lambda values: values["nope"]})),
+            ("the metric 'm': expected a number, not 'wide'", lambda: tuned(metrics={"m": lambda BLOCK: "wide"})),
+            ("constraint over BLOCK returned an array of 2 elements", lambda: tuned(constraints=[lambda BLOCK: np.ones(2)])),
+            ("the data of 'x' has elements of object", lambda: xtune.tune(
+                saxpy().data("x", lambda problem: None, dtype="f32"), configs=ONE, fresh=True, **HOST)),
+            ("t: the function, returned: expected its time in milliseconds, a number, not None", lambda: xtune.tune(
+                xtune.Tunable("t", params={"A": [1]}).function(lambda problem, config: None, "1"), keep=False)),
+        ])
+        for goal in (lambda BLOCK: math.nan, lambda BLOCK: None, "0.0 * time_ms / 0.0"):
+            result = tuned(metrics={"g": goal}, minimize="g")
+            with self.assertRaisesRegex(xtune.NothingValidError, "What ran gave the goal no value .NaN is none."):
+                result.best
+            self.assertNotIn("first", str(result))
+
+    def test_a_check_that_cannot_answer_is_one_error_whichever_way_it_is_called(self):
+        x, y = arrays()
+        messages = []
+
+        def once(check):
+            tunable = saxpy(name="judged", entry="saxpy", check=check)
+            return xtune.load(tunable, backend="host", policy="tune_once", tuning={"configs": ONE}, on_message=messages.append)
+
+        unknown, array = lambda yy: True, lambda y: y > 0
+        has_a_parameter = "judged: the check has a parameter 'yy', and there are "
+        returned = f"judged: the check returned an array of {N} elements: return a bool"
+        self.expect([
+            (has_a_parameter, lambda: xtune.tune(saxpy(name="judged", entry="saxpy", check=unknown), configs=ONE, **HOST)),
+            (returned, lambda: xtune.tune(saxpy(name="judged", entry="saxpy", check=array), configs=ONE, **HOST)),
+            (has_a_parameter, lambda: once(unknown)(x, y, 0.0, N)),
+            (returned, lambda: once(array)(x, y, 0.0, N)),
+            (has_a_parameter, lambda: once(unknown).prepare(n=N)),
+            (has_a_parameter, lambda: once(unknown).benchmark(x, y, 0.0, N, samples=1)),
+            ("<lambda>: the check returned an array of 3 elements", lambda: function_of(check=lambda *_, **__: np.ones(3))()),
+            ("<lambda>: the check cannot be called with the result and the arguments: too many positional arguments",
+             lambda: function_of(check=lambda: True)()),
+        ])
+        messages.clear()
+        later = xtune.load(saxpy(name="judged", entry="saxpy", check=unknown), backend="host",
+                           policy="tune_in_background", tuning={"configs": ONE}, on_message=messages.append)
+        later(x, y, 0.0, N)
+        later.wait()
+        self.assertIn("not tuned: InvalidArgumentError: " + has_a_parameter, " ".join(messages))
+        later(x, y, 0.0, N)  # nothing of the mistake is left for another call
+        np.testing.assert_array_equal(y, 1)
+
+    def test_a_false_of_numpy_is_false(self):
+        self.assertIs(type(raised(function_of(check=lambda *_, **__: np.bool_(False)))), xtune.NothingValidError)
+
+
+class KernelTuner(Table):
+    def test_mistakes_are_explained(self):
+        with tempfile.TemporaryDirectory() as place:
+            (pathlib.Path(place) / "torn.json").write_text("{")
+            (pathlib.Path(place) / "list.json").write_text("[1]")
+            environment = {"device_name": "d"}
+            self.expect([
+                ("problem_size, x: expected a number above 0, not -5", lambda: by_kernel_tuner(problem_size=-5)),
+                ("problem_size, y: expected a number above 0, not -5", lambda: by_kernel_tuner(problem_size=(1, -5))),
+                ("problem_size, x: expected a number above 0, not -5", lambda: by_kernel_tuner(problem_size=lambda p: -5)),
+                ("problem_size: 'nope' has no value: name 'nope' is not defined (there are block_size_x)",
+                 lambda: by_kernel_tuner(problem_size="nope")),
+                ("problem_size: expected a number", lambda: by_kernel_tuner(problem_size=None)),
+                ("grid_div_x: expected a number above 0, not 0", lambda: by_kernel_tuner(grid_div_x=0)),
+                ("grid_div_x[0]: expected a number, a text or a function, not None",
+                 lambda: by_kernel_tuner(grid_div_x=[None])),
+                ("cache: '/tmp' is a directory; pass the path of a file", lambda: by_kernel_tuner(cache="/tmp")),
+                ("cache: expected a path or None, not 5", lambda: by_kernel_tuner(cache=5)),
+                (f"cache: '{place}/torn.json' is not a complete file of JSON", lambda: by_kernel_tuner(cache=f"{place}/torn")),
+                (f"cache: the contents of '{place}/list.json': expected a dict", lambda: by_kernel_tuner(cache=f"{place}/list")),
+                ("tune_params: expected a dict, not [1]", lambda: by_kernel_tuner(tune_params=[1])),
+                ("tune_params['a']: expected a list of values, not 5", lambda: by_kernel_tuner(tune_params={"a": 5})),
+                ("param 'a': values[0]: 1180591620717411303424 does not fit", lambda: by_kernel_tuner(tune_params={"a": [HUGE]})),
+                ("arguments: expected a list of values, not 5", lambda: by_kernel_tuner(arguments=5)),
+                ("arguments[0] is int: pass arrays", lambda: by_kernel_tuner(arguments=[1])),
+                ("kernel_source is []: pass a text", lambda: by_kernel_tuner(kernel_source=[])),
+                ("restrictions: 'nope > 2' has no value: name 'nope'", lambda: by_kernel_tuner(restrictions=["nope > 2"])),
+                ("restrictions: expected a text, a function", lambda: by_kernel_tuner(restrictions=5)),
+                ("metrics: 'm': 'nope' has no value: name 'nope'", lambda: by_kernel_tuner(metrics={"m": "nope"})),
+                ("metrics: 'm' reads 'nope', and there are block_size_x, compile_time, time, times",
+                 lambda: by_kernel_tuner(metrics={"m": lambda p: p["nope"]})),
+                ("smem_args: size: expected a whole number, not None", lambda: by_kernel_tuner(smem_args={"size": None})),
+                ("compiler_options: expected a list of texts or None", lambda: by_kernel_tuner(compiler_options="-O3")),
+                ("iterations: expected a whole number, not 'x'", lambda: by_kernel_tuner(iterations="x")),
+                ("strategy_options: time_limit: expected a number, not 'x'",
+                 lambda: by_kernel_tuner(strategy_options={"time_limit": "x"})),
+                ("tune_kernel: settings got an unexpected keyword argument 'stor' (did you mean 'store'?)",
+                 lambda: by_kernel_tuner(settings={"stor": "x"})),
+                ("log: Unknown level: 'bogus'", lambda: by_kernel_tuner(log="bogus")),
+                ("params: expected a dict, not 5", lambda: run_kernel("add", ADD, 1, [], 5)),
+                ("results[0]: expected a dict, not 5", lambda: store_results(f"{place}/a", {}, 1, [5], environment)),
+                ("env: it has no 'device_name'", lambda: store_results(f"{place}/a", {}, 1, [{"time": 1}], {})),
+                (f"results_filename: '{place}/torn.json' is not a complete file of JSON",
+                 lambda: store_results(f"{place}/torn.json", {}, 1, [{"time": 1}], environment)),
+            ])
+            self.expect([
+                (f"cache: cannot write '{place}/torn.json/x.json': Not a directory",
+                 lambda: by_kernel_tuner(cache=f"{place}/torn.json/x")),
+                (f"cache: cannot write '{place}/none/x.json': No such file", lambda: by_kernel_tuner(cache=f"{place}/none/x")),
+                ("cannot read /no/such.cu: No such file", lambda: by_kernel_tuner(kernel_source="/no/such.cu")),
+                (f"results_filename: cannot write '{place}/none/x'",
+                 lambda: store_results(f"{place}/none/x", {}, 1, [{"time": 1}], environment)),
+            ], xtune.StorageError)
+
+
+class Warnings(unittest.TestCase):
+    """Name the line of the program that called xtune."""
+
+    def expect(self, make, words):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            make()
+        found = [each for each in found if re.search(words, str(each.message))]
+        self.assertTrue(found, words)
+        for each in found:
+            self.assertIs(each.category, xtune.TuneWarning)
+            self.assertEqual((each.filename, each.lineno), (__file__, inspect.getsourcelines(make)[1] + 1))
+
+    def test_of_a_run_a_call_and_a_translation(self):
+        def fail(x):
+            raise ValueError("on purpose")
+
+        with tempfile.TemporaryDirectory() as store:
+            xtune.tune(saxpy(), configs=ONE, **{**HOST, "store": store})
+            log, = pathlib.Path(store).rglob("*.jsonl")
+            log.write_text(log.read_text() + "not a record\n")
+
+            def run():
+                xtune.tune(saxpy(), configs=ONE, **{**HOST, "store": store})
+
+            def look_up():
+                xtune.best(saxpy(), {"n": N}, backend="host", store=store)
+
+            self.expect(run, "jsonl")
+            self.expect(look_up, "jsonl")
+        kernel = xtune.load(saxpy(name="warned", entry="saxpy", reference=fail), backend="host", policy="tune_once")
+        x, y = arrays()
+
+        def call():
+            kernel(x, y, 1.0, N)
+
+        def translated():
+            tune_kernel("add", ADD, N, [y, x, np.int32(N)], {"block_size_x": [32]}, platform=1, settings=HOST, quiet=True)
+
+        self.expect(call, "on purpose")
+        self.expect(translated, "platform")
+
+
+class Copies(unittest.TestCase):
+    def test_a_replaced_result_keeps_its_kernels(self):
+        result = dataclasses.replace(xtune.tune(saxpy(), configs=ONE, **HOST), problem={"n": N, "more": 1})
+        self.assertEqual(result.problem["more"], 1)
+        for kernel in (result.kernel(), result.kernel({"BLOCK": 64, "UNROLL": 1})):
+            x, y = arrays()
+            kernel(x, y, 2.0, N)
+            np.testing.assert_array_equal(y, 2 * x + 1)
+        self.assertIn("saxpy", result.source)
+        self.assertNotIn("_native", json.dumps(list(dataclasses.asdict(result))))
+        compiled, = xtune.compile_all(saxpy(), ONE, **HOST)
+        self.assertEqual(dataclasses.replace(compiled, log="").kernel().name, "saxpy")
+
+
+if __name__ == "__main__":
+    unittest.main()
