@@ -4,6 +4,7 @@ import functools
 import hashlib
 import inspect
 import math
+import operator
 import re
 import sys
 import threading
@@ -157,13 +158,18 @@ class Autotuned(_Tuned):
         return Tunable(**definition)
 
     def _scalar(self, name: str, dtype: str, value: Any) -> Any:
+        """value: also an array of one number without a dimension, as for a call of the kernel."""
         where = f"{self.__name__}(): '{name}'"
-        if dtype[0] in "iu":
-            limits = numpy.iinfo(_numpy_type(dtype))
-            return limits.dtype.type(_checks.whole_number(where, value, int(limits.min), int(limits.max)))
-        if dtype == "bool":
-            return Scalar(dtype, str(bool(_checks.require(where, value, bool))).lower())
-        return Scalar(dtype, float(_checks.require(where, value, float)))
+        convert, expected = ((operator.index, "a whole number") if dtype[0] in "iu" else
+                             (_truth, "a bool") if dtype == "bool" else (_real, "a number"))
+        try:
+            number = convert(value)
+        except (TypeError, ValueError):
+            raise InvalidArgumentError(_checks.refusal(where, value, expected)) from None
+        if dtype[0] not in "iu":
+            return Scalar(dtype, str(number).lower() if dtype == "bool" else number)
+        limits = numpy.iinfo(_numpy_type(dtype))
+        return limits.dtype.type(_checks.whole_number(where, number, int(limits.min), int(limits.max)))
 
 
 class _Call(NamedTuple):
@@ -445,6 +451,18 @@ def _takes_any(signature: inspect.Signature) -> bool:
 def _key_of(value: Any) -> Any:
     """Arrays by dtype and shape, other arguments by their value."""
     return f"{value.dtype}{list(value.shape)}" if is_array(value) else _same_nan(value)
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, (str, bytes)):
+        raise TypeError
+    return float(value)
+
+
+def _truth(value: Any) -> bool:
+    if not hasattr(value, "__bool__"):  # a text is true too
+        raise TypeError
+    return bool(value)
 
 
 def _same_nan(value: Any) -> Any:

@@ -103,6 +103,18 @@ class Calls(unittest.TestCase):
         self.kernel(x, y, True, N, stream=None)
         np.testing.assert_array_equal(y, 4 * x + 1)
 
+    def test_takes_streams_by_address_and_of_several_libraries(self):
+        class Handle:
+            def __int__(self):
+                return 0
+
+        x, y = arrays()
+        streams = (0, None, types.SimpleNamespace(ptr=0), types.SimpleNamespace(cuda_stream=0, ptr="not this one"),
+                   types.SimpleNamespace(handle=Handle()), types.SimpleNamespace(__cuda_stream__=lambda: (0, 0)))
+        for stream in streams:
+            self.kernel(x, y, 1.0, N, stream=stream)
+        np.testing.assert_array_equal(y, len(streams) * x + 1)
+
     def test_what_does_not_fit_is_explained(self):
         x, y = arrays()
         frozen = y.copy()

@@ -7,10 +7,11 @@ import math
 import pathlib
 import re
 import tempfile
+import types
 import unittest
 import warnings
 
-from support import HOST, N, arrays, np, saxpy, xtune
+from support import HOST, N, SAXPY, arrays, np, saxpy, xtune
 from xtune.compat.kernel_tuner import run_kernel, store_results, tune_kernel
 
 ONE = [{"BLOCK": 32, "UNROLL": 1}]
@@ -210,6 +211,30 @@ class WrongTypes(Table):
             ("<lambda>(): the key 'a' is [1], which cannot be a key", lambda: function_of(key="a")([1])),
             ("<lambda>(): restore: 'a' is 1, not an array", lambda: function_of(restore="a")(1)),
         ])
+
+
+class RightTypes(unittest.TestCase):
+    """What looks like a wrong type, and is none."""
+
+    def test_of_definitions_and_settings(self):
+        tunable = xtune.Tunable(
+            np.str_("t"), SAXPY, problem={"n": np.int16(N)}, grid=np.int64(4), block=("B", np.uint8(1)), shared=np.float32(0),
+            params={"B": np.array([32, 64]), "UNROLL": (2**i for i in range(2)), ("U", "V"): zip((1, 2), (3.0, np.float64(4)))},
+            constraints=(each for each in ("B == 32", lambda UNROLL: np.bool_(UNROLL == 1))), options=("-O1",),
+            defines=types.MappingProxyType({"A": True}), tolerance=np.array([1e-3, 0.5]), measure={"race": np.bool_(False)},
+            args={"x": np.zeros(4, np.float32), "n": np.int32(4), "flag": xtune.Scalar("bool", True)})
+        self.assertEqual(xtune.all_configs(tunable.check_spec(), backend=np.str_("host"), most=np.int32(9)),
+                         [{"B": 32, "UNROLL": 1, "U": 1, "V": 3.0}, {"B": 32, "UNROLL": 1, "U": 2, "V": 4.0}])
+        result = xtune.tune(saxpy(), backend="host", devices=np.int64(0), jobs=np.int32(2), evals=np.uint8(1), seed=np.int64(1),
+                            seconds=np.float32(60), keep=1, fresh=np.bool_(False), problem=types.MappingProxyType({"n": N}),
+                            configs=iter(ONE))
+        self.assertEqual(result.counts, {"ok": 1})
+
+    def test_of_numbers_for_a_decorated_kernel(self):
+        x, _ = arrays()
+        plain = kernel_of().tunable(x, 2.0, True, N).toml()
+        self.assertEqual(kernel_of().tunable(x, np.array(2), np.array(1.0), np.array(N)).toml(), plain)
+        self.assertEqual(kernel_of().tunable(x, np.float16(2), 1, np.uint64(N)).toml(), plain)
 
 
 class Numbers(Table):
