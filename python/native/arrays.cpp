@@ -7,12 +7,11 @@
 #include <map>
 #include <string_view>
 
+#include "convert.hpp"
 #include "xtune/dtype.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::python {
-
-namespace py = pybind11;
 
 namespace {
 
@@ -266,7 +265,11 @@ Memory ArrayReader::read_torch(PyObject* object, StreamOwner& owner) {
 }
 
 Memory ArrayReader::read_cuda_interface(PyObject* object, StreamOwner& owner) const {
-  const py::dict interface = py::reinterpret_borrow<py::object>(object).attr("__cuda_array_interface__");
+  const py::object described = py::reinterpret_borrow<py::object>(object).attr("__cuda_array_interface__");
+  if (!py::isinstance<py::dict>(described) || !described.contains("typestr") || !described.contains("shape") ||
+      !described.contains("data"))
+    fail("has a __cuda_array_interface__ that lacks typestr, shape or data");
+  const py::dict interface(described);
   require_place(false, "an array");
   const std::string name = dtype_name(interface["typestr"].ptr());
   if (name != to_string(argument_.dtype))
@@ -291,7 +294,10 @@ Memory ArrayReader::read_cuda_interface(PyObject* object, StreamOwner& owner) co
 Memory ArrayReader::read_dlpack(PyObject* object) const {
   const py::object capsule = py::reinterpret_borrow<py::object>(object).attr("__dlpack__")();
   auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-  if (!managed) throw py::error_already_set();
+  if (!managed) {
+    PyErr_Clear();
+    fail("has a __dlpack__ that returns " + shown(capsule) + ", which is not a capsule of a tensor");
+  }
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   // The array itself keeps the memory during the call.
   struct Release {

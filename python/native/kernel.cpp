@@ -108,7 +108,8 @@ void* stream_of(PyObject* object) {
   if (!PyLong_Check(object)) {
     for (const char* name : {"handle", "ptr", "cuda_stream"})  // the last one counts
       if (py::hasattr(stream, name)) address = stream.attr(name);
-    if (py::hasattr(stream, "__cuda_stream__")) address = py::tuple(stream.attr("__cuda_stream__")())[1];
+    if (py::hasattr(stream, "__cuda_stream__")) address = stream.attr("__cuda_stream__")();  // (version, address)
+    if (py::isinstance<py::tuple>(address) && py::len(address) == 2) address = py::tuple(address)[1];
   }
   py::detail::make_caster<std::uintptr_t> number;
   if (!number.load(address, true))

@@ -89,6 +89,8 @@ def _of_torch(tensor: Any, name: str) -> ArrayFacts:
 
 def _of_cuda_interface(array: Any, name: str) -> ArrayFacts:
     interface = array.__cuda_array_interface__
+    if not isinstance(interface, dict) or not {"typestr", "shape", "data"} <= set(interface):
+        raise InvalidArgumentError(f"'{name}': its __cuda_array_interface__ lacks typestr, shape or data")
     dtype = numpy.dtype(interface["typestr"])
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
@@ -111,7 +113,11 @@ def facts_of(array: Any, name: str) -> ArrayFacts:
     if hasattr(array, "__array_interface__") or hasattr(array, "__array__"):
         return _of_numpy(numpy.asarray(array), name)
     if hasattr(array, "__dlpack__"):
-        return _of_numpy(numpy.from_dlpack(array), name)
+        try:
+            return _of_numpy(numpy.from_dlpack(array), name)
+        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"'{name}': NumPy cannot read its __dlpack__ ({error}): pass a copy on the "
+                                       "host") from error
     raise InvalidArgumentError(f"'{name}': {type(array).__name__} is not an array; pass an array of NumPy, PyTorch, CuPy, "
                                "Numba or JAX, for example numpy.asarray(...)")
 

@@ -7,7 +7,7 @@ import math
 from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
 
 from xtune._arrays import decode, encode
-from xtune._checks import refusal
+from xtune._checks import refusal, takes
 from xtune.errors import CallbackMistake, InvalidArgumentError
 
 
@@ -59,23 +59,27 @@ def call_by_name(function: Callable, known: Dict[str, Any], positional: List[Any
     return bound_by_name(function, known, positional, what)()
 
 
-class _MissingName(KeyError):
-    pass
+class MissingName(KeyError):
+    """A name that a function of several values reads, and that is not one of them."""
 
 
 class _Values(Dict[str, Any]):
     """Values by name; a name that is missing can be told from other errors of the function that reads them."""
 
     def __missing__(self, name: str) -> Any:
-        raise _MissingName(name)
+        raise MissingName(name)
 
 
 def call_with_values(function: Callable, values: Dict[str, Any], what: str) -> Any:
     """Calls function(values). Raises InvalidArgumentError if it reads a name that is missing."""
     try:
         return function(_Values(values))
-    except _MissingName as error:
-        raise InvalidArgumentError(f"{what} reads {error}, and there are {_named(values)}") from error
+    except MissingName as error:
+        raise missing_name(error, values, what) from error
+
+
+def missing_name(error: MissingName, known: Iterable[str], what: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"{what} reads {error}, and there are {_named(known)}")
 
 
 def call_generator(function: Callable, problem: Dict[str, Any], request: Dict[str, Any], what: str) -> Any:
@@ -83,7 +87,7 @@ def call_generator(function: Callable, problem: Dict[str, Any], request: Dict[st
     parameters = _parameters(function) or []
     if any(each.name in request for each in parameters):
         return call_by_name(function, {**request, "problem": problem}, [problem], what)
-    return function(problem)
+    return takes(what, function, 1)(problem)
 
 
 def _decoded(arrays: List[Tuple]) -> Dict[str, Any]:
@@ -129,6 +133,7 @@ def truth(answer: Any, what: str) -> bool:
 def predicate(function: Callable, names: Sequence[str]) -> Callable:
     """For _native: values by name -> bool."""
     what = f"constraint over {', '.join(names)}"
+    takes(what, function, len(names))
     return lambda values: truth(function(*(values[name] for name in names)), what)
 
 
@@ -158,6 +163,7 @@ def judged(answer: Any, what: str) -> bool:
 
 def timed(function: Callable, what: str) -> Callable:
     """For _native: (problem, config) -> milliseconds."""
+    takes(what, function, 2)
 
     def call(problem, config):
         answer = function(problem, config)

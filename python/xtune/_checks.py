@@ -189,6 +189,19 @@ def checked_methods(type_: type) -> type:
     return type_
 
 
+def takes(where: str, function: _Function, count: int, **named: Any) -> _Function:
+    """The function, if it can be called with so many arguments by position, and with these by name; also one that is not
+    of Python."""
+    try:
+        inspect.signature(function).bind(*[None] * count, **named)
+    except TypeError as error:
+        words = "one argument" if count == 1 else f"{count} arguments"
+        raise InvalidArgumentError(f"{where}: expected a function of {words}, not {function!r}: {error}") from None
+    except ValueError:  # it has no signature
+        pass
+    return function
+
+
 def whole_number(name: str, value: Any, least: int = 0, most: int = 2**63 - 1) -> int:
     is_whole = not isinstance(value, bool) and _is_number(value, "__index__")
     if not is_whole or not least <= value <= most:
@@ -199,12 +212,9 @@ def whole_number(name: str, value: Any, least: int = 0, most: int = 2**63 - 1) -
 
 def job_count(jobs: Any) -> int:
     """0 and -1: automatic. A float is a fraction of the cores."""
-    if isinstance(jobs, str) or jobs is None:
-        raise InvalidArgumentError(refusal("jobs", jobs, "a count (16) or a fraction of the cores up to 1.0"))
-    if jobs == -1:
-        return 0
-    if not isinstance(jobs, float):
-        return whole_number("jobs", jobs)
+    if _is_number(jobs, "__index__"):
+        return 0 if jobs == -1 else whole_number("jobs", jobs)
+    jobs = float(require("jobs", jobs, float))
     if not 0 < jobs <= 1:
         raise InvalidArgumentError(refusal("jobs", jobs, "a count (16) or a fraction of the cores up to 1.0"))
     return max(1, round(jobs * len(os.sched_getaffinity(0))))

@@ -3,6 +3,8 @@
 import contextlib
 import sys
 
+from xtune._checks import takes
+
 
 class _Bar:
     def __init__(self, name, make):
@@ -40,7 +42,7 @@ class _Line:
 def progress_listener(progress, name):
     """A callable for Progress, or None. progress: True, False or a callable."""
     if callable(progress):
-        yield progress
+        yield takes("progress", progress, 1)
         return
     if not progress:
         yield None

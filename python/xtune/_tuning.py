@@ -122,6 +122,7 @@ def _settings(tunable, *, backend, compiler, devices, problem, store, keep, jobs
     settings.max_copy_bytes = _checks.whole_number("max_copy_bytes", max_copy_bytes)
     settings.set_in_process(isolation == "in_process")
     if callable(configs):
+        _checks.takes("configs", configs, 1)
         settings.set_configs_of(lambda problem: _checks.configurations(configs(problem)))
     elif configs is not None:
         settings.configs = _checks.configurations(configs)
@@ -133,7 +134,7 @@ def _settings(tunable, *, backend, compiler, devices, problem, store, keep, jobs
 
 
 def _stop(stop: Any) -> Any:
-    if stop is not None and not hasattr(stop, "is_set"):
+    if stop is not None and (isinstance(stop, type) or not callable(getattr(stop, "is_set", None))):
         raise InvalidArgumentError(f"stop: expected a threading.Event or an object with is_set(), not {stop!r}")
     return stop
 
@@ -144,7 +145,8 @@ def _without_log(function: Callable) -> Callable:
         inspect.signature(function).bind(None, None)
         return function
     except TypeError:
-        return lambda measurement, log: function(measurement)
+        one = _checks.takes("on_measurement", function, 1)
+        return lambda measurement, log: one(measurement)
     except ValueError:  # it has no signature
         return function
 
@@ -306,7 +308,7 @@ def _load_settings(*, backend, compiler, store, bundle, frozen, policy, checked,
         settings.set_tuning(_settings(tunable or Tunable("none"), **{**defaults, **tuning}))
     else:
         settings.set_tuning(_native.TuneSettings())
-    settings.set_on_message(on_message or warn)
+    settings.set_on_message(_checks.takes("on_message", on_message, 1) if on_message else warn)
     return settings
 
 

@@ -293,6 +293,8 @@ class Tunable:
         configuration before it is timed, on several threads at once (`jobs`), and never while something is timed: to
         compile it, say. An exception means that it does not compile. xtune.autotune makes such a function of any
         callable."""
+        if prepare is not None:
+            _checks.takes(f"{self.name}: prepare", prepare, 2)
         self._native.function(_callbacks.timed(timed, f"{self.name}: the function"), version, device, prepare)
         return self
 
@@ -460,6 +462,9 @@ class Tunable:
 
     def _numpy_scalar(self, name: str, value: numpy.generic) -> None:
         dtype = dtype_name(value.dtype, f"'{name}'")
+        if isinstance(value, numpy.complexfloating):
+            raise InvalidArgumentError(f"'{name}': {value!r} is complex: pass xtune.Scalar('{dtype}', 1); the value in a "
+                                       "definition is real, and in a call any")
         if isinstance(value, numpy.integer):
             if name not in self._problem:
                 self.problem(name, int(value))

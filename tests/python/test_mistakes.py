@@ -7,6 +7,7 @@ import math
 import pathlib
 import re
 import tempfile
+import threading
 import types
 import unittest
 import warnings
@@ -52,6 +53,11 @@ def by_kernel_tuner(**changes):
     return tune_kernel(**{**given, **changes})
 
 
+def with_method(name, answer):
+    """An object of a protocol, which does not keep to it."""
+    return type("Broken", (), {name: lambda self, **_: answer})()
+
+
 class Table(unittest.TestCase):
     def expect(self, cases, error=xtune.InvalidArgumentError):
         """cases: [(the beginning of the message, a call)]"""
@@ -83,6 +89,10 @@ class WrongTypes(Table):
             ("problem['n']: expected a bool, a number or a text, not [1]", lambda: saxpy(problem={"n": [1]})),
             ("args: expected a dict or None, not [1, 2]", lambda: new("t", args=[1, 2])),
             ("'n': pass a NumPy scalar", lambda: new("t", args={"n": 5})),
+            ("'n': (1+2j) is complex: pass xtune.Scalar('c64', 1)", lambda: new("t", args={"n": np.complex64(1 + 2j)})),
+            ("'x': its __cuda_array_interface__ lacks typestr",
+             lambda: new("t", args={"x": with_method("__cuda_array_interface__", 5)})),
+            ("'x': NumPy cannot read its __dlpack__", lambda: new("t", args={"x": with_method("__dlpack__", 5)})),
             ("'n': {} is not a type that kernels take", lambda: new("t", args={"n": xtune.Scalar({}, 1)})),
             ("measure: expected a dict or None, not 5", lambda: new("t", measure=5)),
             ("search['evals']: expected a bool, a number or a text, not None", lambda: new("t", search={"evals": None})),
@@ -141,6 +151,7 @@ class WrongTypes(Table):
             ("configs[0]['BLOCK']: 1180591620717411303424 does not fit",
              lambda: xtune.tune(one, configs=lambda problem: [{"BLOCK": HUGE}], **HOST)),
             ("progress: expected a bool, a function or None, not 'x'", lambda: xtune.tune(one, progress="x")),
+            ("stop: expected a threading.Event", lambda: xtune.tune(one, stop=threading.Event)),
             ("max_copy_bytes: expected a whole number of at least 0, not -1", lambda: xtune.tune(one, max_copy_bytes=-1)),
             ("tuning: expected a dict or None, not 5", lambda: xtune.load(one, tuning=5)),
             ("tuning: backend: expected a text, not 5", lambda: xtune.load(one, tuning={"backend": 5})),
@@ -175,7 +186,11 @@ class WrongTypes(Table):
             ("stream: pass the address of a stream, or a stream of PyTorch, CuPy or Numba, not -1",
              lambda: kernel(x, y, 0.0, N, stream=-1)),
             ("stream: pass the address", lambda: kernel(x, y, 0.0, N, stream=HUGE)),
+            ("stream: pass the address", lambda: kernel(x, y, 0.0, N, stream=with_method("__cuda_stream__", ()))),
             ("saxpy: argument 1, 'x', is a buffer of f32 and was given list", lambda: kernel([1.0], y, 0.0, N)),
+            ("saxpy: argument 1, 'x', has a __dlpack__ that returns 5", lambda: kernel(with_method("__dlpack__", 5), y, 0.0, N)),
+            ("saxpy: argument 1, 'x', has a __cuda_array_interface__ that lacks typestr",
+             lambda: kernel(with_method("__cuda_array_interface__", 5), y, 0.0, N)),
             ("saxpy: argument 4, 'n', is a scalar of i32 and was given an object of int", lambda: kernel(x, y, 0.0, 10**5000)),
             ("saxpy() has no argument 'm'", lambda: kernel(x, y, 0.0, m=3)),
             ("kernel: config: expected a dict or None, not 5", lambda: result.kernel(5)),
@@ -225,7 +240,7 @@ class RightTypes(unittest.TestCase):
             args={"x": np.zeros(4, np.float32), "n": np.int32(4), "flag": xtune.Scalar("bool", True)})
         self.assertEqual(xtune.all_configs(tunable.check_spec(), backend=np.str_("host"), most=np.int32(9)),
                          [{"B": 32, "UNROLL": 1, "U": 1, "V": 3.0}, {"B": 32, "UNROLL": 1, "U": 2, "V": 4.0}])
-        result = xtune.tune(saxpy(), backend="host", devices=np.int64(0), jobs=np.int32(2), evals=np.uint8(1), seed=np.int64(1),
+        result = xtune.tune(saxpy(), backend="host", devices=np.int64(0), jobs=np.float32(1), evals=np.uint8(1), seed=np.int64(1),
                             seconds=np.float32(60), keep=1, fresh=np.bool_(False), problem=types.MappingProxyType({"n": N}),
                             configs=iter(ONE))
         self.assertEqual(result.counts, {"ok": 1})
@@ -277,7 +292,30 @@ class WrongAnswers(Table):
             result = tuned(metrics={"g": goal}, minimize="g")
             with self.assertRaisesRegex(xtune.NothingValidError, "What ran gave the goal no value .NaN is none."):
                 result.best
-            self.assertNotIn("first", str(result))
+            self.assertIn("no configuration passed, of 1 tried; what ran gave the goal no value", str(result))
+
+    def test_functions_of_another_number_of_arguments(self):
+        one, two = "expected a function of one argument, not <function ", "expected a function of 2 arguments, not <function "
+
+        def none():
+            return 1
+
+        self.expect([
+            ("progress: " + one, lambda: xtune.tune(saxpy(), progress=none, **HOST)),
+            ("on_measurement: " + one, lambda: xtune.tune(saxpy(), on_measurement=none, **HOST)),
+            ("configs: " + one, lambda: xtune.tune(saxpy(), configs=none, **HOST)),
+            ("on_message: " + one, lambda: xtune.load(saxpy(), on_message=none)),
+            ("constraint over BLOCK: " + one, lambda: saxpy().constraint(none, names=["BLOCK"])),
+            ("t: the function: " + two, lambda: xtune.Tunable("t").function(none, "1")),
+            ("t: prepare: " + two, lambda: xtune.Tunable("t").function(lambda a, b: 1, "1", prepare=none)),
+            ("the data of 'x': " + one, lambda: xtune.tune(saxpy().data("x", none, dtype="f32"), fresh=True, **HOST)),
+            ("problem_size: " + one, lambda: by_kernel_tuner(problem_size=none)),
+            ("kernel_source: " + one, lambda: by_kernel_tuner(kernel_source=none)),
+            ("grid_div_y: " + one, lambda: by_kernel_tuner(grid_div_y=[none])),
+            ("restrictions: " + one, lambda: by_kernel_tuner(restrictions=none)),
+            ("defines: 'A': " + one, lambda: by_kernel_tuner(defines={"A": none})),
+            ("metrics: 'm': " + one, lambda: by_kernel_tuner(metrics={"m": none})),
+        ])
 
     def test_a_check_that_cannot_answer_is_one_error_whichever_way_it_is_called(self):
         x, y = arrays()
@@ -341,6 +379,18 @@ class KernelTuner(Table):
                 ("arguments[0] is int: pass arrays", lambda: by_kernel_tuner(arguments=[1])),
                 ("kernel_source is []: pass a text", lambda: by_kernel_tuner(kernel_source=[])),
                 ("restrictions: 'nope > 2' has no value: name 'nope'", lambda: by_kernel_tuner(restrictions=["nope > 2"])),
+                ("restrictions: a function reads 'nope', and there are block_size_x",
+                 lambda: by_kernel_tuner(restrictions=lambda p: p["nope"])),
+                ("restrictions: a function returned an array of 2 elements",
+                 lambda: by_kernel_tuner(restrictions=lambda p: np.ones(2))),
+                ("grid_size_x: the function reads 'nope', and there are block_size_x",
+                 lambda: by_kernel_tuner(problem_size=lambda p: p["nope"])),
+                ("smem_args: size: expected a number, not 'x'", lambda: by_kernel_tuner(smem_args={"size": lambda p: "x"})),
+                ("smem_args: size: expected a function of one argument",
+                 lambda: by_kernel_tuner(smem_args={"size": lambda: 4})),
+                ("verify: expected a function of 2 arguments", lambda: by_kernel_tuner(verify=lambda answer: True)),
+                ("arguments[0]: 9223372036854775808 does not fit", lambda: by_kernel_tuner(arguments=[np.uint64(2**63)])),
+                ("arguments[0]: expected a number, not (1+0j)", lambda: by_kernel_tuner(arguments=[np.complex64(1)])),
                 ("restrictions: expected a text, a function", lambda: by_kernel_tuner(restrictions=5)),
                 ("metrics: 'm': 'nope' has no value: name 'nope'", lambda: by_kernel_tuner(metrics={"m": "nope"})),
                 ("metrics: 'm' reads 'nope', and there are block_size_x, compile_time, time, times",

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy
 
+from xtune._callbacks import MissingName, missing_name, truth
 from xtune.errors import InvalidArgumentError
 
 #: A function is called for each combination of the parameters that it reads.
@@ -58,6 +59,8 @@ class _Recorder(Mapping):
         self._params, self._read = params, read
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self._params:
+            raise MissingName(name)
         value = self._params[name]
         self._read[name] = None
         return value
@@ -74,7 +77,7 @@ def condition_over(names: Sequence[str], holds: Callable[[Dict[str, Any]], Any])
     """A predicate with these parameters, for a constraint."""
 
     def predicate(*values):
-        return bool(holds(dict(zip(names, values))))
+        return truth(holds(dict(zip(names, values))), "restrictions: a function")
 
     predicate.__signature__ = inspect.Signature([
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
@@ -105,6 +108,8 @@ class Space:
                 config.update(zip(names, values))
                 try:
                     table[values] = function(_Recorder(config, read))
+                except MissingName as error:
+                    table[values] = missing_name(error, self.params, f"{name}: the function")
                 except Exception as error:  # perhaps for a configuration that the restrictions exclude
                     table[values] = error
                 if len(read) != len(names):

@@ -206,7 +206,8 @@ class _Launch:
                 raise UnsupportedError(f"smem_args: '{key}' is unknown; only 'size', in bytes, has a meaning")
         size = smem_args["size"]
         if callable(size):
-            return space.compute("shared_memory_bytes", lambda params: int(size(params)))
+            return space.compute("shared_memory_bytes", lambda params: int(
+                _checks.require("smem_args: size", size(params), float)))
         if isinstance(size, str):
             return as_expression(size, list(space.params)) or space.compute(
                 "shared_memory_bytes", lambda params: int(evaluated(size, params, "smem_args: size")))
@@ -274,8 +275,8 @@ def _arguments(kernel: str, code: str, values: Sequence[Any], space: Space, outp
             reads_only = re.search(r"\bconst\b[^*]*\*[^*]*$", text) is not None and not output and not all_written
             arguments[name] = In(value) if reads_only else InOut(value)
         elif isinstance(value, numpy.generic):
-            arguments[name] = Scalar(dtype_name(value.dtype), str(value.item()).lower() if value.dtype == bool
-                                     else value.item())
+            number = _checks.require(f"arguments[{i}]", value.item(), float)
+            arguments[name] = Scalar(dtype_name(value.dtype), str(number).lower() if value.dtype == bool else number)
         else:
             raise InvalidArgumentError(f"arguments[{i}] is {type(value).__name__}: pass arrays, and NumPy scalars such as "
                                        "numpy.int32(n)")
@@ -294,6 +295,7 @@ def _judge(tunable: Tunable, arguments: Mapping[str, Any], answer: Optional[Sequ
         tunable.reference(lambda: wanted)
         return
     takes_atol = "atol" in getattr(getattr(verify, "__code__", None), "co_varnames", ("atol",))
+    _checks.takes("verify", verify, 2, **({"atol": atol} if takes_atol else {}))
 
     def check(inputs, outputs):
         seen = {**inputs, **outputs}
@@ -321,7 +323,8 @@ def _add_restrictions(space: Space, restrictions: Any) -> None:
             used = [name for name in names if name in re.findall(r"\w+", each)]
             space.constraints.append(condition_over(used or names[:1], functools.partial(evaluated, each, what="restrictions")))
         elif callable(each):
-            space.constraints.append(condition_over(names, each))
+            space.constraints.append(condition_over(
+                names, functools.partial(call_with_values, each, what="restrictions: a function")))
         else:
             raise UnsupportedError(f"restrictions: {each!r} is neither a text nor a function of a configuration")
 
@@ -338,6 +341,13 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
     if answer is not None and len(answer) != len(arguments):
         raise InvalidArgumentError(f"answer has {len(answer)} elements, and arguments has {len(arguments)}: give None for "
                                    "each argument that is not an output")
+    for where, given in (("problem_size", problem_size), ("kernel_source", kernel_source), ("restrictions", restrictions),
+                         *((f"grid_div_{axis}", each) for axis, each in zip(_AXES, grid_div)),
+                         ("smem_args: size", (smem_args or {}).get("size")),
+                         *((f"defines: '{name}'", each) for name, each in (defines or {}).items())):
+        for each in given if isinstance(given, (list, tuple)) else [given]:
+            if callable(each):
+                _checks.takes(where, each, 1)
     for name in tune_params:
         if name.startswith("nvml_"):
             raise UnsupportedError(f"tune_params: '{name}' sets clocks or power limits, which xtune does not change")
@@ -376,7 +386,8 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
 def _with_metrics(row: Dict[str, Any], metrics: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     for name, metric in (metrics or {}).items():
         what = f"metrics: '{name}'"
-        row[name] = call_with_values(metric, row, what) if callable(metric) else evaluated(metric, row, what)
+        row[name] = (call_with_values(_checks.takes(what, metric, 1), row, what) if callable(metric) else
+                     evaluated(metric, row, what))
     return row
 
 
