@@ -63,9 +63,9 @@ class CaseTable {
 };
 
 std::string answer_of(const AuditedCase& one, const Bindings& winner) {
-  const run::AuditedRepeat& reference = *one.reference();
-  if (winner == reference.winner) return "winner";
-  return std::find(reference.ties.begin(), reference.ties.end(), winner) == reference.ties.end() ? "flip" : "tie";
+  if (winner == one.reference()->winner) return "winner";
+  const auto flips = [&](const run::AuditedRepeat& repeat) { return repeat.winner == winner && one.flips(repeat); };
+  return std::any_of(one.repeats.begin(), one.repeats.end(), flips) ? "flip" : "tie";
 }
 
 std::string worst_text(const AuditFindings::Worst& worst) {

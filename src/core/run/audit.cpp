@@ -23,11 +23,11 @@ bool has(const std::vector<Bindings>& list, const Bindings& config) {
   return std::find(list.begin(), list.end(), config) != list.end();
 }
 
-/// Whether the repeat lacks a winner, or names another one than `first` and its ties. first: nullptr if no repeat has a
-/// winner.
+/// Whether the repeat lacks a winner, or names another one than `first`, and neither declared the other's as a tie.
+/// first: nullptr if no repeat has a winner.
 bool differs(const AuditedRepeat& repeat, const AuditedRepeat* first) {
-  if (!first) return !repeat.winner;
-  return !repeat.winner || (*repeat.winner != *first->winner && !has(first->ties, *repeat.winner));
+  if (!first || !repeat.winner) return !repeat.winner;
+  return *repeat.winner != *first->winner && !has(first->ties, *repeat.winner) && !has(repeat.ties, *first->winner);
 }
 
 /// The ratio of values that are not measured round by round, such as a number of registers.

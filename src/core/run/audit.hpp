@@ -52,8 +52,8 @@ struct AuditedCase {
 
   /// The first of the repeats that name the winner which most of them name; null: none has a winner.
   const AuditedRepeat* reference() const;
-  /// Whether a repeat's winner is neither the reference's nor one that the reference declared as a tie. A repeat
-  /// without a winner flips.
+  /// Whether a repeat's winner is another one than the reference's, and neither of the two declared the other's as a
+  /// tie. A repeat without a winner flips.
   bool flips(const AuditedRepeat& repeat) const;
   std::size_t flips() const;
   /// The share of the pairs of repeats that name exactly the same winner; ties do not count. 1 for a single repeat.

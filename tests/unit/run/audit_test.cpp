@@ -72,12 +72,14 @@ struct Audited : Tuning {
 }  // namespace
 
 TEST_CASE("A winner that is neither the usual one nor its declared tie is a flip") {
-  const AuditedCase one = audited(1, {repeat(5), repeat(1, {2}), repeat(1, {7}), repeat(2, {1}), repeat(7), repeat(1)});
+  const AuditedCase one = audited(1, {repeat(5), repeat(1, {2}), repeat(1, {7}), repeat(2), repeat(7), repeat(1)});
   REQUIRE(one.reference());
-  // The first of those that name the most frequent winner: its ties count, not those of the others.
+  // The first of those that name the most frequent winner: its ties count, and those of the other repeat.
   CHECK(one.reference() == &one.repeats[1]);
   CHECK(one.flips(one.repeats[0]));
   CHECK_FALSE(one.flips(one.repeats[3]));
+  CHECK_FALSE(one.flips(repeat(9, {8, 1})));
+  CHECK(one.flips(repeat(9, {8, 2})));
   CHECK(one.flips(one.repeats[4]));
   CHECK(one.flips() == 2);
   // 3 of 15 pairs name the same winner.
