@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <string_view>
 
 #include "emulator/disassembler.hpp"
 #include "emulator/parse.hpp"
@@ -28,6 +30,22 @@ int rows_of(const Instruction& in) {
   return rows;
 }
 
+/// Whether an instruction of 16 bits selects halves of registers that its text does not show: LLVM 20 and older do not
+/// print all that clang 21 uses. In VOP3, bits 11 to 14 select them.
+bool hides_halves(std::string_view arch, const std::byte* code, std::string_view text) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, code, sizeof word);
+  const bool is_vop3 = (arch.starts_with("gfx11") || arch.starts_with("gfx12")) && word >> 26 == 0x35;
+  const std::string_view mnemonic = text.substr(0, text.find_first_of(" \t"));
+  return is_vop3 && (word >> 11 & 15) != 0 && mnemonic.find("16") != std::string_view::npos &&
+         text.find("op_sel") == std::string_view::npos;
+}
+
+void refuse(Instruction& in, const char* reason) {
+  in.kind = Kind::unknown;
+  in.reason = reason;
+}
+
 }  // namespace
 
 Code decode(const Image& image, const std::string& arch, int wave_size) {
@@ -41,7 +59,9 @@ Code decode(const Image& image, const std::string& arch, int wave_size) {
     Instruction in = line.bytes == 0 ? Instruction() : parse_instruction(line.text, wave_size);
     if (line.bytes == 0) {
       in.text = "(no instruction)";
-      in.reason = "the bytes are not an instruction";
+      refuse(in, "the bytes are not an instruction that this LLVM knows");
+    } else if (hides_halves(arch, image.text() + done, line.text)) {
+      refuse(in, "it uses halves of registers that this LLVM does not print; LLVM 21 or newer prints them");
     }
     if (in.kind == Kind::unknown) in.run = end_unknown;
     in.address = code.base + done;

@@ -29,10 +29,15 @@ constexpr int first_accumulator = 256;
 
 enum class OperandKind : std::uint8_t { vector, scalar, integer, literal, real, scc, off };
 
+/// The half of a vector register that an operand of 16 bits names ("v11.h"). none: it names the register, and op_sel
+/// says which half.
+enum class RegisterHalf : std::uint8_t { none, low, high };
+
 struct Operand {
   OperandKind kind = OperandKind::off;
   std::uint8_t registers = 1;
   bool negative = false, absolute = false, sign_extended = false;
+  RegisterHalf half = RegisterHalf::none;
   std::uint16_t index = 0;   ///< of the first register
   std::int64_t integer = 0;  ///< kind integer: an inline constant; literal: 32 bits of the instruction
   double real = 0;           ///< an inline constant, in the type of the operation

@@ -38,6 +38,9 @@ void fetch_words(const Wave& wave, const Instruction& in, const Operand& from, i
     } else {
       std::memcpy(to, row, 64 * sizeof *to);
     }
+    if (from.half != RegisterHalf::none)
+      for (int lane = 0; lane < 64; ++lane)
+        to[lane] = from.half == RegisterHalf::high ? to[lane] >> 16 : to[lane] & 0xffffu;
   } else {
     const auto value = scalar_source<std::uint32_t>(wave, from);
     for (int lane = 0; lane < 64; ++lane) to[lane] = value;

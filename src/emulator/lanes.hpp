@@ -138,6 +138,12 @@ T flushed(const Wave& wave, T value) {
   return value;
 }
 
+/// Whether op_sel selects the high half of a register that does not name its half itself. place: of the source; 3: the
+/// target.
+inline bool selects_high(const Instruction& in, const Operand& operand, int place) {
+  return operand.half == RegisterHalf::none && (in.modifiers.op_sel >> place & 1);
+}
+
 /// A source for all lanes. place: its number among the sources, for SDWA, DPP and op_sel.
 template <class T>
 void fetch(const Wave& wave, const Instruction& in, const Operand& from, int place, Lanes<T>& to) {
@@ -172,7 +178,7 @@ void fetch(const Wave& wave, const Instruction& in, const Operand& from, int pla
       for (T& each : to.value) each = value;
     } else {
       fetch_words(wave, in, from, place, words.value);
-      if (sizeof(T) == 2 && !in.modifiers.sdwa && (in.modifiers.op_sel >> place & 1))
+      if (sizeof(T) == 2 && !in.modifiers.sdwa && selects_high(in, from, place))
         for (std::uint32_t& word : words.value) word >>= 16;
       for (int lane = 0; lane < 64; ++lane) {
         if constexpr (sizeof(T) == 2)
@@ -220,6 +226,8 @@ void write(Wave& wave, const Instruction& in, const Operand& to, Lanes<T>& from)
   const std::uint64_t mask = written_lanes(wave, in);
   if (to.kind != OperandKind::vector)
     wave.fault(FaultKind::unknown_instruction, "writes a scalar register, which is not known of it");
+  if (sizeof(T) != 2 && to.half != RegisterHalf::none)
+    wave.fault(FaultKind::unknown_instruction, "writes half of a register, which is not known of it");
   if (!is_float<T> && in.modifiers.clamp)
     wave.fault(FaultKind::unknown_instruction, "clamps an integer, which is not known");
   if constexpr (is_float<T>)
@@ -246,7 +254,7 @@ void write(Wave& wave, const Instruction& in, const Operand& to, Lanes<T>& from)
     if (in.modifiers.sdwa) {
       put_part(in, sizeof(T), old, words.value);
     } else if constexpr (sizeof(T) == 2) {
-      const bool high = in.modifiers.op_sel >> 3 & 1;
+      const bool high = to.half == RegisterHalf::high || selects_high(in, to, 3);
       const bool keeps = wave.generation >= Generation::rdna2 || in.modifiers.op_sel != 0;
       for (int lane = 0; lane < 64; ++lane)
         words.value[lane] = high    ? words.value[lane] << 16 | (old[lane] & 0xffffu)

@@ -68,11 +68,22 @@ std::optional<Operand> numbered(std::string_view text, OperandKind kind, int fir
   return register_operand(kind, first + static_cast<int>(*low), static_cast<int>(*high - *low + 1));
 }
 
+/// "v12", "v[12:15]", or half of a register: "v12.l", "v12.h".
+std::optional<Operand> vector_register(std::string_view text) {
+  RegisterHalf half = RegisterHalf::none;
+  if (text.ends_with(".l")) half = RegisterHalf::low;
+  if (text.ends_with(".h")) half = RegisterHalf::high;
+  if (half != RegisterHalf::none) text.remove_suffix(2);
+  std::optional<Operand> operand = numbered(text.substr(1), OperandKind::vector, 0);
+  if (operand) operand->half = half;
+  return operand;
+}
+
 std::optional<Operand> parse_register(std::string_view text) {
   for (const NamedRegister& one : named_registers)
     if (text == one.name) return register_operand(OperandKind::scalar, one.index, one.registers);
   if (text.starts_with("ttmp")) return numbered(text.substr(4), OperandKind::scalar, scalar_register::trap);
-  if (text.starts_with('v')) return numbered(text.substr(1), OperandKind::vector, 0);
+  if (text.starts_with('v')) return vector_register(text);
   if (text.starts_with('a')) return numbered(text.substr(1), OperandKind::vector, first_accumulator);
   if (text.starts_with('s')) return numbered(text.substr(1), OperandKind::scalar, 0);
   return std::nullopt;

@@ -139,7 +139,7 @@ void v_cvt_pk_f32_f8(Wave& wave, const Instruction& in) {
   Lanes<U> source;
   Lanes<float> result[2];
   fetch(wave, in, in.operand[1], 0, source);
-  const int first = !in.modifiers.sdwa && (in.modifiers.op_sel & 1) ? 16 : 0;
+  const int first = !in.modifiers.sdwa && selects_high(in, in.operand[1], 0) ? 16 : 0;
   for (int lane = 0; lane < 64; ++lane)
     for (int i = 0; i < 2; ++i)
       result[i].value[lane] =
@@ -156,7 +156,8 @@ template <int Mantissa>
 void v_cvt_pk_f8_f32(Wave& wave, const Instruction& in) {
   Lanes<float> source[2];
   for (int i = 0; i < 2; ++i) fetch(wave, in, in.operand[static_cast<unsigned>(1 + i)], i, source[i]);
-  const int shift = in.modifiers.op_sel & 8 ? 16 : 0;
+  const Operand& to = in.operand[0];
+  const int shift = to.half == RegisterHalf::high || selects_high(in, to, 3) ? 16 : 0;
   Lanes<U> result;
   const U* const old = wave.row(in.operand[0].index);
   for (int lane = 0; lane < 64; ++lane) {
