@@ -6,12 +6,18 @@ namespace xtune::emulator {
 
 namespace {
 
-/// Why an address is in no allocation.
-std::string reason_for(std::uint64_t address) {
+/// Why an address is in no allocation, or where it is instead.
+std::string reason_for(const Memory& memory, std::uint64_t address, std::size_t bytes) {
   for (const MissingService& one : missing_services)
     if (address >= one.address && address - one.address < missing_service_bytes)
       return fmt::format(": {} need a buffer that the emulator does not have", one.words);
-  return {};
+  const std::string beside = memory.beside(address, bytes);
+  return beside.empty() ? beside : ": " + beside;
+}
+
+/// An address of 32 bits that kernels compute from signed numbers.
+std::int64_t as_signed(std::uint64_t address) {
+  return address >> 32 ? static_cast<std::int64_t>(address) : static_cast<std::int32_t>(address);
 }
 
 }  // namespace
@@ -21,7 +27,7 @@ std::byte* global_place(Wave& wave, std::uint64_t address, std::size_t bytes, in
   if (place == nullptr)
     wave.fault(FaultKind::global_bounds,
                fmt::format("{} {} bytes at {:#x}, which is in no allocation{}", use == Use::read ? "reads" : "writes",
-                           bytes, address, reason_for(address)),
+                           bytes, address, reason_for(*wave.group->memory, address, bytes)),
                lane);
   Report& report = *wave.group->report;
   if (use != Use::write) report.global_bytes_read += bytes;
@@ -34,7 +40,7 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
   if (address > group.lds.size() || bytes > group.lds.size() - address)
     wave.fault(FaultKind::lds_bounds,
                fmt::format("{} {} bytes of LDS at {}, but the workgroup has {}", use == Use::read ? "reads" : "writes",
-                           bytes, address, group.lds.size()),
+                           bytes, as_signed(address), group.lds.size()),
                lane);
   if (group.check_lds) {
     const std::uint32_t number = wave.outstanding.started[static_cast<unsigned>(Counter::lds)] + 1;
@@ -75,8 +81,8 @@ void check_unordered_reads(Wave& wave) {
 std::byte* scratch_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane) {
   if (address > wave.scratch_bytes || bytes > wave.scratch_bytes - address)
     wave.fault(FaultKind::scratch_bounds,
-               fmt::format("accesses {} bytes of scratch memory at {}, but a lane has {}", bytes,
-                           static_cast<std::int64_t>(address), wave.scratch_bytes),
+               fmt::format("accesses {} bytes of scratch memory at {}, but a lane has {}", bytes, as_signed(address),
+                           wave.scratch_bytes),
                lane);
   return wave.scratch.data() + std::size_t{wave.scratch_bytes} * static_cast<unsigned>(lane) + address;
 }

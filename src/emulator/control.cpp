@@ -1,6 +1,8 @@
 // Branches, waits, barriers, and instructions that change no result.
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "emulator/lanes.hpp"
 #include "emulator/operations.hpp"
 #include "emulator/waits.hpp"
@@ -78,21 +80,37 @@ void s_barrier_wait(Wave& wave, const Instruction& in) {
   wave.state = WaveState::at_barrier;
 }
 
-/// 2: __builtin_trap and failed assertions; 3: a stop for a debugger, without which the kernel goes on.
+/// Waves sleep while they wait for the host.
+void s_sleep(Wave& wave, const Instruction&) {
+  HostCalls* const calls = wave.group->host_calls;
+  const std::uint32_t unknown = calls ? calls->serve() : 0;
+  if (unknown != 0)
+    wave.fault(FaultKind::unsupported,
+               fmt::format("calls service {} of the host, which the emulator does not have", unknown));
+}
+
+/// 2: __builtin_trap and failed assertions, whose text the host has got; 3: a stop for a debugger, without which the
+/// kernel goes on.
 void s_trap(Wave& wave, const Instruction& in) {
   constexpr int abort = 2, debugger = 3;
-  if (in.operand[0].integer == abort) wave.fault(FaultKind::trap, "traps: __builtin_trap, abort or an assertion");
+  if (in.operand[0].integer == abort) {
+    const HostCalls* const calls = wave.group->host_calls;
+    if (calls && !calls->error_line().empty())
+      wave.fault(FaultKind::trap, "fails an assertion: " + calls->error_line(), std::countr_zero(wave.exec()));
+    wave.fault(FaultKind::trap, "traps: __builtin_trap, abort or an assertion");
+  }
   if (in.operand[0].integer != debugger) wave.fault(FaultKind::unknown_instruction, "is a trap that is not known");
 }
 
 constexpr Operation control_table[] = {
-    {"s_nop s_sleep s_delay_alu s_clause s_sendmsg s_setprio s_icache_inv s_dcache_inv s_dcache_wb s_dcache_inv_vol "
+    {"s_nop s_delay_alu s_clause s_sendmsg s_setprio s_icache_inv s_dcache_inv s_dcache_wb s_dcache_inv_vol "
      "s_dcache_wb_vol s_gl1_inv s_inst_prefetch s_set_inst_prefetch_distance s_waitcnt_depctr s_wait_alu s_wait_idle "
      "s_ttracedata s_ttracedata_imm s_code_end buffer_gl0_inv buffer_gl1_inv buffer_wbinvl1 buffer_wbinvl1_vol "
      "buffer_wbl2 "
      "buffer_inv buffer_invl2 global_inv global_wb global_wbinv s_prefetch_data s_prefetch_inst s_prefetch_inst_pc_rel "
      "s_prefetch_data_pc_rel v_nop s_incperflevel s_decperflevel",
      do_nothing, Kind::control, Sources::none},
+    {"s_sleep", s_sleep, Kind::control, Sources::none},
     {"s_endpgm", s_endpgm, Kind::control, Sources::none},
     {"s_branch", branch<[](const Wave&) { return true; }>, Kind::control},
     {"s_cbranch_scc0", branch<[](const Wave& wave) { return !wave.scc; }>, Kind::control},

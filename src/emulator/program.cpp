@@ -44,8 +44,21 @@ void put(std::vector<std::byte>& to, std::size_t offset, std::size_t bytes, T va
   if (bytes <= sizeof value && offset + bytes <= to.size()) std::memcpy(to.data() + offset, &value, bytes);
 }
 
+constexpr const char* host_calls_parameter = "hidden_hostcall_buffer";
+
+/// For a kernel that may call the host; else null.
+std::unique_ptr<HostCalls> host_calls_of(const KernelDescriptor& kernel, const Launch& launch) {
+  const auto calls = [](const gpu::HiddenParameter& one) { return one.kind == host_calls_parameter; };
+  if (std::none_of(kernel.hidden.begin(), kernel.hidden.end(), calls)) return nullptr;
+  const std::uint64_t groups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  const std::size_t threads = std::size_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  const std::size_t waves = threads / static_cast<unsigned>(kernel.wave_size()) + 1;
+  return std::make_unique<HostCalls>(std::min<std::uint64_t>(groups, max_resident + 1) * waves);
+}
+
 /// What a hidden parameter holds; 0 for those of queues.
-std::uint64_t hidden_value(const std::string& kind, const Launch& launch) {
+std::uint64_t hidden_value(const std::string& kind, const Launch& launch, const HostCalls* host_calls) {
+  if (kind == host_calls_parameter) return host_calls->address();
   for (unsigned i = 0; i < 3; ++i) {
     const char axis = static_cast<char>('x' + i);
     if (kind == fmt::format("hidden_block_count_{}", axis)) return launch.grid[i];
@@ -61,11 +74,12 @@ std::uint64_t hidden_value(const std::string& kind, const Launch& launch) {
   return 0;
 }
 
-std::vector<std::byte> argument_segment(const KernelDescriptor& kernel, const Launch& launch) {
+std::vector<std::byte> argument_segment(const KernelDescriptor& kernel, const Launch& launch,
+                                        const HostCalls* host_calls) {
   std::vector<std::byte> segment(std::max<std::size_t>(kernel.argument_bytes, launch.arguments.size()) + 16);
   std::copy(launch.arguments.begin(), launch.arguments.end(), segment.begin());
   for (const gpu::HiddenParameter& one : kernel.hidden)
-    put(segment, one.offset, one.bytes, hidden_value(one.kind, launch));
+    put(segment, one.offset, one.bytes, hidden_value(one.kind, launch, host_calls));
   return segment;
 }
 
@@ -150,14 +164,17 @@ Report Program::launch(const Launch& launch, const Memory& memory) const {
                                                          launch.kernel, fmt::join(kernels(), ", ")));
   const KernelDescriptor& kernel = found->second;
   check_launch(launch, kernel);
-  std::vector<std::byte> arguments = argument_segment(kernel, launch);
+  const std::unique_ptr<HostCalls> host_calls = host_calls_of(kernel, launch);
+  std::vector<std::byte> arguments = argument_segment(kernel, launch, host_calls.get());
   LaunchState state{&launch, &kernel, &state_->code.at(kernel.wave_size()), state_->generation, memory, {}, 0, 0, 0};
+  state.host_calls = host_calls.get();
+  if (host_calls) host_calls->add_to(state.memory);
   state.arguments = reinterpret_cast<std::uint64_t>(arguments.data());
   std::vector<std::byte> packet = dispatch_packet(kernel, launch, state.arguments);
   state.packet = reinterpret_cast<std::uint64_t>(packet.data());
-  state.memory.add(state_->image.base(), state_->image.bytes());
-  state.memory.add(arguments.data(), arguments.size());
-  state.memory.add(packet.data(), packet.size());
+  state.memory.add(state_->image.base(), state_->image.bytes(), true);
+  state.memory.add(arguments.data(), arguments.size(), true);
+  state.memory.add(packet.data(), packet.size(), true);
   state.entry = state.code->at(kernel.entry);
   if (state.entry < 0)
     throw Error(ErrorKind::invalid_argument,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emulator/fault.hpp"
+#include "emulator/host_calls.hpp"
 #include "emulator/instruction.hpp"
 #include "emulator/lds_history.hpp"
 #include "emulator/memory.hpp"
@@ -33,9 +34,8 @@ struct MissingService {
 };
 constexpr std::uint64_t missing_service_bytes = std::uint64_t{1} << 32;
 constexpr MissingService missing_services[] = {
-    {"hidden_hostcall_buffer", "printf, assert and other calls of the host", 0x0bad'0001'0000'0000},
-    {"hidden_heap_v1", "malloc and free in a kernel", 0x0bad'0002'0000'0000},
-    {"hidden_printf_buffer", "printf", 0x0bad'0003'0000'0000}};
+    {"hidden_heap_v1", "malloc and free in a kernel", 0x0bad'0001'0000'0000},
+    {"hidden_printf_buffer", "printf with -mprintf-kind=buffered", 0x0bad'0002'0000'0000}};
 
 /// What a wait instruction counts. gfx9 counts stores as vector_memory, and gfx9 to gfx11 count scalar loads as lds.
 enum class Counter : std::uint8_t { vector_memory, lds, store, scalar_memory, count };
@@ -136,6 +136,7 @@ struct Workgroup {
   LdsHistory history;
   std::vector<Wave> wave;
   bool check_lds = true;
+  HostCalls* host_calls = nullptr;  ///< of a kernel that may call the host
 };
 
 inline std::uint64_t clock_of(const Wave& wave) { return wave.group->report->instructions; }

@@ -167,6 +167,7 @@ void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Wor
   group.report = &state.report;
   group.block = block;
   group.check_lds = launch.check_lds;
+  group.host_calls = state.host_calls;
   group.lds.assign(state.kernel->lds_bytes + launch.dynamic_lds, std::byte{0xbd});
   const int lanes = state.kernel->wave_size();
   const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];

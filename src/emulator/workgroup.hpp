@@ -17,6 +17,7 @@ struct LaunchState {
   Report report;
   std::uint64_t arguments = 0, packet = 0;  ///< addresses of the arguments and the dispatch packet
   std::int32_t entry = 0;                   ///< number of the first instruction
+  HostCalls* host_calls = nullptr;          ///< of a kernel that may call the host
 };
 
 /// The workgroup before its first instruction: registers as the launcher of the hardware sets them.

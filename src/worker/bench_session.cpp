@@ -85,8 +85,10 @@ void BenchSession::allocate(std::size_t sets) {
   inputs_intact_.assign(sets, false);
   for (std::size_t i = 0; i < sets; ++i) {
     BufferSet set;
-    for (const TestArgument& argument : arguments_)
+    for (const TestArgument& argument : arguments_) {
       set.push_back(std::make_unique<GuardedBuffer>(device_, argument.layout.bytes(), guard_size_));
+      device_.name_memory(set.back()->address(), set.back()->size(), "argument '" + argument.layout.name + "'");
+    }
     sets_.push_back(std::move(set));
   }
 }

@@ -36,6 +36,7 @@ ScratchBuffers::ScratchBuffers(measure::Device& device, const std::vector<valida
     left -= std::min(left, layout.bytes());
     try {
       buffers_.push_back(std::make_unique<GuardedBuffer>(device, layout.bytes(), zone_bytes));
+      device.name_memory(buffers_.back()->address(), layout.bytes(), "scratch buffer '" + layout.name + "'");
     } catch (const Error& error) {
       refuse_size(layout, error.what());
     }

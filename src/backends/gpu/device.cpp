@@ -94,6 +94,9 @@ class GpuDevice final : public measure::Device {
       : session_(std::make_shared<Session>(std::move(api), std::move(info))) {}
   const device::DeviceInfo& info() const noexcept override { return session_->info(); }
   std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return make_buffer(session_, bytes); }
+  void name_memory(const void* address, std::size_t bytes, const std::string& name) override {
+    if (session_->api().name_memory) session_->api().name_memory(address, bytes, name);
+  }
   std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override {
     return make_program(session_, artifact, launch);
   }

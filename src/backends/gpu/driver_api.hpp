@@ -41,6 +41,8 @@ struct DriverApi {
 
   std::function<Status(void** address, std::size_t bytes)> allocate;
   std::function<Status(void* address)> free;
+  /// Optional: what the driver's messages are to call a part of an allocation ("argument 'x'").
+  std::function<void(const void* address, std::size_t bytes, const std::string& name)> name_memory;
   /// Synchronous, pageable host memory.
   std::function<Status(void* device, const void* host, std::size_t bytes)> copy_to_device;
   std::function<Status(void* host, const void* device, std::size_t bytes)> copy_to_host;

@@ -48,6 +48,10 @@ build::Lack lack(Status status) {
 
 void fill_memory(gpu::DriverApi& api, const HipCalls* h) {
   api.allocate = [h](void** address, std::size_t bytes) -> Status { return h->hipMalloc(address, bytes); };
+  if (h->xtune_name_memory)
+    api.name_memory = [h](const void* address, std::size_t bytes, const std::string& name) {
+      static_cast<void>(h->xtune_name_memory(address, bytes, name.c_str()));
+    };
   api.free = [h](void* address) -> Status { return h->hipFree(address); };
   api.copy_to_device = [h](void* to, const void* from, std::size_t bytes) -> Status {
     return h->hipMemcpy(to, from, bytes, hipMemcpyHostToDevice);

@@ -64,6 +64,8 @@ struct HipCalls {
   XTUNE_HIP_GRAPH_CALLS(XTUNE_DECLARE)  // nullptr if the runtime has none
 #endif
 #undef XTUNE_DECLARE
+  /// Of xtune's emulator: what its messages are to call memory; nullptr on GPUs.
+  hipError_t (*xtune_name_memory)(const void* address, std::size_t bytes, const char* name) = nullptr;
   const char* (*hipGetErrorName)(hipError_t) = nullptr;
   const char* (*hipGetErrorString)(hipError_t) = nullptr;
 };

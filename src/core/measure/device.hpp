@@ -112,6 +112,8 @@ class Device {
   virtual const device::DeviceInfo& info() const noexcept = 0;
   /// Uninitialised memory, aligned to 256 bytes. Throws Error(unavailable) if there is not enough memory.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
+  /// What messages about memory are to call a part of it ("argument 'x'"), where the device can name it.
+  virtual void name_memory(const void* /*address*/, std::size_t /*bytes*/, const std::string& /*name*/) {}
   /// Throws CandidateFailure(rejected) if a device limit forbids the launch, launch_failed if loading fails.
   virtual std::unique_ptr<Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) = 0;
   /// The argument by which a kernel reads the buffer at this address. The map is not forbidden (tensor_map.hpp). Throws

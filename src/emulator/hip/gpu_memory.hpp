@@ -25,6 +25,8 @@ class GpuMemory {
   void* allocate(std::size_t bytes);
   /// Whether a block begins there.
   bool free(void* address);
+  /// What a kernel's fault calls a part of a block: "argument 'x'".
+  void name(const void* address, std::size_t bytes, const char* name) { memory_.name(address, bytes, name); }
   /// Memory that copies may access until remove: variables of a code object.
   void add_variable(void* address, std::size_t bytes);
   void remove_variables(const void* begin, const void* end);

@@ -59,6 +59,15 @@ hipError_t hipFree(void* address) {
   return answer([&](RuntimeState& state) { return release(state, address); });
 }
 
+/// Not one of HIP's: what messages are to call a part of an allocation.
+hipError_t xtune_name_memory(const void* address, std::size_t bytes, const char* name) {
+  return answer([&](RuntimeState& state) {
+    if (!name || state.memory.find(address, bytes).bytes == 0) return hipErrorInvalidValue;
+    state.memory.name(address, bytes, name);
+    return hipSuccess;
+  });
+}
+
 hipError_t hipHostMalloc(void** address, std::size_t bytes, unsigned /*flags*/) {
   return answer([&](RuntimeState& state) { return allocate(state, address, bytes); });
 }

@@ -90,6 +90,9 @@ TEST_CASE("LDS must be written before it is read, and has an end") {
     CHECK(outside.kind == FaultKind::lds_bounds);
     CHECK_MESSAGE(outside.message.find("writes 4 bytes of LDS at 62, but the workgroup has 64") != std::string::npos,
                   outside.message);
+    const Caught negative = caught("v_mov_b32 v9, -4\nds_write_b32 v9, v0", arch, 64);
+    CHECK_MESSAGE(negative.message.find("writes 4 bytes of LDS at -4, but the workgroup has 64") != std::string::npos,
+                  negative.message);
   }
 }
 
@@ -238,20 +241,16 @@ TEST_CASE("Global memory outside of the allocations is not accessed") {
   }
 }
 
-TEST_CASE("A kernel that calls the host, or takes memory from the heap, is told what is missing") {
+TEST_CASE("A kernel that takes memory from the heap is told what is missing") {
   if (!can_emulate()) return;
   const std::string source =
-      "extern \"C\" __global__ void host(int* y, int n) {\n"
-      "  char* const hidden = (char*)__builtin_amdgcn_implicitarg_ptr();\n"
-      "  *y = **(int**)(hidden + (n == 0 ? 80 : 96));\n}\n";
+      "extern \"C\" __global__ void heap(int* y) {\n"
+      "  char* const hidden = (char*)__builtin_amdgcn_implicitarg_ptr();\n  *y = **(int**)(hidden + 96);\n}\n";
   const emulator::Program program = emulator::Program::load(compile_hip(source, "gfx942"), "gfx942");
   std::vector<int> y(1);
   emulator::Launch launch;
-  launch.kernel = "host";
-  CHECK_THROWS_WITH_AS(run(program, launch, Arguments().add(y).add(0)),
-                       doctest::Contains("in no allocation: printf, assert and other calls of the host need"),
-                       emulator::Fault);
-  CHECK_THROWS_WITH_AS(run(program, launch, Arguments().add(y).add(1)),
+  launch.kernel = "heap";
+  CHECK_THROWS_WITH_AS(run(program, launch, Arguments().add(y)),
                        doctest::Contains("in no allocation: malloc and free in a kernel need"), emulator::Fault);
 }
 
@@ -354,4 +353,25 @@ TEST_CASE("Memory has allocations that do not overlap, and finds what lies insid
   CHECK(memory.find(base + 64, 1) == nullptr);
   memory.remove(bytes.data());
   CHECK(memory.find(base, 1) == nullptr);
+}
+
+TEST_CASE("Memory says where bytes are that are in no allocation") {
+  std::vector<std::byte> bytes(4096);
+  const auto base = reinterpret_cast<std::uint64_t>(bytes.data());
+  emulator::Memory memory;
+  CHECK(memory.beside(base, 4).empty());
+  memory.add(bytes.data() + 1024, 1024);
+  memory.add(bytes.data() + 3072, 64, true);
+  CHECK(memory.beside(base + 3068, 8) == "1020 bytes after the end of an allocation (1024 bytes)");
+  CHECK(memory.beside(base + 2048, 4) == "directly after the end of an allocation (1024 bytes)");
+  CHECK(memory.beside(base + 1008, 4) == "16 bytes before the start of an allocation (1024 bytes)");
+  CHECK(memory.beside(base + 2040, 16) == "the last 8 of them after the end of an allocation (1024 bytes)");
+  CHECK(memory.beside(base + 1020, 16) == "the first 4 of them before the start of an allocation (1024 bytes)");
+  CHECK(memory.beside(0, 4).empty());
+  memory.name(bytes.data() + 1280, 512, "argument 'x'");
+  memory.name(bytes.data() + 1024, 128, "argument 'y'");
+  CHECK(memory.beside(base + 2052, 4) == "260 bytes after the end of argument 'x' (512 bytes)");
+  CHECK(memory.beside(base + 1000, 4) == "24 bytes before the start of argument 'y' (128 bytes)");
+  memory.remove(bytes.data() + 1024);
+  CHECK(memory.beside(base + 2052, 4).empty());
 }
