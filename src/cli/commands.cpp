@@ -18,6 +18,7 @@
 #include "cli/colours.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/device/backend_facts.hpp"
+#include "core/device/device_info.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/search/strategy.hpp"
@@ -180,11 +181,34 @@ void add_compiler_option(CLI::App& command, CommonOptions& options) {
       ->group(option_group::device);
 }
 
+/// An empty text: each element may be an architecture.
+static std::string arch_list_complaint(const std::string& archs) {
+  if (archs.empty()) return "is empty; leave it out, or name one";
+  for (const std::string& arch : base::split(archs, ',')) {
+    if (arch.empty())
+      return fmt::format("'{}' has an empty element (expected an architecture before and after each comma)",
+                         base::printable(archs, 80));
+    if (std::string complaint = device::feature_complaint(arch); !complaint.empty()) return complaint;
+  }
+  return {};
+}
+
 void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary) {
   command.add_option("--arch", options.arch, summary)
       ->type_name("ARCH")
-      ->check([](const std::string& arch) { return arch.empty() ? "is empty; leave it out, or name one" : ""; })
+      ->check(arch_list_complaint)
       ->group(option_group::device);
+}
+
+void require_sanitizable(const device::DeviceInfo& device) {
+  if (device::is_cpu(device)) return;
+  if (device::is_emulated(device))
+    throw Error(ErrorKind::unsupported,
+                fmt::format("--sanitize: {}: the emulator always reports accesses outside of allocations, reads of LDS "
+                            "that was not written, and missing barriers and waits. Leave --sanitize out",
+                            device.name));
+  throw Error(ErrorKind::unsupported,
+              "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
 }
 
 void add_device_option(CLI::App& command, CommonOptions& options) {

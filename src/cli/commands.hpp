@@ -78,6 +78,8 @@ void add_backend_option(CLI::App& command, CommonOptions& options, const std::st
 void add_compiler_option(CLI::App& command, CommonOptions& options);
 void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary);
 void add_device_option(CLI::App& command, CommonOptions& options);
+/// For --sanitize. Throws Error(unsupported) for GPUs, whose kernels are not instrumented.
+void require_sanitizable(const device::DeviceInfo& device);
 /// --jobs, whose value it checks.
 void add_jobs_option(CLI::App& command, CommonOptions& options);
 /// --strategy, whose value it checks.

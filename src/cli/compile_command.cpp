@@ -200,6 +200,7 @@ std::vector<std::pair<ArchSummary, std::optional<target::Target>>> targets_of(co
     target_options.arch = arch;
     try {
       target::Target target = target_for(options.path, options.common, target_options);
+      if (options.sanitize) require_sanitizable(target.device);
       targets.emplace_back(ArchSummary{target.arch, 0, 0, {}}, std::move(target));
     } catch (const Error& error) {
       if (archs.size() == 1 || !concerns_one_arch(error)) throw;

@@ -85,9 +85,7 @@ int RunCommand::go() {
   }
   kept_ = base::kept_in_store();
   target_ = target_for(options_.path, options_.common, target::TargetNeed::device);
-  if (options_.tuning.sanitize && !device::is_cpu(target_.device))
-    throw Error(ErrorKind::unsupported,
-                "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
+  if (options_.tuning.sanitize) require_sanitizable(target_.device);
   spec_ = read_spec(options_.path, options_.common, target_.backend.name);
   if (!options_.dry_run) join(target_.device.arch);
   if (speaks_) tell_notes(spec_);

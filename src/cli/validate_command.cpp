@@ -124,6 +124,7 @@ class ValidateRun {
 
   void validate_on(target::Target target, std::vector<ValidatedCase>& cases) {
     target.further.clear();
+    if (options_.sanitize) require_sanitizable(target.device);
     const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
     if (spec.space_only())
       throw Error(ErrorKind::invalid_spec,

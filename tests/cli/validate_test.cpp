@@ -28,6 +28,22 @@ std::string faulty_spec(const Cli& cli) {
                    "[validate]\nreference = { builtin = \"transpose\", x = \"x\" }\n");
 }
 
+/// 1 never ends, 2 fails an assertion, and 3 writes behind the guard zone of the output, of 256 bytes.
+std::string lost_spec(const Cli& cli) {
+  cli.write("lost.cu",
+            "#include <assert.h>\nextern \"C\" __global__ void lost(float* y, int n) {\n"
+            "  volatile float* const z = y;\n  const int i = threadIdx.x;\n"
+            "  while (FAULT == 1 && !(z[0] < 0)) z[i] = i;\n"
+            "  if (FAULT == 2) assert(n + i < 67);\n"
+            "  y[FAULT == 3 ? i + 100000 : i] = 1;\n}\n");
+  return cli.write("lost.toml",
+                   "[kernel]\nname = \"lost\"\nsource = \"lost.cu\"\nentry = \"lost\"\n[problem]\nN = 64\n"
+                   "[space.params]\nFAULT = [1, 2, 3]\n[launch]\ngrid = [1]\nblock = [\"N\"]\n"
+                   "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
+                   "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+                   "[measure]\ntimeout_s = 2\n");
+}
+
 /// The row of a configuration.
 json row_of(const json& answer, int fault) {
   for (const json& row : answer.at("configurations"))
@@ -126,6 +142,64 @@ TEST_CASE("an emulated GPU notices the ways in which a kernel of the fault campa
     CHECK_MESSAGE(has(messages["trap"], "'s_trap 2' at offset "), messages["trap"]);
     CHECK_MESSAGE(has(messages["trap"], ": traps: "), messages["trap"]);
   }
+}
+
+TEST_CASE(
+    "an emulated GPU says where a kernel was when its time ended, which assertion failed, and which array ended") {
+  if (!xtune::testing::can_emulate_gpus()) return;
+  const Cli cli;
+  // The whole name of a target, as rocminfo and hipDeviceProp_t have it.
+  const json answer = parsed(cli.xtune({"validate", lost_spec(cli), "--arch", "gfx942:sramecc+:xnack-", "--all",
+                                        "--compiler", "clang", "--format", "json"}));
+  CHECK(answer.at("device").at("arch") == "gfx942-emulated");
+  const auto message = [&](int fault, const char* outcome) {
+    const json row = row_of(answer, fault);
+    CHECK(row.at("outcome") == outcome);
+    return row.at("message").get<std::string>();
+  };
+  const std::string endless = message(1, "timed_out"), failed = message(2, "crashed"), outside = message(3, "crashed");
+  CHECK_MESSAGE(has(endless, " s: kernel 'lost', '"), endless);
+  CHECK_MESSAGE(has(endless, " of its code, workgroup 0,0,0, wave 0"), endless);
+  CHECK_MESSAGE(has(failed, "kernel 'lost', 's_trap 2' at offset "), failed);
+  CHECK_MESSAGE(has(failed, "lane 3: fails an assertion: "), failed);
+  CHECK_MESSAGE(has(failed, "lost.cu:6: "), failed);
+  CHECK_MESSAGE(has(failed, "Device-side assertion `n + i < 67' failed."), failed);
+  CHECK_MESSAGE(has(outside, "which is in no allocation: 399744 bytes after the end of argument 'y' (256 bytes)"),
+                outside);
+}
+
+TEST_CASE("the names of architectures are checked before anything is done") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const auto complaint = [&](const std::string& archs) {
+    const CommandResult done = cli.xtune({"validate", spec, "--arch", archs});
+    CHECK(done.exit_code == 2);
+    return done.stderr_text;
+  };
+  const std::string empty = complaint("gfx942,,gfx90a"), unknown = complaint("gfx90a,gfx942:foo"),
+                    unsigned_one = complaint("gfx942:xnack"), none = complaint("gfx1100:xnack-");
+  CHECK_MESSAGE(has(empty, "--arch: 'gfx942,,gfx90a' has an empty element"), empty);
+  CHECK_MESSAGE(has(unknown, "'foo' is not a feature of gfx942"), unknown);
+  CHECK_MESSAGE(has(unknown, "expected after each ':' one of sramecc+, sramecc-, xnack+, xnack-"), unknown);
+  CHECK_MESSAGE(has(unsigned_one, "'xnack' is not a feature of gfx942"), unsigned_one);
+  CHECK_MESSAGE(has(none, "'xnack-' is not a feature of gfx1100 (expected no ':'"), none);
+}
+
+TEST_CASE("--sanitize is refused where it has no effect") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  if (xtune::testing::can_emulate_gpus()) {
+    const CommandResult emulated =
+        cli.xtune({"validate", spec, "--arch", "gfx942", "--sanitize", "--compiler", "clang"});
+    CHECK(emulated.exit_code != 0);
+    CHECK_MESSAGE(has(emulated.stderr_text, "--sanitize: emulated gfx942 (no hardware): the emulator always reports "),
+                  emulated.stderr_text);
+  }
+  const CommandResult compiled = cli.xtune({"compile", spec, "--arch", "sm_90", "--sanitize"});
+  CHECK(compiled.exit_code != 0);
+  // Where no compiler for it is installed, that is the error.
+  if (!has(compiled.stderr_text, "no usable compiler"))
+    CHECK_MESSAGE(has(compiled.stderr_text, "--sanitize works with --backend host"), compiled.stderr_text);
 }
 
 TEST_CASE("results of an emulated GPU never answer for a real one") {

@@ -52,7 +52,8 @@ Bindings device_facts(const DeviceInfo& device) {
   text("device.backend", device.backend);
   text("device.name", device.name);
   text("device.vendor", device.vendor);
-  text("device.arch", code_arch(device.arch));  // an emulator's space is the one of the device in whose place it is
+  // The space is that of the device, also for an emulator in its place, and for code with features of the target.
+  text("device.arch", std::string(without_features(code_arch(device.arch))));
   number("device.warp_size", device.warp_size);
   number("device.compute_units", device.compute_units);
   number("device.shared_per_block", device.shared_per_block);

@@ -54,6 +54,10 @@ inline constexpr const char* simulated_times =
 std::string emulated_arch(std::string_view arch);
 /// The device's name: "emulated gfx942 (no hardware)" for "gfx942".
 std::string emulated_name(std::string_view arch);
+/// The variable that lets the emulator write to standard error where a launch is, after this many milliseconds and
+/// after each doubling of them; without it, after 4 s and so on. Workers set it, since a time limit may end them.
+inline constexpr const char* emulated_place_variable = "XTUNE_EMULATED_PLACE_MS";
+inline constexpr const char* emulated_place_ms = "50";
 /// 90 for "sm_90" and "sm_90a"; 0 if it is not an NVIDIA GPU.
 int nvidia_arch_number(const DeviceInfo& device) noexcept;
 
@@ -78,6 +82,11 @@ bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b);
 /// The name under which an architecture's facts are listed: "sm_90" for "sm_90a" (code for this chip only) and
 /// "sm_100f" (its family), "gfx90a" for "gfx90a:sramecc+:xnack-" (features of the target) and "gfx90a-emulated".
 std::string_view base_arch(std::string_view arch);
+/// The same without the features of an AMD target: "gfx90a" for "gfx90a:sramecc+:xnack-"; other names as they are.
+std::string_view without_features(std::string_view arch);
+/// What is wrong with the features in the name of an AMD target, and what is expected; empty: nothing. Clang's "target
+/// ID": features are separated by colons, each is named once and ends with its sign, and the processor must have it.
+std::string feature_complaint(std::string_view arch);
 /// An architecture with all features of its chip: "sm_90a" for "sm_90". NVIDIA's GPUs of compute capability 9.0 and
 /// newer have instructions that only code for this very chip may use, such as wgmma and tcgen05 (CUDA C++ Programming
 /// Guide, "Architecture-specific features"). Other architectures are returned as they are.

@@ -73,6 +73,14 @@ bool only_forms(std::string_view rest) {
   return true;
 }
 
+/// The features that code for an AMD processor can be compiled for (LLVM AMDGPU backend guide, "Processors").
+std::vector<std::string> features_of(std::string_view processor) {
+  for (const std::string_view with_both : {"gfx906", "gfx908", "gfx90a", "gfx94", "gfx95"})
+    if (processor.starts_with(with_both)) return {"sramecc", "xnack"};
+  const bool has_xnack = processor.starts_with("gfx101") || (processor.starts_with("gfx9") && processor.size() == 6);
+  return has_xnack ? std::vector<std::string>{"xnack"} : std::vector<std::string>{};
+}
+
 }  // namespace
 
 std::string_view base_arch(std::string_view arch) {
@@ -80,9 +88,29 @@ std::string_view base_arch(std::string_view arch) {
   if (arch.starts_with("sm_") && arch.size() > 4 && (arch.back() == 'a' || arch.back() == 'f') &&
       std::isdigit(static_cast<unsigned char>(arch[arch.size() - 2])))
     arch.remove_suffix(1);
-  else if (arch.starts_with("gfx"))
-    arch = arch.substr(0, arch.find(':'));
-  return arch;
+  return without_features(arch);
+}
+
+std::string_view without_features(std::string_view arch) {
+  return arch.starts_with("gfx") ? arch.substr(0, arch.find(':')) : arch;
+}
+
+std::string feature_complaint(std::string_view arch) {
+  const std::string_view processor = without_features(arch);
+  if (processor.size() == arch.size()) return {};
+  std::vector<std::string> expected = features_of(processor);
+  for (const std::string& feature : base::split(std::string(arch.substr(processor.size() + 1)), ':')) {
+    const std::string name = feature.substr(0, feature.find_first_of("+-"));
+    const bool known = std::erase(expected, name) == 1 && feature.size() == name.size() + 1;
+    if (known) continue;
+    const std::vector<std::string> all = features_of(processor);
+    std::string words = "no ':'; the target has no features";
+    if (!all.empty()) words = "after each ':' one of";
+    for (const std::string& one : all) words += (&one == all.data() ? " " : ", ") + one + "+, " + one + '-';
+    return "'" + base::printable(feature, 80) + "' is not a feature of " + std::string(processor) +
+           (all.empty() ? "" : " that is named once, with its sign") + " (expected " + words + ")";
+  }
+  return {};
 }
 
 std::string full_arch(std::string_view arch) {

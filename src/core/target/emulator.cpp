@@ -35,14 +35,14 @@ bool needs_emulator(const std::string& arch) {
   if (!known || known->vendor != "amd") return false;
   const BackendState hip = find_backend("hip", false);
   return std::none_of(hip.devices.begin(), hip.devices.end(), [&](const device::DeviceInfo& device) {
-    return device::code_arch(device) == device::code_arch(arch);
+    return device::base_arch(device.arch) == device::base_arch(arch);
   });
 }
 
 void use_emulator(const std::string& arch) {
   const char* const named = std::getenv(library_variable);
   if (!named || !*named) setenv(library_variable, installed_emulator().c_str(), 1);
-  setenv("XTUNE_EMULATED_ARCH", device::code_arch(arch).c_str(), 1);
+  setenv("XTUNE_EMULATED_ARCH", std::string(device::base_arch(arch)).c_str(), 1);
 }
 
 }  // namespace xtune::target

@@ -31,6 +31,8 @@ std::string lack_of(const BackendState& state) {
 }
 
 device::DeviceInfo known_or_error(const std::string& arch) {
+  if (const std::string complaint = device::feature_complaint(arch); !complaint.empty())
+    throw Error(ErrorKind::invalid_argument, "architecture '" + arch + "': " + complaint);
   if (auto device = device::known_device(arch)) return *device;
   throw Error(ErrorKind::invalid_argument,
               fmt::format("unknown architecture '{}'{}; known: {}", arch, device::did_you_mean_arch(arch),
@@ -142,9 +144,10 @@ Target choose_target(const TargetOptions& options) {
   }
   target.arch = options.arch.empty() ? device::code_arch(target.device) : device::code_arch(options.arch);
   select_compiler(target.backend, options.compiler, target.arch);
-  // "sm_90a" on an sm_90 is the same device; any other architecture is another device, known only by its facts.
-  // So is "gfx942" on an emulated one; but not the other way round.
-  const bool same = (target.arch == target.device.arch || target.arch == device::code_arch(target.device)) &&
+  // "sm_90a" on an sm_90 is the same device, and so is "gfx90a:xnack+" on a gfx90a; any other architecture is another
+  // device, known only by its facts. So is "gfx942" on an emulated one; but not the other way round.
+  const std::string_view plain = device::without_features(target.arch);
+  const bool same = (plain == target.device.arch || plain == device::code_arch(target.device)) &&
                     (!device::is_emulated(options.arch) || device::is_emulated(target.device));
   if (target.present && !same) {
     known_or_error(options.arch);

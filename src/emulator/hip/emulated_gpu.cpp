@@ -20,7 +20,11 @@ constexpr const char* usual_arch = "gfx942";
 
 thread_local int chosen = 0;
 
-device::DeviceModel model_of(const std::string& arch) {
+/// named: "gfx942", or a target with features, "gfx942:sramecc+:xnack-", which do not change the emulated device.
+device::DeviceModel model_of(const std::string& named) {
+  if (const std::string complaint = device::feature_complaint(named); !complaint.empty())
+    throw Error(ErrorKind::invalid_argument, fmt::format("{}={}: {}", variable, named, complaint));
+  const std::string arch(device::without_features(named));
   std::optional<device::DeviceInfo> info;
   if (executes(arch)) info = device::known_device(device::emulated_arch(arch));
   if (!info) {

@@ -145,3 +145,16 @@ TEST_CASE("an emulated GPU has the facts and the code of its architecture, and a
   CHECK_FALSE(may_be_same_hardware(emulated, real));
   CHECK_FALSE(product_of_device(emulated.name).has_value());
 }
+
+TEST_CASE("the features of an AMD target are checked, and are not those of the device") {
+  for (const char* arch : {"gfx942", "gfx942:sramecc+:xnack-", "gfx90a:xnack+", "gfx90a:xnack-:sramecc-",
+                           "gfx906:xnack-", "gfx1010:xnack-", "gfx1100", "sm_90a", "gfx942-emulated", ""})
+    CHECK_MESSAGE(feature_complaint(arch).empty(), arch << ": " << feature_complaint(arch));
+  for (const char* arch : {"gfx942:", "gfx942:foo", "gfx942:xnack", "gfx942:xnack*", "gfx942:xnack+-", "gfx942::xnack+",
+                           "gfx942:xnack+:xnack-", "gfx1010:sramecc+", "gfx1030:xnack-", "gfx1201:xnack+"})
+    CHECK_MESSAGE(!feature_complaint(arch).empty(), arch);
+  CHECK(without_features("gfx90a:sramecc+:xnack-") == "gfx90a");
+  CHECK(without_features("sm_90a") == "sm_90a");
+  const DeviceInfo named = known_device("gfx942:sramecc+:xnack-").value();
+  CHECK(device_facts(named).at("device.arch") == xtune::Value("gfx942"));
+}
