@@ -32,6 +32,17 @@ double reference_timeout_s(const OpenJob& problem) {
   return problem.measure.timeout_s * reference_timeout_factor(problem.reference.kind);
 }
 
+/// How the lines begin that the library of the emulator writes for long launches (emulator/hip/parallel_launch.cpp).
+constexpr std::string_view emulator_line = "xtune emulator: ";
+
+/// The last of these lines, as "; after 4 s: kernel 'loop', ..."; empty: there is none.
+std::string emulated_place(const std::string& log) {
+  const std::size_t at = log.rfind(emulator_line);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + emulator_line.size();
+  return "; " + base::printable(log.substr(begin, std::min(log.find('\n', at), log.size()) - begin), 500);
+}
+
 /// The reference crashed its worker, or took too long.
 [[noreturn]] void throw_reference_failure(const OpenJob& problem, const WorkerReply& reply) {
   const ReferencePlan& plan = problem.reference;
@@ -42,8 +53,9 @@ double reference_timeout_s(const OpenJob& problem) {
   if (reply.failure->kind == WorkerFailureKind::timed_out && !reply.failure->from_outside)
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("{}took longer than {} and was stopped: does it end? A slow one gets more time with a "
-                            "larger [measure] timeout_s (now {} s)",
-                            what, base::human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s));
+                            "larger [measure] timeout_s (now {} s){}",
+                            what, base::human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s,
+                            emulated_place(reply.stderr_tail)));
   // If it was killed from outside, it may be right.
   const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
                          : kernel                    ? ErrorKind::invalid_spec
@@ -96,17 +108,6 @@ std::string failed_assertion(const std::string& log) {
   // The C library begins with the program's name, which is that of the worker.
   if (const std::string own = "xtune: "; line.starts_with(own)) line.erase(0, own.size());
   return base::printable(line, 500);
-}
-
-/// How the lines begin that the library of the emulator writes for long launches (emulator/hip/parallel_launch.cpp).
-constexpr std::string_view emulator_line = "xtune emulator: ";
-
-/// The last of these lines, as "; after 4 s: kernel 'loop', ..."; empty: there is none.
-std::string emulated_place(const std::string& log) {
-  const std::size_t at = log.rfind(emulator_line);
-  if (at == std::string::npos) return {};
-  const std::size_t begin = at + emulator_line.size();
-  return "; " + base::printable(log.substr(begin, std::min(log.find('\n', at), log.size()) - begin), 500);
 }
 
 std::string without_emulator_lines(std::string log) {

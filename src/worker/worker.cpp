@@ -341,6 +341,7 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
 
 int bench_worker_main(int in, int out, bool sanitize) {
   if (sanitize) return sanitized_bench_worker(in, out);
+  setenv(device::emulated_place_variable, device::emulated_place_ms, 1);
   const Channel channel = open_channel(in, out);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a kernel that crashes has printed
   base::adopt_orphans();

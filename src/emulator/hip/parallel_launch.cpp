@@ -5,31 +5,42 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <vector>
 
 #include "base/cpus.hpp"
 #include "base/parallel.hpp"
+#include "core/device/device_info.hpp"
 
 namespace xtune::emulator {
 
 namespace {
 
-/// Writes to stderr where a launch is after 4, 8, 16 ... seconds. A driver that ends the process because the launch
-/// takes too long reports the last of these lines.
+std::int64_t first_place_ms() {
+  const char* const named = std::getenv(device::emulated_place_variable);
+  return std::max(named ? std::atoi(named) : 4000, 1);
+}
+
+/// Writes to stderr where a launch is after a time, and after each doubling of it. A driver that ends the process
+/// because the launch takes too long reports the last of these lines: it is never older than half of the time.
 class SlowLaunch {
  public:
   void look(const std::function<std::string()>& place) {
-    const auto seconds = std::chrono::steady_clock::now() - begin_;
-    int limit = limit_s_;
-    if (seconds < std::chrono::seconds(limit) || !limit_s_.compare_exchange_strong(limit, 2 * limit)) return;
-    fmt::print(stderr, "xtune emulator: after {} s: {}\n", limit, place());
+    const auto passed = std::chrono::steady_clock::now() - begin_;
+    std::int64_t limit = limit_ms_;
+    if (passed < std::chrono::milliseconds(limit) || !limit_ms_.compare_exchange_strong(limit, 2 * limit)) return;
+    // In one piece: the process may be ended at any time.
+    const std::string line =
+        fmt::format("xtune emulator: after {:g} s: {}\n", static_cast<double>(limit) * 1e-3, place());
+    std::fwrite(line.data(), 1, line.size(), stderr);
   }
 
  private:
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::atomic<int> limit_s_{4};
+  std::atomic<std::int64_t> limit_ms_{first_place_ms()};
 };
 
 }  // namespace
