@@ -29,6 +29,15 @@ std::byte* flat_place(Wave& wave, std::uint64_t address, std::size_t bytes, int 
 /// Bytes of memory as words of registers: extended to 32 bits, or one half of a register.
 enum class Extension { none, sign_low, zero_low, half_low, half_high, sign_half_low, sign_half_high };
 
+/// The register that a load writes, with the half, if it writes only one.
+template <Extension E>
+Operand target_of(const Instruction& in) {
+  Operand to = in.operand[0];
+  if constexpr (E == Extension::half_low) to.half = RegisterHalf::low;
+  if constexpr (E == Extension::half_high) to.half = RegisterHalf::high;
+  return to;
+}
+
 /// A value that memory has in `T`, for the register whose word was `old`.
 template <class T, Extension E>
 std::uint32_t word_from(T value, std::uint32_t old) {

@@ -48,7 +48,7 @@ template <class T, Extension E>
 void buffer_load(Wave& wave, const Instruction& in) {
   load_lanes<T, 1, E>(wave, in.operand[0],
                       [&](int lane, std::size_t bytes) { return buffer_place(wave, in, 1, bytes, lane, Use::read); });
-  start_load(wave, Counter::vector_memory, in.operand[0]);
+  start_load(wave, Counter::vector_memory, target_of<E>(in));
 }
 
 template <class T, bool High>

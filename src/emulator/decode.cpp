@@ -41,6 +41,14 @@ bool hides_halves(std::string_view arch, const std::byte* code, std::string_view
          text.find("op_sel") == std::string_view::npos;
 }
 
+/// LLVM prints the pattern of ds_swizzle_b32 in words, which lack parts of unusual ones; it is in the lowest 16 bits.
+void set_pattern(Instruction& in, const std::byte* code) {
+  if (!in.text.starts_with("ds_swizzle_b32")) return;
+  std::uint16_t pattern = 0;
+  std::memcpy(&pattern, code, sizeof pattern);
+  in.modifiers.offset = pattern;
+}
+
 void refuse(Instruction& in, const char* reason) {
   in.kind = Kind::unknown;
   in.reason = reason;
@@ -63,6 +71,7 @@ Code decode(const Image& image, const std::string& arch, int wave_size) {
     } else if (hides_halves(arch, image.text() + done, line.text)) {
       refuse(in, "it uses halves of registers that this LLVM does not print; LLVM 21 or newer prints them");
     }
+    set_pattern(in, image.text() + done);
     if (in.kind == Kind::unknown) in.run = end_unknown;
     in.address = code.base + done;
     code.number[done / 4] = static_cast<std::int32_t>(code.instruction.size());

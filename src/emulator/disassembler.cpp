@@ -97,7 +97,7 @@ const LlvmLibrary& llvm() {
   return library;
 }
 
-/// Tried with LLVM 14 to 19 and 22.
+/// Tried with LLVM 14 to 19, 21 and 22.
 const char* versions_that_know(std::string_view arch) {
   if (arch == "gfx940" || arch == "gfx941") return "17 to 19";
   return arch.starts_with("gfx12") ? "18 to 22" : "17 to 22";

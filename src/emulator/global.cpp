@@ -62,7 +62,7 @@ void memory_load(Wave& wave, const Instruction& in) {
   load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
     return place_in<S>(wave, lane_address<S>(wave, in, 1, has_base, lane), bytes, lane, Use::read);
   });
-  start_memory_load<S>(wave, in.operand[0]);
+  start_memory_load<S>(wave, target_of<E>(in));
 }
 
 /// Each lane's element goes to LDS, where M0 and the offset say for the first lane, and 4 bytes further for each next

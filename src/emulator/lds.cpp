@@ -43,7 +43,7 @@ void ds_read(Wave& wave, const Instruction& in) {
   load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
     return lds_place(wave, lds_address(wave, in.operand[1], in.modifiers.offset, lane), bytes, lane, Use::read);
   });
-  start_load(wave, Counter::lds, in.operand[0]);
+  start_load(wave, Counter::lds, target_of<E>(in));
 }
 
 void start_lds_write(Wave& wave) {

@@ -85,33 +85,6 @@ bool add_flag(std::string_view word, Modifiers& to) {
   return true;
 }
 
-/// The offset of ds_swizzle_b32 that LLVM prints as "swizzle(SWAP,8)".
-std::optional<int> parse_swizzle(std::string_view text) {
-  if (!text.starts_with("swizzle(") || !text.ends_with(')')) return std::nullopt;
-  const std::vector<std::string_view> parts = split_outside(text.substr(8, text.size() - 9), ',');
-  std::vector<int> numbers;
-  for (std::size_t i = 1; i < parts.size(); ++i)
-    if (const auto number = parse_number(parts[i])) numbers.push_back(static_cast<int>(*number));
-  const auto is = [&](std::string_view name, std::size_t count) { return parts[0] == name && numbers.size() == count; };
-  constexpr int quad = 0x8000, rotation = 0xc000;
-  if (is("QUAD_PERM", 4)) return quad | numbers[0] | numbers[1] << 2 | numbers[2] << 4 | numbers[3] << 6;
-  if (is("SWAP", 1)) return numbers[0] << 10 | 31;
-  if (is("REVERSE", 1)) return (numbers[0] - 1) << 10 | 31;
-  if (is("BROADCAST", 2)) return numbers[1] << 5 | (31 & ~(numbers[0] - 1));
-  if (is("ROTATE", 2)) return rotation | numbers[0] << 10 | numbers[1] << 5;
-  if (parts[0] != "BITMASK_PERM" || parts.size() != 2 || parts[1].size() != 7) return std::nullopt;
-  // Five characters between quotation marks, from the highest bit of the lane: set to 0 or 1, kept, or inverted.
-  int kept = 0, set = 0, inverted = 0;
-  for (std::size_t i = 1; i < 6; ++i) {
-    const char bit = parts[1][i];
-    if (bit != '0' && bit != '1' && bit != 'p' && bit != 'i') return std::nullopt;
-    kept = kept << 1 | (bit == 'p' || bit == 'i' ? 1 : 0);
-    set = set << 1 | (bit == '1' ? 1 : 0);
-    inverted = inverted << 1 | (bit == 'i' ? 1 : 0);
-  }
-  return kept | set << 5 | inverted << 10;
-}
-
 bool add_modifier(std::string_view word, int sources, Modifiers& to) {
   const std::string_view name = word.substr(0, word.find(':'));
   if (name.size() == word.size()) return add_flag(word, to);
@@ -120,8 +93,8 @@ bool add_modifier(std::string_view word, int sources, Modifiers& to) {
   if (name == "offset" && number) {
     to.offset = static_cast<int>(*number);
     to.has_offset = true;
-  } else if (const auto pattern = parse_swizzle(value); name == "offset" && pattern)
-    to.offset = *pattern;
+  } else if (name == "offset" && value.starts_with("swizzle("))  // decode.cpp reads it from the code
+    to.offset = 0;
   else if (name == "byte_sel" && number)
     to.byte = static_cast<std::uint8_t>(*number & 3);
   else if (name == "offset0" && number)

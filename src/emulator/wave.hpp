@@ -52,6 +52,7 @@ struct LdsCopy {
 struct Access {
   std::uint16_t first = 0, registers = 0;
   bool in_order = true;
+  RegisterHalf half = RegisterHalf::none;  ///< the one that it writes; none: both
   std::shared_ptr<const LdsCopy> copy;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emulator/parse.hpp"
+#include "emulator/waits.hpp"
 #include "emulator/wave.hpp"
 
 using namespace xtune::emulator;
@@ -101,4 +102,39 @@ TEST_CASE("An instruction computes the same in both halves") {
   for (const std::string& name : of_one) compare(name, "", "");
   compare("v_fma_f16", ", v1.l, v2.l", ", v1.h, v2.h op_sel:[1,1,1,1]");
   compare("v_cndmask_b16", ", v1.l, vcc_lo", ", v1.h, vcc_lo");
+}
+
+TEST_CASE("A load to one half of a register is waited for before the other half is used") {
+  Halves halves;
+  const std::string name = "kernel";
+  const Code code;
+  halves.group.kernel = &name;
+  halves.group.code = &code;
+  const auto fault_of = [&](const std::string& text) {
+    const Instruction in = parse_instruction(text, 32);
+    halves.wave.current = &in;
+    try {
+      check_registers(halves.wave, in);
+    } catch (const Fault& fault) {
+      CHECK(fault.fault_kind() == FaultKind::missing_wait);
+      return std::string(fault.what());
+    }
+    return std::string();
+  };
+  Operand low;
+  low.kind = OperandKind::vector;
+  low.index = 1;
+  low.half = RegisterHalf::low;
+  start_load(halves.wave, Counter::vector_memory, low);
+  const std::string same = fault_of("v_mov_b16_e32 v1.l, 0"), whole = fault_of("v_mov_b32_e32 v1, 0"),
+                    other = fault_of("v_mov_b16_e32 v1.h, 0");
+  CHECK_MESSAGE(same.ends_with("uses v1 while a load to it is outstanding: a wait is missing"), same);
+  CHECK_MESSAGE(whole.ends_with(": a wait is missing"), whole);
+  CHECK_MESSAGE(other.find(": a wait is missing (the load is to the other half") != std::string::npos, other);
+  CHECK(fault_of("v_mov_b16_e32 v2.h, 0").empty());
+  halves.wave.generation = Generation::rdna4;  // whose halves do not interfere
+  CHECK(fault_of("v_mov_b16_e32 v1.h, 0").empty());
+  CHECK(!fault_of("v_mov_b16_e32 v1.l, 0").empty());
+  wait_for(halves.wave, Counter::vector_memory, 0);
+  CHECK(fault_of("v_mov_b16_e32 v1.h, 0").empty());
 }
