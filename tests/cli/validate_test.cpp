@@ -216,6 +216,10 @@ TEST_CASE("results of an emulated GPU never answer for a real one") {
   CHECK(has(run.stdout_text, "emulated: times are simulated from counts of instructions and bytes"));
   CHECK(cli.stored_records() >= 3);
   for (const json& record : cli.records()) CHECK(record.at("device").at("arch") == "gfx942-emulated");
+  const CommandResult clocks = cli.xtune({"run", spec, "--backend", "hip", "--compiler", "clang", "--lock-clocks"});
+  CHECK(clocks.exit_code != 0);
+  CHECK_MESSAGE(has(clocks.stderr_text, "--lock-clocks: emulated gfx942 (no hardware): times are simulated"),
+                clocks.stderr_text);
   const CommandResult again = cli.xtune({"best", spec, "--backend", "hip", "--compiler", "clang"});
   CHECK(has(again.stdout_text, "exact: "));
   CHECK(has(again.stdout_text, "emulated: times are simulated"));
