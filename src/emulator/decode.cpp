@@ -30,7 +30,7 @@ int rows_of(const Instruction& in) {
   return rows;
 }
 
-/// Whether an instruction of 16 bits selects halves of registers that its text does not show: LLVM 20 and older do not
+/// Whether an instruction of 16 bits selects halves of registers that its text does not show: LLVM 19 does not
 /// print all that clang 21 uses. In VOP3, bits 11 to 14 select them.
 bool hides_halves(std::string_view arch, const std::byte* code, std::string_view text) {
   std::uint32_t word = 0;

@@ -35,9 +35,10 @@ void start(Wave& wave, Counter counter, const Access& access) {
   ++wave.outstanding.started[static_cast<unsigned>(counter)];
 }
 
-// LLVM's change 157795, which is in LLVM 22: on RDNA3, loads to one half of a register interfere with the other half.
+// LLVM's pull request 157795 of 2025-09, after LLVM 21: on RDNA3, loads to one half of a register may interfere with
+// the other half.
 constexpr const char* words_of_other_half =
-    " (the load is to the other half, which it may change too; clang 21 omits such waits, and clang 22 does not)";
+    " (the load is to the other half, which it may change too; clang 21 omits such waits)";
 
 std::string register_name(unsigned number) {
   if (number >= first_scalar) return fmt::format("s{}", number - first_scalar);
