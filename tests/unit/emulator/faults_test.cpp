@@ -287,6 +287,21 @@ TEST_CASE("An instruction that is not known ends the launch where it is executed
   CHECK(clamped.kind == FaultKind::unknown_instruction);
 }
 
+TEST_CASE("Halves of registers that LLVM does not print are never taken for others") {
+  if (!can_emulate()) return;
+  // v_xor_b16 v4.h, v0.l, 5, of which LLVM 19 prints "v_xor_b16 v4, v0, 5".
+  const emulator::Program program = emulator::Program::load(
+      assemble(snippet_kernel("halves", ".long 0xd7644004, 0x00010b00", "gfx1100"), "gfx1100"), "gfx1100");
+  const std::vector<Words> inputs = edge_inputs(32);
+  try {
+    const std::vector<Words> results = run_snippet(program, "halves", "gfx1100", inputs);
+    for (std::size_t lane = 0; lane < 32; ++lane) CHECK(results[lane][0] == ((inputs[lane][0] & 0xffff) ^ 5) << 16);
+  } catch (const emulator::Fault& fault) {
+    CHECK(fault.fault_kind() == FaultKind::unknown_instruction);
+    CHECK(has(fault.what(), "halves of registers that this LLVM does not print"));
+  }
+}
+
 TEST_CASE("A kernel that does not end is stopped") {
   if (!can_emulate()) return;
   const Caught trap = caught("s_trap 2", "gfx1100");
