@@ -463,7 +463,7 @@ class Tunable:
     def _numpy_scalar(self, name: str, value: numpy.generic) -> None:
         dtype = dtype_name(value.dtype, f"'{name}'")
         if isinstance(value, numpy.complexfloating):
-            raise InvalidArgumentError(f"'{name}': {value!r} is complex: pass xtune.Scalar('{dtype}', 1); the value in a "
+            raise InvalidArgumentError(f"'{name}': {value} is complex: pass xtune.Scalar('{dtype}', 1); the value in a "
                                        "definition is real, and in a call any")
         if isinstance(value, numpy.integer):
             if name not in self._problem:
