@@ -59,7 +59,7 @@ TEST_CASE("The shipped Kokkos specs tune, and give the right results") {
         {"kokkos_stencil", {"-D", "ROWS=67", "-D", "COLUMNS=70"}}}) {
     CAPTURE(name);
     std::vector<std::string> arguments{
-        "run", XTUNE_SOURCE_DIR "/configs/" + name + ".toml", "--format", "json", "--evals", "5"};
+        "run", XTUNE_SOURCE_DIR "/configs/" + name + ".toml", "--format", "json", "--evals", "2"};
     arguments.insert(arguments.end(), sizes.begin(), sizes.end());
     const CommandResult run = cli.xtune(arguments);
     CAPTURE(run.stderr_text);

@@ -24,8 +24,9 @@ HOST_ONLY = ("heap_overrun", "kill_worker", "exit_worker")
 
 SHARE = 0.3
 # Turns of the kernel's loop. A faulty configuration that is accepted is faster than the best and takes its place.
-# On a busy CPU a kernel may wait several milliseconds before it runs: the others take longer than that.
-FAULTY_WORK, BEST_WORK, LEAST_WORK = 1, 4, 4000
+# On a busy CPU a kernel may wait several milliseconds before it runs: the others take longer than that, on a single
+# core since there is a single block.
+FAULTY_WORK, BEST_WORK, LEAST_WORK = 1, 4, 100000
 
 SPEC = """[kernel]
 name = "fault_campaign"
@@ -35,7 +36,7 @@ options = ["-std=c++17"]
 compile_timeout_s = 60
 
 [problem]
-N = 16384
+N = 256
 
 [space.params]
 ID = {{ min = 0, max = {last}, step = 1 }}
@@ -67,6 +68,7 @@ reference = {{ kernel = "reference", source = "reference.cu", grid = ["ceildiv(N
 [measure]
 rep = 10
 max_time_ms = 50
+statistic = "min"
 timeout_s = {timeout_s}
 
 [search]

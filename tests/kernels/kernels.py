@@ -240,8 +240,8 @@ def mutant_problems(trial, mutants, sanitize):
 def test_mutants(trial):
     """Each mutant is refused in at least one of its configurations. The compilers of CPUs and AMD GPUs do less than for
     the tests of what is right, and take less time."""
-    for name in ("options_host", "options_hip"):
-        trial.spec["kernel"][name] = [*trial.spec["kernel"].get(name, []), "-O1"]
+    for name, level in ("options_host", "-O0"), ("options_hip", "-O1"):
+        trial.spec["kernel"][name] = [*trial.spec["kernel"].get(name, []), level]
     mutants = tried_mutants(trial)
     standard = "kernels/" + trial.spec["kernel"]["source"].split("kernels/")[1]
     for name in sorted({mutant.get("file", standard) for _, mutant in mutants}):
