@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python's callables as predicates, references and checks: arguments by name, arrays as NumPy arrays."""
 import functools
-import hashlib
 import inspect
 import math
 from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
@@ -188,16 +187,3 @@ def metric(function: Callable, name: str) -> Callable:
             raise InvalidArgumentError(f"{refusal(what, answer, 'a number')} ({error})") from None
 
     return call
-
-
-def label_of(function: Callable) -> str:
-    """Changes with the code of a function, so that stored results are checked again."""
-    try:
-        text = inspect.getsource(function)
-    except (OSError, TypeError):
-        text = repr(type(function))
-    code = getattr(function, "__code__", None)
-    if code is not None:  # two lambdas may be in one line
-        constants = [each for each in code.co_consts if isinstance(each, (str, bytes, int, float, tuple))]
-        text += repr((code.co_code, constants, code.co_names))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -14,7 +14,8 @@ import numpy
 
 from xtune import _checks
 from xtune._arrays import CTYPES, dtype_name, facts_of, is_array
-from xtune._callbacks import judged, label_of
+from xtune._callbacks import judged
+from xtune._labels import label_of, value_label
 from xtune._timers import timer_for
 from xtune._tuning import load, require_known, tune
 from xtune.errors import CallbackMistake, InvalidArgumentError
@@ -26,11 +27,21 @@ class Argument:
     """An argument as the decorated function sees it, which returns the source.
 
     name: of the parameter. dtype: "f32". ctype: the same in C++, "float". shape: of an array, () for a number. value: of
-    a number in `key`, else None. As text it is its name.
+    a number in `key`, else None. As text it is its name. A function that reads the shape of an array is tuned for each
+    shape of it.
     """
 
-    def __init__(self, name: str, dtype: str, shape: Tuple[int, ...], value: Any):
-        self.name, self.dtype, self.shape, self.value = name, dtype, shape, value
+    def __init__(self, name: str, dtype: str, shape: Tuple[int, ...], value: Any,
+                 on_shape: Optional[Callable[[str], None]] = None):
+        self.name, self.dtype, self.value = name, dtype, value
+        self._shape, self._on_shape = shape, on_shape
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        """Of an array; () for a number."""
+        if self._on_shape is not None:
+            self._on_shape(self.name)
+        return self._shape
 
     @property
     def ctype(self) -> str:
@@ -41,7 +52,7 @@ class Argument:
         return self.name
 
     def __repr__(self) -> str:
-        return f"xtune.Argument({self.name}: {self.dtype}{list(self.shape) if self.shape else ''})"
+        return f"xtune.Argument({self.name}: {self.dtype}{list(self._shape) if self._shape else ''})"
 
 
 class _Tuned:
@@ -87,6 +98,7 @@ class Autotuned(_Tuned):
                                            f"{self.__name__} ({', '.join(self._names)})")
         self._key_at = [self._names.index(name) for name in self._key]
         self._arrays_at = [i for i, name in enumerate(self._names) if name not in self._numbers]
+        self._shapes_at: List[int] = []  # the arrays whose shape the function reads: they belong to the key
         self._kernels: Dict[Any, Any] = {}
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
@@ -94,13 +106,11 @@ class Autotuned(_Tuned):
         if named or len(args) != len(self._names):
             args = self._bound(args, named)
         try:
-            key = tuple([_same_nan(args[i]) for i in self._key_at] + [args[i].dtype for i in self._arrays_at])
-            kernel = self._kernels.get(key)
+            kernel = self._kernels.get(self._key_of(args))
         except (AttributeError, TypeError):  # an array that has only a protocol, or a wrong type: tunable() explains it
-            key = self.tunable(*args).toml()
-            kernel = self._kernels.get(key)
+            kernel = self._kernels.get(self.tunable(*args).toml())
         if kernel is None:
-            kernel = self._kernel_for(key, args)
+            kernel = self._kernel_for(args)
         if stream is None:
             kernel(*args)
         else:
@@ -114,10 +124,23 @@ class Autotuned(_Tuned):
         except TypeError as error:
             raise InvalidArgumentError(f"{self.__name__}(): {error}") from None
 
-    def _kernel_for(self, key: Any, args: Sequence[Any]) -> Any:
+    def _key_of(self, args: Sequence[Any]) -> Any:
+        key = [_same_nan(args[i]) for i in self._key_at] + [args[i].dtype for i in self._arrays_at]
+        return tuple(key + [tuple(args[i].shape) for i in self._shapes_at] if self._shapes_at else key)
+
+    def _note_shape(self, name: str) -> None:
+        at = self._names.index(name)
+        if at not in self._shapes_at:
+            self._shapes_at.append(at)
+
+    def _kernel_for(self, args: Sequence[Any]) -> Any:
         with self._lock:
+            tunable = self.tunable(*args)
+            try:  # the function has just read the shapes that it needs
+                key = self._key_of(args)
+            except (AttributeError, TypeError):
+                key = tunable.toml()
             if key not in self._kernels:
-                tunable = self.tunable(*args)
                 result = tune(tunable, **self._settings)
                 self._kernels[key] = self._load(args, result)
                 self._results.append(result)
@@ -139,7 +162,7 @@ class Autotuned(_Tuned):
                 if not is_array(value):
                     raise InvalidArgumentError(f"{self.__name__}(): '{name}' is {type(value).__name__}, not an array")
                 facts = facts_of(value, name)
-                described[name] = Argument(name, facts.dtype, facts.shape, None)
+                described[name] = Argument(name, facts.dtype, facts.shape, None, self._note_shape)
                 values[name] = declared.with_data(value)
             elif isinstance(declared, Scratch):
                 described[name] = Argument(name, dtype_name(declared.dtype), (), None)
@@ -216,7 +239,7 @@ class AutotunedFunction(_Tuned):
 
     @staticmethod
     def _version_of(function: Callable) -> str:
-        return label_of(getattr(function, "fn", function))
+        return label_of(getattr(function, "fn", function), contents=False)
 
     @staticmethod
     def _signature_of(function: Callable) -> inspect.Signature:
@@ -265,7 +288,7 @@ class AutotunedFunction(_Tuned):
     def _problem_of(self, call: _Call) -> Config:
         """The key by name, for the store."""
         key = {name: _key_of(call.arguments[name]) for name in self._key}
-        return {name: each if _is_value(each) else repr(each) for name, each in key.items()}
+        return {name: each if _is_value(each) else _described(each) for name, each in key.items()}
 
     def _config_for(self, key: Any, function: Callable, call: _Call, prepare: Optional[Callable]) -> Config:
         with self._lock:
@@ -344,7 +367,7 @@ class AutotunedTriton(AutotunedFunction):
     @staticmethod
     def _version_of(kernel: Any) -> str:
         """Triton's own key, which covers the functions that the kernel calls."""
-        code = getattr(_jit_function(kernel), "cache_key", None) or label_of(_jit_function(kernel).fn)
+        code = getattr(_jit_function(kernel), "cache_key", None) or label_of(_jit_function(kernel).fn, contents=False)
         version = getattr(sys.modules.get("triton"), "__version__", "")
         return hashlib.sha256(f"{code} {version}".encode()).hexdigest()[:16]
 
@@ -446,6 +469,14 @@ def _signature(function: Callable) -> inspect.Signature:
 
 def _takes_any(signature: inspect.Signature) -> bool:
     return any(each.kind == inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values())
+
+
+def _described(value: Any) -> str:
+    """What is no value of a problem, as a text that differs from all values and changes with its contents."""
+    if value is None or isinstance(value, (int, float)):
+        return f"({type(value).__name__}) {value!r}"
+    text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+    return f"({type(value).__qualname__} {value_label(value)}) {text:.80}"
 
 
 def _key_of(value: Any) -> Any:

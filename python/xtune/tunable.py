@@ -9,6 +9,7 @@ import numpy
 
 from xtune import _callbacks, _checks, _native
 from xtune._arrays import dtype_name, encode, facts_of, is_array
+from xtune._labels import label_of
 from xtune.errors import InvalidArgumentError, StorageError
 from xtune.results import Value
 
@@ -531,9 +532,10 @@ class Tunable:
         Its parameters are names of outputs (NumPy arrays after the launch), inputs, scalars, problem sizes and
         parameters, or `inputs`, `outputs`, `config` and `problem` (dicts). The result is wrong if it returns False or
         raises; None is right. label: stored results are checked again if it changes; default: from the code of the
-        function, but not of functions that it calls."""
+        function, of the functions of its module that it calls, and from the values that both use (closures, defaults,
+        an object's state, globals)."""
         native = _callbacks.check(function, self._scalars, f"{self.name}: the check")
-        self._native.check(native, label or _callbacks.label_of(function))
+        self._native.check(native, label or label_of(function))
         return self
 
     def reference_kernel(self, entry: str, *, source: str = "", source_file: Path = "", options: Sequence[str] = (),
@@ -601,7 +603,7 @@ class Tunable:
         value. It is called whenever a value is needed, also for stored measurements: nothing that it returns is stored.
         Its exceptions leave tune(). label: as of check; decides whether finals of an earlier run count."""
         if callable(metric):
-            self._native.metric_code(name, _callbacks.metric(metric, name), label or _callbacks.label_of(metric))
+            self._native.metric_code(name, _callbacks.metric(metric, name), label or label_of(metric))
         else:
             self._native.metric(name, metric)
         return self

@@ -2,9 +2,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "api/tunable_state.hpp"
 #include "base/named.hpp"
+#include "core/spec/document.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/spec.hpp"
 
@@ -52,17 +54,37 @@ std::string describe(const std::string& argument, const Data& data) {
   return argument;
 }
 
+/// Adds the kinds of the values in a list or a table of a parameter.
+void add_kinds(const spec::TomlNode& node, std::set<std::string>& kinds) {
+  for (const spec::TomlNode& item : node.items) add_kinds(item, kinds);
+  for (const auto& [key, entry] : node.entries)
+    if (key == "values") add_kinds(entry, kinds);
+  if (!node.is_array() && !node.is_table()) kinds.insert(spec::kind_name(node.kind));
+}
+
+/// Words for parameters whose values are not whole numbers: "1", 1 and true are not the same for a function.
+std::string kinds_word(const std::string& key, const std::string& values) {
+  std::set<std::string> kinds;
+  add_kinds(spec::read_toml("values = " + values, {0}), kinds);
+  std::string text;
+  for (const std::string& kind : kinds) text += (text.empty() ? "" : ",") + kind;
+  return kinds.empty() || text == spec::kind_name(spec::TomlNode::Kind::integer) ? "" : "kinds of " + key + "=" + text;
+}
+
 /// A function is a program whose words are its configuration. The first one, which would be the program, depends on it,
 /// so no file is looked for.
 std::string function_section(const detail::TunableState& state, const detail::TunableState::Section* params) {
   if (!params || params->entries.empty())
     throw Error(ErrorKind::invalid_argument, state.name + ": a function needs a parameter to tune");
-  std::vector<std::string> words;
-  for (const auto& [key, values] : params->entries)
+  std::vector<std::string> words, kind_words;
+  for (const auto& [key, values] : params->entries) {
     for (const std::string& name : spec::parameter_names(key)) {
       if (words.empty()) words.push_back(spec::toml_string("function/{" + name + "}"));
       words.push_back(spec::toml_string(name + "={" + name + "}"));
     }
+    if (const std::string word = kinds_word(key, values); !word.empty()) kind_words.push_back(spec::toml_string(word));
+  }
+  words.insert(words.end(), kind_words.begin(), kind_words.end());
   words.push_back(spec::toml_string("version=" + state.function_version));
   std::string text = "\n[process]\n";
   if (state.prepare) {

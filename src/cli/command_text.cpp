@@ -107,11 +107,13 @@ CommandText describe(const CLI::App& app) {
   command.path = full_name(app);
   command.summary = app.get_description();
   read_footer(app.get_footer(), command);
+  const std::string unnamed = CLI::OptionDefaults().get_group();  // its name differs between releases of CLI11
   for (const CLI::Option* const option : app.get_options()) {
+    const std::string group = option->get_group();
     if (option->get_positional())
       command.arguments.push_back(option_text(*option));
-    else if (!option->get_group().empty())
-      add_to_group(command, option->get_group(), option_text(*option));
+    else if (!group.empty())
+      add_to_group(command, group == unnamed ? option_group::other : group, option_text(*option));
   }
   std::stable_sort(command.groups.begin(), command.groups.end(),
                    [](const auto& a, const auto& b) { return rank_of(a.first) < rank_of(b.first); });

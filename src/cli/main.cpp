@@ -116,9 +116,7 @@ int run_program(int argc, char** argv) {
   const cli::Words words(argv + 1, argv + std::max(argc, 1));
   cli::choose_colours(words);
   CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it.", "xtune"};
-  // The formatter and the settings after it are inherited by the commands.
-  app.formatter(std::make_shared<cli::HelpFormatter>());
-  app.option_defaults()->group(cli::option_group::other);
+  app.formatter(std::make_shared<cli::HelpFormatter>());  // inherited by the commands, like the next setting
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("-V,--version", std::string("xtune ") + version, "Print the version");
   app.require_subcommand(1);

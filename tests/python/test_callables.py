@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics and goals as callables, and configurations as callables that time themselves."""
+import functools
+import importlib
 import math
 import pathlib
+import subprocess
+import sys
 import tempfile
+import threading
 import unittest
+import unittest.mock
 
 from support import HOST, N, QUICK, arrays, np, saxpy, xtune
+from xtune._labels import label_of
 
 
 def tuned(tunable, **settings):
@@ -101,6 +108,96 @@ class Goals(unittest.TestCase):
         twice(x, 64)
         self.assertEqual(twice.best_config, {"BLOCK": 64})
         self.assertEqual(x[63], 126)
+
+
+LIMIT = 1.0
+EXPECTED = np.zeros(4)
+
+
+class Judge:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def __call__(self, y):
+        return self._largest(y) < self.limit
+
+    def _largest(self, y):
+        return y.max()
+
+
+class OtherJudge(Judge):
+    def _largest(self, y):
+        return y.min()
+
+
+def judge_of(limit):
+    return lambda y: y.max() < limit
+
+
+def with_global(y):
+    return y.max() < LIMIT and np.allclose(y, EXPECTED)
+
+
+def calls_another(y):
+    return with_global(y)
+
+
+class Labels(unittest.TestCase):
+    """A check whose verdict may differ has another label; the same check has the same one in every process."""
+
+    def test_differ_with_everything_that_a_callable_uses(self):
+        pairs = [
+            (lambda y: y.max() < 1, lambda y: y.max() < 2), (judge_of(1), judge_of(2)), (Judge(1), Judge(2)),
+            (Judge(1), OtherJudge(1)), (Judge(1).__call__, Judge(2).__call__),
+            (functools.partial(judge_of, 1), functools.partial(judge_of, 2)),
+            (functools.partial(lambda y: True), functools.partial(lambda y: False)),
+            (lambda y: all(v >= 0 for v in y), lambda y: all(v < 0 for v in y)),
+            (lambda y: y.size in {1024, 3}, lambda y: y.size in {2, 3}),
+            (lambda y, limit=1: y.max() < limit, lambda y, limit=2: y.max() < limit),
+            (judge_of(np.float32(1)), judge_of(np.float64(1))), (judge_of(None), judge_of("None")),
+            (judge_of(True), judge_of(1)), (judge_of([1, [2]]), judge_of([1, 2])),
+            (judge_of(np.arange(4)), judge_of(np.arange(1, 5))), (judge_of({"a": 1}), judge_of({"a": 2})),
+            (judge_of(threading.Lock()), judge_of(threading.Lock())),
+        ]
+        for one, other in pairs:
+            with self.subTest(one=one):
+                self.assertNotEqual(label_of(one), label_of(other))
+
+    def test_follow_globals_and_functions_of_the_module(self):
+        for name, value in (("LIMIT", 2.0), ("EXPECTED", np.ones(4))):
+            for function in (with_global, calls_another):
+                before = label_of(function)
+                with unittest.mock.patch.dict(function.__globals__, {name: value}):
+                    self.assertNotEqual(label_of(function), before)
+                self.assertEqual(label_of(function), before)
+
+    def test_are_the_same_for_the_same(self):
+        loop = []
+        loop.append(loop)
+        for make in (lambda: judge_of((1, (2, "a"))), lambda: Judge(np.ones(3)), lambda: functools.partial(judge_of, limit=3),
+                     lambda: judge_of({"b", "a"}), lambda: judge_of(loop), lambda: calls_another, lambda: judge_of(pathlib.Path("a"))):
+            self.assertEqual(label_of(make()), label_of(make()))
+        code = "import support, test_callables as t; print(t.label_of(t.calls_another), t.label_of(t.Judge(3)))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.split(), [label_of(self._named().calls_another), label_of(self._named().Judge(3))])
+
+    @staticmethod
+    def _named():
+        return importlib.import_module("test_callables")
+
+    def test_of_functions_that_are_timed_follow_shapes_and_numbers_only(self):
+        self.assertEqual(label_of(judge_of(np.zeros(3)), contents=False), label_of(judge_of(np.ones(3)), contents=False))
+        self.assertNotEqual(label_of(judge_of(np.zeros(3)), contents=False), label_of(judge_of(np.zeros(4)), contents=False))
+        self.assertNotEqual(label_of(Judge(1), contents=False), label_of(Judge(2), contents=False))
+
+    def test_a_changed_tolerance_checks_stored_results_again(self):
+        with tempfile.TemporaryDirectory() as store:
+            def outcomes(limit):
+                return xtune.tune(saxpy(check=judge_of(limit)), store=store, **HOST).counts
+
+            self.assertEqual(outcomes(1e9), {"ok": 4})
+            self.assertEqual(outcomes(1e9), {"ok": 4})
+            self.assertEqual(outcomes(1.0), {"wrong_result": 4})
 
 
 class Sweeps(unittest.TestCase):

@@ -341,6 +341,19 @@ class Autotune(unittest.TestCase):
         self.assertEqual((axpy.__name__, axpy.__doc__), ("axpy", "The text of the function."))
         self.assertEqual(described[0], ("xtune.Argument(x: f32[100])", "xtune.Argument(n: i32)", 100))
 
+    def test_a_source_that_reads_a_shape_is_made_for_each(self):
+        @xtune.autotune({"BLOCK": [32]}, key=[], grid=1, block="BLOCK", measure={"rep": 2, "finals": 0}, tune_settings=HOST)
+        def sums(x: xtune.In, y: xtune.Out):
+            rows, columns = x.shape
+            return ('extern "C" __global__ void sums(const float* x, float* y) { for (int i = threadIdx.x; i < %d; i += BLOCK) {'
+                    " y[i] = 0; for (int k = 0; k < %d; ++k) y[i] += x[i * %d + k]; } }" % (rows, columns, columns))
+
+        for shape in ((4, 64), (64, 4), (4, 64), (128, 8)):
+            x, y = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape), np.zeros(shape[0], np.float32)
+            sums(x, y)
+            np.testing.assert_array_equal(y, x.sum(axis=1))
+        self.assertEqual(len(sums.results), 3)
+
     def test_sizes_outside_the_key_may_change(self):
         @xtune.autotune({"BLOCK": [32]}, key=[], grid="ceildiv(n, BLOCK)", block="BLOCK", measure={"rep": 2, "finals": 0},
                         constraints="BLOCK <= n", tune_settings={**HOST, "keep": False})

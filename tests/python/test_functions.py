@@ -76,7 +76,43 @@ def stepped(array, step):
     array += step
 
 
+class Key:
+    def __init__(self, number):
+        self.number = number
+
+    def __repr__(self):
+        return "Key()"
+
+
 class Decorated(unittest.TestCase):
+    def test_stored_results_of_other_code_keys_and_values_do_not_answer(self):
+        """Each call is one of a process of its own: nothing is known but the store."""
+        store = tempfile.TemporaryDirectory()
+        self.addCleanup(store.cleanup)
+
+        def is_measured(key, values=(1, 2), prefers=1, other=None):
+            def work(kind, STEP):
+                return STEP == prefers, kind, other
+
+            tuned = xtune.autotune(params={"STEP": list(values)}, key=["kind"], measure={"rep": 3, "warmup": 0, "finals": 0},
+                                   tune_settings={"store": store.name, "jobs": 1})(work)
+            tuned(key)
+            answers = {each.from_store for each in tuned.results[-1].measurements}
+            self.assertEqual(len(answers), 1)
+            self.assertIn(tuned.best_config["STEP"], values)
+            return answers == {False}
+
+        self.assertTrue(is_measured(None))
+        for key in (None, "None", Key(1), Key(2), (1, "a"), 1, "1", True):
+            with self.subTest(key=key):
+                self.assertEqual(is_measured(key), key is not None)
+                self.assertFalse(is_measured(key))
+        for changed in ({"prefers": 2}, {"other": Key(1)}, {"other": Key(2)}, {"values": ("1", "2")}, {"values": (1.0, 2.0)},
+                        {"values": (True, False)}):
+            with self.subTest(changed=changed):
+                self.assertTrue(is_measured(7, **changed))
+                self.assertFalse(is_measured(7, **changed))
+
     def test_one_name_needs_no_list(self):
         array = np.zeros(3)
         stepped(array)

@@ -245,6 +245,13 @@ class Definitions(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "make it in each process"):
             pickle.dumps(saxpy())
 
+    def test_values_that_compile_alike_share_results_and_keep_their_types(self):
+        with tempfile.TemporaryDirectory() as store, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for i, value in enumerate((1, "1", True, 1)):
+                result = xtune.tune(saxpy(params={"UNROLL": [value]}, grid="ceildiv(n, BLOCK)", constraints="BLOCK == 32"), store=store, **HOST)
+                self.assertEqual((repr(result.best.config["UNROLL"]), result.best.from_store), (repr(value), i > 0))
+
     def test_scalars_may_be_infinite(self):
         fill = """extern "C" __global__ void fill(float* y, float low, float none, int n) {
           const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -52,13 +52,11 @@ std::vector<StoreAnswers::Row> StoreAnswers::read(RecordKeeper& keeper) {
   return rows;
 }
 
-bool StoreAnswers::is_of(const StoredResults::Answer& found, std::uint64_t index) const {
-  const std::string config =
-      found.record ? space::bindings_text(found.record->config) : store::config_text(*found.row.config);
-  if (config == space::bindings_text(run_.space.named(run_.space.at(index)))) return true;
-  run_.observer.on_warning("a stored record names the configuration " + base::printable(config, 200) +
-                           ", and its key is of another one: it is damaged and is ignored");
-  return false;
+/// Whether compilers get the same of both: 1, "1" and true are one definition.
+bool StoreAnswers::means_the_same(const Bindings& a, const Bindings& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    return one.first == other.first && space::to_define(one.second) == space::to_define(other.second);
+  });
 }
 
 bool StoreAnswers::lacks_a_goal(const record::Record& record) const {
@@ -69,7 +67,16 @@ bool StoreAnswers::lacks_a_goal(const record::Record& record) const {
 
 std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& key, std::uint64_t index) {
   const StoredResults::Answer found = stored_.find(key);
-  if (!found || !is_of(found, index)) return std::nullopt;
+  if (!found) return std::nullopt;
+  const Bindings asked = run_.space.named(run_.space.at(index));
+  const Bindings stored = found.record ? found.record->config : store::config_bindings(*found.row.config);
+  const bool same = stored == asked;
+  if (!same && !means_the_same(stored, asked)) {
+    run_.observer.on_warning("a stored record names the configuration " +
+                             base::printable(space::bindings_text(stored), 200) +
+                             ", and its key is of another one: it is damaged and is ignored");
+    return std::nullopt;
+  }
   const bool of_today = run_.of_today(found.unix_time_ms);
   const Outcome outcome = found.outcome;
   if (run_.options.fresh && !of_today) return std::nullopt;
@@ -80,7 +87,7 @@ std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& k
   answer.of_today = of_today;
   if (found.record)
     answer.whole = *found.record;
-  else if (run_.reads_all() || run_.observer.wants_stored() || outcome == Outcome::timed_out)
+  else if (run_.reads_all() || run_.observer.wants_stored() || outcome == Outcome::timed_out || !same)
     answer.whole = read_row(found.row, run_.observer);
   // Only the whole record has the limit under which it timed out.
   if (outcome == Outcome::timed_out && !of_today && !(answer.whole && answers_under_limits(*answer.whole, run_.spec)))
@@ -88,7 +95,8 @@ std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& k
   // A goal needs to know now whether launches repeat their bits; the record is from a run that did not compare them.
   if (outcome == Outcome::ok && answer.whole && !answer.whole->repeatable && lacks_a_goal(*answer.whole))
     return std::nullopt;
-  if (!found.record && !run_.reads_all()) answer.row = found.row;
+  if (answer.whole) answer.whole->config = asked;
+  if (!found.record && !run_.reads_all() && same) answer.row = found.row;
   stored_.take(key);
   if (!answer.whole && !answer.row.config) return std::nullopt;
   return answer;

@@ -49,7 +49,7 @@ class StoreAnswers {
  private:
   std::vector<Row> read(RecordKeeper& keeper);
   std::vector<const record::Record*> read_rivals(double reach);
-  bool is_of(const StoredResults::Answer& found, std::uint64_t index) const;
+  static bool means_the_same(const Bindings& a, const Bindings& b);
   /// Whether a goal has no value because the record does not say whether launches repeat their bits.
   bool lacks_a_goal(const record::Record& record) const;
   bool asked_today(const Bindings& config, const store::KeyDigest& key) const;
