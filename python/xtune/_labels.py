@@ -20,7 +20,7 @@ def label_of(function: Callable, contents: bool = True) -> str:
     """Changes with a callable's code, the values that it keeps (closures, defaults, arguments of a partial, an object's
     state), and the values and functions of its module that it names.
 
-    contents: of arrays; otherwise only their type and shape count, and of other objects what they hold. A value that can
+    contents: of arrays and of the objects of libraries; otherwise only their type and shape count. A value that can
     neither be compared nor pickled, such as a lock, makes a label of this process only: then no stored result answers.
     """
     return _Digest(contents).of(function)
@@ -38,6 +38,7 @@ class _Digest:
         self._hash, self._contents = hashlib.sha256(), contents
         self._seen: Dict[int, Tuple[int, Any]] = {}  # by id: the number, and the object, which keeps the id in use
         self._open: Set[int] = set()  # the containers that are being added
+        self._modules: Set[str] = set()  # of the functions so far
 
     def of(self, value: Any) -> str:
         self._add(value)
@@ -66,6 +67,8 @@ class _Digest:
             return self._add_array(value)
         if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
             return self._add_code(value)
+        if isinstance(value, type) and value.__module__ in self._modules:
+            return self._add_class(value)
         if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, type, numpy.dtype, numpy.ufunc)):
             return self._put(type(value).__name__, f"{getattr(value, '__module__', '')} "
                                                    f"{getattr(value, '__qualname__', None) or value}")
@@ -75,6 +78,14 @@ class _Digest:
 
     def _note(self, value: Any) -> None:
         self._seen[id(value)] = (len(self._seen), value)
+
+    def _add_class(self, value: type) -> None:
+        self._put("class", value.__qualname__)
+        for name, member in sorted(vars(value).items()):
+            code = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
+            if isinstance(code, types.FunctionType) or not name.startswith("__"):
+                self._put("member", name)
+                self._add(code)
 
     def _add_all(self, values: Any) -> None:
         values = list(values)
@@ -121,6 +132,7 @@ class _Digest:
 
     def _add_function(self, function: types.FunctionType, owner: Optional[type]) -> None:
         self._put("function")
+        self._modules.add(function.__module__)
         self._add_all([function.__code__, function.__defaults__, function.__kwdefaults__])
         for cell in function.__closure__ or ():
             try:
@@ -145,11 +157,16 @@ class _Digest:
     def _add_object(self, value: Any) -> None:
         kind = type(value)
         self._put("object", f"{kind.__module__} {kind.__qualname__}")
+        for name in ("__wrapped__", "fn"):  # of functools.lru_cache, of triton.jit
+            wrapped = getattr(value, name, None)
+            if isinstance(wrapped, types.FunctionType):
+                return self._add(wrapped)
         call = inspect.getattr_static(kind, "__call__", None)
         if isinstance(call, types.FunctionType):
             self._add_function(call, kind)
         if not self._contents:
-            self._add(dict(getattr(value, "__dict__", {})))
+            if kind.__module__ in self._modules:  # an object of a library may hold caches and addresses
+                self._add(dict(getattr(value, "__dict__", {})))
         elif isinstance(call, types.FunctionType) and type(value).__reduce_ex__ is object.__reduce_ex__:
             self._add(_state_of(value))
         else:

@@ -138,8 +138,16 @@ def with_global(y):
     return y.max() < LIMIT and np.allclose(y, EXPECTED)
 
 
+class Limits:
+    upper = 3
+
+    @staticmethod
+    def of(y):
+        return y.max() < Limits.upper
+
+
 def calls_another(y):
-    return with_global(y)
+    return with_global(y) and Limits.of(y)
 
 
 class Labels(unittest.TestCase):
@@ -170,6 +178,10 @@ class Labels(unittest.TestCase):
                 with unittest.mock.patch.dict(function.__globals__, {name: value}):
                     self.assertNotEqual(label_of(function), before)
                 self.assertEqual(label_of(function), before)
+        before = label_of(calls_another)
+        for member, value in (("upper", 4), ("of", staticmethod(lambda y: False))):
+            with unittest.mock.patch.object(Limits, member, value):
+                self.assertNotEqual(label_of(calls_another), before)
 
     def test_are_the_same_for_the_same(self):
         loop = []
@@ -189,6 +201,11 @@ class Labels(unittest.TestCase):
         self.assertEqual(label_of(judge_of(np.zeros(3)), contents=False), label_of(judge_of(np.ones(3)), contents=False))
         self.assertNotEqual(label_of(judge_of(np.zeros(3)), contents=False), label_of(judge_of(np.zeros(4)), contents=False))
         self.assertNotEqual(label_of(Judge(1), contents=False), label_of(Judge(2), contents=False))
+        self.assertEqual(label_of(judge_of(threading.Lock()), False), label_of(judge_of(threading.Lock()), False))
+        cached = [functools.lru_cache()(function) for function in (judge_of(1), judge_of(1), judge_of(2))]
+        labels = [label_of(judge_of(each), contents=False) for each in cached]
+        self.assertEqual(labels[0], labels[1])
+        self.assertNotEqual(labels[0], labels[2])
 
     def test_a_changed_tolerance_checks_stored_results_again(self):
         with tempfile.TemporaryDirectory() as store:
