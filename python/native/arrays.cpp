@@ -182,6 +182,8 @@ ArrayReader::Source ArrayReader::source_of(PyObject* object) {
   Source source = Source::unknown;
   if (is_subtype(type, imported_class("torch", "Tensor")))
     source = Source::torch;
+  else if (is_subtype(type, imported_class("numpy.ma", "MaskedArray")))
+    source = Source::masked;
   else if (is_subtype(type, imported_class("numpy", "ndarray")))
     source = Source::numpy;
   else if (PyObject_HasAttrString(object, "__cuda_array_interface__"))
@@ -203,6 +205,8 @@ Memory ArrayReader::read(PyObject* object, StreamOwner& owner, const std::string
   switch (source_of(object)) {
     case Source::numpy:
       return read_numpy(object);
+    case Source::masked:
+      fail("was given a masked array, and a kernel knows no mask: pass array.filled(...)");
     case Source::torch:
       return read_torch(object, owner);
     case Source::cuda_interface:

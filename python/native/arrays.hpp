@@ -39,7 +39,7 @@ class ArrayReader {
   Memory read(PyObject* object, StreamOwner& owner, const std::string& place);
 
  private:
-  enum class Source { unknown, numpy, torch, cuda_interface, dlpack };
+  enum class Source { unknown, numpy, masked, torch, cuda_interface, dlpack };
 
   Source source_of(PyObject* object);
   Memory read_numpy(PyObject* object);

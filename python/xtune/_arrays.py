@@ -101,9 +101,15 @@ def _of_cuda_interface(array: Any, name: str) -> ArrayFacts:
     return ArrayFacts(dtype_name(dtype, f"'{name}'"), shape, None, interface["data"][0], size)
 
 
+def _require_unmasked(array: Any, what: str) -> None:
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise InvalidArgumentError(f"{what} is a masked array, and a kernel knows no mask: pass array.filled(...)")
+
+
 def facts_of(array: Any, name: str) -> ArrayFacts:
-    """Type, shape and contents. Raises InvalidArgumentError for an array that is not contiguous or has elements that no
-    kernel takes, and for what is not an array."""
+    """Type, shape and contents. Raises InvalidArgumentError for an array that is masked, not contiguous or has elements
+    that no kernel takes, and for what is not an array."""
+    _require_unmasked(array, f"'{name}'")
     if _is_torch(array):
         return _of_torch(array, name)
     if isinstance(array, numpy.ndarray):
@@ -176,6 +182,7 @@ def encode(value: Any, dtype: str, shape: Optional[Tuple[int, ...]], what: str) 
         value = value.float().numpy() if dtype in _NARROW or str(value.dtype) == "torch.bfloat16" else value.numpy()
     elif hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
         value = value.get()  # CuPy
+    _require_unmasked(value, what)
     array = numpy.asarray(value)
     if shape is not None and array.shape != tuple(shape) and array.size != 1:
         raise InvalidArgumentError(f"{what} has the shape {array.shape}, and the argument has {tuple(shape)}")

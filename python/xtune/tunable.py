@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel to tune, with everything about it."""
+import copy
 import inspect
 import os
 import re
@@ -23,12 +24,16 @@ Path = Union[str, "os.PathLike[str]"]
 class _Buffer:
     """An array argument, declared by its data, or by dtype and shape."""
 
+    _role = ""  # the method of _native.Tunable that declares it
+
     def __init__(self, data: Any = None, dtype: Any = None, shape: Optional[Extents] = None):
         self.data, self.dtype, self.shape = data, dtype, shape
 
     def with_data(self, data: Any) -> "_Buffer":
         """The same declaration for this array."""
-        return type(self)(data, self.dtype, self.shape)
+        other = copy.copy(self)  # a subclass may have a constructor of its own
+        other.data = data
+        return other
 
     def __repr__(self) -> str:
         return f"xtune.{type(self).__name__}({'...' if self.data is not None else ''})"
@@ -46,17 +51,25 @@ class In(_Buffer):
     expressions, one tuned kernel serves arrays of every size.
     """
 
+    _role = "input"
+
 
 class InOut(_Buffer):
     """An array that the kernel reads and writes; every launch while tuning starts with the same contents. As In."""
+
+    _role = "inout"
 
 
 class Out(_Buffer):
     """An array that the kernel writes and never reads. As In, but its contents do not matter."""
 
+    _role = "output"
+
 
 class Constant(_Buffer):
     """A __constant__ or __device__ variable of the source, which is not an argument of a call. As In."""
+
+    _role = "constant"
 
 
 @_checks.checked_methods
@@ -455,9 +468,8 @@ class Tunable:
         if facts is not None and facts.dtype != dtype:
             raise InvalidArgumentError(f"'{name}' is declared as {dtype}, and its array has elements of {facts.dtype}: "
                                        "convert it first")
-        add = {In: self._native.input, Out: self._native.output, InOut: self._native.inout,
-               Constant: self._native.constant}[type(buffer)]
-        add(name, dtype, extents(shape) if shape is not None else list(facts.shape) or [1])
+        declare = getattr(self._native, buffer._role)
+        declare(name, dtype, extents(shape) if shape is not None else list(facts.shape) or [1])
         if not isinstance(buffer, Out) and data is not None:
             self.data(name, data, dtype=dtype)
 

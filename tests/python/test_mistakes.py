@@ -92,6 +92,8 @@ class WrongTypes(Table):
             ("'n': (1+2j) is complex: pass xtune.Scalar('c64', 1)", lambda: new("t", args={"n": np.complex64(1 + 2j)})),
             ("'x': its __cuda_array_interface__ lacks typestr",
              lambda: new("t", args={"x": with_method("__cuda_array_interface__", 5)})),
+            ("'x' is a masked array, and a kernel knows no mask: pass array.filled(...)",
+             lambda: new("t", args={"x": np.ma.masked_array(x, x > 3)})),
             ("'x': NumPy cannot read its __dlpack__", lambda: new("t", args={"x": with_method("__dlpack__", 5)})),
             ("'n': {} is not a type that kernels take", lambda: new("t", args={"n": xtune.Scalar({}, 1)})),
             ("measure: expected a dict or None, not 5", lambda: new("t", measure=5)),
@@ -188,6 +190,8 @@ class WrongTypes(Table):
             ("stream: pass the address", lambda: kernel(x, y, 0.0, N, stream=HUGE)),
             ("stream: pass the address", lambda: kernel(x, y, 0.0, N, stream=with_method("__cuda_stream__", ()))),
             ("saxpy: argument 1, 'x', is a buffer of f32 and was given list", lambda: kernel([1.0], y, 0.0, N)),
+            ("saxpy: argument 1, 'x', was given a masked array, and a kernel knows no mask: pass array.filled(...)",
+             lambda: kernel(np.ma.masked_array(x, x > 3), y, 0.0, N)),
             ("saxpy: argument 1, 'x', has a __dlpack__ that returns 5", lambda: kernel(with_method("__dlpack__", 5), y, 0.0, N)),
             ("saxpy: argument 1, 'x', has a __cuda_array_interface__ that lacks typestr",
              lambda: kernel(with_method("__cuda_array_interface__", 5), y, 0.0, N)),
@@ -225,6 +229,9 @@ class WrongTypes(Table):
              lambda: kernel_of()(x, 1.0, True, 2**40)),
             ("<lambda>(): the key 'a' is [1], which cannot be a key", lambda: function_of(key="a")([1])),
             ("<lambda>(): restore: 'a' is 1, not an array", lambda: function_of(restore="a")(1)),
+            ("autotune: 'B' of <lambda> comes before '*rest', whose first value would be taken for it: write it after '*rest'",
+             lambda: xtune.autotune(**settings)(lambda B, *rest: 1)),
+            ("autotune: 'B' of <lambda> cannot be passed by name", lambda: xtune.autotune(**settings)(lambda *B: 1)),
         ])
 
 
@@ -283,6 +290,8 @@ class WrongAnswers(Table):
              lambda: tuned(metrics={"m": lambda values: values["nope"]})),
             ("the metric 'm': expected a number, not 'wide'", lambda: tuned(metrics={"m": lambda BLOCK: "wide"})),
             ("constraint over BLOCK returned an array of 2 elements", lambda: tuned(constraints=[lambda BLOCK: np.ones(2)])),
+            ("the reference in code failed: InvalidArgumentError: the reference of 'y' is a masked array",
+             lambda: tuned(reference=lambda x: np.ma.masked_array(x))),
             ("the data of 'x' has elements of object", lambda: xtune.tune(
                 saxpy().data("x", lambda problem: None, dtype="f32"), configs=ONE, fresh=True, **HOST)),
             ("t: the function, returned: expected its time in milliseconds, a number, not None", lambda: xtune.tune(

@@ -223,6 +223,32 @@ class Definitions(unittest.TestCase):
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "a row has 1 values"):
             tunable.params(("C", "D"), [(1,)])
 
+    def test_a_class_of_ones_own_declares_arrays_too(self):
+        class Rows(xtune.InOut):
+            def __init__(self, rows):
+                super().__init__(shape=(rows,), dtype="f32")
+
+        class Vector(xtune.In):
+            pass
+
+        class Last(Vector):
+            pass
+
+        x, y = arrays()
+        args = {"x": Last(x, shape="n"), "y": Rows("n"), "a": np.float32(2), "n": np.int32(N)}
+        plain = {"x": xtune.In(x, shape="n"), "y": xtune.InOut(dtype="f32", shape=("n",)), "a": np.float32(2), "n": np.int32(N)}
+        self.assertEqual(saxpy(args=args).toml(), saxpy(args=plain).toml())
+        rows = Rows("n")
+
+        def declared(first, second):
+            def function(x: first, y: second, a: np.float32, n: np.int32):
+                return SAXPY
+
+            return xtune.autotune(params={"BLOCK": [32]}, grid="n", block="BLOCK")(function).tunable(x, y, 2, N).toml()
+
+        self.assertEqual(declared(Vector, rows), declared(xtune.In, xtune.InOut(dtype="f32", shape=("n",))))
+        self.assertIsNone(rows.data)
+
     def test_generators_see_their_buffer(self):
         seen = []
 
