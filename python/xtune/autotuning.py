@@ -8,7 +8,7 @@ import operator
 import re
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Collection, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy
 
@@ -60,6 +60,8 @@ class _Tuned:
 
     def __init__(self, function: Callable, names: Sequence[str]):
         functools.update_wrapper(self, function, updated=())  # attributes of the function stay its own
+        if not hasattr(function, "__name__"):
+            self.__name__ = self.__qualname__ = _name_of(function)
         self._function, self._names = function, list(names)
         self._results: List[Result] = []
         self._lock = threading.RLock()
@@ -204,6 +206,32 @@ class _Call(NamedTuple):
     arguments: Mapping[str, Any]
 
 
+class _Placing:
+    """The arguments of calls for a function that gets its tuned parameters as keywords: values of the parameters that
+    come after one of those go by name, too."""
+
+    def __init__(self, signature: inspect.Signature, tuned: Collection[str], function: str):
+        self._leading, self._later = sys.maxsize, ()
+        order = [each for each in signature.parameters.values()
+                 if each.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)]
+        first = next((i for i, each in enumerate(order) if each.name in tuned), None)
+        if first is None:
+            return
+        if order[first].kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            raise InvalidArgumentError(f"autotune: '{order[first].name}' of {function} cannot be passed by name, as what is "
+                                       "tuned is: make it a keyword (after '*')")
+        if order[-1].kind is inspect.Parameter.VAR_POSITIONAL:
+            raise InvalidArgumentError(f"autotune: '{order[first].name}' of {function} comes before '*{order[-1].name}', whose "
+                                       f"first value would be taken for it: write it after '*{order[-1].name}'")
+        self._later = tuple(each.name for each in order[first:] if each.name not in tuned)
+        self._leading = first if self._later else sys.maxsize
+
+    def __call__(self, args: Sequence[Any], named: Mapping[str, Any]) -> Tuple[Sequence[Any], Mapping[str, Any]]:
+        if not self._leading < len(args) <= self._leading + len(self._later):
+            return args, named
+        return args[:self._leading], {**dict(zip(self._later, args[self._leading:])), **named}
+
+
 class AutotunedFunction(_Tuned):
     """What autotune makes of a callable: called like it without the parameters, which are tuned for each key."""
 
@@ -219,9 +247,9 @@ class AutotunedFunction(_Tuned):
         names = [name for key in self._params for name in (key if isinstance(key, tuple) else (key,))]
         for name in names:
             if name not in signature.parameters and not _takes_any(signature):
-                raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of "
-                                           f"{getattr(function, '__name__', function)}")
+                raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of {_name_of(function)}")
         self._tuned = frozenset(names)
+        self._place = _Placing(signature, self._tuned, _name_of(function))
         self._signature = signature.replace(parameters=[
             each for name, each in signature.parameters.items() if name not in names])
         super().__init__(function, [name for name, each in self._signature.parameters.items()
@@ -252,6 +280,7 @@ class AutotunedFunction(_Tuned):
         config = self._known(key)
         if config is None:
             config = self._config_for(key, self._function, call, self._prepare)
+        args, named = self._place(args, named)
         return self._function(*args, **named, **config)
 
     _bind = staticmethod(inspect.Signature.bind)
@@ -316,6 +345,7 @@ class AutotunedFunction(_Tuned):
 
     def _tune(self, function: Callable, call: _Call, prepare: Optional[Callable]) -> Result:
         timer = timer_for(self._timer, list(call.arguments.values()))
+        args, named = self._place(call.args, call.named)
         saved = {name: self._copy(name, call.arguments[name]) for name in self._restore}
         checked = set()
 
@@ -325,7 +355,7 @@ class AutotunedFunction(_Tuned):
 
         def timed(_, config):
             def run():
-                return function(*call.args, **call.named, **config)
+                return function(*args, **named, **config)
 
             which = tuple(config.items())
             if which not in checked:  # the first call may compile
@@ -338,7 +368,7 @@ class AutotunedFunction(_Tuned):
 
         def prepared(_, config):
             with timer.in_thread():
-                prepare(*call.args, **call.named, **config)
+                prepare(*args, **named, **config)
 
         name = re.sub(r"[^\w.+-]", "_", self.__name__)  # "<lambda>"
         measure = {**timer.measure, **(self._definition.get("measure") or {})}
@@ -397,6 +427,7 @@ class AutotunedTriton(AutotunedFunction):
             launch = functools.partial(self.fn.run, grid=grid, warmup=False)
             compile_only = functools.partial(self.fn.run, grid=grid, warmup=True)
             config = self._config_for(key, launch, self._bound(args, named), self._prepare or compile_only)
+        args, named = self._place(args, named)
         return self.fn.run(*args, grid=grid, warmup=warmup, **named, **config)
 
     def _quick_key(self, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -467,6 +498,13 @@ def _signature(function: Callable) -> inspect.Signature:
                                    "function of Python") from None
 
 
+def _name_of(function: Callable) -> str:
+    """Also of a functools.partial, and of an object that can be called."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", type(function).__name__)
+
+
 def _takes_any(signature: inspect.Signature) -> bool:
     return any(each.kind == inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values())
 
@@ -523,22 +561,23 @@ def _numpy_type(dtype: str) -> Any:
 def _declared_arguments(function: Callable) -> Dict[str, Any]:
     """For each parameter an In, Out, InOut or Scratch, or the dtype of a number."""
     declared: Dict[str, Any] = {}
+    plain = function.func if isinstance(function, functools.partial) else function
     for name, parameter in _signature(function).parameters.items():
         annotation = parameter.annotation
         if isinstance(annotation, str) and annotation not in CTYPES:  # from __future__ import annotations
             try:
-                closure = inspect.getclosurevars(function).nonlocals
-                annotation = eval(annotation, function.__globals__, dict(closure))
+                closure = inspect.getclosurevars(plain).nonlocals
+                annotation = eval(annotation, plain.__globals__, dict(closure))
             except Exception as error:
-                raise InvalidArgumentError(f"autotune: '{name}' of {function.__name__}: its annotation '{annotation}' cannot "
+                raise InvalidArgumentError(f"autotune: '{name}' of {_name_of(function)}: its annotation '{annotation}' cannot "
                                            f"be read: {error}") from None
         if inspect.isclass(annotation) and issubclass(annotation, _Buffer):
             annotation = annotation()
         if isinstance(annotation, Constant) or annotation is inspect.Parameter.empty:
-            raise InvalidArgumentError(f"autotune: annotate '{name}' of {function.__name__}: xtune.In, xtune.Out or "
+            raise InvalidArgumentError(f"autotune: annotate '{name}' of {_name_of(function)}: xtune.In, xtune.Out or "
                                        "xtune.InOut for an array, a type such as numpy.int32 for a number")
         declared[name] = annotation if isinstance(annotation, (_Buffer, Scratch)) else dtype_name(
-            annotation, f"autotune: '{name}' of {function.__name__}")
+            annotation, f"autotune: '{name}' of {_name_of(function)}")
     return declared
 
 

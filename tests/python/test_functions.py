@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that are prepared ahead in threads, and kernels of an imitation of Triton."""
+import functools
 import pickle
 import tempfile
 import threading
@@ -124,6 +125,36 @@ class Decorated(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"stepped\(\): 'step' is tuned"):
             stepped(np.zeros(3), step=1)
 
+    def test_what_is_tuned_may_come_before_what_calls_pass(self):
+        settings = {"params": {"STEP": [1, 2]}, "measure": {"rep": 2, "finals": 0}, "tune_settings": PLACE}
+        prepared = []
+        first = xtune.autotune(**settings, prepare=lambda a, **config: prepared.append(a))(lambda STEP, a: (STEP, a))
+        self.assertEqual(first(5), (first.best_config["STEP"], 5))
+        self.assertEqual(prepared, [5, 5])
+        self.assertEqual(first(a=6), (first.best_config["STEP"], 6))
+        between = xtune.autotune(**settings, key="b")(lambda a, STEP=7, b=3, *, c=4: (a, STEP, b, c))
+        for args, named, rest in (((1,), {}, (3, 4)), ((1, 2), {}, (2, 4)), ((1, 2), {"c": 5}, (2, 5)), ((), {"a": 1, "b": 8}, (8, 4))):
+            with self.subTest(args=args, named=named):
+                self.assertEqual(between(*args, **named), (1, between.best_config["STEP"], *rest))
+        for result in first.results + between.results:
+            self.assertEqual(result.counts, {"ok": 2})
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "too many positional arguments"):
+            between(1, 2, 3)
+
+    def test_of_what_has_no_name(self):
+        class Adds:
+            def __call__(self, a, *, STEP):
+                return a + STEP
+
+        for function, name in ((functools.partial(Adds.__call__, None), "__call__"), (Adds(), "Adds")):
+            tuned = xtune.autotune(params={"STEP": [1, 2]}, measure={"rep": 2}, tune_settings=PLACE)(function)
+            self.assertEqual(tuned(4), 4 + tuned.best_config["STEP"])
+            self.assertEqual(repr(tuned), f"<xtune.autotune {name}(a)>")
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, f"{name}.*missing a required argument"):
+                tuned()
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "annotate 'a' of __call__"):
+            xtune.autotune(params={"B": [1]}, grid=1, block=1)(functools.partial(Adds.__call__, None))
+
     def test_is_pickled_by_name(self):
         self.assertIs(pickle.loads(pickle.dumps(stepped)), stepped)
 
@@ -140,6 +171,18 @@ class Triton(unittest.TestCase):
         x, y = np.arange(n, dtype=np.float32), np.zeros(n, np.float32)
         kernel[lambda meta: (-(-n // meta["BLOCK"]),)](x, y, n, **named)
         np.testing.assert_array_equal(y, named.get("SCALE", 2) * x)
+
+    def test_what_is_tuned_may_come_before_what_launches_pass(self):
+        @xtune.autotune(params={"BLOCK": [16, 32]}, key=["n"], tune_settings=PLACE)
+        @triton.jit
+        def fill(x, BLOCK, n, value, program=0):
+            x[program * BLOCK:min(n, (program + 1) * BLOCK)] = value
+
+        for value in (2, 3):
+            x = np.zeros(64, np.float32)
+            fill[lambda meta: (-(-64 // meta["BLOCK"]),)](x, 64, value)
+            np.testing.assert_array_equal(x, value)
+        self.assertEqual(fill.results[0].counts, {"ok": 2})
 
     def test_launches_stay_as_they_were(self):
         inner = self.kernel()
