@@ -18,10 +18,10 @@ namespace xtune::python {
 
 namespace {
 
-[[noreturn]] void refuse(PyObject* object, DType dtype, const std::string& place) {
+[[noreturn]] void refuse(PyObject* object, DType dtype, const std::string& place, const char* why = "") {
   PyErr_Clear();
   throw Error(ErrorKind::invalid_argument,
-              place + ", is a scalar of " + to_string(dtype) + " and was given " + shown(object));
+              place + ", is a scalar of " + to_string(dtype) + " and was given " + shown(object) + why);
 }
 
 template <class T>
@@ -69,6 +69,36 @@ std::uint16_t f16_of(float value) {
   return static_cast<std::uint16_t>(sign + ((exponent + 14) << 10) + mantissa);
 }
 
+/// A finite number must not become infinite, as in a definition.
+void require_fit(bool became_infinite, double value, PyObject* object, DType dtype, const std::string& place) {
+  if (became_infinite && std::isfinite(value)) refuse(object, dtype, place, ", which is too large for it");
+}
+
+float read_float(PyObject* object, DType dtype, const std::string& place) {
+  const double value = read_double(object, dtype, place);
+  const auto nearest = static_cast<float>(value);
+  require_fit(std::isinf(nearest), value, object, dtype, place);
+  return nearest;
+}
+
+void read_half(PyObject* object, DType dtype, const std::string& place, Bits& bits) {
+  const float value = read_float(object, dtype, place);
+  const bool is_f16 = dtype == DType::f16;
+  const std::uint16_t nearest = is_f16 ? f16_of(value) : bf16_of(value);
+  require_fit((nearest & 0x7fff) == (is_f16 ? 0x7c00 : 0x7f80), value, object, dtype, place);
+  store(nearest, bits);
+}
+
+void read_complex(PyObject* object, DType dtype, const std::string& place, Bits& bits) {
+  const Py_complex value = PyComplex_AsCComplex(object);
+  if (PyErr_Occurred()) refuse(object, dtype, place);
+  if (dtype == DType::c128) return store(std::complex<double>(value.real, value.imag), bits);
+  const auto real = static_cast<float>(value.real), imaginary = static_cast<float>(value.imag);
+  require_fit(std::isinf(real), value.real, object, dtype, place);
+  require_fit(std::isinf(imaginary), value.imag, object, dtype, place);
+  store(std::complex<float>(real, imaginary), bits);
+}
+
 }  // namespace
 
 void read_scalar(PyObject* object, DType dtype, const std::string& place, Bits& bits) {
@@ -90,25 +120,20 @@ void read_scalar(PyObject* object, DType dtype, const std::string& place, Bits& 
     case DType::u64:
       return read_integer<std::uint64_t>(object, dtype, place, bits);
     case DType::f32:
-      return store(static_cast<float>(read_double(object, dtype, place)), bits);
+      return store(read_float(object, dtype, place), bits);
     case DType::f64:
       return store(read_double(object, dtype, place), bits);
     case DType::f16:
-      return store(f16_of(static_cast<float>(read_double(object, dtype, place))), bits);
     case DType::bf16:
-      return store(bf16_of(static_cast<float>(read_double(object, dtype, place))), bits);
+      return read_half(object, dtype, place, bits);
     case DType::boolean: {
       const int value = PyObject_IsTrue(object);
       if (value < 0) refuse(object, dtype, place);
       return store(value == 1, bits);
     }
     case DType::c64:
-    case DType::c128: {
-      const Py_complex value = PyComplex_AsCComplex(object);
-      if (PyErr_Occurred()) refuse(object, dtype, place);
-      if (dtype == DType::c128) return store(std::complex<double>(value.real, value.imag), bits);
-      return store(std::complex<float>(static_cast<float>(value.real), static_cast<float>(value.imag)), bits);
-    }
+    case DType::c128:
+      return read_complex(object, dtype, place, bits);
     case DType::f8e4m3:  // the bits
     case DType::f8e5m2:
       return read_integer<std::uint8_t>(object, dtype, place, bits);

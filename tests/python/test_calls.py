@@ -197,6 +197,9 @@ class Calls(unittest.TestCase):
         kernel(*call)
         for array, value in zip(call[::2], call[1::2]):
             self.assertEqual(array[0], array.dtype.type(value))
+        call[2 * list(values).index("c64") + 1] = complex(0, 1e39)
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, r"is a scalar of c64 and was given 1e\+39j, which is too large"):
+            kernel(*call)
 
     def test_f16_and_bf16_scalars_round(self):
         source = ('extern "C" __global__ void put(unsigned short* out, unsigned short half, unsigned short brain) '
@@ -204,13 +207,17 @@ class Calls(unittest.TestCase):
         kernel = xtune.load(xtune.Tunable("halves", source, entry="put", params={"P": [1]}, grid=1, block=1, args={
             "out": xtune.Out(dtype="u16", shape=2), "half": xtune.Scalar("f16", 1), "brain": xtune.Scalar("bf16", 1)}), backend="host")
         out = np.zeros(2, np.uint16)
-        for value in (0.0, -0.0, 1.0, -2.5, 1 + 2**-11, 1 + 3 * 2**-11, 65504.0, 65519.9, 65520.0, 6e-8, 2**-25, 3e-5, 1e30,
-                      float("inf")):
+        for value in (0.0, -0.0, 1.0, -2.5, 1 + 2**-11, 1 + 3 * 2**-11, 65504.0, 65519.9, 6e-8, 2**-25, 3e-5, float("inf"),
+                      float("nan")):
             kernel(out, value, value)
-            with np.errstate(over="ignore"):
-                self.assertEqual(out[0], np.float16(np.float32(value)).view(np.uint16), value)
+            self.assertEqual(out[0], np.float16(np.float32(value)).view(np.uint16), value)
             brain = xtune._arrays.encode(np.float32([value]), "bf16", (1,), "value").view(np.uint16)
             self.assertEqual(out[1], brain[0], value)
+        kernel(out, 0.0, 3.3895e38)  # bf16 has the range of f32, nearly
+        for half, brain, refused in ((65520.0, 0, "f16"), (-1e30, 0, "f16"), (0, 3.4e38, "bf16"), (0, -1e39, "bf16")):
+            with self.subTest(half=half, brain=brain):
+                with self.assertRaisesRegex(xtune.InvalidArgumentError, f"is a scalar of {refused} .*, which is too large for it"):
+                    kernel(out, half, brain)
 
     def test_choice_prepare_and_sizes(self):
         self.assertEqual(self.kernel.choice(n=100).config, self.kernel.choice({"n": 100}).config)
