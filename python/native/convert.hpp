@@ -62,6 +62,14 @@ py::object result_class(const char* name);
 /// As Python's bool(). Throws what that raises.
 bool is_true(const py::object& object);
 
+/// A str in UTF-8, which a str with lone surrogates (as os.fsdecode makes them) does not have. Throws
+/// Error(invalid_argument).
+std::string text_of(py::handle text);
+
+/// The same for messages: what is not valid is escaped, in both directions.
+std::string escaped(py::handle text);
+py::str escaped(const std::string& text);
+
 /// How messages show an object: its repr, or its type if that is long.
 std::string shown(py::handle object);
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "convert.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::python {
@@ -20,10 +21,10 @@ std::optional<Raised>& kept_interrupt() {
 }
 
 /// "ValueError: the message", without a trace.
-std::string text_of(const py::error_already_set& error) {
+std::string described(const py::error_already_set& error) {
   std::string text = py::str(error.type().attr("__name__"));
   try {
-    const std::string message = py::str(error.value());
+    const std::string message = escaped(py::str(error.value()));
     if (!message.empty()) text += ": " + message;
   } catch (py::error_already_set&) {  // its __str__ fails
   }
@@ -31,7 +32,7 @@ std::string text_of(const py::error_already_set& error) {
 }
 
 py::object error_of(ErrorKind kind, const std::string& message) {
-  return py::module_::import("xtune.errors").attr("of_kind")(to_string(kind), message);
+  return py::module_::import("xtune.errors").attr("of_kind")(to_string(kind), escaped(message));
 }
 
 void set(const py::object& error) { PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr()); }
@@ -61,10 +62,10 @@ std::shared_ptr<py::error_already_set> taken() {
 Raised::Raised() : error_(taken()) {
   ends_run_ = PyErr_GivenExceptionMatches(error_->type().ptr(), PyExc_Exception) == 0;
   if (ends_run_ && error_->matches(py::module_::import("xtune.errors").attr("CallbackMistake"))) {
-    set(error_of(ErrorKind::invalid_argument, py::str(error_->value())));
+    set(error_of(ErrorKind::invalid_argument, escaped(py::str(error_->value()))));
     error_ = taken();
   }
-  text_ = text_of(*error_);
+  text_ = described(*error_);
 }
 
 void Raised::restore() const {
@@ -113,7 +114,7 @@ void set_python_error() noexcept {
     } catch (const std::bad_alloc&) {
       PyErr_NoMemory();
     } catch (const std::exception& error) {
-      PyErr_SetString(PyExc_RuntimeError, error.what());
+      PyErr_SetObject(PyExc_RuntimeError, escaped(std::string(error.what())).ptr());
     } catch (...) {
       PyErr_SetString(PyExc_RuntimeError, "an unknown C++ exception");
     }

@@ -129,7 +129,7 @@ void place_keywords(const Callee& callee, PyObject* const* values, PyObject* key
   std::fill(ordered.arguments + ordered.count, ordered.arguments + all, nullptr);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
-    const std::string name = py::str(py::handle(keyword));
+    const std::string name = escaped(py::handle(keyword));
     std::size_t at = 0;
     while (at < all && callee.arguments[at].name != name) ++at;
     if (at < all) {
@@ -238,7 +238,7 @@ Bindings sizes_of(const py::object& problem, const py::kwargs& sizes) {
   Bindings all;
   if (!problem.is_none()) all = converted<Bindings>(problem, "problem", expected_sizes);
   for (const auto& [name, value] : sizes)
-    all.insert_or_assign(py::str(name), converted<Value>(value, py::str(name), "a number, a bool or a text"));
+    all.insert_or_assign(text_of(name), converted<Value>(value, text_of(name), "a number, a bool or a text"));
   return all;
 }
 

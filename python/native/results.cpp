@@ -43,11 +43,11 @@ py::object to_python(const Measurement& measurement) {
   for (const auto& [name, value] : measurement.metrics) metrics[py::str(name)] = value;
   return result_class("Measurement")(
       "config"_a = measurement.config, "outcome"_a = to_string(measurement.outcome), "stage"_a = measurement.stage,
-      "message"_a = measurement.message, "time_ms"_a = measurement.time_ms, "timing"_a = to_python(measurement.timing),
-      "samples_ms"_a = measurement.samples_ms, "metrics"_a = metrics, "resources"_a = to_python(measurement.resources),
-      "reference_ms"_a = measurement.reference_ms, "tainted"_a = measurement.tainted,
-      "from_store"_a = measurement.from_store, "compile_s"_a = measurement.compile_s, "key"_a = measurement.key,
-      "artifact_key"_a = measurement.artifact_key);
+      "message"_a = escaped(measurement.message), "time_ms"_a = measurement.time_ms,
+      "timing"_a = to_python(measurement.timing), "samples_ms"_a = measurement.samples_ms, "metrics"_a = metrics,
+      "resources"_a = to_python(measurement.resources), "reference_ms"_a = measurement.reference_ms,
+      "tainted"_a = measurement.tainted, "from_store"_a = measurement.from_store, "compile_s"_a = measurement.compile_s,
+      "key"_a = measurement.key, "artifact_key"_a = measurement.artifact_key);
 }
 
 py::object to_python(const TuneProgress& progress) {
@@ -99,10 +99,11 @@ py::object to_python(std::shared_ptr<const Result> result) {
 }
 
 py::object to_python(std::shared_ptr<const CompiledConfig> compiled) {
-  return result_class("CompiledConfig")(
-      "config"_a = compiled->config, "outcome"_a = to_string(compiled->outcome), "message"_a = compiled->message,
-      "log"_a = compiled->log, "key"_a = compiled->key, "resources"_a = to_python(compiled->resources),
-      "seconds"_a = compiled->seconds, "_native"_a = std::make_shared<NativeCompiled>(NativeCompiled{compiled}));
+  return result_class("CompiledConfig")("config"_a = compiled->config, "outcome"_a = to_string(compiled->outcome),
+                                        "message"_a = escaped(compiled->message), "log"_a = escaped(compiled->log),
+                                        "key"_a = compiled->key, "resources"_a = to_python(compiled->resources),
+                                        "seconds"_a = compiled->seconds,
+                                        "_native"_a = std::make_shared<NativeCompiled>(NativeCompiled{compiled}));
 }
 
 void define_results(py::module_& module) {

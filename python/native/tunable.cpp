@@ -263,7 +263,7 @@ void define_tunable(py::module_& module) {
       .def_static("from_text", &Tunable::from_text, py::arg("toml"), py::arg("base_dir"), py::arg("defines"))
       .def("copy", [](const Tunable& t) { return Tunable(t); })
       .def("name", &Tunable::name)
-      .def("toml", &Tunable::toml)
+      .def("toml", [](const Tunable& t) { return escaped(t.toml()); })
       .def("check_spec", &Tunable::check_spec);
   define_kernel(type);
   define_space(type);

@@ -54,7 +54,9 @@ auto without_gil(const Body& body) {
 
 std::function<void(const std::string&)> line_listener(py::object function) {
   if (function.is_none()) return {};
-  return [function = Shared(std::move(function))](const std::string& line) { with_gil([&] { function.get()(line); }); };
+  return [function = Shared(std::move(function))](const std::string& line) {
+    with_gil([&] { function.get()(escaped(line)); });
+  };
 }
 
 /// For messages on threads of the library, where an exception reaches no caller: it is reported as unraisable.
@@ -64,7 +66,7 @@ std::function<void(const std::string&)> message_listener(py::object function) {
     if (!Py_IsInitialized()) return;
     const py::gil_scoped_acquire gil;
     try {
-      function.get()(line);
+      function.get()(escaped(line));
     } catch (py::error_already_set& error) {
       error.discard_as_unraisable("xtune: on_message");
     }
@@ -120,7 +122,7 @@ void define_tune_settings(py::module_& module) {
   type.def("set_on_measurement", [](TuneRun& run, py::object function) {
     run.settings.on_measurement = [function = Shared(std::move(function))](const Measurement& measurement,
                                                                            const std::string& log) {
-      with_gil([&] { function.get()(to_python(measurement), log); });
+      with_gil([&] { function.get()(to_python(measurement), escaped(log)); });
     };
   });
   type.def("set_on_log",

@@ -49,6 +49,7 @@ def dtype_name(dtype: Any, what: str = "dtype") -> str:
         except Exception:  # NumPy raises several for what is not a dtype
             name = ""
     if name not in _NAMES:
+        text = text.encode(errors="backslashreplace").decode()
         raise InvalidArgumentError(f"{what}: {text} is not a type that kernels take; use one of {', '.join(DTYPES)}, "
                                    "or a dtype of NumPy or PyTorch")
     return _NAMES[name]

@@ -71,17 +71,31 @@ def _is_number(value: Any, method: str) -> bool:
     return hasattr(type(value), method) and not hasattr(value, "__len__")
 
 
+def _unicode_problem(where: str, text: str) -> Optional[str]:
+    """A str may have lone surrogates, as os.fsdecode makes them of bytes."""
+    try:
+        text.encode()
+        return None
+    except UnicodeEncodeError as error:
+        return f"{where}: {shown(text)} is not valid Unicode text ({text[error.start]!r} at {error.start})"
+
+
 def _plain_problem(where: str, value: Any, hint: Any) -> Optional[str]:
     if hint is bool:
         fits = isinstance(value, (bool, numpy.bool_)) or (type(value) is int and value in (0, 1))
     elif hint in (int, float) and _is_number(value, "__index__"):
-        if not -(2**63) <= value < 2**63:
+        whole = int(value)
+        if 2**63 <= whole < 2**64:
+            return f"{where}: {shown(value)} is too large: integers up to {2**63 - 1} can be tuned"
+        if not -(2**63) <= whole < 2**63:
             return f"{where}: {shown(value)} does not fit into 64 bits"
         fits = True
     elif hint is float:
         fits = _is_number(value, "__float__")
     else:
         fits = isinstance(value, hint)
+        if fits and hint is str:
+            return _unicode_problem(where, value)
     return None if fits else refusal(where, value, _words(hint))
 
 
@@ -91,6 +105,8 @@ def _problem(where: str, value: Any, hint: Any) -> Optional[str]:
     if hint is Any:
         return None
     if origin is typing.Union:
+        if isinstance(value, str) and any(typing.get_origin(each) is os.PathLike for each in parts):
+            return None  # the path of a file may be any bytes
         found = [_problem(where, value, each) for each in parts]
         # What is wrong inside of a list says more than that it is not a number.
         inner = [each for each in found if each is not None and not each.startswith(f"{where}: expected")]
@@ -143,6 +159,7 @@ def arguments(function: Callable, given: Mapping[str, Any], where: str = "") -> 
             require(f"{where}{name}", value, typing.Sequence[hints[name]])
         elif parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
             for key, each in value.items():
+                require(f"{where}a name", key, str)
                 require(f"{where}{key}", each, hints[name])
         else:
             require(f"{where}{name}", value, hints[name])

@@ -497,7 +497,7 @@ class Tunable:
 
         dtype: of what a function returns; needed for a spec from a file. Contents on a GPU are read when a run begins."""
         if isinstance(data, str):
-            self._native.data_fill(name, data)
+            self._native.data_fill(name, _checks.require(f"the data of '{name}'", data, str))
         elif isinstance(data, os.PathLike):
             self._native.data_file(name, os.fspath(data))
         elif is_array(data):

@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import json
 import math
+import os
 import pathlib
 import re
 import tempfile
@@ -68,6 +69,10 @@ class Table(unittest.TestCase):
                 self.assertEqual(str(found)[:len(words)], words)
 
 
+def fail(text):
+    raise ValueError(text)
+
+
 class WrongTypes(Table):
     def test_of_definitions(self):
         x, _ = arrays()
@@ -80,6 +85,10 @@ class WrongTypes(Table):
             ("params['B']: expected a list of values, not 5", lambda: new("t", params={"B": 5})),
             ("param 'B': values[1]: expected a bool, a number or a text, not None", lambda: new("t", params={"B": [1, None]})),
             ("param 'B': values[0]: 1180591620717411303424 does not fit into 64 bits", lambda: new("t", params={"B": [HUGE]})),
+            ("problem 'n': value: 18446744073709551615 is too large: integers up to 9223372036854775807 can be tuned",
+             lambda: new("t", args={"n": np.uint64(2**64 - 1)})),
+            ("value: 9223372036854775808 is too large: integers up to 9223372036854775807 can be tuned",
+             lambda: xtune.Scalar("u64", 2**63)),
             ("param 'B': values[0]: an integer of ", lambda: new("t", params={"B": [10**5000]})),
             ("params: rows[0][1]: expected a bool", lambda: new("t", params={("A", "B"): [(1, None)]})),
             ("param_range 'B': max: 1180591620717411303424 does not fit", lambda: new("t").param_range("B", 1, HUGE)),
@@ -180,6 +189,11 @@ class WrongTypes(Table):
             ("problem: expected a dict of problem sizes by name, not {1: 1}", lambda: loaded.for_problem({1: 1})),
             ("n: expected a number, a bool or a text, not None", lambda: loaded.prepare(n=None)),
             ("n: 1180591620717411303424 does not fit into 64 bits", lambda: loaded.choice(n=HUGE)),
+            ("n: 9223372036854775808 is too large: integers up to 9223372036854775807 can be tuned",
+             lambda: loaded.choice(n=2**63)),
+            ("saxpy: argument 3, 'a', is a scalar of f32 and was given 1e+300, which is too large for it",
+             lambda: kernel(x, y, 1e300, N)),
+            ("saxpy: argument 3, 'a', is a scalar of f32 and was given -3.5e+38, which", lambda: kernel(x, y, -3.5e38, N)),
             ("samples: expected a whole number of at least 0, not -3", lambda: kernel.benchmark(x, y, 0.0, N, samples=-3)),
             ("cold: expected a bool, not 'x'", lambda: kernel.benchmark(x, y, 0.0, N, cold="x")),
             ("benchmark: min_sample_ms is nan", lambda: kernel.benchmark(x, y, 0.0, N, cold=False, min_sample_ms=math.nan)),
@@ -274,6 +288,56 @@ class Numbers(Table):
                     found = raised(make)
                     self.assertIs(type(found), xtune.InvalidSpecError)
                     self.assertIn(f": expected a finite number, got {value}", str(found))
+
+
+class Texts(Table):
+    """With a byte that is not UTF-8, as os.fsdecode gives them."""
+
+    def test_are_valid_unicode(self):
+        bad, x = "a\udc80", arrays()[0]
+        new, one, loaded = xtune.Tunable, saxpy(), xtune.load(saxpy(), backend="host")
+        places = {
+            "name": lambda: new(bad), "options[0]": lambda: saxpy(options=[bad]), "defines['A']": lambda: saxpy(defines={"A": bad}),
+            "defines: a name": lambda: saxpy(defines={bad: 1}), "constraints": lambda: saxpy(constraints=bad),
+            "metrics: a name": lambda: saxpy(metrics={bad: "1"}), "params: a name": lambda: saxpy(params={bad: [1]}),
+            "param 'B': values[0]": lambda: saxpy(params={"B": [bad]}), "params: names[1]": lambda: saxpy(params={("A", bad): [(1, 2)]}),
+            "problem['n']": lambda: saxpy(problem={"n": bad}), "problem: a name": lambda: xtune.tune(one, problem={bad: 1}),
+            "configs[0]['B']": lambda: xtune.tune(one, configs=[{"B": bad}]), "backend": lambda: xtune.tune(one, backend=bad),
+            "configs[0]: a name": lambda: xtune.tune(one, configs=lambda problem: [{bad: 1}], **HOST),
+            "arch": lambda: xtune.compile_all(one, ONE, arch=bad), "check: label": lambda: one.check(lambda y: True, label=bad),
+            "autotune: version": lambda: function_of(version=bad), "toml": lambda: new.from_text(bad),
+            "problem['a']": lambda: function_of(key="a")(bad), "add_case: a name": lambda: one.add_case(**{bad: 1}),
+            "the data of 'x'": lambda: one.data("x", bad), "args: a name": lambda: saxpy(args={bad: x}),
+        }
+        self.expect([(f"{place}: 'a\\udc80' is not valid Unicode text ('\\udc80' at 1)", make) for place, make in places.items()])
+        self.expect([
+            ("source: an object of str is not valid Unicode text", lambda: saxpy(source=SAXPY + bad)),
+            ("'x': a\\udc80 is not a type that kernels take", lambda: new("t", args={"x": xtune.Scalar(bad, 1)})),
+            ("n: 'a\\udc80' is not valid Unicode text", lambda: loaded.choice(n=bad)),
+            ("'a\\udc80' is not valid Unicode text", lambda: loaded.choice(**{bad: 1})),
+            ("saxpy() has no argument 'a\\udc80'", lambda: loaded(**{bad: 1})),
+            ("the reference in code failed: KeyError: 'a\\udc80'", lambda: xtune.tune(
+                saxpy(reference=lambda x: {}[bad]), configs=ONE, fresh=True, **HOST)),
+            ("the reference in code failed: ValueError: a\\udc80", lambda: xtune.tune(
+                saxpy(reference=lambda x: int(fail(bad))), configs=ONE, fresh=True, **HOST)),
+        ])
+
+    def test_of_paths_may_be_any_bytes(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.fsdecode(os.path.join(os.fsencode(place), b"\x80.toml"))
+            with open(path, "w") as file:
+                file.write(saxpy().toml())
+            for given in (path, pathlib.Path(path)):
+                self.assertEqual(xtune.Tunable.from_file(given).name, "saxpy")
+                self.assertEqual(len(xtune.all_configs(given, backend="host")), 4)
+            with open(path, "w") as file:
+                file.write("x = [")
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                self.assertEqual(xtune.tune(saxpy(), configs=ONE, store=path, **HOST).counts, {"ok": 1})
+            self.assertTrue(any(f"{place}/\\x80.toml" in str(each.message) for each in found))
+            self.expect([(f"{place}/\\x80.toml:1:6: ", lambda: xtune.Tunable.from_file(path))], xtune.InvalidSpecError)
+            self.assertIn("\\x80.cu", saxpy(source=None, source_file="\udc80.cu", name="t").toml())
 
 
 class WrongAnswers(Table):
@@ -398,7 +462,7 @@ class KernelTuner(Table):
                 ("smem_args: size: expected a function of one argument",
                  lambda: by_kernel_tuner(smem_args={"size": lambda: 4})),
                 ("verify: expected a function of 2 arguments", lambda: by_kernel_tuner(verify=lambda answer: True)),
-                ("arguments[0]: 9223372036854775808 does not fit", lambda: by_kernel_tuner(arguments=[np.uint64(2**63)])),
+                ("arguments[0]: 9223372036854775808 is too large: integers up to 9223372036854775807 can be tuned", lambda: by_kernel_tuner(arguments=[np.uint64(2**63)])),
                 ("arguments[0]: expected a number, not (1+0j)", lambda: by_kernel_tuner(arguments=[np.complex64(1)])),
                 ("restrictions: expected a text, a function", lambda: by_kernel_tuner(restrictions=5)),
                 ("metrics: 'm': 'nope' has no value: name 'nope'", lambda: by_kernel_tuner(metrics={"m": "nope"})),
