@@ -73,7 +73,7 @@ struct ReferencePlan {
   build::Artifact artifact;                                 ///< kernel; without its image
   std::shared_ptr<const CompileJob> compile_job;          ///< kernel: job that makes the artifact; not sent to a worker
   device::LaunchPlan launch;                              ///< kernel
-  std::vector<measure::ScalarArgument> scalar_arguments;  ///< kernel
+  std::vector<measure::ScalarArgument> scalar_arguments;  ///< of the launch that it describes
   /// Kernel: which of the job's constants its artifact's variables are.
   std::vector<std::size_t> constants{};
   std::vector<validate::ArgumentLayout> scratch{};  ///< kernel: its scratch buffers

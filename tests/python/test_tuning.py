@@ -261,6 +261,11 @@ class Definitions(unittest.TestCase):
             tunable.data(name, generate, dtype="f32")
         self.assertTrue(xtune.tune(tunable, **HOST).found)
         self.assertEqual(seen, [("x", "f32", (N,), 5, N), ("y", "f32", (N,), 5, N)])
+        seen.clear()
+        for name in "xy":
+            tunable.data(name, lambda **all: generate(**all), dtype="f32")
+        self.assertTrue(xtune.tune(tunable, **HOST, fresh=True).found)
+        self.assertEqual(seen, [("x", "f32", (N,), 5, N), ("y", "f32", (N,), 5, N)])
 
     def test_copies_are_independent(self):
         for copied in (lambda tunable: tunable.copy(), copy.copy, copy.deepcopy):
@@ -288,6 +293,24 @@ class Definitions(unittest.TestCase):
         result = xtune.tune(fill, params={"BLOCK": [64]}, args=args, grid=1, block="BLOCK", measure=QUICK,
                             reference=lambda low, none: np.tile([np.float32("nan"), low], 32), **HOST)
         self.assertEqual(result.counts, {"ok": 1})
+
+    def test_a_scalar_that_is_no_number_explains_outputs_without_numbers(self):
+        x, y = arrays()
+        for dtype, ctype, read, value in (("f32", "float", "a", "nan"), ("f64", "double", "a", "inf"),
+                                          ("f16", "__half", "__half2float(a)", "inf"),
+                                          ("bf16", "__nv_bfloat16", "__bfloat162float(a)", "nan")):
+            source = ("#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" +
+                      SAXPY.replace("float a,", f"{ctype} a,").replace("a * x[i]", f"({read} - {read}) / 0.0f"))
+
+            def tuned(number):
+                args = {"x": xtune.In(x), "y": xtune.InOut(y), "a": xtune.Scalar(dtype, number), "n": np.int32(N)}
+                return xtune.tune(saxpy(source=source, args=args, reference=lambda x: np.full_like(x, np.nan)),
+                                  configs=[{"BLOCK": 32, "UNROLL": 1}], **HOST)
+
+            with self.subTest(dtype=dtype):
+                self.assertEqual(tuned(float(value)).counts, {"ok": 1})
+                with self.assertRaisesRegex(xtune.InvalidSpecError, "NaN in all 1024 elements of output 'y', although no input"):
+                    tuned(1)
 
     def test_several_steps_scratch_and_constants(self):
         source = r"""

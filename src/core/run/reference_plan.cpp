@@ -57,6 +57,7 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
     ipc::ReferencePlan plan = plan_builtin(config);
     plan.file = reference.file;
     plan.folder = spec_.path.parent_path();
+    plan.scalar_arguments = resolver_.scalars(config);
     const Bindings bindings = resolver_.bindings(config);
     for (const spec::Text& word : reference.command)
       plan.command.push_back(
