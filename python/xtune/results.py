@@ -259,7 +259,7 @@ class Result:
             first = next((f"; the first: {each.outcome}: {each.message}" for each in self.measurements
                           if each.outcome != "ok"), "")
             if self.counts.get("ok"):
-                first += "; what ran gave the goal no value"
+                first += "; what ran gave the goal no finite value"
             return f"{self.kernel_name}: no configuration passed, of {len(self.measurements)} tried{first}"
         values = " ".join(f"{name}={value}" for name, value in self.winner.config.items())
         return (f"{self.kernel_name} on {self.device.name}: {values}, {self.winner.time_ms:.4g} ms "

@@ -42,6 +42,8 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
   dispatch::Parts parts;
   parts.spec = spec_of(*kept, name);
   run::check_spec(parts.spec);
+  if (!settings.default_config.empty())
+    require_values(parts.spec.parameters, settings.default_config, "default_config");
   parts.runtime = backend->open_runtime();
   device::require_compiler(name, settings.compiler);
   parts.open_toolchain = [name, compiler = settings.compiler,

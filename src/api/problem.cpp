@@ -8,6 +8,8 @@
 
 #include "base/text.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
+#include "core/spec/reader.hpp"
 #include "dispatch/arguments.hpp"
 #include "xtune/error.hpp"
 
@@ -61,20 +63,40 @@ Bindings choose_problem(const spec::Spec& spec, const Bindings& given) {
                   spec.kernel.name, problems.size(), space::shown_text(problems[0]), space::shown_text(problems[1])));
 }
 
+void require_parameters(const std::vector<space::Parameter>& parameters, const Bindings& config,
+                        const std::string& where) {
+  std::vector<std::string> known;
+  for (const space::Parameter& parameter : parameters) known.push_back(parameter.name);
+  for (const auto& [name, value] : config)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: '{}' is not a parameter{}", where, name, base::did_you_mean(name, known)));
+  for (const std::string& name : known)
+    if (!config.contains(name))
+      throw Error(ErrorKind::invalid_argument, fmt::format("{}: the parameter {} has no value", where, name));
+}
+
+void require_values(const std::vector<space::Parameter>& parameters, const Bindings& config, const std::string& where) {
+  require_parameters(parameters, config, where);
+  for (const space::Parameter& parameter : parameters) {
+    const Value& given = config.at(parameter.name);
+    const std::optional<double> number = space::number_of(given);
+    const bool known = std::any_of(parameter.values.begin(), parameter.values.end(), [&](const Value& value) {
+      return value == given || (number && space::number_of(value) == number);  // 1.0 is 1 here, as in a space
+    });
+    if (!known)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: {} = {} is not among its values, {}", where, parameter.name,
+                              space::shown_text(given), spec::values_text(parameter.values)));
+  }
+}
+
 std::vector<Bindings> choose_configs(const space::Space& space, const std::vector<Bindings>& configs,
                                      const std::function<void(const std::string&)>& passed_over) {
-  std::vector<std::string> known;
-  for (const space::Parameter& parameter : space.parameters()) known.push_back(parameter.name);
   std::vector<Bindings> chosen;
   std::set<std::uint64_t> seen;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    for (const auto& [name, value] : configs[i])
-      if (std::find(known.begin(), known.end(), name) == known.end())
-        throw Error(ErrorKind::invalid_argument,
-                    fmt::format("configs[{}]: '{}' is not a parameter{}", i, name, base::did_you_mean(name, known)));
-    for (const std::string& name : known)
-      if (!configs[i].contains(name))
-        throw Error(ErrorKind::invalid_argument, fmt::format("configs[{}]: the parameter {} has no value", i, name));
+    require_parameters(space.parameters(), configs[i], fmt::format("configs[{}]", i));
     const auto index = space.index_of(configs[i]);
     if (!index)
       passed_over(fmt::format("configs[{}], {}, is not valid in the space of the spec and is skipped", i,

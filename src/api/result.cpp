@@ -1,6 +1,10 @@
 // Functions of a result, and its directory.
 #include "xtune/result.hpp"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -55,6 +59,17 @@ std::filesystem::path binary_path(const std::filesystem::path& folder, const std
   return folder / ("kernel." + format);
 }
 
+/// " (TFLOPS is inf)": of the first configuration that ran; empty: all are finite.
+std::string infinite_metrics(const std::vector<Measurement>& measurements) {
+  const auto ran = std::find_if(measurements.begin(), measurements.end(),
+                                [](const Measurement& each) { return each.outcome == Outcome::ok; });
+  if (ran == measurements.end()) return "";
+  std::string text;
+  for (const auto& [name, value] : ran->metrics)
+    if (!std::isfinite(value)) text += fmt::format("{}{} is {}", text.empty() ? "" : ", ", name, value);
+  return text.empty() ? "" : " (" + text + ")";
+}
+
 }  // namespace
 
 const Measurement& Result::best() const {
@@ -65,7 +80,8 @@ const Measurement& Result::best() const {
   std::vector<Failed> failures;
   for (const Measurement& each : measurements) failures.push_back({each.outcome, each.message});
   if (!failures.empty()) message += ": " + failures_text(failures);
-  if (counts.contains(Outcome::ok)) message += ". What ran gave the goal no value (NaN is none)";
+  if (counts.contains(Outcome::ok))
+    message += ". What ran gave the goal no finite value" + infinite_metrics(measurements);
   throw Error(ErrorKind::nothing_valid, message);
 }
 
