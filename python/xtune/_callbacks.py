@@ -5,6 +5,8 @@ import inspect
 import math
 from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
 
+import numpy
+
 from xtune._arrays import decode, encode
 from xtune._checks import refusal, takes
 from xtune.errors import CallbackMistake, InvalidArgumentError
@@ -84,7 +86,8 @@ def missing_name(error: MissingName, known: Iterable[str], what: str) -> Invalid
 def call_generator(function: Callable, problem: Dict[str, Any], request: Dict[str, Any], what: str) -> Any:
     """Calls a generator with the problem, or with those facts of its buffer that its parameters name."""
     parameters = _parameters(function) or []
-    if any(each.name in request for each in parameters):
+    kinds = [each.kind for each in parameters]
+    if any(each.name in request for each in parameters) or kinds == [inspect.Parameter.VAR_KEYWORD]:
         return call_by_name(function, {**request, "problem": problem}, [problem], what)
     return takes(what, function, 1)(problem)
 
@@ -123,8 +126,9 @@ def reference(function: Callable, scalars: Dict[str, Any]) -> Callable:
 
 def truth(answer: Any, what: str) -> bool:
     """What a predicate or a check answered. Raises InvalidArgumentError for an array."""
-    if getattr(answer, "size", 1) != 1:
-        raise InvalidArgumentError(f"{what} returned an array of {answer.size} elements: return a bool, such as "
+    size = answer.numel() if callable(getattr(answer, "numel", None)) else getattr(answer, "size", 1)  # PyTorch has numel
+    if size != 1:
+        raise InvalidArgumentError(f"{what} returned an array of {size} elements: return a bool, such as "
                                    "numpy.allclose(...) or (...).all()")
     return bool(answer)
 
@@ -153,11 +157,17 @@ def check(function: Callable, scalars: Dict[str, Any], what: str) -> Callable:
 
 
 def judged(answer: Any, what: str) -> bool:
-    """What a check answered; None is right. Raises CallbackMistake if it is no answer."""
+    """What a check answered; None is right. Raises CallbackMistake if it is not an answer."""
+    if answer is None:
+        return True
     try:
-        return answer is None or truth(answer, what)
+        right = truth(answer, what)
     except InvalidArgumentError as error:
         raise CallbackMistake(str(error)) from None
+    # A word would be right, whatever it says. PyTorch and CuPy have bools of their own.
+    if not isinstance(answer, (bool, numpy.bool_)) and str(getattr(answer, "dtype", "")) not in ("bool", "torch.bool"):
+        raise CallbackMistake(refusal(f"{what}, returned", answer, "a bool or None"))
+    return right
 
 
 def timed(function: Callable, what: str) -> Callable:

@@ -133,6 +133,19 @@ def _settings(tunable, *, backend, compiler, devices, problem, store, keep, jobs
     return settings
 
 
+def tune_settings_of(given: Mapping[str, Any], owner: str, where: str, but: Sequence[str] = ()) -> Mapping[str, Any]:
+    """The settings of tune() with their defaults. Raises InvalidArgumentError if what is given has others, or one of
+    another type."""
+    known = {name: each.default for name, each in inspect.signature(tune).parameters.items()
+             if name not in ("kernel", "definition")}
+    for name in given:
+        if name not in known or name in but:
+            close = difflib.get_close_matches(str(name), [each for each in known if each not in but], 1)
+            raise InvalidArgumentError(f"{owner} has no setting '{name}'" + (f" (did you mean '{close[0]}'?)" if close else ""))
+    _checks.arguments(tune, given, where)
+    return known
+
+
 def _stop(stop: Any) -> Any:
     if stop is not None and (isinstance(stop, type) or not callable(getattr(stop, "is_set", None))):
         raise InvalidArgumentError(f"stop: expected a threading.Event or an object with is_set(), not {stop!r}")
@@ -299,12 +312,7 @@ def _load_settings(*, backend, compiler, store, bundle, frozen, policy, checked,
     settings.arch, settings.default_config = arch, dict(default_config or {})
     settings.set_policy(policy)
     if tuning:
-        known = inspect.signature(tune).parameters
-        for name in tuning:
-            if name not in known or name in ("kernel", "definition", "stop", "progress"):
-                raise InvalidArgumentError(f"load: tuning has no setting '{name}'")
-        _checks.arguments(tune, tuning, "tuning: ")
-        defaults = {name: each.default for name, each in known.items() if name not in ("kernel", "definition")}
+        defaults = tune_settings_of(tuning, "load: tuning", "tuning: ", ("stop", "progress"))
         settings.set_tuning(_settings(tunable or Tunable("none"), **{**defaults, **tuning}))
     else:
         settings.set_tuning(_native.TuneSettings())

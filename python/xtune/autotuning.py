@@ -17,7 +17,7 @@ from xtune._arrays import CTYPES, dtype_name, facts_of, is_array
 from xtune._callbacks import judged
 from xtune._labels import label_of, value_label
 from xtune._timers import timer_for
-from xtune._tuning import load, require_known, tune
+from xtune._tuning import load, require_known, tune, tune_settings_of
 from xtune.errors import CallbackMistake, InvalidArgumentError
 from xtune.results import Config, Result, Value
 from xtune.tunable import DEFINITION, Constant, Extents, Scalar, Scratch, Tunable, _Buffer, each_of, extents
@@ -645,6 +645,7 @@ def autotune(params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None,
         raise InvalidArgumentError(f"autotune: the timer {timer!r} is unknown; use auto, torch or wall")
     if (params is None) == (configs is None):
         raise InvalidArgumentError("autotune() takes either params or configs")
+    tune_settings_of(tune_settings or {}, "autotune: tune_settings", "autotune: tune_settings: ")
     if configs is not None:
         params = _space_of(configs)
 

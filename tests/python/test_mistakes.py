@@ -166,6 +166,11 @@ class WrongTypes(Table):
             ("max_copy_bytes: expected a whole number of at least 0, not -1", lambda: xtune.tune(one, max_copy_bytes=-1)),
             ("tuning: expected a dict or None, not 5", lambda: xtune.load(one, tuning=5)),
             ("tuning: backend: expected a text, not 5", lambda: xtune.load(one, tuning={"backend": 5})),
+            ("default_config: BLOCK = 65 is not among its values, [32, 64]",
+             lambda: xtune.load(one, default_config={"BLOCK": 65, "UNROLL": 1}, backend="host")),
+            ("default_config: the parameter UNROLL has no value", lambda: xtune.load(one, default_config={"BLOCK": 64}, backend="host")),
+            ("default_config: 'BLOC' is not a parameter (did you mean 'BLOCK'?)",
+             lambda: xtune.load(one, default_config={"BLOC": 64}, backend="host")),
             ("load: tuning has no setting 'evil'", lambda: xtune.load(one, tuning={"evil": 5})),
             ("on_message: expected a function or None, not 5", lambda: xtune.load(one, on_message=5)),
             ("bundle: expected a path, not 5", lambda: xtune.load_bundle(5)),
@@ -232,6 +237,11 @@ class WrongTypes(Table):
             ("autotune: expected a function to decorate, not 5", lambda: xtune.autotune(**settings)(5)),
             ("autotune: <built-in function max> has no names of parameters", lambda: xtune.autotune(**settings)(max)),
             ("autotune: tune_settings: expected a dict or None, not 5", lambda: function_of(tune_settings=5)),
+            ("autotune: tune_settings has no setting 'second' (did you mean 'seconds'?)",
+             lambda: function_of(tune_settings={"second": 1})),
+            ("autotune: tune_settings has no setting 'zz'", lambda: kernel_of(tune_settings={"zz": 1})),
+            ("autotune: tune_settings: seconds: expected a number or None, not 'x'",
+             lambda: function_of(tune_settings={"seconds": "x"})),
             ("autotune() got an unexpected keyword argument 'measures' (did you mean 'measure'?)",
              lambda: kernel_of(measures={})),
             ("scale(): 'x' is int, not an array", lambda: kernel_of()(5, 1.0, True, N)),
@@ -361,11 +371,14 @@ class WrongAnswers(Table):
             ("t: the function, returned: expected its time in milliseconds, a number, not None", lambda: xtune.tune(
                 xtune.Tunable("t", params={"A": [1]}).function(lambda problem, config: None, "1"), keep=False)),
         ])
-        for goal in (lambda BLOCK: math.nan, lambda BLOCK: None, "0.0 * time_ms / 0.0"):
+        for goal, value in ((lambda BLOCK: math.nan, "nan"), (lambda BLOCK: None, "nan"), ("0.0 * time_ms / 0.0", "nan"),
+                            (lambda BLOCK: math.inf, "inf")):
             result = tuned(metrics={"g": goal}, minimize="g")
-            with self.assertRaisesRegex(xtune.NothingValidError, "What ran gave the goal no value .NaN is none."):
+            with self.assertRaisesRegex(xtune.NothingValidError, f"What ran gave the goal no finite value .g is {value}.$"):
                 result.best
-            self.assertIn("no configuration passed, of 1 tried; what ran gave the goal no value", str(result))
+            self.assertIn("no configuration passed, of 1 tried; what ran gave the goal no finite value", str(result))
+        with self.assertRaisesRegex(xtune.NothingValidError, "What ran gave the goal no finite value$"):
+            tuned(minimize=math.inf).best
 
     def test_functions_of_another_number_of_arguments(self):
         one, two = "expected a function of one argument, not <function ", "expected a function of 2 arguments, not <function "
@@ -401,7 +414,10 @@ class WrongAnswers(Table):
         unknown, array = lambda yy: True, lambda y: y > 0
         has_a_parameter = "judged: the check has a parameter 'yy', and there are "
         returned = f"judged: the check returned an array of {N} elements: return a bool"
+        word = "judged: the check, returned: expected a bool or None, not 'wrong'"
         self.expect([
+            (word, lambda: xtune.tune(saxpy(name="judged", entry="saxpy", check=lambda y: "wrong"), configs=ONE, **HOST)),
+            ("<lambda>: the check, returned: expected a bool or None, not 1", lambda: function_of(check=lambda *_, **__: 1)()),
             (has_a_parameter, lambda: xtune.tune(saxpy(name="judged", entry="saxpy", check=unknown), configs=ONE, **HOST)),
             (returned, lambda: xtune.tune(saxpy(name="judged", entry="saxpy", check=array), configs=ONE, **HOST)),
             (has_a_parameter, lambda: once(unknown)(x, y, 0.0, N)),
@@ -422,7 +438,8 @@ class WrongAnswers(Table):
         np.testing.assert_array_equal(y, 1)
 
     def test_a_false_of_numpy_is_false(self):
-        self.assertIs(type(raised(function_of(check=lambda *_, **__: np.bool_(False)))), xtune.NothingValidError)
+        for no in (np.bool_(False), np.array(False), np.array([False])):
+            self.assertIs(type(raised(function_of(check=lambda *_, **__: no))), xtune.NothingValidError)
 
 
 class KernelTuner(Table):
