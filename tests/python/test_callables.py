@@ -3,6 +3,7 @@
 import functools
 import importlib
 import math
+import os
 import pathlib
 import subprocess
 import sys
@@ -190,7 +191,8 @@ class Labels(unittest.TestCase):
                      lambda: judge_of({"b", "a"}), lambda: judge_of(loop), lambda: calls_another, lambda: judge_of(pathlib.Path("a"))):
             self.assertEqual(label_of(make()), label_of(make()))
         code = "import support, test_callables as t; print(t.label_of(t.calls_another), t.label_of(t.Judge(3)))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                              capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout.split(), [label_of(self._named().calls_another), label_of(self._named().Judge(3))])
 
     @staticmethod
