@@ -58,7 +58,7 @@ void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message, 
   throw build::CandidateFailure(outcome, message, log_of(end));
 }
 
-void throw_if_out_of_time(const ProgramEnd& end, const char* what, double timeout_s) {
+void throw_if_out_of_time(const ProgramEnd& end, const char* what, double timeout_s, const std::string& more) {
   if (end.stopped)
     throw build::ShortageFailure(
         build::Lack::killed, Outcome::timed_out,
@@ -68,8 +68,8 @@ void throw_if_out_of_time(const ProgramEnd& end, const char* what, double timeou
   if (end.timed_out)
     throw build::CandidateFailure(Outcome::timed_out,
                                   fmt::format("{} ran longer than {} and was killed, with all that it had started "
-                                              "([process] timeout_s)",
-                                              what, base::human_seconds(timeout_s)),
+                                              "([process] timeout_s){}",
+                                              what, base::human_seconds(timeout_s), more),
                                   log_of(end));
 }
 

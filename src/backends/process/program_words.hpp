@@ -33,7 +33,8 @@ build::Lack lack_behind(const ProgramEnd& end, const ProgramFiles& files);
 /// if this process runs under limits of its user.
 [[noreturn]] void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message, build::Lack lack);
 
-/// what: "the program". Throws CandidateFailure(timed_out), as a ShortageFailure if another process had stopped it.
-void throw_if_out_of_time(const ProgramEnd& end, const char* what, double timeout_s);
+/// what: "the program". more: ends the message. Throws CandidateFailure(timed_out), as a ShortageFailure if another
+/// process had stopped it.
+void throw_if_out_of_time(const ProgramEnd& end, const char* what, double timeout_s, const std::string& more = "");
 
 }  // namespace xtune::process

@@ -103,8 +103,8 @@ class ServerSlot {
       why = fmt::format("its first answer must have \"protocol\": {}, the version that xtune speaks",
                         device::server_protocol);
     } else if (reply.end.timed_out) {
-      why = fmt::format("no answer to the first request in {} ([process] start_timeout_s)",
-                        base::human_seconds(start_timeout_s_));
+      why = fmt::format("no answer to the first request in {} ([process] start_timeout_s){}",
+                        base::human_seconds(start_timeout_s_), begun_line(reply.end));
     } else if (why.empty()) {
       why = ended_text(reply.end, "it");
     }
@@ -112,12 +112,17 @@ class ServerSlot {
     count_failure("the server did not start: " + why, reply.end);
   }
 
+  /// An answer without a line break is none, and a server that waits for the next request does not know.
+  static std::string begun_line(const ProgramEnd& end) {
+    return end.stdout_text.empty() ? ""
+                                   : ", in the middle of the line '" + base::printable(end.stdout_text) +
+                                         "' (an answer ends with a line break)";
+  }
+
   static std::string ended_text(const ProgramEnd& end, const char* subject) {
     const std::string words = base::last_line(end.stderr_text);
-    return fmt::format(
-        "{} {} before it answered{}{}{}", subject, base::describe_end(end.exit_code, end.signal),
-        end.stdout_text.empty() ? "" : ", in the middle of the line '" + base::printable(end.stdout_text) + "'",
-        words.empty() ? "" : ": ", words);
+    return fmt::format("{} {} before it answered{}{}{}", subject, base::describe_end(end.exit_code, end.signal),
+                       begun_line(end), words.empty() ? "" : ": ", words);
   }
 
   /// The configuration may be to blame, or the server, so the failure is not stored.
@@ -132,7 +137,7 @@ class ServerSlot {
 
   [[noreturn]] void refuse(const ServerReply& reply, double timeout_s) {
     if (!reply.violation.empty()) count_failure(reply.violation, reply.end);
-    throw_if_out_of_time(reply.end, "the server's work for this configuration", timeout_s);
+    throw_if_out_of_time(reply.end, "the server's work for this configuration", timeout_s, begun_line(reply.end));
     const build::Lack lack = lack_behind(reply.end, files_);
     process::refuse(reply.end, Outcome::crashed, ended_text(reply.end, "the server"), lack);
   }
@@ -201,7 +206,8 @@ class ServedProgram final : public measure::Program {
 
   /// The server's own verdict on the configuration.
   [[noreturn]] static void throw_error(const Json& error, const Json& answer, const std::string& log) {
-    const std::string kind = error.is_string() ? error.get<std::string>() : std::string();
+    const std::string kind =
+        error.is_string() ? error.get<std::string>() : error.dump(-1, ' ', false, Json::error_handler_t::replace);
     const std::string message = text_in(answer, "message");
     for (const char* known : kinds_of_errors)
       if (kind == known)

@@ -163,6 +163,9 @@ TEST_CASE("errors of the server are the outcomes of its configurations, and it g
   CHECK(has(served.failure("answer(error='compile_fail')"),
             "launch_failed (not stored): the server's answer has the unknown \"error\" 'compile_fail' (did you mean "
             "'compile_failed'?)"));
+  CHECK(has(served.failure("answer(error=5, message='five')"), "has the unknown \"error\" '5': five"));
+  CHECK(has(served.failure("answer(error={'kind': 'rejected'})"),
+            "has the unknown \"error\" '{\"kind\":\"rejected\"}': "));
   CHECK(served.load(good)->run({}).time_ms == 2.5);
   CHECK(served.pids().size() == 1);
 }
@@ -229,10 +232,11 @@ TEST_CASE("a server that hangs is killed with what it has started, and its confi
   Served served;
   CHECK(served.load(good)->run({}).time_ms == 2.5);
   served.call.timeout_s = 3;
-  CHECK(has(
+  CHECK(
       served.failure("import subprocess; c = subprocess.Popen(['sleep', '60']); open('child', 'w').write(str(c.pid)); "
-                     "time.sleep(60)"),
-      "timed_out: the server's work for this configuration ran longer than 3.0 s and was killed"));
+                     "sys.stdout.write('{\"id\": 2}'); sys.stdout.flush(); time.sleep(60)") ==
+      "timed_out: the server's work for this configuration ran longer than 3.0 s and was killed, with all that it had "
+      "started ([process] timeout_s), in the middle of the line '{\"id\": 2}' (an answer ends with a line break)");
   CHECK(served.device->kept_processes().empty());
   kill_children_but({});
   CHECK(fakes::is_dead(served.pids()[0]));
