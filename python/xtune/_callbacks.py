@@ -22,15 +22,6 @@ def _parameters(function: Callable) -> Any:
         return None
 
 
-def parameter_names(function: Callable, what: str) -> List[str]:
-    """The names of a predicate's parameters. Raises InvalidArgumentError if it has others."""
-    parameters = _parameters(function)
-    if parameters is None or any(each.kind not in _BY_NAME for each in parameters):
-        raise InvalidArgumentError(f"{what}: name the parameters that the callable takes, as in "
-                                   "constraint(f, names=['BLOCK', 'UNROLL'])")
-    return [each.name for each in parameters]
-
-
 def _named(known: Iterable[str]) -> str:
     """Names for a message, without the facts of the device, which no parameter can name."""
     return ", ".join(sorted(each for each in known if each.isidentifier()))
@@ -138,6 +129,31 @@ def predicate(function: Callable, names: Sequence[str]) -> Callable:
     what = f"constraint over {', '.join(names)}"
     takes(what, function, len(names))
     return lambda values: truth(function(*(values[name] for name in names)), what)
+
+
+def predicate_by_name(function: Callable) -> Tuple[List[str], List[str], Callable]:
+    """For _native: the names that a predicate needs, those that it takes if there are such values (its parameters with
+    defaults), and the predicate. Raises InvalidArgumentError if it has other parameters."""
+    parameters = _parameters(function)
+    if parameters is None or any(each.kind not in _BY_NAME for each in parameters):
+        raise InvalidArgumentError("constraint: name the parameters that the callable takes, as in "
+                                   "constraint(f, names=['BLOCK', 'UNROLL'])")
+    names = [each.name for each in parameters if each.default is inspect.Parameter.empty]
+    optional = [each.name for each in parameters if each.default is not inspect.Parameter.empty]
+    what = f"constraint over {', '.join(names + optional)}"
+
+    def holds(values):
+        first, named = [], {}
+        for i, each in enumerate(parameters):
+            if each.name not in values:
+                continue  # it keeps its default
+            if each.kind == inspect.Parameter.POSITIONAL_OR_KEYWORD and len(first) == i:
+                first.append(values[each.name])
+            else:
+                named[each.name] = values[each.name]
+        return truth(function(*first, **named), what)
+
+    return names, optional, holds
 
 
 def check(function: Callable, scalars: Dict[str, Any], what: str) -> Callable:

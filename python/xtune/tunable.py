@@ -418,13 +418,16 @@ class Tunable:
                    names: Optional[Sequence[str]] = None) -> "Tunable":
         """A condition that every configuration must satisfy: an expression, or a callable.
 
-        A callable's parameters are names of parameters and problem sizes (names overrides them); it is called once for
-        each combination of their values, and its exceptions leave tune()."""
+        A callable's parameters are names of parameters and problem sizes (names overrides them), or others with a
+        default, which they keep; it is called once for each combination of their values, and its exceptions leave
+        tune()."""
         if isinstance(condition, str):
             self._native.constraint(condition)
             return self
-        chosen = list(names) if names is not None else _callbacks.parameter_names(condition, "constraint")
-        self._native.predicate(chosen, _callbacks.predicate(condition, chosen))
+        if names is not None:
+            self._native.predicate(list(names), [], _callbacks.predicate(condition, list(names)))
+        else:
+            self._native.predicate(*_callbacks.predicate_by_name(condition))
         return self
 
     def candidates(self, model: str, map: Optional[Mapping[str, Formula]] = None, top_k: int = 20) -> "Tunable":

@@ -255,10 +255,15 @@ Tunable& Tunable::constraint(const std::string& expression) {
 }
 
 Tunable& Tunable::constraint(const std::vector<std::string>& names, std::function<bool(const Bindings&)> predicate) {
+  return constraint(names, {}, std::move(predicate));
+}
+
+Tunable& Tunable::constraint(const std::vector<std::string>& names, const std::vector<std::string>& optional,
+                             std::function<bool(const Bindings&)> predicate) {
   if (!predicate) throw Error(ErrorKind::invalid_argument, "constraint: the predicate is empty");
-  if (names.empty())
+  if (names.empty() && optional.empty())
     throw Error(ErrorKind::invalid_argument, "constraint: name the parameters that the predicate looks at");
-  attached().predicates.push_back({names, std::move(predicate)});
+  attached().predicates.push_back({names, optional, std::move(predicate)});
   return *this;
 }
 

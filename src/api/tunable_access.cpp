@@ -23,15 +23,17 @@ class Table {
       : predicate_(predicate), parameters_(spec.parameters), values_(problem) {
     std::vector<std::string> known;
     for (const space::Parameter& parameter : spec.parameters) known.push_back(parameter.name);
-    for (const std::string& name : predicate.names) {
+    const auto add = [&](const std::string& name) {
       const auto found = std::find(known.begin(), known.end(), name);
-      if (found == known.end() && problem.contains(name)) continue;
-      if (found == known.end())
+      if (found != known.end()) columns_.push_back(static_cast<std::size_t>(found - known.begin()));
+      return found != known.end();
+    };
+    for (const std::string& name : predicate.names)
+      if (!add(name) && !problem.contains(name))
         throw Error(ErrorKind::invalid_argument, "constraint in code: '" + base::printable(name, 80) +
                                                      "' is neither a parameter nor a name of the problem" +
                                                      base::did_you_mean(name, known));
-      columns_.push_back(static_cast<std::size_t>(found - known.begin()));
-    }
+    for (const std::string& name : predicate.optional) add(name);
   }
   bool allows(const std::vector<std::uint32_t>& row) {
     std::vector<std::uint32_t> place;

@@ -24,7 +24,7 @@ struct detail::TunableState {
     Entries entries;
   };
   struct Predicate {
-    std::vector<std::string> names;
+    std::vector<std::string> names, optional;
     std::function<bool(const Bindings&)> holds;
   };
   struct Metric {

@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import copy
 import dataclasses
+import functools
 import io
 import json
 import logging
@@ -197,6 +198,22 @@ class Definitions(unittest.TestCase):
         self.assertEqual(xtune.all_configs(named, backend="host"), [{"BLOCK": 64, "UNROLL": 1}])
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "names="):
             saxpy().constraint(lambda *values: True)
+
+    def test_constraints_keep_the_defaults_that_nothing_replaces(self):
+        def below(most, BLOCK, UNROLL=100, *, least=0):
+            return least < BLOCK * UNROLL < most
+
+        for constraint, expected in (
+                (lambda BLOCK, most=64: BLOCK < most, [(32, 1), (32, 2)]),
+                (lambda BLOCK=1, n=0: BLOCK * 32 == n, [(32, 1), (32, 2)]),  # n is a name of the problem
+                (functools.partial(below, 64), [(32, 1)]),
+                (functools.partial(below, most=128, least=32), [(32, 2), (64, 1)]),
+                (lambda none=True: none, [(32, 1), (64, 1), (32, 2), (64, 2)])):
+            with self.subTest(expected):
+                configs = xtune.all_configs(saxpy(constraints=[constraint]), backend="host")
+                self.assertEqual({(each["BLOCK"], each["UNROLL"]) for each in configs}, set(expected))
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "'most' is neither a parameter nor a name of the problem"):
+            xtune.all_configs(saxpy(constraints=[below]), backend="host")
 
     def test_parameters_are_ranges_and_powers(self):
         tunable = xtune.Tunable("s", SAXPY, grid=1, block="B", args={"n": np.int32(1)}).param_range("B", 32, 96, 32).param_pow2("UNROLL", 1, 4)
