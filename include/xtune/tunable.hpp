@@ -202,11 +202,10 @@ class Tunable {
   /// A condition that every configuration must satisfy: "BLOCK * UNROLL <= 1024".
   Tunable& constraint(const std::string& expression);
   /// The same as code: called with the named parameters and problem sizes, once for each combination of their values.
-  /// An exception that it throws leaves tune().
-  Tunable& constraint(const std::vector<std::string>& names, std::function<bool(const Bindings& values)> predicate);
-  /// The same, where `optional` are names that the spec need not have: the values then lack them.
-  Tunable& constraint(const std::vector<std::string>& names, const std::vector<std::string>& optional,
-                      std::function<bool(const Bindings& values)> predicate);
+  /// An exception that it throws leaves tune(). optional: further names, which the spec need not have; the values then
+  /// lack them.
+  Tunable& constraint(const std::vector<std::string>& names, std::function<bool(const Bindings& values)> predicate,
+                      const std::vector<std::string>& optional = {});
   /// The same with the values as arguments, in the order of the names, which may also be names of the problem:
   /// constraint({"BLOCK", "UNROLL"}, [](int block, int unroll) { return block * unroll <= 512; }). Arguments are
   /// numbers, bool or std::string; if a value has another type than its argument, tune() throws

@@ -168,7 +168,7 @@ void define_space(py::class_<Tunable>& type) {
                             bool launch_only) { t.param_pow2(name, min, max, kind_of(launch_only)); })
       .def("constraint", [](Tunable& t, const std::string& expression) { t.constraint(expression); })
       .def("predicate", [](Tunable& t, const std::vector<std::string>& names, const std::vector<std::string>& optional,
-                           py::object function) { t.constraint(names, optional, predicate_of(std::move(function))); })
+                           py::object function) { t.constraint(names, predicate_of(std::move(function)), optional); })
       .def("candidates",
            [](Tunable& t, const std::string& model, const Roles& map, int top_k) { t.candidates(model, map, top_k); });
 }

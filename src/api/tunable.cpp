@@ -254,12 +254,8 @@ Tunable& Tunable::constraint(const std::string& expression) {
   return *this;
 }
 
-Tunable& Tunable::constraint(const std::vector<std::string>& names, std::function<bool(const Bindings&)> predicate) {
-  return constraint(names, {}, std::move(predicate));
-}
-
-Tunable& Tunable::constraint(const std::vector<std::string>& names, const std::vector<std::string>& optional,
-                             std::function<bool(const Bindings&)> predicate) {
+Tunable& Tunable::constraint(const std::vector<std::string>& names, std::function<bool(const Bindings&)> predicate,
+                             const std::vector<std::string>& optional) {
   if (!predicate) throw Error(ErrorKind::invalid_argument, "constraint: the predicate is empty");
   if (names.empty() && optional.empty())
     throw Error(ErrorKind::invalid_argument, "constraint: name the parameters that the predicate looks at");

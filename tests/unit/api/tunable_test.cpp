@@ -295,6 +295,13 @@ TEST_CASE("predicates narrow the space, asked once for each combination of what 
   CHECK(space.size() == 2);
   for (std::uint64_t i = 0; i < space.size(); ++i) CHECK(space.at(i)[0] == Value(std::int64_t{64}));
 
+  Tunable open = saxpy();
+  open.constraint({}, [](const Bindings& values) { return values.contains("BLOCK") && !values.contains("NOPE"); },
+                  {"BLOCK", "NOPE"});
+  spec = spec_of(open);
+  apply_predicates(open, spec, {{"N", std::int64_t{1024}}}, {});
+  CHECK(make_space(spec, {{"N", std::int64_t{1024}}}, {}).size() == 4);
+
   spec = spec_of(tunable);
   CHECK(has(refused(ErrorKind::nothing_valid,
                     [&] {
