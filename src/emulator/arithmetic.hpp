@@ -1,6 +1,7 @@
 // Arithmetic that scalar and vector instructions share, as AMD's documents define it.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -22,6 +23,15 @@ inline std::uint32_t absolute_difference(std::int32_t a, std::int32_t b) {
   const auto x = static_cast<std::uint32_t>(a), y = static_cast<std::uint32_t>(b);
   return a < b ? y - x : x - y;
 }
+
+/// The nearest number of an integer type.
+template <class T>
+T nearest(std::int64_t value) {
+  return static_cast<T>(std::clamp<std::int64_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+constexpr auto plus = [](std::int64_t a, std::int64_t b) { return a + b; };
+constexpr auto minus = [](std::int64_t a, std::int64_t b) { return a - b; };
+constexpr auto reverse_minus = [](std::int64_t a, std::int64_t b) { return b - a; };
 
 /// Towards zero; NaN is 0, and what does not fit is the nearest number that does.
 template <class To, class From>

@@ -36,6 +36,16 @@ inline Half half_from(double value) {
   return {static_cast<std::uint16_t>(sign | (((exponent + 15) << 10) + (fraction - 1024)))};
 }
 
+/// Towards zero.
+inline Half half_truncated(float value) {
+  const Half near = half_from(value);
+  if (std::isnan(value) || std::isinf(value)) return near;
+  if (std::fabs(to_double(near)) <= std::fabs(double{value})) return near;
+  return {static_cast<std::uint16_t>(near.bits - 1)};
+}
+
+inline std::uint32_t pair_of(Half low, Half high) { return low.bits | std::uint32_t{high.bits} << 16; }
+
 inline float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
 /// To the nearest, ties to even. NaN stays NaN.

@@ -90,12 +90,6 @@ WithCarry<T> wide_product(L a, L b, T c) {
   return {sum, over};
 }
 
-/// The nearest number of the type.
-template <class T>
-T nearest(std::int64_t value) {
-  return static_cast<T>(std::clamp<std::int64_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-}
-
 /// Sum is exact, and in the type T; with clamp the nearest number that T has, else the lower bits.
 template <class T, auto Sum>
 void sum_of(Wave& wave, const Instruction& in) {
@@ -105,9 +99,6 @@ void sum_of(Wave& wave, const Instruction& in) {
   unclamped.modifiers.clamp = false;
   each_lane<[](T a, T b) { return static_cast<Bits>(nearest<T>(Sum(a, b))); }>(wave, unclamped);
 }
-constexpr auto plus = [](std::int64_t a, std::int64_t b) { return a + b; };
-constexpr auto minus = [](std::int64_t a, std::int64_t b) { return a - b; };
-constexpr auto reverse_minus = [](std::int64_t a, std::int64_t b) { return b - a; };
 
 /// Products of parts of `Bits` bits, each signed or not.
 template <int Bits>
@@ -174,11 +165,11 @@ constexpr Operation integer_table[] = {
        return Carry{b - a - c.set, U64{b} < U64{a} + c.set};
      }>,
      Kind::vector},
-    {"v_add_u16 v_add_nc_u16", each_lane<[](U16 a, U16 b) { return u16(a + b); }>, Kind::vector},
-    {"v_sub_u16 v_sub_nc_u16", each_lane<[](U16 a, U16 b) { return u16(a - b); }>, Kind::vector},
-    {"v_subrev_u16", each_lane<[](U16 a, U16 b) { return u16(b - a); }>, Kind::vector},
-    {"v_add_i16 v_add_nc_i16", each_lane<[](U16 a, U16 b) { return u16(a + b); }>, Kind::vector},
-    {"v_sub_i16 v_sub_nc_i16", each_lane<[](U16 a, U16 b) { return u16(a - b); }>, Kind::vector},
+    {"v_add_u16 v_add_nc_u16", sum_of<U16, plus>, Kind::vector},
+    {"v_sub_u16 v_sub_nc_u16", sum_of<U16, minus>, Kind::vector},
+    {"v_subrev_u16", sum_of<U16, reverse_minus>, Kind::vector},
+    {"v_add_i16 v_add_nc_i16", sum_of<I16, plus>, Kind::vector},
+    {"v_sub_i16 v_sub_nc_i16", sum_of<I16, minus>, Kind::vector},
     {"v_mul_lo_u16", each_lane<[](U16 a, U16 b) { return (static_cast<U16>(U{a} * b)); }>, Kind::vector},
     {"v_mad_u16 v_mad_legacy_u16", each_lane<[](U16 a, U16 b, U16 c) { return (static_cast<U16>(U{a} * b + c)); }>,
      Kind::vector},
@@ -255,6 +246,9 @@ constexpr Operation integer_table[] = {
     {"v_max_i32", each_lane<[](I a, I b) { return (a > b ? a : b); }>, Kind::vector},
     {"v_min3_u16", each_lane<[](U16 a, U16 b, U16 c) { return std::min(a, std::min(b, c)); }>, Kind::vector},
     {"v_max3_u16", each_lane<[](U16 a, U16 b, U16 c) { return std::max(a, std::max(b, c)); }>, Kind::vector},
+    {"v_min3_i16", each_lane<[](I16 a, I16 b, I16 c) { return std::min(a, std::min(b, c)); }>, Kind::vector},
+    {"v_max3_i16", each_lane<[](I16 a, I16 b, I16 c) { return std::max(a, std::max(b, c)); }>, Kind::vector},
+    {"v_med3_i16", each_lane<[](I16 a, I16 b, I16 c) { return median(a, b, c); }>, Kind::vector},
     {"v_med3_u16", each_lane<[](U16 a, U16 b, U16 c) { return median(a, b, c); }>, Kind::vector},
     {"v_min3_u32", each_lane<[](U a, U b, U c) { return std::min(a, std::min(b, c)); }>, Kind::vector},
     {"v_max3_u32", each_lane<[](U a, U b, U c) { return std::max(a, std::max(b, c)); }>, Kind::vector},

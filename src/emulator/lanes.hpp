@@ -84,6 +84,16 @@ inline void write_scalar(Wave& wave, const Operand& to, std::uint64_t value) {
   if (to.index == scalar_register::null) return;
   std::memcpy(&wave.scalar[to.index], &value, sizeof value);
 }
+/// A result of the scalar unit as its register holds it. 16 bits are followed by zeros.
+template <class T>
+auto scalar_word(T value) {
+  if constexpr (sizeof(T) == 8)
+    return std::bit_cast<std::uint64_t>(value);
+  else if constexpr (sizeof(T) == 4)
+    return std::bit_cast<std::uint32_t>(value);
+  else
+    return std::uint32_t{std::bit_cast<std::uint16_t>(value)};
+}
 /// A bit for each lane: one register in waves of 32, two in waves of 64.
 inline void write_lane_bits(Wave& wave, const Operand& to, std::uint64_t bits) {
   if (wave.lanes == 64)
@@ -218,6 +228,19 @@ T scaled_and_clamped(const Wave& wave, const Instruction& in, T value) {
     if (in.modifiers.output_scale != 0 || in.modifiers.clamp) value = half_from(number);
   }
   return flushed(wave, value);
+}
+
+/// An instruction of the vector unit that computes one value, from and to a scalar register.
+template <auto F, class L, class T>
+void scalar_function_of(Wave& wave, const Instruction& in, T (L::*)(T) const) {
+  const Operand& from = in.operand[1];
+  if (in.modifiers.op_sel != 0) wave.fault(FaultKind::unknown_instruction, "selects a half in a way that is not known");
+  const T value = scaled_and_clamped(wave, in, F(flushed(wave, with_modifiers(scalar_source<T>(wave, from), from))));
+  write_scalar(wave, in.operand[0], scalar_word(value));
+}
+template <auto F>
+void of_scalar(Wave& wave, const Instruction& in) {
+  scalar_function_of<F>(wave, in, &decltype(F)::operator());
 }
 
 /// Writes a result to its vector registers.

@@ -73,6 +73,15 @@ void packed(Wave& wave, const Instruction& in) {
   packed_function<F>(wave, in, call, packed_sources(call));
 }
 
+/// As sum_of for one number: with clamp the nearest number that T has, else the lower bits.
+template <class T, auto Sum>
+void packed_sum(Wave& wave, const Instruction& in) {
+  if (!in.modifiers.clamp) return packed<[](T a, T b) { return static_cast<T>(Sum(a, b)); }>(wave, in);
+  Instruction unclamped = in;
+  unclamped.modifiers.clamp = false;
+  packed<[](T a, T b) { return nearest<T>(Sum(a, b)); }>(wave, unclamped);
+}
+
 /// One of the two f32 of a source for all lanes.
 void fetch_of_two(const Wave& wave, const Instruction& in, int place, bool of_high, Lanes<float>& to) {
   const auto [high, negative] = packed_choice(in.modifiers, place, of_high);
@@ -129,10 +138,14 @@ constexpr Operation packed_table[] = {
      packed<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::vector},
     {"v_pk_max_f16 v_pk_max_num_f16",
      packed<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::vector},
-    {"v_pk_add_u16", packed<[](U16 a, U16 b) { return short_of(a + b); }>, Kind::vector},
-    {"v_pk_add_i16", packed<[](U16 a, U16 b) { return short_of(a + b); }>, Kind::vector},
-    {"v_pk_sub_u16", packed<[](U16 a, U16 b) { return short_of(a - b); }>, Kind::vector},
-    {"v_pk_sub_i16", packed<[](U16 a, U16 b) { return short_of(a - b); }>, Kind::vector},
+    {"v_pk_minimum_f16", packed<[](Half a, Half b) { return half_from(minimum(to_double(a), to_double(b))); }>,
+     Kind::vector},
+    {"v_pk_maximum_f16", packed<[](Half a, Half b) { return half_from(maximum(to_double(a), to_double(b))); }>,
+     Kind::vector},
+    {"v_pk_add_u16", packed_sum<U16, plus>, Kind::vector},
+    {"v_pk_add_i16", packed_sum<I16, plus>, Kind::vector},
+    {"v_pk_sub_u16", packed_sum<U16, minus>, Kind::vector},
+    {"v_pk_sub_i16", packed_sum<I16, minus>, Kind::vector},
     {"v_pk_mul_lo_u16", packed<[](U16 a, U16 b) { return static_cast<U16>(U{a} * b); }>, Kind::vector},
     {"v_pk_mad_u16 v_pk_mad_i16", packed<[](U16 a, U16 b, U16 c) { return static_cast<U16>(U{a} * b + c); }>,
      Kind::vector},

@@ -32,14 +32,6 @@ float root_f32(float x) { return std::sqrt(flush_denormal(x)); }
 float exponential_f32(float x) { return flush_denormal(by_double<exponential2>(flush_denormal(x))); }
 float logarithm_f32(float x) { return by_double<logarithm2>(flush_denormal(x)); }
 
-/// One value, from and to a scalar register.
-template <float (*Function)(float)>
-void of_scalar(Wave& wave, const Instruction& in) {
-  const Operand& from = in.operand[1];
-  const float value = flushed(wave, with_modifiers(scalar_source<float>(wave, from), from));
-  write_scalar(wave, in.operand[0], std::bit_cast<U>(scaled_and_clamped(wave, in, Function(value))));
-}
-
 /// The argument is in turns. The hardware is defined for up to 256 of them.
 float sine(float turns) {
   return std::isinf(turns) ? NAN
@@ -189,6 +181,12 @@ constexpr Operation real_table[] = {
      each_lane<[](float a, float b) { return maximum_number(a, b); }>, Kind::vector},
     {"v_minimum_f32", each_lane<[](float a, float b) { return minimum(a, b); }>, Kind::vector},
     {"v_maximum_f32", each_lane<[](float a, float b) { return maximum(a, b); }>, Kind::vector},
+    {"v_minimum3_f32", each_lane<[](float a, float b, float c) { return minimum(minimum(a, b), c); }>, Kind::vector},
+    {"v_maximum3_f32", each_lane<[](float a, float b, float c) { return maximum(maximum(a, b), c); }>, Kind::vector},
+    {"v_maximumminimum_f32", each_lane<[](float a, float b, float c) { return minimum(maximum(a, b), c); }>,
+     Kind::vector},
+    {"v_minimummaximum_f32", each_lane<[](float a, float b, float c) { return maximum(minimum(a, b), c); }>,
+     Kind::vector},
     {"v_min3_f32 v_min3_num_f32",
      each_lane<[](float a, float b, float c) { return minimum_number(minimum_number(a, b), c); }>, Kind::vector},
     {"v_max3_f32 v_max3_num_f32",
@@ -203,11 +201,11 @@ constexpr Operation real_table[] = {
     {"v_sqrt_f32", each_lane<[](float a) { return root_f32(a); }>, Kind::vector},
     {"v_exp_f32", each_lane<[](float a) { return exponential_f32(a); }>, Kind::vector},
     {"v_log_f32", each_lane<[](float a) { return logarithm_f32(a); }>, Kind::vector},
-    {"v_s_rcp_f32", of_scalar<reciprocal_f32>, Kind::vector},
-    {"v_s_rsq_f32", of_scalar<reciprocal_root_f32>, Kind::vector},
-    {"v_s_sqrt_f32", of_scalar<root_f32>, Kind::vector},
-    {"v_s_exp_f32", of_scalar<exponential_f32>, Kind::vector},
-    {"v_s_log_f32", of_scalar<logarithm_f32>, Kind::vector},
+    {"v_s_rcp_f32", of_scalar<[](float a) { return reciprocal_f32(a); }>, Kind::vector},
+    {"v_s_rsq_f32", of_scalar<[](float a) { return reciprocal_root_f32(a); }>, Kind::vector},
+    {"v_s_sqrt_f32", of_scalar<[](float a) { return root_f32(a); }>, Kind::vector},
+    {"v_s_exp_f32", of_scalar<[](float a) { return exponential_f32(a); }>, Kind::vector},
+    {"v_s_log_f32", of_scalar<[](float a) { return logarithm_f32(a); }>, Kind::vector},
     {"v_sin_f32", each_lane<[](float a) { return sine(a); }>, Kind::vector},
     {"v_cos_f32", each_lane<[](float a) { return cosine(a); }>, Kind::vector},
     {"v_trunc_f32", each_lane<[](float a) { return std::trunc(a); }>, Kind::vector},
@@ -231,6 +229,8 @@ constexpr Operation real_table[] = {
      Sources::with_target},
     {"v_min_f64 v_min_num_f64", each_lane<[](double a, double b) { return minimum_number(a, b); }>, Kind::vector},
     {"v_max_f64 v_max_num_f64", each_lane<[](double a, double b) { return maximum_number(a, b); }>, Kind::vector},
+    {"v_minimum_f64", each_lane<[](double a, double b) { return minimum(a, b); }>, Kind::vector},
+    {"v_maximum_f64", each_lane<[](double a, double b) { return maximum(a, b); }>, Kind::vector},
     {"v_rcp_f64", each_lane<[](double a) { return 1.0 / a; }>, Kind::vector},
     {"v_rsq_f64", each_lane<[](double a) { return 1.0 / std::sqrt(a); }>, Kind::vector},
     {"v_sqrt_f64", each_lane<[](double a) { return std::sqrt(a); }>, Kind::vector},

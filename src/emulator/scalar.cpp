@@ -37,10 +37,7 @@ T source_of(const Wave& wave, const Operand& from) {
 
 template <class T>
 void put(Wave& wave, const Operand& to, T value) {
-  if constexpr (sizeof(T) == 8)
-    write_scalar(wave, to, std::bit_cast<std::uint64_t>(flushed(wave, value)));
-  else
-    write_scalar(wave, to, std::bit_cast<std::uint32_t>(flushed(wave, value)));
+  write_scalar(wave, to, scalar_word(flushed(wave, value)));
 }
 
 template <auto F, class L, class R, class... A, std::size_t... I>
@@ -230,6 +227,11 @@ void s_set_gpr_idx_idx(Wave& wave, const Instruction& in) {
   set_index(wave, index_bits, scalar_source<std::uint32_t>(wave, in.operand[0]));
 }
 void s_set_gpr_idx_off(Wave& wave, const Instruction&) { wave.indexes_registers = false; }
+
+void s_cvt_hi_f32_f16(Wave& wave, const Instruction& in) {
+  const Half high{static_cast<std::uint16_t>(scalar_source<U>(wave, in.operand[1]) >> 16)};
+  put(wave, in.operand[0], static_cast<float>(to_double(flushed(wave, high))));
+}
 
 double comparable(Half value) { return to_double(value); }
 float comparable(float value) { return value; }
@@ -446,6 +448,8 @@ constexpr Operation scalar_table[] = {
     {"s_mul_f32", scalar<[](float a, float b) { return a * b; }>, Kind::scalar},
     {"s_min_f32 s_min_num_f32", scalar<[](float a, float b) { return minimum_number(a, b); }>, Kind::scalar},
     {"s_max_f32 s_max_num_f32", scalar<[](float a, float b) { return maximum_number(a, b); }>, Kind::scalar},
+    {"s_minimum_f32", scalar<[](float a, float b) { return minimum(a, b); }>, Kind::scalar},
+    {"s_maximum_f32", scalar<[](float a, float b) { return maximum(a, b); }>, Kind::scalar},
     {"s_fmaak_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar},
     {"s_fmamk_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar},
     {"s_fmac_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar,
@@ -458,9 +462,28 @@ constexpr Operation scalar_table[] = {
     {"s_cvt_f32_i32", scalar<[](I a) { return (static_cast<float>(a)); }>, Kind::scalar},
     {"s_cvt_u32_f32", scalar<[](float a) { return (saturated<U>(a)); }>, Kind::scalar},
     {"s_cvt_i32_f32", scalar<[](float a) { return (saturated<I>(a)); }>, Kind::scalar},
-    {"s_cvt_f16_f32", scalar<[](float a) { return U{half_from(a).bits}; }>, Kind::scalar},
-    {"s_cvt_f32_f16", scalar<[](U a) { return (static_cast<float>(to_double(Half{static_cast<std::uint16_t>(a)}))); }>,
+    {"s_cvt_f16_f32", scalar<[](float a) { return half_from(a); }>, Kind::scalar},
+    {"s_cvt_pk_rtz_f16_f32", scalar<[](float a, float b) { return pair_of(half_truncated(a), half_truncated(b)); }>,
      Kind::scalar},
+    {"s_cvt_f32_f16", scalar<[](Half a) { return static_cast<float>(to_double(a)); }>, Kind::scalar},
+    {"s_cvt_hi_f32_f16", s_cvt_hi_f32_f16, Kind::scalar},
+    {"s_add_f16", scalar<[](Half a, Half b) { return half_from(to_double(a) + to_double(b)); }>, Kind::scalar},
+    {"s_sub_f16", scalar<[](Half a, Half b) { return half_from(to_double(a) - to_double(b)); }>, Kind::scalar},
+    {"s_mul_f16", scalar<[](Half a, Half b) { return half_from(to_double(a) * to_double(b)); }>, Kind::scalar},
+    {"s_fmac_f16", scalar<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
+     Kind::scalar, Sources::with_target},
+    {"s_min_f16 s_min_num_f16",
+     scalar<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::scalar},
+    {"s_max_f16 s_max_num_f16",
+     scalar<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::scalar},
+    {"s_minimum_f16", scalar<[](Half a, Half b) { return half_from(minimum(to_double(a), to_double(b))); }>,
+     Kind::scalar},
+    {"s_maximum_f16", scalar<[](Half a, Half b) { return half_from(maximum(to_double(a), to_double(b))); }>,
+     Kind::scalar},
+    {"s_trunc_f16", scalar<[](Half a) { return half_from(std::trunc(to_double(a))); }>, Kind::scalar},
+    {"s_floor_f16", scalar<[](Half a) { return half_from(std::floor(to_double(a))); }>, Kind::scalar},
+    {"s_ceil_f16", scalar<[](Half a) { return half_from(std::ceil(to_double(a))); }>, Kind::scalar},
+    {"s_rndne_f16", scalar<[](Half a) { return half_from(std::nearbyint(to_double(a))); }>, Kind::scalar},
     REAL_COMPARISONS("f32", float),
     REAL_COMPARISONS("f16", Half),
 };

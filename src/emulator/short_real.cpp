@@ -15,15 +15,6 @@ using U16 = std::uint16_t;
 using I16 = std::int16_t;
 
 float f(Half value) { return static_cast<float>(to_double(value)); }
-U pair_of(Half low, Half high) { return low.bits | U{high.bits} << 16; }
-
-/// Towards zero, for V_CVT_PKRTZ.
-Half truncated(float value) {
-  const Half near = half_from(value);
-  if (std::isnan(value) || std::isinf(value)) return near;
-  if (std::fabs(to_double(near)) <= std::fabs(double{value})) return near;
-  return {static_cast<U16>(near.bits - 1)};
-}
 
 U16 fixed16(float value, double scale, double low, double high) {
   const double number = std::isnan(value) ? 0 : std::fmin(std::fmax(std::nearbyint(value * scale), low), high);
@@ -92,6 +83,12 @@ float dot_bf16(U a, U b, float c) {
   const auto number = [](U word, int shift) { return from_bf16(static_cast<U16>(word >> shift)); };
   return std::fma(number(a, 16), number(b, 16), std::fma(number(a, 0), number(b, 0), c));
 }
+
+constexpr auto reciprocal_f16 = [](Half a) { return half_from(1 / to_double(a)); };
+constexpr auto reciprocal_root_f16 = [](Half a) { return half_from(1 / std::sqrt(to_double(a))); };
+constexpr auto root_f16 = [](Half a) { return half_from(std::sqrt(to_double(a))); };
+constexpr auto exponential_f16 = [](Half a) { return half_from(std::exp2(to_double(a))); };
+constexpr auto logarithm_f16 = [](Half a) { return half_from(std::log2(to_double(a))); };
 
 double fraction_f16(double x) {
   constexpr double largest = 0x1.ffcp-1;
@@ -193,11 +190,44 @@ constexpr Operation short_real_table[] = {
     {"v_med3_f16 v_med3_num_f16",
      each_lane<[](Half a, Half b, Half c) { return half_from(median(to_double(a), to_double(b), to_double(c))); }>,
      Kind::vector},
-    {"v_rcp_f16", each_lane<[](Half a) { return half_from(1 / to_double(a)); }>, Kind::vector},
-    {"v_rsq_f16", each_lane<[](Half a) { return half_from(1 / std::sqrt(to_double(a))); }>, Kind::vector},
-    {"v_sqrt_f16", each_lane<[](Half a) { return half_from(std::sqrt(to_double(a))); }>, Kind::vector},
-    {"v_exp_f16", each_lane<[](Half a) { return half_from(std::exp2(to_double(a))); }>, Kind::vector},
-    {"v_log_f16", each_lane<[](Half a) { return half_from(std::log2(to_double(a))); }>, Kind::vector},
+    {"v_maxmin_f16 v_maxmin_num_f16", each_lane<[](Half a, Half b, Half c) {
+       return half_from(minimum_number(maximum_number(to_double(a), to_double(b)), to_double(c)));
+     }>,
+     Kind::vector},
+    {"v_minmax_f16 v_minmax_num_f16", each_lane<[](Half a, Half b, Half c) {
+       return half_from(maximum_number(minimum_number(to_double(a), to_double(b)), to_double(c)));
+     }>,
+     Kind::vector},
+    {"v_minimum_f16", each_lane<[](Half a, Half b) { return half_from(minimum(to_double(a), to_double(b))); }>,
+     Kind::vector},
+    {"v_maximum_f16", each_lane<[](Half a, Half b) { return half_from(maximum(to_double(a), to_double(b))); }>,
+     Kind::vector},
+    {"v_minimum3_f16", each_lane<[](Half a, Half b, Half c) {
+       return half_from(minimum(minimum(to_double(a), to_double(b)), to_double(c)));
+     }>,
+     Kind::vector},
+    {"v_maximum3_f16", each_lane<[](Half a, Half b, Half c) {
+       return half_from(maximum(maximum(to_double(a), to_double(b)), to_double(c)));
+     }>,
+     Kind::vector},
+    {"v_maximumminimum_f16", each_lane<[](Half a, Half b, Half c) {
+       return half_from(minimum(maximum(to_double(a), to_double(b)), to_double(c)));
+     }>,
+     Kind::vector},
+    {"v_minimummaximum_f16", each_lane<[](Half a, Half b, Half c) {
+       return half_from(maximum(minimum(to_double(a), to_double(b)), to_double(c)));
+     }>,
+     Kind::vector},
+    {"v_rcp_f16", each_lane<reciprocal_f16>, Kind::vector},
+    {"v_rsq_f16", each_lane<reciprocal_root_f16>, Kind::vector},
+    {"v_sqrt_f16", each_lane<root_f16>, Kind::vector},
+    {"v_exp_f16", each_lane<exponential_f16>, Kind::vector},
+    {"v_log_f16", each_lane<logarithm_f16>, Kind::vector},
+    {"v_s_rcp_f16", of_scalar<reciprocal_f16>, Kind::vector},
+    {"v_s_rsq_f16", of_scalar<reciprocal_root_f16>, Kind::vector},
+    {"v_s_sqrt_f16", of_scalar<root_f16>, Kind::vector},
+    {"v_s_exp_f16", of_scalar<exponential_f16>, Kind::vector},
+    {"v_s_log_f16", of_scalar<logarithm_f16>, Kind::vector},
     {"v_trunc_f16", each_lane<[](Half a) { return half_from(std::trunc(to_double(a))); }>, Kind::vector},
     {"v_floor_f16", each_lane<[](Half a) { return half_from(std::floor(to_double(a))); }>, Kind::vector},
     {"v_ceil_f16", each_lane<[](Half a) { return half_from(std::ceil(to_double(a))); }>, Kind::vector},
@@ -233,7 +263,7 @@ constexpr Operation short_real_table[] = {
     {"v_cvt_u16_f16", each_lane<[](Half a) { return (saturated<U16>(to_double(a))); }>, Kind::vector},
     {"v_cvt_i16_f16", each_lane<[](Half a) { return (saturated<I16>(to_double(a))); }>, Kind::vector},
     {"v_cvt_pkrtz_f16_f32 v_cvt_pk_rtz_f16_f32",
-     each_lane<[](float a, float b) { return pair_of(truncated(a), truncated(b)); }>, Kind::vector},
+     each_lane<[](float a, float b) { return pair_of(half_truncated(a), half_truncated(b)); }>, Kind::vector},
     {"v_cvt_pk_i16_i32", each_lane<[](std::int32_t a, std::int32_t b) {
        const auto clamp = [](std::int32_t x) {
          return (static_cast<U>(x < -32768 ? -32768 : (x > 32767) ? 32767 : x) & 0xffffu);

@@ -283,7 +283,7 @@ TEST_CASE("An instruction that is not known ends the launch where it is executed
   CHECK_MESSAGE(unknown.message.find("v_cvt_pk_u8_f32 v4, v0, v1, v2") != std::string::npos, unknown.message);
   const Caught skipped = caught("s_branch after\nv_cvt_pk_u8_f32 v4, v0, v1, v2\nafter:\ns_nop 0", "gfx90a");
   CHECK_MESSAGE(!skipped.kind, skipped.message);
-  const Caught clamped = caught("v_add_u16 v4, v0, v1 clamp", "gfx942");
+  const Caught clamped = caught("v_mad_u16 v4, v0, v1, v2 clamp", "gfx942");
   CHECK(clamped.kind == FaultKind::unknown_instruction);
 }
 

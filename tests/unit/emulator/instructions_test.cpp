@@ -132,6 +132,21 @@ U bf16_sum(U a, U b) {
   return rest > 0x8000 || (rest == 0x8000 && below % 2 == 1) ? below + 1 : below;
 }
 
+template <class T>
+T least(T a, T b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : emulator::minimum_number(a, b);
+}
+template <class T>
+T most(T a, T b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : emulator::maximum_number(a, b);
+}
+/// The maximum of the minimum of two halves and a third one, and the minimum of the maximum.
+template <class F>
+Words between(const Words& v, F low, F high) {
+  const double a = half(v[0]), b = half(v[1]), c = half(v[2]);
+  return {half_code(high(low(a, b), c)), half_code(low(high(a, b), c)), 0, 0};
+}
+
 /// Results are compared as f32 where the name ends in "f32": any NaN is a NaN.
 const std::vector<Snippet> snippets = {
     {"shift_left", "v_lshlrev_b32 v4, v0, v1", "", [](const Words& v, int) { return one(v[1] << (v[0] & 31)); }},
@@ -225,6 +240,146 @@ const std::vector<Snippet> snippets = {
      "gfx1201",
      [](const Words&, int) {
        return Words{std::bit_cast<U>(0.25f), std::bit_cast<U>(-4.0f), std::bit_cast<U>(16.0f), std::bit_cast<U>(8.0f)};
+     }},
+    {"scalar_transcendental_f16",
+     "s_mov_b32 s10, 0xdead4c00\ns_mov_b32 s11, 0xdead3400\nv_s_rsq_f16 s12, s10\nv_s_rcp_f16 s13, -s11\n"
+     "v_s_exp_f16 s14, 4.0\nv_s_log_f16 s15, s10\nv_s_sqrt_f16 s16, s10 mul:2\nv_mov_b32 v4, s12\nv_mov_b32 v5, s13\n"
+     "s_pack_ll_b32_b16 s14, s14, s15\nv_mov_b32 v6, s14\nv_mov_b32 v7, s16",
+     "gfx1201",
+     [](const Words&, int) {
+       return Words{half_code(0.25), half_code(-4), half_code(16) | half_code(4) << 16, half_code(8)};
+     }},
+    {"scalar_sums_f16",
+     "s_mov_b32 s10, 0xbeef4248\ns_mov_b32 s11, 0xbeefc101\ns_add_f16 s12, s10, s11\ns_sub_f16 s13, s10, s11\n"
+     "s_mul_f16 s14, s10, s11\ns_mov_b32 s15, 0xbeef3c01\ns_fmac_f16 s15, s10, s11\nv_mov_b32 v4, s12\n"
+     "v_mov_b32 v5, s13\nv_mov_b32 v6, s14\nv_mov_b32 v7, s15",
+     "gfx1201",
+     [](const Words&, int) {
+       const double a = half(0x4248), b = half(0xc101);
+       return Words{half_code(a + b), half_code(a - b), half_code(a * b), half_code(std::fma(a, b, half(0x3c01)))};
+     }},
+    {"scalar_extremes_f16",
+     "s_mov_b32 s10, 0xbeef7e00\ns_mov_b32 s11, 0xbeefc101\ns_min_num_f16 s12, s10, s11\ns_max_num_f16 s13, s11, 0\n"
+     "s_minimum_f16 s14, s11, s10\ns_maximum_f16 s15, s11, 1.0\nv_mov_b32 v4, s12\nv_mov_b32 v5, s13\n"
+     "v_mov_b32 v6, s14\nv_mov_b32 v7, s15",
+     "gfx1201",
+     [](const Words&, int) {
+       return Words{0xc101, 0, 0x7e00, half_code(1)};
+     }},
+    {"scalar_rounding_f16",
+     "s_mov_b32 s10, 0x4280\ns_floor_f16 s12, s10\ns_ceil_f16 s13, s10\ns_mov_b32 s11, 0xc100\n"
+     "s_trunc_f16 s14, s11\ns_rndne_f16 s15, s11\nv_mov_b32 v4, s12\nv_mov_b32 v5, s13\nv_mov_b32 v6, s14\n"
+     "v_mov_b32 v7, s15",
+     "gfx1201",
+     [](const Words&, int) {  // 3.25 and -2.5
+       return Words{half_code(3), half_code(4), half_code(-2), half_code(-2)};
+     }},
+    {"scalar_conversions_f16",
+     "s_mov_b32 s10, 0x477fffff\ns_mov_b32 s11, 0xbf801fff\ns_cvt_pk_rtz_f16_f32 s12, s10, s11\ns_mov_b32 s13, "
+     "0x4248c101\n"
+     "s_cvt_hi_f32_f16 s14, s13\ns_cvt_f32_f16 s15, s13\ns_cvt_f16_f32 s16, s11\nv_mov_b32 v4, s12\nv_mov_b32 v5, s14\n"
+     "v_mov_b32 v6, s15\nv_mov_b32 v7, s16",
+     "gfx1201",
+     [](const Words&, int) {
+       return Words{0xbc007bff, bits(static_cast<float>(half(0x4248))), bits(static_cast<float>(half(0xc101))), 0xbc01};
+     }},
+    {"scalar_comparisons_f16",
+     "s_mov_b32 s10, 0xbeef4248\ns_mov_b32 s11, 0xbeef7e00\ns_cmp_gt_f16 s10, 1.0\ns_cselect_b32 s12, 1, 2\n"
+     "s_cmp_lg_f16 s10, s11\ns_cselect_b32 s13, 1, 2\ns_cmp_nlt_f16 s10, s11\ns_cselect_b32 s14, 1, 2\n"
+     "s_cmp_u_f16 s10, s11\ns_cselect_b32 s15, 1, 2\nv_mov_b32 v4, s12\nv_mov_b32 v5, s13\nv_mov_b32 v6, s14\n"
+     "v_mov_b32 v7, s15",
+     "gfx1201",
+     [](const Words&, int) {
+       return Words{1, 2, 1, 1};
+     }},
+    {"scalar_minimum_f32",
+     "s_mov_b32 s10, 0x7fc00000\ns_minimum_f32 s12, s10, 1.0\ns_maximum_f32 s13, 2.0, 1.0\nv_mov_b32 v4, s12\n"
+     "v_mov_b32 v5, s13",
+     "gfx1201",
+     [](const Words&, int) {
+       return Words{0x7fc00000, bits(2.0f), 0, 0};
+     }},
+    {"between_halves", "v_minmax_f16 v4, v0, v1, v2\nv_maxmin_f16 v5, v0, v1, v2", "gfx1100",
+     [](const Words& v, int) { return between(v, least<double>, most<double>); }},
+    {"between_halves_num",
+     "v_minmax_num_f16 v4, v0, v1, v2\nv_maxmin_num_f16 v5, v0, v1, v2\nv_min3_num_f16 v6, v0, v1, v2\n"
+     "v_max3_num_f16 v7, v0, v1, v2",
+     "gfx1201",
+     [](const Words& v, int) {
+       Words result = between(v, least<double>, most<double>);
+       result[2] = half_code(least(least(half(v[0]), half(v[1])), half(v[2])));
+       result[3] = half_code(most(most(half(v[0]), half(v[1])), half(v[2])));
+       return result;
+     }},
+    {"between_halves_or_nan", "v_minimummaximum_f16 v4, v0, v1, v2\nv_maximumminimum_f16 v5, v0, v1, v2", "gfx1201",
+     [](const Words& v, int) { return between(v, emulator::minimum<double>, emulator::maximum<double>); }},
+    {"extremes_of_three_or_nan",
+     "v_minimum3_f16 v4, v0, v1, v2\nv_maximum3_f16 v5, v0, v1, v2\nv_minimum_f16 v6, v0, v1\nv_maximum_f16 v7, v0, v1",
+     "gfx1201",
+     [](const Words& v, int) {
+       const double a = half(v[0]), b = half(v[1]), c = half(v[2]);
+       const double low = emulator::minimum(a, b), high = emulator::maximum(a, b);
+       return Words{half_code(emulator::minimum(low, c)), half_code(emulator::maximum(high, c)), half_code(low),
+                    half_code(high)};
+     }},
+    {"extremes_or_nan_f32",
+     "v_minimum3_f32 v4, v0, v1, v2\nv_maximum3_f32 v5, v0, v1, v2\nv_minimummaximum_f32 v6, v0, v1, v2\n"
+     "v_maximumminimum_f32 v7, v0, v1, v2",
+     "gfx1201",
+     [](const Words& v, int) {
+       const float a = real(v[0]), b = real(v[1]), c = real(v[2]);
+       const float low = emulator::minimum(a, b), high = emulator::maximum(a, b);
+       return Words{bits(emulator::minimum(low, c)), bits(emulator::maximum(high, c)), bits(emulator::maximum(low, c)),
+                    bits(emulator::minimum(high, c))};
+     }},
+    {"minimum_or_nan_f64", "v_minimum_f64 v[4:5], v[0:1], v[2:3]\nv_maximum_f64 v[6:7], v[0:1], v[2:3]", "gfx1201",
+     [](const Words& v, int) {
+       const auto a = std::bit_cast<double>(v[0] | U64{v[1]} << 32), b = std::bit_cast<double>(v[2] | U64{v[3]} << 32);
+       const auto low = std::bit_cast<U64>(emulator::minimum(a, b)), high = std::bit_cast<U64>(emulator::maximum(a, b));
+       return Words{static_cast<U>(low), static_cast<U>(low >> 32), static_cast<U>(high), static_cast<U>(high >> 32)};
+     }},
+    {"packed_minimum_or_nan", "v_pk_minimum_f16 v4, v0, v1\nv_pk_maximum_f16 v5, v0, v1", "gfx1201",
+     [](const Words& v, int) {
+       Words result{};
+       for (const int shift : {0, 16}) {
+         const double a = half(v[0] >> shift), b = half(v[1] >> shift);
+         result[0] |= half_code(emulator::minimum(a, b)) << shift;
+         result[1] |= half_code(emulator::maximum(a, b)) << shift;
+       }
+       return result;
+     }},
+    {"middle_of_signed_shorts", "v_max3_i16 v4, v0, v1, v2\nv_min3_i16 v5, v0, v1, v2\nv_med3_i16 v6, v0, v1, v2", "",
+     [](const Words& v, int) {
+       std::int16_t number[3];
+       for (std::size_t i = 0; i < 3; ++i) number[i] = static_cast<std::int16_t>(v[i]);
+       std::sort(number, number + 3);
+       const auto code = [](std::int16_t value) { return U{static_cast<std::uint16_t>(value)}; };
+       return Words{code(number[2]), code(number[0]), code(number[1]), 0};
+     }},
+    {"clamped_packed_sums",
+     "v_pk_add_u16 v4, v0, v1 clamp\nv_pk_sub_u16 v5, v0, v1 clamp\nv_pk_add_i16 v6, v0, v1 clamp\n"
+     "v_pk_sub_i16 v7, v0, v1 clamp",
+     "",
+     [](const Words& v, int) {
+       Words result{};
+       for (const int shift : {0, 16}) {
+         const int a = static_cast<int>(v[0] >> shift & 0xffff), b = static_cast<int>(v[1] >> shift & 0xffff);
+         const int x = static_cast<std::int16_t>(a), y = static_cast<std::int16_t>(b);
+         const int sums[] = {std::min(a + b, 65535), std::max(a - b, 0), std::clamp(x + y, -32768, 32767),
+                             std::clamp(x - y, -32768, 32767)};
+         for (std::size_t i = 0; i < 4; ++i) result[i] |= (static_cast<U>(sums[i]) & 0xffff) << shift;
+       }
+       return result;
+     }},
+    {"clamped_short_sums",
+     "v_add_u16 v4, v0, v1 clamp\nv_sub_u16 v5, v0, v1 clamp\nv_add_i16 v6, v0, v1 clamp\nv_sub_i16 v7, v0, v1 clamp",
+     cdna,
+     [](const Words& v, int) {
+       const int a = static_cast<int>(v[0] & 0xffff), b = static_cast<int>(v[1] & 0xffff);
+       const int x = static_cast<std::int16_t>(a), y = static_cast<std::int16_t>(b);
+       const auto code = [](int value) { return static_cast<U>(value) & 0xffff; };
+       return Words{code(std::min(a + b, 65535)), code(std::max(a - b, 0)), code(std::clamp(x + y, -32768, 32767)),
+                    code(std::clamp(x - y, -32768, 32767))};
      }},
     {"indexed_registers",
      "s_mov_b32 s10, 1\nv_mov_b32 v8, v0\nv_mov_b32 v9, v1\ns_set_gpr_idx_on s10, gpr_idx(SRC0)\nv_mov_b32 v4, v8\n"
