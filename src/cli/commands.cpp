@@ -152,6 +152,13 @@ void add_format_option(CLI::App& command, std::string& format, const std::string
       ->group(option_group::output);
 }
 
+void add_log_option(CLI::App& command, std::string& log, const std::string& what) {
+  command.add_option("--log", log, "Append the " + what + " of each configuration to a file (XTUNE_LOG)")
+      ->type_name("FILE")
+      ->envname("XTUNE_LOG")
+      ->group(option_group::output);
+}
+
 void add_store_option(CLI::App& command, std::string& store, const std::string& summary) {
   command.add_option("--store", store, summary + "; default: XTUNE_CACHE_DIR, else ~/.cache/xtune")
       ->type_name("DIR")

@@ -86,6 +86,8 @@ void add_jobs_option(CLI::App& command, CommonOptions& options);
 CLI::Option* add_strategy_option(CLI::App& command, std::string& strategy);
 void add_format_option(CLI::App& command, std::string& format,
                        const std::string& summary = "Print text, or only JSON on standard output", bool csv = false);
+/// --log. what: of each configuration that the log has.
+void add_log_option(CLI::App& command, std::string& log, const std::string& what);
 void add_store_option(CLI::App& command, std::string& store,
                       const std::string& summary = "Use this directory of records and artifacts");
 /// Adds the spec file argument of commands that read one.

@@ -209,12 +209,7 @@ void add_output_options(CLI::App& command, RunOptions& options) {
       ->type_name("N")
       ->capture_default_str()
       ->group(option_group::output);
-  command
-      .add_option("--log", options.log,
-                  "Append the outcome, times and compiler output of each configuration to a file (XTUNE_LOG)")
-      ->type_name("FILE")
-      ->envname("XTUNE_LOG")
-      ->group(option_group::output);
+  add_log_option(command, options.log, "outcome, times and compiler output");
   command.add_option("--report", options.report, "Write an HTML report of the run to a file")
       ->type_name("FILE")
       ->group(option_group::output);

@@ -31,6 +31,7 @@ struct ValidateOptions {
   std::vector<std::string> paths;
   std::string path;  ///< path for one of them
   std::string config;
+  std::string log;
   std::uint64_t configs = 20;
   bool all = false, sanitize = false, quiet = false;
 };
@@ -134,7 +135,7 @@ class ValidateRun {
     workers.add_benches(target, options_.sanitize);
     const run::TuneServices services{loop_, workers.compiler(), workers.benches(), base::awake_clock(), stop_};
     using enum ProgressPrinter::Verbosity;
-    ProgressPrinter printer(spec, "", options_.quiet ? quiet : all, loop_);
+    ProgressPrinter printer(spec, options_.log, options_.quiet ? quiet : all, loop_);
     for (const Bindings& problem : spec.cases) {
       if (stop_) return;
       cases.push_back({spec, validate_case(spec, problem, target, services, printer)});
@@ -265,6 +266,7 @@ void add_validate_command(CLI::App& app, Context& context) {
       ->group(option_group::device);
   add_jobs_option(*command, options.common);
   add_format_option(*command, options.common.format);
+  add_log_option(*command, options.log, "outcome and compiler output");
   command->add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
   add_store_option(*command, options.common.store, "Keep compiled kernels in this directory");
   command->callback([&context] { context.exit_code = validate(options); });

@@ -157,20 +157,20 @@ void HostCalls::answer(std::uint64_t* slot) {
   message.insert(message.end(), slot + 1, slot + 1 + count);
   slot[0] = first;
   if (!(first & ends)) return;
-  print(message);
+  slot[0] = static_cast<std::uint64_t>(print(message));  // the result of the kernel's printf
   messages_.erase(first >> message_shift);
-  slot[0] = 0;  // printf's result
 }
 
-void HostCalls::print(const std::vector<std::uint64_t>& message) {
+int HostCalls::print(const std::vector<std::uint64_t>& message) {
   PrintArguments arguments(message, 1);
   const std::string format = arguments.text();
   const std::string text = printed(format, arguments);
   const bool to_errors = !message.empty() && (message[0] & 1);
   if (to_errors)  // only failed assertions write there
     error_line_ = text.substr(0, text.find('\n'));
-  else
-    std::fwrite(text.data(), 1, text.size(), stdout);
+  else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    return -1;
+  return static_cast<int>(text.size());
 }
 
 }  // namespace xtune::emulator

@@ -39,7 +39,8 @@ class HostCalls {
   };
   Buffer& buffer() const noexcept;
   void answer(std::uint64_t* slot);
-  void print(const std::vector<std::uint64_t>& message);
+  /// Returns the number of characters, or -1 if they cannot be written, as printf does.
+  int print(const std::vector<std::uint64_t>& message);
 
   std::size_t bytes_ = 0;
   std::unique_ptr<void, Release> memory_;

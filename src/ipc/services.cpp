@@ -32,15 +32,9 @@ double reference_timeout_s(const OpenJob& problem) {
   return problem.measure.timeout_s * reference_timeout_factor(problem.reference.kind);
 }
 
-/// How the lines begin that the library of the emulator writes for long launches (emulator/hip/parallel_launch.cpp).
-constexpr std::string_view emulator_line = "xtune emulator: ";
-
-/// The last of these lines, as "; after 4 s: kernel 'loop', ..."; empty: there is none.
-std::string emulated_place(const std::string& log) {
-  const std::size_t at = log.rfind(emulator_line);
-  if (at == std::string::npos) return {};
-  const std::size_t begin = at + emulator_line.size();
-  return "; " + base::printable(log.substr(begin, std::min(log.find('\n', at), log.size()) - begin), 500);
+/// "; after 4 s: kernel 'loop', ..."; empty: the emulator wrote no place.
+std::string emulated_place(const WorkerReply& reply) {
+  return reply.emulated_place.empty() ? "" : "; " + base::printable(reply.emulated_place, 500);
 }
 
 /// The reference crashed its worker, or took too long.
@@ -55,7 +49,7 @@ std::string emulated_place(const std::string& log) {
                 fmt::format("{}took longer than {} and was stopped: does it end? A slow one gets more time with a "
                             "larger [measure] timeout_s (now {} s){}",
                             what, base::human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s,
-                            emulated_place(reply.stderr_tail)));
+                            emulated_place(reply)));
   // If it was killed from outside, it may be right.
   const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
                          : kernel                    ? ErrorKind::invalid_spec
@@ -111,7 +105,7 @@ std::string failed_assertion(const std::string& log) {
 }
 
 std::string without_emulator_lines(std::string log) {
-  for (std::size_t at = 0; (at = log.find(emulator_line, at)) != std::string::npos;)
+  for (std::size_t at = 0; (at = log.find(device::emulated_place_line, at)) != std::string::npos;)
     log.erase(at, std::min(log.find('\n', at), log.size()) - at);
   return log;
 }
@@ -141,7 +135,7 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
                        ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
                        : "the kernel died: " + reply.failure->text;
-  if (answer.outcome == Outcome::timed_out) answer.message += emulated_place(reply.stderr_tail);
+  if (answer.outcome == Outcome::timed_out) answer.message += emulated_place(reply);
   answer.log = reply.stderr_tail;
   if (const std::string found = sanitizer_finding(answer.log); !found.empty())
     answer.message = found;
@@ -313,46 +307,46 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt o
   }
   const auto send = [this, timeout_s, on_doubt, read, callback = std::move(callback), message = std::move(message),
                      refused] {
-    worker_.request(message, timeout_s,
-                    [this, message, timeout_s, on_doubt, read, callback, refused](const WorkerReply& reply) {
-                      throw_if_not_about_the_job(reply);
-                      if (on_doubt == OnDoubt::ask_again && doubtful(reply)) {
-                        worker_.interrupt();
-                        return ask(message, timeout_s, OnDoubt::accept, read, callback, refused);
-                      }
-                      used_ = true;
-                      Answer answer;
-                      if (reply.failure) {
-                        answer = answer_of_failure<Answer>(reply, timeout_s);
-                      } else if (std::string key = missing_artifact_in(*reply.answer); !key.empty()) {
-                        answer = answer_of_missing<Answer>(std::move(key), reply.answer->at("message"));
-                      } else {
-                        throw_if_error(*reply.answer);
-                        answer = read(*reply.answer);
-                        refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
-                        // Its device is lost and it is about to end: do not send it the next configuration.
-                        if (answer.outcome == Outcome::crashed || reply.answer->value(worn_member, false))
-                          worker_.interrupt();
-                        if (answer.log.empty()) answer.log = reply.stderr_tail;
-                        if (answer.outcome == Outcome::crashed)
-                          if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
-                            answer.message += ": " + assertion;
-                        mention_printing(without_emulator_lines(reply.stderr_tail));
-                      }
-                      callback(std::move(answer));
-                    });
+    worker_.request(
+        message, timeout_s, [this, message, timeout_s, on_doubt, read, callback, refused](const WorkerReply& reply) {
+          throw_if_not_about_the_job(reply);
+          if (on_doubt == OnDoubt::ask_again && doubtful(reply)) {
+            worker_.interrupt();
+            return ask(message, timeout_s, OnDoubt::accept, read, callback, refused);
+          }
+          used_ = true;
+          Answer answer;
+          if (reply.failure) {
+            answer = answer_of_failure<Answer>(reply, timeout_s);
+          } else if (std::string key = missing_artifact_in(*reply.answer); !key.empty()) {
+            answer = answer_of_missing<Answer>(std::move(key), reply.answer->at("message"));
+          } else {
+            throw_if_error(*reply.answer);
+            answer = read(*reply.answer);
+            refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
+            // Its device is lost and it is about to end: do not send it the next configuration.
+            if (answer.outcome == Outcome::crashed || reply.answer->value(worn_member, false)) worker_.interrupt();
+            if (answer.log.empty()) answer.log = reply.stderr_tail;
+            if (answer.outcome == Outcome::crashed)
+              if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
+                answer.message += ": " + assertion;
+            mention_printing(without_emulator_lines(reply.stderr_tail), !message.value("validate_only", false));
+          }
+          callback(std::move(answer));
+        });
   };
   if (worker_.running() && worker_.generation() == opened_generation_) return send();
   open(send, std::move(refused));
 }
 
-void WorkerBenchService::mention_printing(const std::string& text) {
+void WorkerBenchService::mention_printing(const std::string& text, bool measured) {
   // A program may print what it likes.
   const std::size_t start = text.find_first_not_of(" \t\n");
   if (mentioned_printing_ || start == std::string::npos || !problem_.warn || problem_.backend == "process") return;
   mentioned_printing_ = true;
-  problem_.warn(fmt::format("a kernel prints, for example '{}': --log FILE keeps it, and the times include it",
-                            base::printable(text.substr(start, text.find('\n', start) - start), 120)));
+  problem_.warn(fmt::format("a kernel prints, for example '{}': --log FILE keeps it{}",
+                            base::printable(text.substr(start, text.find('\n', start) - start), 120),
+                            measured ? ", and the times include it" : ""));
 }
 
 void WorkerBenchService::open(std::function<void()> then, Refused refused) {

@@ -98,7 +98,7 @@ class WorkerBenchService final : public BenchService {
   bool doubtful(const WorkerReply& reply) const;
   void open(std::function<void()> then, Refused refused);
   void prepare_reference(std::function<void()> then, Refused refused);
-  void mention_printing(const std::string& text);  ///< the first time
+  void mention_printing(const std::string& text, bool measured);  ///< the first time
   WorkerProcess worker_;
   Role role_;
   OpenJob problem_;

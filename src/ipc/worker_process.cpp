@@ -10,6 +10,7 @@
 #include "base/enum_words.hpp"
 #include "base/process_end.hpp"
 #include "base/text.hpp"
+#include "core/device/device_info.hpp"
 #include "ipc/framing.hpp"
 #include "xtune/error.hpp"
 
@@ -17,6 +18,8 @@ namespace xtune::ipc {
 namespace {
 
 constexpr std::size_t stderr_tail_bytes = std::size_t{64} << 10;
+// The tail begins with a whole line, unless that is longer.
+constexpr std::size_t longest_cut_line = std::size_t{4} << 10;
 constexpr double start_timeout_s = 60;
 constexpr double death_timeout_s = 5;
 
@@ -46,6 +49,7 @@ void WorkerProcess::request_frame(std::string frame, double timeout_s, Callback 
   callback_ = std::move(callback);
   timeout_s_ = timeout_s;
   stderr_tail_.clear();
+  emulated_place_.clear();
   sent_ms_.reset();
   if (!process_.running()) {
     try {
@@ -136,13 +140,27 @@ void WorkerProcess::on_long_wait(std::uint64_t ms, std::function<void(const std:
 void WorkerProcess::on_stderr(std::string_view bytes) {
   stderr_tail_.append(bytes);
   // Trimmed only at twice the size, so that a flood costs no copy a read.
-  if (stderr_tail_.size() > 2 * stderr_tail_bytes) stderr_tail_.erase(0, stderr_tail_.size() - stderr_tail_bytes);
+  if (stderr_tail_.size() > 2 * stderr_tail_bytes) trim_stderr();
+}
+
+void WorkerProcess::trim_stderr() {
+  // A kernel may print more than is kept after the emulator's line, and its own line may be unfinished before it.
+  constexpr std::string_view prefix = device::emulated_place_line;
+  const std::size_t whole = stderr_tail_.rfind('\n');
+  if (const std::size_t at = whole == std::string::npos ? whole : stderr_tail_.rfind(prefix, whole);
+      at != std::string::npos) {
+    const std::size_t begin = at + prefix.size();
+    emulated_place_ = stderr_tail_.substr(begin, stderr_tail_.find('\n', at) - begin);
+  }
+  if (stderr_tail_.size() <= stderr_tail_bytes) return;
+  std::size_t begin = stderr_tail_.size() - stderr_tail_bytes;
+  if (const std::size_t line = stderr_tail_.find('\n', begin); line < begin + longest_cut_line) begin = line + 1;
+  stderr_tail_.erase(0, begin);
 }
 
 std::string WorkerProcess::take_stderr_tail() {
-  std::string tail = std::exchange(stderr_tail_, {});
-  if (tail.size() > stderr_tail_bytes) tail.erase(0, tail.size() - stderr_tail_bytes);
-  return tail;
+  trim_stderr();
+  return std::exchange(stderr_tail_, {});
 }
 
 void WorkerProcess::on_exit(int exit_code, int signal) {
@@ -184,6 +202,7 @@ void WorkerProcess::deliver(WorkerReply reply) {
   cancel_clocks();
   if (sent_ms_) reply.wall_s = static_cast<double>(loop_.now_ms() - *sent_ms_) * 1e-3;
   const Callback callback = std::exchange(callback_, nullptr);
+  reply.emulated_place = std::exchange(emulated_place_, {});
   callback(std::move(reply));
 }
 
@@ -191,6 +210,7 @@ void WorkerProcess::interrupt() noexcept {
   drop_process();
   ending_.reset();
   stderr_tail_.clear();
+  emulated_place_.clear();
   callback_ = nullptr;
 }
 

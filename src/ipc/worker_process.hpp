@@ -47,8 +47,9 @@ struct WorkerFailure {
 struct WorkerReply {
   std::shared_ptr<nlohmann::json> answer;  ///< null exactly when there is a failure
   std::optional<WorkerFailure> failure;
-  std::string stderr_tail;       ///< the last 64 KiB of its standard error since the request
+  std::string stderr_tail;       ///< the last 64 KiB of its standard error since the request, from a line's start
   std::uint64_t generation = 0;  ///< number of the process; 0: none was started
+  std::string emulated_place{};  ///< "after 4 s: kernel 'k', ...", the last that an emulator wrote; empty: none
   double wall_s = 0;             ///< since the worker was running and had the request; 0: that was never the case
 };
 
@@ -88,6 +89,7 @@ class WorkerProcess {
   void on_stdout(std::string_view bytes);
   std::optional<WorkerReply> take_answer();
   void note_wait(const std::string& directory);
+  void trim_stderr();
   std::string take_stderr_tail();
   void on_stderr(std::string_view bytes);
   void on_exit(int exit_code, int signal);
@@ -106,6 +108,7 @@ class WorkerProcess {
   Callback callback_;
   std::optional<WorkerFailure> ending_;  ///< the failure, while waiting for the killed process
   std::string stderr_tail_;
+  std::string emulated_place_;  ///< from standard error that stderr_tail_ may no longer have
   double timeout_s_ = 0;
   std::optional<std::int64_t> sent_ms_;  ///< when the worker was running and had the request
   bool greeted_ = false;

@@ -227,6 +227,13 @@ TEST_CASE("A kernel's assertion, print and argument types are told to the user")
   CHECK(printed.exit_code == 0);
   CHECK(has(printed.stderr_text, "a kernel prints, for example 'hello 42': --log FILE keeps it"));
   CHECK(has(read_file(cli.path("log.txt")), "    hello 42\n"));
+  const std::string log = cli.path("validated.txt");
+  const CommandResult validated =
+      cli.xtune({"validate", spec_of("if (threadIdx.x == 0) printf(\"hello %d\\n\", 43);", "f32"), "--backend", "host",
+                 "--log", log});
+  CHECK_MESSAGE(has(validated.stderr_text, "a kernel prints, for example 'hello 43': --log FILE keeps it\n"),
+                validated.stderr_text);
+  CHECK(has(read_file(log), "    hello 43\n"));
   const CommandResult mistyped = cli.run(spec_of("", "f64"));
   CHECK(mistyped.exit_code == 3);
   CHECK(has(mistyped.stdout_text, "the spec's 'x' is f64"));

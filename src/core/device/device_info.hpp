@@ -58,6 +58,8 @@ std::string emulated_name(std::string_view arch);
 /// after each doubling of them; without it, after 4 s and so on. Workers set it, since a time limit may end them.
 inline constexpr const char* emulated_place_variable = "XTUNE_EMULATED_PLACE_MS";
 inline constexpr const char* emulated_place_ms = "50";
+/// How these lines begin.
+inline constexpr std::string_view emulated_place_line = "xtune emulator: ";
 /// 90 for "sm_90" and "sm_90a"; 0 if it is not an NVIDIA GPU.
 int nvidia_arch_number(const DeviceInfo& device) noexcept;
 

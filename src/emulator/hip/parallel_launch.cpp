@@ -34,7 +34,7 @@ class SlowLaunch {
     if (passed < std::chrono::milliseconds(limit) || !limit_ms_.compare_exchange_strong(limit, 2 * limit)) return;
     // In one piece: the process may be ended at any time.
     const std::string line =
-        fmt::format("xtune emulator: after {:g} s: {}\n", static_cast<double>(limit) * 1e-3, place());
+        fmt::format("{}after {:g} s: {}\n", device::emulated_place_line, static_cast<double>(limit) * 1e-3, place());
     std::fwrite(line.data(), 1, line.size(), stderr);
   }
 

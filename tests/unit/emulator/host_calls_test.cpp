@@ -40,8 +40,8 @@ class Lane {
     return slot[0];
   }
 
-  /// The message of all these words, to standard error.
-  void print(const std::vector<std::uint64_t>& words) {
+  /// The message of all these words, to standard error. Returns printf's result.
+  int print(const std::vector<std::uint64_t>& words) {
     std::uint64_t first = call(1, {1});
     for (std::size_t done = 0; done < words.size(); done += 7) {
       const std::size_t end = std::min(done + 7, words.size());
@@ -49,6 +49,7 @@ class Lane {
                    std::vector(words.begin() + static_cast<std::ptrdiff_t>(done),
                                words.begin() + static_cast<std::ptrdiff_t>(end)));
     }
+    return static_cast<int>(first);
   }
 
   std::uint32_t unknown = 0;
@@ -79,10 +80,13 @@ TEST_CASE("A kernel's message comes in packets, and is printed as printf does") 
   words = joined(joined(joined(words, text_words("a_kernel.cu")), {32}), text_words("x[i] == 3"));
   lane.print(words);
   CHECK(calls.error_line() == "a_kernel.cu:32: Device-side assertion `x[i] == 3' failed.");
-  lane.print(joined(text_words("%d %5.2f %-4c|%llx 100%% %*d %hhu"),
-                    {0xffffffff, std::bit_cast<std::uint64_t>(1.5), 'c', 0x123456789a, 3, 7, 0x1ff}));
+  const int printed =
+      lane.print(joined(text_words("%d %5.2f %-4c|%llx 100%% %*d %hhu"),
+                        {0xffffffff, std::bit_cast<std::uint64_t>(1.5), 'c', 0x123456789a, 3, 7, 0x1ff}));
   CHECK(calls.error_line() == "-1  1.50 c   |123456789a 100%   7 255");
-  lane.print(text_words("%d and too few"));
+  CHECK(printed == static_cast<int>(calls.error_line().size()));
+  CHECK(lane.print(text_words("")) == 0);
+  CHECK(lane.print(text_words("%d and too few")) == 13);
   CHECK(calls.error_line() == "0 and too few");
 }
 

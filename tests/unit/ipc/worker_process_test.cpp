@@ -197,6 +197,20 @@ TEST_CASE("stderr belongs to its request, and only its tail is kept") {
   CHECK(tail.substr(tail.size() - 8) == "xthe end");
 }
 
+TEST_CASE("the tail of stderr begins with a whole line, and an emulator's place outlives what a kernel prints") {
+  EventLoop loop;
+  WorkerProcess worker(loop, fake_worker());
+  std::string text = "an unfinished line of the kernel xtune emulator: after 2 s: kernel 'k', 's_nop 0'\n";
+  for (int i = 0; i < 20000; ++i) text += "a line of the kernel\n";
+  const WorkerReply flooded = ask(loop, worker, {{"do", "print"}, {"text", text}});
+  CHECK(flooded.stderr_tail.starts_with("a line of the kernel\n"));
+  CHECK(flooded.stderr_tail.size() > 65000);
+  CHECK(flooded.emulated_place == "after 2 s: kernel 'k', 's_nop 0'");
+  text = "xtune emulator: after 2 s: kernel 'k'\nxtune emulator: after 4 s: kernel 'l'\nxtune emulator: after ";
+  CHECK(ask(loop, worker, {{"do", "print"}, {"text", text}}).emulated_place == "after 4 s: kernel 'l'");
+  CHECK(ask(loop, worker, {}).emulated_place.empty());
+}
+
 TEST_CASE("a worker that cannot start says why, from outside of request()") {
   EventLoop loop;
   WorkerCommand missing;
