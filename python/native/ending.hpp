@@ -7,7 +7,8 @@
 
 namespace xtune::python {
 
-/// A run of this thread, which the end of the interpreter stops and waits for.
+/// A run of this thread, which the end of the interpreter stops and waits for. Made and destroyed with the GIL: a
+/// thread that asks for it later, through frames of C++, would end the program.
 class ActiveRun {
  public:
   /// Throws Error(unavailable) once the interpreter ends.

@@ -197,27 +197,20 @@ void define_lookup_settings(py::module_& module) {
 
 void define_runs(py::module_& module) {
   module.def("tune", [](const Tunable& tunable, const TuneRun& run) {
-    return to_python(without_gil([&] {
-      const ActiveRun active(run.source);
-      return std::make_shared<const Result>(tune(tunable, run.settings));
-    }));
+    const ActiveRun active(run.source);
+    return to_python(without_gil([&] { return std::make_shared<const Result>(tune(tunable, run.settings)); }));
   });
   module.def("tune_cases", [](const Tunable& tunable, const TuneRun& run) {
+    const ActiveRun active(run.source);
     py::list list;
-    const auto all = [&] {
-      const ActiveRun active(run.source);
-      return tune_cases(tunable, run.settings);
-    };
-    for (Result& result : without_gil(all)) list.append(to_python(std::make_shared<const Result>(std::move(result))));
+    for (Result& result : without_gil([&] { return tune_cases(tunable, run.settings); }))
+      list.append(to_python(std::make_shared<const Result>(std::move(result))));
     return list;
   });
   module.def("compile_all", [](const Tunable& tunable, const std::vector<Bindings>& configs, const CompileRun& run) {
+    const ActiveRun active(run.source);
     py::list list;
-    const auto all = [&] {
-      const ActiveRun active(run.source);
-      return compile_all(tunable, configs, run.settings);
-    };
-    for (CompiledConfig& one : without_gil(all))
+    for (CompiledConfig& one : without_gil([&] { return compile_all(tunable, configs, run.settings); }))
       list.append(to_python(std::make_shared<const CompiledConfig>(std::move(one))));
     return list;
   });
