@@ -313,11 +313,10 @@ class Definitions(unittest.TestCase):
 
     def test_a_scalar_that_is_no_number_explains_outputs_without_numbers(self):
         x, y = arrays()
-        for dtype, ctype, read, value in (("f32", "float", "a", "nan"), ("f64", "double", "a", "inf"),
-                                          ("f16", "__half", "__half2float(a)", "inf"),
-                                          ("bf16", "__nv_bfloat16", "__bfloat162float(a)", "nan")):
-            source = ("#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" +
-                      SAXPY.replace("float a,", f"{ctype} a,").replace("a * x[i]", f"({read} - {read}) / 0.0f"))
+        for dtype, ctype, read, value in (("f32", "float", "a", "nan"), ("f16", "__half", "__half2float(a)", "inf")):
+            source = SAXPY.replace("float a,", f"{ctype} a,").replace("a * x[i]", f"({read} - {read}) / 0.0f")
+            if dtype == "f16":
+                source = "#include <cuda_fp16.h>\n" + source
 
             def tuned(number):
                 args = {"x": xtune.In(x), "y": xtune.InOut(y), "a": xtune.Scalar(dtype, number), "n": np.int32(N)}
