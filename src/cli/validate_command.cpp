@@ -69,7 +69,14 @@ std::string error_text(const record::Record& record) {
   return record.validation ? fmt::format("{:.2g}", record.validation->max_abs_error) : "-";
 }
 
-void print_text(const std::vector<ValidatedCase>& cases) {
+/// An architecture whose validation failed as a whole.
+struct FailedArch {
+  std::string arch;
+  Error error;
+};
+
+/// stopped: by the user, before all cases were done.
+void print_text(const std::vector<ValidatedCase>& cases, const std::vector<FailedArch>& failed, bool stopped) {
   report::FittedTable table;
   table.header = {"device", "result", "max abs error"};
   table.texts = {{"configuration", {}}, {"problem", {}}, {"message", {}}};
@@ -89,11 +96,14 @@ void print_text(const std::vector<ValidatedCase>& cases) {
   if (std::all_of(cases.begin(), cases.end(), same_problem)) table.texts.erase(table.texts.begin() + 1);
   if (!table.rows.empty()) print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
   for (const ValidatedCase& one : cases) {
+    if (stopped && one.result.records.empty()) continue;
     std::string text = fmt::format("{} of {} valid", one.count(Outcome::ok), one.result.records.size());
     for (const auto& [outcome, count] : one.result.counts)
       if (outcome != Outcome::ok) text += fmt::format(", {} {}", count, to_string(outcome));
     print_out("{} on {}: {}\n", one.spec.kernel.name, one.result.device.name, text);
   }
+  for (const FailedArch& one : failed)
+    print_out("{}: not validated: {}\n", one.arch, base::first_line(one.error.what()));
 }
 
 nlohmann::ordered_json case_json(const ValidatedCase& one) {
@@ -193,19 +203,42 @@ target::Target target_of(const ValidateOptions& options, const std::string& arch
   return target_for(options.path, options.common, wanted);
 }
 
+/// The architectures of --arch, each once; "": none was named.
+std::vector<std::string> archs_of(const ValidateOptions& options) {
+  std::vector<std::string> archs;
+  for (const std::string& arch : split_list(options.common.arch))
+    if (std::find(archs.begin(), archs.end(), arch) == archs.end()) archs.push_back(arch);
+  if (archs.empty()) archs.emplace_back();
+  return archs;
+}
+
 int validate_one(const ValidateOptions& options, base::EventLoop& loop, const std::atomic<bool>& stop,
                  std::vector<nlohmann::ordered_json>& answers) {
-  std::vector<std::string> archs = split_list(options.common.arch);
-  if (archs.empty()) archs.emplace_back();
+  const std::vector<std::string> archs = archs_of(options);
   std::vector<ValidatedCase> cases;
-  for (const std::string& arch : archs)
-    if (!stop) ValidateRun(options, loop, stop).validate_on(target_of(options, arch), cases);
+  std::vector<FailedArch> failed;
   int code = done;
+  for (const std::string& arch : archs) {
+    if (stop) break;
+    try {
+      ValidateRun(options, loop, stop).validate_on(target_of(options, arch), cases);
+    } catch (const Error& error) {
+      // What is wrong with the command line is so for all.
+      if (archs.size() == 1 || error.kind() == ErrorKind::invalid_argument || error.kind() == ErrorKind::interrupted)
+        throw;
+      tell("xtune: {}: {}\n", arch, error.what());
+      failed.push_back({arch, error});
+      code = worse_code(code, exit_code_of(error.kind()));
+    }
+  }
   for (const ValidatedCase& one : cases) {
-    if (one.failed() > 0 || one.count(Outcome::ok) == 0) code = nothing_valid;
+    if (one.failed() > 0 || one.count(Outcome::ok) == 0) code = worse_code(code, nothing_valid);
     if (options.common.json()) answers.push_back(case_json(one));
   }
-  if (!options.common.json()) print_text(cases);
+  for (const auto& [arch, error] : failed)
+    if (options.common.json())
+      answers.push_back({{"arch", arch}, {"error", {{"kind", to_string(error.kind())}, {"message", error.what()}}}});
+  if (!options.common.json()) print_text(cases, failed, stop);
   return stop ? static_cast<int>(interrupted) : code;
 }
 

@@ -34,6 +34,38 @@ const char* to_string(WorkerFailureKind kind) noexcept {
   return base::enum_words<WorkerFailureKind>("crashed", "timed_out", "could_not_start", "garbage").of(kind);
 }
 
+void ErrorTail::append(std::string_view bytes) {
+  text_.append(bytes);
+  // Trimmed only at twice the size, so that a flood costs no copy a read.
+  if (text_.size() > 2 * stderr_tail_bytes) trim();
+}
+
+void ErrorTail::trim() {
+  // A kernel may print more than is kept after the emulator's line, and its own line may be unfinished before it.
+  constexpr std::string_view prefix = device::emulated_place_line;
+  const std::size_t whole = text_.rfind('\n');
+  if (const std::size_t at = whole == std::string::npos ? whole : text_.rfind(prefix, whole); at != std::string::npos) {
+    const std::size_t begin = at + prefix.size();
+    place_ = text_.substr(begin, text_.find('\n', at) - begin);
+  }
+  if (text_.size() <= stderr_tail_bytes) return;
+  std::size_t begin = text_.size() - stderr_tail_bytes;
+  if (const std::size_t line = text_.find('\n', begin); line < begin + longest_cut_line) begin = line + 1;
+  text_.erase(0, begin);
+}
+
+void ErrorTail::clear() noexcept {
+  text_.clear();
+  place_.clear();
+}
+
+std::string ErrorTail::take() {
+  trim();
+  return std::exchange(text_, {});
+}
+
+std::string ErrorTail::take_place() { return std::exchange(place_, {}); }
+
 WorkerProcess::WorkerProcess(base::EventLoop& loop, WorkerCommand command)
     : loop_(loop), command_(std::move(command)) {}
 
@@ -49,7 +81,6 @@ void WorkerProcess::request_frame(std::string frame, double timeout_s, Callback 
   callback_ = std::move(callback);
   timeout_s_ = timeout_s;
   stderr_tail_.clear();
-  emulated_place_.clear();
   sent_ms_.reset();
   if (!process_.running()) {
     try {
@@ -72,7 +103,7 @@ void WorkerProcess::start() {
   options.env = command_.env;
   options.cwd = command_.cwd;
   options.on_stdout = [this](std::string_view bytes) { on_stdout(bytes); };
-  options.on_stderr = [this](std::string_view bytes) { on_stderr(bytes); };
+  options.on_stderr = [this](std::string_view bytes) { stderr_tail_.append(bytes); };
   options.on_exit = [this](int exit_code, int signal) { on_exit(exit_code, signal); };
   process_ = base::Subprocess(loop_, std::move(options));
   decoder_ = std::make_unique<MessageDecoder>();
@@ -118,7 +149,7 @@ std::optional<WorkerReply> WorkerProcess::take_answer() {
   if (!message) return std::nullopt;
   if (!busy()) refuse("it answered without a request");
   process_.read_pending_stderr();
-  WorkerReply reply{std::make_shared<nlohmann::json>(std::move(*message)), std::nullopt, take_stderr_tail(),
+  WorkerReply reply{std::make_shared<nlohmann::json>(std::move(*message)), std::nullopt, stderr_tail_.take(),
                     generation_};
   // Bytes after an answer would be read as part of the next one.
   if (decoder_->pending_bytes() > 0) drop_process();
@@ -137,36 +168,10 @@ void WorkerProcess::on_long_wait(std::uint64_t ms, std::function<void(const std:
   told_of_wait_ = std::move(told);
 }
 
-void WorkerProcess::on_stderr(std::string_view bytes) {
-  stderr_tail_.append(bytes);
-  // Trimmed only at twice the size, so that a flood costs no copy a read.
-  if (stderr_tail_.size() > 2 * stderr_tail_bytes) trim_stderr();
-}
-
-void WorkerProcess::trim_stderr() {
-  // A kernel may print more than is kept after the emulator's line, and its own line may be unfinished before it.
-  constexpr std::string_view prefix = device::emulated_place_line;
-  const std::size_t whole = stderr_tail_.rfind('\n');
-  if (const std::size_t at = whole == std::string::npos ? whole : stderr_tail_.rfind(prefix, whole);
-      at != std::string::npos) {
-    const std::size_t begin = at + prefix.size();
-    emulated_place_ = stderr_tail_.substr(begin, stderr_tail_.find('\n', at) - begin);
-  }
-  if (stderr_tail_.size() <= stderr_tail_bytes) return;
-  std::size_t begin = stderr_tail_.size() - stderr_tail_bytes;
-  if (const std::size_t line = stderr_tail_.find('\n', begin); line < begin + longest_cut_line) begin = line + 1;
-  stderr_tail_.erase(0, begin);
-}
-
-std::string WorkerProcess::take_stderr_tail() {
-  trim_stderr();
-  return std::exchange(stderr_tail_, {});
-}
-
 void WorkerProcess::on_exit(int exit_code, int signal) {
   std::optional<WorkerFailure> verdict = std::exchange(ending_, std::nullopt);
   const bool greeted = greeted_;
-  std::string tail = take_stderr_tail();
+  std::string tail = stderr_tail_.take();
   drop_process();
   if (!busy()) return;
   if (!verdict) {
@@ -202,7 +207,7 @@ void WorkerProcess::deliver(WorkerReply reply) {
   cancel_clocks();
   if (sent_ms_) reply.wall_s = static_cast<double>(loop_.now_ms() - *sent_ms_) * 1e-3;
   const Callback callback = std::exchange(callback_, nullptr);
-  reply.emulated_place = std::exchange(emulated_place_, {});
+  reply.emulated_place = stderr_tail_.take_place();
   callback(std::move(reply));
 }
 
@@ -210,7 +215,6 @@ void WorkerProcess::interrupt() noexcept {
   drop_process();
   ending_.reset();
   stderr_tail_.clear();
-  emulated_place_.clear();
   callback_ = nullptr;
 }
 

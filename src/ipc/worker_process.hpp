@@ -53,6 +53,20 @@ struct WorkerReply {
   double wall_s = 0;             ///< since the worker was running and had the request; 0: that was never the case
 };
 
+/// What is kept of standard error: the last 64 KiB, and the last place that an emulator wrote before or in them.
+class ErrorTail {
+ public:
+  void append(std::string_view bytes);
+  void clear() noexcept;
+  std::string take();
+  std::string take_place();
+
+ private:
+  void trim();
+
+  std::string text_, place_;
+};
+
 /// A child process in its own process group, started by the first request and again after it was lost. One request at a
 /// time. On a failure the whole group is killed (SIGKILL), and the reply comes once the process is gone, so that its
 /// device and memory are free; after 5 s it comes anyway. Time limits are counted like a Deadline; that of an answer
@@ -89,9 +103,6 @@ class WorkerProcess {
   void on_stdout(std::string_view bytes);
   std::optional<WorkerReply> take_answer();
   void note_wait(const std::string& directory);
-  void trim_stderr();
-  std::string take_stderr_tail();
-  void on_stderr(std::string_view bytes);
   void on_exit(int exit_code, int signal);
   void start_clock(double seconds, WorkerFailureKind kind);
   void cancel_clocks() noexcept { clock_.cancel(), wait_.cancel(); }
@@ -107,8 +118,7 @@ class WorkerProcess {
   base::EventLoop::Watch wait_;  ///< for deferred actions, or for the end of a killed process
   Callback callback_;
   std::optional<WorkerFailure> ending_;  ///< the failure, while waiting for the killed process
-  std::string stderr_tail_;
-  std::string emulated_place_;  ///< from standard error that stderr_tail_ may no longer have
+  ErrorTail stderr_tail_;
   double timeout_s_ = 0;
   std::optional<std::int64_t> sent_ms_;  ///< when the worker was running and had the request
   bool greeted_ = false;

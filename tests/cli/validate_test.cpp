@@ -185,6 +185,56 @@ TEST_CASE("the names of architectures are checked before anything is done") {
   CHECK_MESSAGE(has(none, "'xnack-' is not a feature of gfx1100 (expected no ':'"), none);
 }
 
+TEST_CASE("an architecture whose reference does not compile costs itself, and each architecture is validated once") {
+  if (!xtune::testing::can_emulate_gpus()) return;
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  cli.write("reference.cu",
+            "#ifdef __gfx1100__\n#error not this one\n#endif\n"
+            "extern \"C\" __global__ void reference(const float* x, float* y, int n) {\n"
+            "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i];\n}\n");
+  std::string text = xtune::base::read_file(spec);
+  const std::size_t at = text.find("reference");
+  REQUIRE(at != std::string::npos);
+  text.replace(
+      at, text.find('\n', at) - at,
+      "reference = { kernel = \"reference\", source = \"reference.cu\", grid = [\"ceildiv(N, 64)\"], block = [64] }");
+  const std::string changed = cli.write("reference.toml", text);
+  const CommandResult done =
+      cli.xtune({"validate", changed, "--arch", "gfx1100,gfx942,gfx942", "--compiler", "clang", "--format", "json"});
+  CHECK(done.exit_code == 2);
+  const json answers = parsed(done);
+  REQUIRE_MESSAGE(answers.size() == 2, done.stderr_text);
+  CHECK(answers[0].at("device").at("arch") == "gfx942-emulated");
+  CHECK(answers[0].at("counts") == json{{"ok", 1}});
+  CHECK(answers[1].at("arch") == "gfx1100");
+  const std::string message = answers[1].at("error").at("message");
+  const std::size_t first = message.find("not this one");
+  REQUIRE_MESSAGE(first != std::string::npos, message);
+  CHECK_MESSAGE(message.find("error: not this one", first + 1) == std::string::npos, message);
+}
+
+TEST_CASE("an architecture that the emulator does not execute is named, with those that it does") {
+  if (!xtune::testing::can_emulate_gpus()) return;
+  Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  const CommandResult older = cli.xtune({"validate", spec, "--arch", "gfx908", "--compiler", "clang"});
+  CHECK(older.exit_code == 4);
+  CHECK_MESSAGE(has(older.stderr_text, "the emulator does not execute gfx908; it executes gfx90a, "),
+                older.stderr_text);
+  CHECK_MESSAGE(!has(older.stderr_text, "XTUNE_"), older.stderr_text);
+  cli.env.emplace_back("XTUNE_HIP_LIBRARY", xtune::testing::emulator_library());
+  cli.env.emplace_back("XTUNE_EMULATED_ARCH", "gfx90a,,gfx1100");
+  const CommandResult empty = cli.xtune({"devices", "--backend", "hip"});
+  CHECK_MESSAGE(
+      has(empty.stdout_text + empty.stderr_text, "XTUNE_EMULATED_ARCH='gfx90a,,gfx1100' has an empty element"),
+      empty.stdout_text + empty.stderr_text);
+  cli.env.back().second = "gfx90a, gfx1100";
+  const CommandResult both = cli.xtune({"devices", "--backend", "hip"});
+  CHECK_MESSAGE(has(both.stdout_text, "gfx90a-emulated"), both.stderr_text);
+  CHECK_MESSAGE(has(both.stdout_text, "gfx1100-emulated"), both.stderr_text);
+}
+
 TEST_CASE("--sanitize is refused where it has no effect") {
   const Cli cli;
   const std::string spec = cli.copy_spec();

@@ -102,7 +102,10 @@ int initialise(const HipCalls& calls) {
     if (const char* visible = std::getenv(variable)) advice = fmt::format(" ({} is \"{}\")", variable, visible);
   if (const char* library = std::getenv("XTUNE_HIP_LIBRARY"); library && *library)
     advice = fmt::format(" (XTUNE_HIP_LIBRARY is \"{}\")", library);
-  throw Error(ErrorKind::unavailable, fmt::format("HIP finds no device: {}{}", describe(calls, status), advice));
+  const std::string reason = describe(calls, status);
+  // The emulator, which `--arch` chooses too, says itself what is wrong.
+  if (reason.find("the emulator does not execute ") != std::string::npos) advice.clear();
+  throw Error(ErrorKind::unavailable, fmt::format("HIP finds no device: {}{}", reason, advice));
 }
 
 device::DeviceInfo query_device(const HipCalls& calls, int index) {

@@ -22,6 +22,13 @@ ErrorKind kind_of_failure(const ipc::CompileAnswer& answer) {
   return of_the_machine || answer.outcome == Outcome::crashed ? ErrorKind::io : ErrorKind::invalid_spec;
 }
 
+/// The message is often a line of the log, which is not to be shown twice.
+std::string message_and_log(const ipc::CompileAnswer& answer) {
+  const std::string log = base::printable(answer.log, 4000);
+  if (log.starts_with(answer.message)) return log;
+  return answer.message + (log.empty() ? "" : "\n" + log);
+}
+
 }  // namespace
 
 ReferenceBuilder::ReferenceBuilder(const spec::Spec& spec, const resolve::CandidateResolver& resolver,
@@ -84,9 +91,9 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
   compiler.compile(
       job, spec_.kernel.compile_timeout_s, [plan, at = reference.at, done](const ipc::CompileAnswer& answer) mutable {
         if (answer.outcome != Outcome::ok)
-          throw Error(kind_of_failure(answer), fmt::format("{}: the reference kernel '{}' did not compile ({}): {}\n{}",
-                                                           spec::to_string(at), plan.name, to_string(answer.outcome),
-                                                           answer.message, base::printable(answer.log, 4000)));
+          throw Error(kind_of_failure(answer),
+                      fmt::format("{}: the reference kernel '{}' did not compile ({}): {}", spec::to_string(at),
+                                  plan.name, to_string(answer.outcome), message_and_log(answer)));
         plan.artifact = answer.artifact;
         done(std::move(plan));
       });

@@ -153,7 +153,7 @@ Target choose_target(const TargetOptions& options) {
     known_or_error(options.arch);
     if (options.need == TargetNeed::device)
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("--arch {}: the device here is {} ({}); `run` measures only on it", target.arch,
+                  fmt::format("--arch {}: the device here is {} ({}), and kernels are executed only on it", target.arch,
                               target.device.arch, target.device.name));
     target.present = false;
     target.further.clear();

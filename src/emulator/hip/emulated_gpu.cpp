@@ -8,6 +8,7 @@
 
 #include "base/memory.hpp"
 #include "base/text.hpp"
+#include "base/trimmed.hpp"
 #include "emulator/disassembler.hpp"
 #include "emulator/program.hpp"
 #include "xtune/error.hpp"
@@ -31,9 +32,8 @@ device::DeviceModel model_of(const std::string& named) {
     std::vector<std::string> known;
     for (const std::string& one : device::known_archs())
       if (executes(one)) known.push_back(one);
-    throw Error(ErrorKind::invalid_argument, fmt::format("{}={}: the emulator does not execute this architecture; it "
-                                                         "executes {}",
-                                                         variable, arch, fmt::join(known, ", ")));
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("the emulator does not execute {}; it executes {}", arch, fmt::join(known, ", ")));
   }
   // Opens LLVM now: without it, a code object would be refused only when it is loaded.
   static_cast<void>(Disassembler(arch, info->warp_size));
@@ -47,8 +47,14 @@ const std::vector<device::DeviceModel>& emulated_gpus() {
   static const std::vector<device::DeviceModel> gpus = [] {
     const char* const named = std::getenv(variable);
     std::vector<device::DeviceModel> found;
-    for (const std::string& arch : base::split(named && *named ? named : usual_arch, ','))
+    for (const std::string& element : base::split(named && *named ? named : usual_arch, ',')) {
+      const std::string arch(base::trimmed(element));
+      if (arch.empty())
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("{}='{}' has an empty element (expected names, separated by commas: gfx90a,gfx1100)",
+                                variable, named));
       found.push_back(model_of(arch));
+    }
     return found;
   }();
   return gpus;
