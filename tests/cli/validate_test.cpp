@@ -226,9 +226,8 @@ TEST_CASE("an architecture that the emulator does not execute is named, with tho
   cli.env.emplace_back("XTUNE_HIP_LIBRARY", xtune::testing::emulator_library());
   cli.env.emplace_back("XTUNE_EMULATED_ARCH", "gfx90a,,gfx1100");
   const CommandResult empty = cli.xtune({"devices", "--backend", "hip"});
-  CHECK_MESSAGE(
-      has(empty.stdout_text + empty.stderr_text, "XTUNE_EMULATED_ARCH='gfx90a,,gfx1100' has an empty element"),
-      empty.stdout_text + empty.stderr_text);
+  const std::string said = empty.stdout_text + empty.stderr_text;
+  CHECK_MESSAGE(has(said, "XTUNE_EMULATED_ARCH='gfx90a,,gfx1100' has an empty element"), said);
   cli.env.back().second = "gfx90a, gfx1100";
   const CommandResult both = cli.xtune({"devices", "--backend", "hip"});
   CHECK_MESSAGE(has(both.stdout_text, "gfx90a-emulated"), both.stderr_text);
