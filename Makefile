@@ -17,7 +17,7 @@ run: deps
 test: deps
 	cmake --preset dev -DXTUNE_WERROR=$(WERROR)
 	cmake --build --preset dev -j $(JOBS)
-	ctest --preset dev -j $$(($(JOBS) + 1))  # some tests wait rather than compute
+	ctest --preset dev -j $(JOBS)
 
 asan tsan: deps
 	cmake --preset $@ -DXTUNE_WERROR=$(WERROR)
