@@ -275,8 +275,9 @@ def test_compile(trial):
     """The spec itself compiles for NVIDIA's and AMD's GPUs, or those of the table, where their compilers are."""
     compiled = []
     problems = trial.table.get("compile_problems", [{}])
-    for arch in compile_archs(trial):
-        for problem in problems:
+    for number, arch in enumerate(compile_archs(trial)):
+        # The other types of the elements are compiled for the first architecture, or where it is asked for.
+        for problem in problems[:1] if number > 0 and not trial.options.compile_for else problems:
             done = subprocess.run([trial.options.xtune, "compile", str(ROOT / "configs" / trial.table["spec"]), "--arch", arch, "--limit", "1",
                                    "--quiet", "--compiler", trial.options.compiler, "--store", str(trial.folder / "store"), *pins(problem)],
                                   capture_output=True, text=True)

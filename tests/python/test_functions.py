@@ -104,7 +104,7 @@ class Decorated(unittest.TestCase):
             return answers == {False}
 
         self.assertTrue(is_measured(None))
-        for key in (None, "None", Key(1), Key(2), (1, "a"), 1, True):
+        for key in (None, "None", Key(1), Key(2), (1, "a"), 1, "1", True):
             with self.subTest(key=key):
                 self.assertEqual(is_measured(key), key is not None)
                 self.assertFalse(is_measured(key))

@@ -38,12 +38,13 @@ std::vector<std::uint32_t> kinds_of(const std::vector<device::DeviceInfo>& devic
   return places_of(kinds, 1);
 }
 
-// A text with its first bytes as numbers, so that few comparisons read the text.
+// A problem's text with its first bytes as numbers, so that few comparisons read the text.
 struct QuickText {
   std::uint64_t first = 0, second = 0;  ///< 16 bytes, padded with 0
   std::string_view text;
+  std::uint64_t types = 0;  ///< of the values: 1 and "1" have the same text
 
-  explicit QuickText(std::string_view whole) : text(whole) {
+  explicit QuickText(const NamedProblem& problem) : text(problem.text) {
     const auto number = [&](std::size_t from) {
       std::uint64_t bytes = 0;
       for (std::size_t i = from; i < from + 8; ++i)
@@ -51,6 +52,7 @@ struct QuickText {
       return bytes;
     };
     first = number(0), second = number(8);
+    for (const auto& [name, value] : problem.sizes) types = types << 2 | value.index();
   }
   auto operator<=>(const QuickText&) const = default;
 };
@@ -58,7 +60,7 @@ struct QuickText {
 std::vector<std::uint32_t> problems_of(const std::vector<NamedProblem>& problems, unsigned threads) {
   std::vector<QuickText> texts;
   texts.reserve(problems.size());
-  for (const NamedProblem& problem : problems) texts.emplace_back(problem.text);
+  for (const NamedProblem& problem : problems) texts.emplace_back(problem);
   return places_of(texts, threads);
 }
 
