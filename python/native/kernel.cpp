@@ -237,8 +237,10 @@ constexpr const char* expected_sizes = "a dict of problem sizes by name";
 Bindings sizes_of(const py::object& problem, const py::kwargs& sizes) {
   Bindings all;
   if (!problem.is_none()) all = converted<Bindings>(problem, "problem", expected_sizes);
-  for (const auto& [name, value] : sizes)
-    all.insert_or_assign(text_of(name), converted<Value>(value, text_of(name), "a number, a bool or a text"));
+  for (const auto& [key, value] : sizes) {
+    const std::string name = text_of(key);
+    all.insert_or_assign(name, converted<Value>(value, name, "a number, a bool or a text"));
+  }
   return all;
 }
 

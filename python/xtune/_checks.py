@@ -207,8 +207,8 @@ def checked_methods(type_: type) -> type:
 
 
 def takes(where: str, function: _Function, count: int, **named: Any) -> _Function:
-    """The function, if it can be called with so many arguments by position, and with these by name; also one that is not
-    of Python."""
+    """The function, if it can be called with `count` arguments by position and these by name. A function of C without a
+    signature is accepted."""
     try:
         inspect.signature(function).bind(*[None] * count, **named)
     except TypeError as error:

@@ -510,7 +510,7 @@ def _takes_any(signature: inspect.Signature) -> bool:
 
 
 def _described(value: Any) -> str:
-    """What is no value of a problem, as a text that differs from all values and changes with its contents."""
+    """A text for an object that cannot be a problem's value. It differs from all values, and changes with the contents."""
     if value is None or isinstance(value, (int, float)):
         return f"({type(value).__name__}) {value!r}"
     text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))

@@ -31,7 +31,7 @@ class _Buffer:
 
     def with_data(self, data: Any) -> "_Buffer":
         """The same declaration for this array."""
-        other = copy.copy(self)  # a subclass may have a constructor of its own
+        other = copy.copy(self)  # the constructor of a subclass may take other arguments
         other.data = data
         return other
 

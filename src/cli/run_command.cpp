@@ -39,8 +39,9 @@ std::unique_ptr<ipc::LockedClocks> lock_clocks(const std::string& wanted, target
   if (device::is_emulated(target.device))
     throw Error(
         ErrorKind::unsupported,
-        fmt::format("--lock-clocks: {}: times are simulated, and there is no clock to fix. Leave --lock-clocks out",
-                    target.device.name));
+        fmt::format(
+            "--lock-clocks: {}: times are simulated, and there is no clock to fix. Run it without --lock-clocks",
+            target.device.name));
   std::vector<int> devices{target.device.index};
   for (const device::DeviceInfo& further : target.further) devices.push_back(further.index);
   auto clocks = std::make_unique<ipc::LockedClocks>(

@@ -87,7 +87,7 @@ class Key:
 
 class Decorated(unittest.TestCase):
     def test_stored_results_of_other_code_keys_and_values_do_not_answer(self):
-        """Each call is one of a process of its own: nothing is known but the store."""
+        """Each call is like the first one in a new process: only the store knows earlier results."""
         store = tempfile.TemporaryDirectory()
         self.addCleanup(store.cleanup)
 

@@ -449,7 +449,7 @@ def _row(measurement: Measurement, params: Sequence[str], metrics: Optional[Mapp
 
 
 def _read_json(path: pathlib.Path, what: str) -> Dict[str, Any]:
-    """Empty if there is no such file."""
+    """The contents of a cache file; empty if the file does not exist."""
     try:
         found = json.loads(path.read_text()) if path.exists() else {}
     except OSError as error:
