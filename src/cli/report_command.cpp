@@ -36,8 +36,8 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
   std::vector<record::Record> records;
   for (const record::Record* record : record::answering(stored.records(), measured, device, rules, worst))
     records.push_back(*record);
-  report::ReportCase one = report::make_report_case(spec, measured, device, std::move(records));
-  if (one.best) report::answer_with(one, found.record ? found.record->key : "");
+  report::ReportCase one =
+      report::make_report_case(spec, measured, device, std::move(records), found.record ? found.record->key : "");
   if (one.best) one.default_config = default_of(*spec, measured, device);
   one.asked = problem;
   one.match = found.match;
@@ -75,8 +75,9 @@ std::string group_of(const record::Record& record) {
                      record.device.backend, record.device.arch, record.device.name, record.device.compute_units);
 }
 
-/// Adds every problem on every kind of device of one kernel on one architecture.
-void add_cases(store::StoredMeasurements& part, std::vector<report::ReportCase>& cases) {
+/// Adds every problem on every kind of device of one kernel on one architecture. answers: keys of records, by group.
+void add_cases(store::StoredMeasurements& part, const std::map<std::string, std::string>& answers,
+               std::vector<report::ReportCase>& cases) {
   const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, part.records));
   std::map<std::string, std::vector<record::Record>> groups;
   std::erase_if(part.records, record::is_sanitized);
@@ -84,20 +85,21 @@ void add_cases(store::StoredMeasurements& part, std::vector<report::ReportCase>&
   for (auto& [name, records] : groups) {
     const Bindings problem = records.front().problem;
     const device::DeviceInfo device = records.front().device;
-    cases.push_back(report::make_report_case(spec, problem, device, std::move(records)));
+    const auto answer = answers.find(name);
+    cases.push_back(report::make_report_case(spec, problem, device, std::move(records),
+                                             answer == answers.end() ? "" : answer->second));
   }
 }
 
-/// Without a spec, the answers are those that `store export` writes.
-void answer_as_exported(const ReportOptions& options, std::vector<report::ReportCase>& cases) {
+/// Without a spec, the answers are those that `store export` writes: their keys, by group.
+std::map<std::string, std::string> exported_answers(const ReportOptions& options) {
   std::vector<std::string> told_before;
   store::WinnerFilter filter = filter_of(options);
   filter.problem.clear();
-  std::map<std::string, std::string> winners;  // keys, by group
+  std::map<std::string, std::string> winners;
   for (const store::Winner& winner : store::winners_of(options.source, filter, told_before))
     winners[group_of(winner.record)] = winner.record.key;
-  for (report::ReportCase& one : cases)
-    if (one.best) report::answer_with(one, winners[group_of(*one.best->record)]);
+  return winners;
 }
 
 std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
@@ -106,8 +108,8 @@ std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
       store::measurements_of(options.source, filter_of(options), warnings);
   tell_warnings(warnings);
   std::vector<report::ReportCase> cases;
-  for (store::StoredMeasurements& part : measurements) add_cases(part, cases);
-  answer_as_exported(options, cases);
+  const std::map<std::string, std::string> answers = exported_answers(options);
+  for (store::StoredMeasurements& part : measurements) add_cases(part, answers, cases);
   if (cases.empty())
     throw Error(ErrorKind::nothing_valid, base::printable(options.source) + ": the store has no records");
   return cases;

@@ -9,14 +9,14 @@
 
 namespace xtune::report {
 
-/// Time, interval and noise; and where one of the records has them, the speed-up over the reference, outliers, and
+/// Time, its multiple of the best one's with the interval of that (of the time itself if the objective is another
+/// value), and noise; and where one of the records has them, the speed-up over the reference, outliers, and
 /// whether launches gave the same bits.
 class MeasuredColumns {
  public:
-  /// records: those of the table. comparison: for a column of ratios to the best; null: without it. spec and comparison
-  /// must outlive this object.
+  /// records: those of the table, of these standings. spec and standings must outlive this object.
   MeasuredColumns(const spec::Spec& spec, const std::vector<const record::Record*>& records,
-                  const Comparison* comparison = nullptr);
+                  const record::Standings& standings);
   std::vector<std::string> header() const;
   /// The cells of a record that passed; "-": unknown.
   std::vector<std::string> cells(const record::Record& record) const;

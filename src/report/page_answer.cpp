@@ -95,12 +95,19 @@ std::string best_figure(const CaseView& view) {
   const auto time_of = [&](const record::Record& record) {
     return measure::statistic(record.time_ms, view.shown.spec->measure.statistic);
   };
+  // Those of the others are intervals of their ratios to the best.
+  const auto interval_of = [&](const record::Record& record) {
+    const auto ratio = view.shown.standings->ratio(record);
+    if (!ratio || &record == ranked.front() || !view.shown.standings->by_time())
+      return std::pair(record.time_ms.low, record.time_ms.high);
+    return std::pair(ratio->low * time_of(*ranked.front()), ratio->high * time_of(*ranked.front()));
+  };
   std::vector<double> ends;
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < count; ++i) {
     labels.insert(labels.begin(), std::to_string(i + 1));
-    for (const double time_ms : {ranked[i]->time_ms.low, ranked[i]->time_ms.high, time_of(*ranked[i])})
-      ends.push_back(time_ms * unit.per_ms);
+    const auto [low, high] = interval_of(*ranked[i]);
+    for (const double time_ms : {low, high, time_of(*ranked[i])}) ends.push_back(time_ms * unit.per_ms);
   }
   plot::Canvas canvas({fmt::format("The {} best configurations with their 95 % intervals", count),
                        fmt::format("The best takes {}, interval {}.", base::human_time_ms(time_of(*ranked[0])),
@@ -113,8 +120,8 @@ std::string best_figure(const CaseView& view) {
                               return tie->config == ranked[i]->config;
                             });
     const std::size_t y = count - 1 - i;
-    canvas.whisker(y, ranked[i]->time_ms.low * unit.per_ms, ranked[i]->time_ms.high * unit.per_ms,
-                   told_apart ? "quiet" : "ok");
+    const auto [low, high] = interval_of(*ranked[i]);
+    canvas.whisker(y, low * unit.per_ms, high * unit.per_ms, told_apart ? "quiet" : "ok");
     const plot::PlotPoint dot{time_of(*ranked[i]) * unit.per_ms, static_cast<double>(y), -1};
     canvas.dots({&dot, 1}, told_apart ? "big quiet" : "big ok", 4);
   }
@@ -128,12 +135,15 @@ std::string ties_table(const CaseView& view) {
   if (ties.empty()) return "";
   PageTable content;
   content.caption = "Configurations tied with the best";
-  content.header = {"configuration", view.merit.name(), "95 % interval"};
-  content.right = {false, true, true};
+  content.header = {"configuration", view.merit.name(), "vs best", "95 % interval"};
+  content.right = {false, true, true, true};
   content.wraps = {true};
-  for (std::size_t i = 0; i < ties.size() && i < best_listed; ++i)
+  for (std::size_t i = 0; i < ties.size() && i < best_listed; ++i) {
+    const record::Ratio ratio = view.shown.standings->ratio(*ties[i]).value_or(record::Ratio());
     content.rows.push_back({config_text(*view.shown.spec, ties[i]->config), view.merit.text(view.merit.of(*ties[i])),
-                            interval_text(*ties[i])});
+                            fmt::format("{:.3f}", ratio.value),
+                            fmt::format("{:.3f} .. {:.3f}", ratio.low, ratio.high)});
+  }
   std::string text = table(content);
   if (ties.size() > best_listed) text += paragraph(fmt::format("{} more tie.", ties.size() - best_listed), "note");
   return fmt::format("<details><summary>{} within the noise</summary>{}</details>\n",
@@ -153,10 +163,7 @@ std::string default_text(const ReportCase& shown) {
   if (!shown.default_config) return "";
   std::vector<const record::Record*> records;
   for (const record::Record& record : *shown.records) records.push_back(&record);
-  const record::Criterion criterion = record::Objective(*shown.spec).criterion(shown.problem, shown.device);
-  std::optional<Comparison> comparison;
-  if (!criterion.score) comparison.emplace(*shown.records, *shown.best, criterion);
-  return default_sentence(*shown.spec, latest_record(records, *shown.default_config), *shown.best, comparison);
+  return default_sentence(*shown.spec, latest_record(records, *shown.default_config), *shown.standings);
 }
 
 std::string match_text(const ReportCase& shown) {

@@ -22,7 +22,7 @@ constexpr std::size_t longest_tip = 200;
 class ConfigurationTable {
  public:
   explicit ConfigurationTable(const CaseView& view)
-      : view_(view), spec_(*view.shown.spec), measured_(spec_, view.shown.ranked) {
+      : view_(view), spec_(*view.shown.spec), measured_(spec_, view.shown.ranked, *view.shown.standings) {
     content_.caption = "Configurations, best first, then those that failed";
     content_.sortable = true;
     if (!view.shown.ranked.empty()) {

@@ -10,36 +10,38 @@
 namespace xtune::report {
 
 ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings problem, device::DeviceInfo device,
-                            std::vector<record::Record> records) {
+                            std::vector<record::Record> records, const std::optional<std::string>& answer) {
   ReportCase one;
   std::stable_sort(records.begin(), records.end(), record::is_earlier);
-  one.records = std::make_shared<const std::vector<record::Record>>(std::move(records));
+  const auto own = std::make_shared<std::vector<record::Record>>(std::move(records));
+  std::vector<record::Record*> all;
+  for (record::Record& record : *own) all.push_back(&record);
   const record::Criterion criterion = record::Objective(*spec).criterion(problem, device);
-  one.ranked = record::ranked(*one.records, criterion);
-  one.best = record::best_of(*one.records, criterion);
+  auto standings = std::make_shared<record::Standings>(*own, criterion);
+  const std::vector<const record::Record*>& order = standings->order();
+  if (answer && !order.empty() && order.front()->key != *answer) {
+    const auto at =
+        std::find_if(order.begin(), order.end(), [&](const record::Record* record) { return record->key == *answer; });
+    one.notes.push_back(counted_text(static_cast<std::size_t>(at - order.begin()), "configuration") +
+                        " with a better rank may not answer: they failed since, or the driver, the reference or the "
+                        "source has changed.");
+    std::set<std::string> kept;
+    for (auto left = at; left != order.end(); ++left) kept.insert((*left)->key);
+    std::vector<const record::Record*> left;
+    for (const record::Record& record : *own)
+      if (kept.contains(record.key)) left.push_back(&record);
+    standings = std::make_shared<record::Standings>(left, criterion);
+  }
+  record::put_on_one_scale(all, *standings);
+  one.records = own;
+  one.ranked = standings->order();
+  if (!standings->empty()) one.best = record::Best{&standings->best(), standings->ties()};
+  one.standings = std::move(standings);
   one.spec = std::move(spec);
   one.asked = problem;
   one.problem = std::move(problem);
   one.device = std::move(device);
   return one;
-}
-
-void answer_with(ReportCase& one, const std::string& key) {
-  const auto answer = std::find_if(one.ranked.begin(), one.ranked.end(),
-                                   [&](const record::Record* record) { return record->key == key; });
-  if (answer == one.ranked.begin()) return;
-  const auto refused = static_cast<std::size_t>(answer - one.ranked.begin());
-  std::set<std::string> kept;
-  for (auto at = answer; at != one.ranked.end(); ++at) kept.insert((*at)->key);
-  std::vector<const record::Record*> left;
-  for (const record::Record& record : *one.records)
-    if (kept.contains(record.key)) left.push_back(&record);
-  const record::Criterion criterion = record::Objective(*one.spec).criterion(one.problem, one.device);
-  one.ranked = record::ranked(left, criterion);
-  one.best = record::best_of(left, criterion);
-  one.notes.push_back(
-      counted_text(refused, "configuration") +
-      " with a better rank may not answer: they failed since, or the driver, the reference or the source has changed.");
 }
 
 ReportCase report_case_of(std::shared_ptr<const spec::Spec> spec, const run::TuneResult& result) {

@@ -20,8 +20,10 @@ struct ReportCase {
   std::shared_ptr<const spec::Spec> spec;
   Bindings problem;  ///< the problem of the records
   device::DeviceInfo device;
-  std::shared_ptr<const std::vector<record::Record>> records;  ///< by the time at which they ended
-  std::vector<const record::Record*> ranked;                   ///< best first
+  /// By the time at which they ended; their times are on the scale of the best one's (record::put_on_one_scale).
+  std::shared_ptr<const std::vector<record::Record>> records;
+  std::shared_ptr<const record::Standings> standings;
+  std::vector<const record::Record*> ranked;  ///< standings->order()
   std::optional<record::Best> best;
   Bindings asked;                              ///< the requested problem
   record::Match match = record::Match::exact;  ///< how well the records fit the request
@@ -38,12 +40,12 @@ struct ReportData {
   std::int64_t written_unix_ms = 0;
 };
 
-/// Sorts the records, and ranks them by the spec's objective.
+/// Sorts the records, and ranks them by the spec's objective. answer: the key of the record that a lookup has chosen,
+/// empty if it has chosen none: records that rank before it do not answer, and are drawn but not ranked. Unset: the
+/// best answers.
 ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings problem, device::DeviceInfo device,
-                            std::vector<record::Record> records);
-/// Makes the record with this key the answer, as chosen by a lookup: records that rank before it are no longer answers,
-/// and are drawn but not ranked. Empty: there is no answer.
-void answer_with(ReportCase& one, const std::string& key);
+                            std::vector<record::Record> records,
+                            const std::optional<std::string>& answer = std::nullopt);
 /// From records that a run measured or found in the store.
 ReportCase report_case_of(std::shared_ptr<const spec::Spec> spec, const run::TuneResult& result);
 

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/text.hpp"
-#include "core/record/finals.hpp"
 #include "core/record/metrics.hpp"
 #include "report/measured_columns.hpp"
 #include "report/run_report.hpp"
@@ -16,18 +15,6 @@
 
 namespace xtune::report {
 namespace {
-
-void sort_by_ratio(std::vector<const record::Record*>& order, const Comparison& comparison) {
-  std::vector<std::size_t> places;
-  for (std::size_t i = 1; i < order.size(); ++i)
-    if (comparison.met(*order[i])) places.push_back(i);
-  std::vector<const record::Record*> finalists;
-  for (const std::size_t place : places) finalists.push_back(order[place]);
-  std::stable_sort(finalists.begin(), finalists.end(), [&](const auto* a, const auto* b) {
-    return comparison.ratio(*a).value_or(HUGE_VAL) < comparison.ratio(*b).value_or(HUGE_VAL);
-  });
-  for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = finalists[i];
-}
 
 void add_metrics(FittedTable& table, const spec::Spec& spec, const std::vector<const record::Record*>& order) {
   std::vector<std::vector<double>> values;
@@ -49,40 +36,12 @@ void add_metrics(FittedTable& table, const spec::Spec& spec, const std::vector<c
 
 }  // namespace
 
-Comparison::Comparison(const std::vector<record::Record>& searched, const record::Best& best,
-                       const record::Criterion& criterion)
-    : best_(best), criterion_(criterion), searched_(nullptr) {
-  if (!criterion.decided_by(*best.record)) searched_ = best.record;
-  for (const record::Record& record : searched)
-    if (!searched_ && record.outcome == Outcome::ok && record.config == best.record->config) searched_ = &record;
-}
-
-bool Comparison::met(const record::Record& record) const {
-  return criterion_.decided_by(*best_.record) && criterion_.decided_by(record) && record.finals == best_.record->finals;
-}
-
-std::optional<double> Comparison::ratio(const record::Record& record) const {
-  if (&record == best_.record) return 1.0;
-  if (met(record))
-    if (const auto paired = record::paired_ratio(record, *best_.record)) return paired;
-  if (!searched_) return std::nullopt;
-  const double own = measure::statistic(record.time_ms, criterion_.statistic),
-               best = measure::statistic(searched_->time_ms, criterion_.statistic);
-  return best > 0 ? std::optional(own / best) : std::nullopt;
-}
-
-std::string Comparison::text(const record::Record& record) const {
-  const std::optional<double> value = ratio(record);
-  const bool tie = std::find(best_.ties.begin(), best_.ties.end(), &record) != best_.ties.end();
-  return (value ? fmt::format("{:.3f}", *value) : "-") + (tie ? " tie" : "");
-}
-
-std::string results_table(const spec::Spec& spec, std::vector<const record::Record*> order, std::size_t rows,
-                          const std::optional<Comparison>& comparison, std::size_t more, std::size_t width) {
-  if (comparison) sort_by_ratio(order, *comparison);
+std::string results_table(const spec::Spec& spec, const record::Standings& standings, std::size_t rows,
+                          std::size_t more, std::size_t width) {
+  std::vector<const record::Record*> order = standings.order();
   order.resize(std::min(order.size(), rows));
   FittedTable table;
-  const MeasuredColumns measured(spec, order, comparison ? &*comparison : nullptr);
+  const MeasuredColumns measured(spec, order, standings);
   table.header = measured.header();
   table.header.insert(table.header.begin(), "#");
   for (const space::Parameter& parameter : spec.parameters) table.names.push_back(parameter.name);
@@ -101,21 +60,18 @@ std::string results_table(const spec::Spec& spec, std::vector<const record::Reco
   return render_fitted(table, width);
 }
 
-std::string default_sentence(const spec::Spec& spec, const record::Record* found, const record::Best& best,
-                             const std::optional<Comparison>& comparison) {
+std::string default_sentence(const spec::Spec& spec, const record::Record* found, const record::Standings& standings) {
   if (!found) return {};
-  if (found->config == best.record->config) return "the best is the default configuration";
-  const std::string what = config_text(spec, found->config);
-  if (found->outcome != Outcome::ok && found->outcome != Outcome::pruned)
-    return fmt::format("{}: {}", what, to_string(found->outcome));
-  if (!comparison) return {};
+  const record::Record& best = standings.best();
+  if (found->config == best.config) return "the best is the default configuration";
+  const std::string what = different_text(spec, found->config, best.config);
   const bool pruned = found->outcome == Outcome::pruned;
-  const double own = pruned ? found->time_ms.min : measure::statistic(found->time_ms, spec.measure.statistic);
-  const double best_ms = measure::statistic(best.record->time_ms, spec.measure.statistic);
-  const std::optional<double> ratio = pruned && best_ms > 0 ? std::optional(own / best_ms) : comparison->ratio(*found);
-  if (!ratio) return {};
-  return fmt::format("{}, {}{}: {}{:.3g} times the time of the best", what, pruned ? "at least " : "",
-                     base::human_time_ms(own), pruned ? "at least " : "", *ratio);
+  if (found->outcome != Outcome::ok && !pruned) return fmt::format("{}: {}", what, to_string(found->outcome));
+  const auto ratio = standings.ratio(*found);
+  if (!ratio || !standings.by_time()) return {};
+  const double own_ms = pruned ? found->time_ms.min : measure::statistic(found->time_ms, spec.measure.statistic);
+  return fmt::format("{}{}, {:.3g} times the time of the best ({})", pruned ? "at least " : "",
+                     base::human_time_ms(own_ms), ratio->value, what);
 }
 
 std::string interval_name(const spec::Spec& spec) {

@@ -56,35 +56,28 @@ std::optional<record::FinalsResult> finals_behind(const run::TuneResult& result,
   return record::FinalsResult(met, criterion);
 }
 
-std::string finals_text(const spec::Spec& spec, const record::FinalsResult& finals) {
+std::string speed_text(double factor) {
+  return fmt::format("{:.0f} % {}", std::abs(factor - 1) * 100, factor > 1 ? "slower" : "faster");
+}
+
+/// How the times of the table were made.
+std::string finals_text(const spec::Spec& spec, const run::TuneResult& result, const record::FinalsResult& finals) {
   const auto failures = std::count_if(finals.order().begin(), finals.order().end(),
                                       [](const record::Record* record) { return record->outcome != Outcome::ok; });
-  std::string text = fmt::format("      finals: {} configurations in {} rounds{}", finals.order().size(),
-                                 finals.rounds(), failures ? fmt::format(", {} failed there", failures) : "");
+  std::string text =
+      fmt::format("finals: {} configurations in {} rounds{}; all times are on their scale\n", finals.order().size(),
+                  finals.rounds(), failures ? fmt::format(", {} failed", failures) : "");
+  if (std::abs(result.slowdown - 1) > measure::finals_least_drift)
+    text += fmt::format("        the device was {} than in the search\n", speed_text(result.slowdown));
+  if (const double drift = finals.drift(); drift != 1)
+    text += fmt::format("        the device became {} during the finals\n", speed_text(drift));
   if (!finals.decided()) {
     // The finals ended because of one of the two.
     const bool all_rounds = finals.rounds() >= static_cast<std::size_t>(spec.measure.rep);
-    text += fmt::format(", no clear winner (a larger [measure] {} allows more)", all_rounds ? "rep" : "max_time_ms");
+    text +=
+        fmt::format("        no clear winner: a larger [measure] {} allows more\n", all_rounds ? "rep" : "max_time_ms");
   }
-  text += "\n";
-  // Times of configurations that left early are of another state of the device than the best one's.
-  if (finals.drift() != 1)
-    text += fmt::format(
-        "      the device became {:.0f} % {} during the finals: compare by `vs best`, which is by round, not by the "
-        "times\n",
-        std::abs(finals.drift() - 1) * 100, finals.drift() > 1 ? "slower" : "faster");
   return text;
-}
-
-/// Explains why the table's times differ from those of the progress line.
-std::string finals_note(const spec::Spec& spec, const run::TuneResult& result, const record::FinalsResult& finals,
-                        const record::Criterion& criterion) {
-  const auto found = record::best_of(result.records, criterion);
-  if (!found) return {};
-  return fmt::format("finals: the best of the search was {} ({}); {} configurations were measured again side by side\n",
-                     config_text(spec, found->record->config),
-                     base::human_time_ms(measure::statistic(found->record->time_ms, spec.measure.statistic)),
-                     finals.order().size());
 }
 
 /// Number of configurations that this run did not try: the store has them from earlier runs.
@@ -132,6 +125,14 @@ std::string config_text(const spec::Spec& spec, const Bindings& config) {
   return text;
 }
 
+std::string different_text(const spec::Spec& spec, const Bindings& config, const Bindings& other) {
+  Bindings different;
+  for (const auto& [name, value] : config)
+    if (const auto known = other.find(name); known == other.end() || known->second != value)
+      different.emplace(name, value);
+  return config_text(spec, different);
+}
+
 std::string metrics_text(const spec::Spec& spec, const record::Record& record) {
   std::string text;
   for (const auto& [name, value] : record::metrics_of(spec, record)) {
@@ -171,35 +172,67 @@ std::string summary_text(const run::TuneResult& result, std::size_t earlier) {
                             base::human_seconds(result.device_busy_s));
 }
 
-/// The winner with its times, metrics and ties.
-std::string best_text(const spec::Spec& spec, const record::Best& best, const record::Criterion& criterion) {
-  const record::Record& record = *best.record;
-  std::string text =
-      fmt::format("\nbest: {}\n      {} ({} {} .. {})", config_text(spec, record.config),
-                  base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)), interval_name(spec),
-                  base::human_time_ms(record.time_ms.low), base::human_time_ms(record.time_ms.high));
+/// The parameters of the winner. Of many, those that differ from the default come first.
+std::string winner_text(const spec::Spec& spec, const run::TuneResult& result, const Bindings& config) {
+  constexpr std::size_t short_enough = 74;  // after "best: ", in 80 columns
+  const std::string all = config_text(spec, config);
+  if (all.size() <= short_enough || !result.default_config) return "best: " + all + "\n";
+  const std::string different = different_text(spec, config, *result.default_config);
+  if (different.empty()) return "best: the default configuration\n      " + all + "\n";
+  Bindings same;
+  for (const auto& [name, value] : config)
+    if (const auto known = result.default_config->find(name);
+        known != result.default_config->end() && known->second == value)
+      same.emplace(name, value);
+  return "best: " + different + "\n" + (same.empty() ? "" : "      as by default: " + config_text(spec, same) + "\n");
+}
+
+/// "2 others are tied with it (within noise or 1 %)", or by how much the next one is slower.
+std::string certainty_text(const record::Standings& standings, const record::Criterion& criterion) {
+  const std::size_t ties = standings.ties().size();
+  if (ties)
+    return fmt::format("      {} other{} tied with it (within noise{})\n", ties, ties == 1 ? " is" : "s are",
+                       criterion.decided_by(standings.best()) ? " or 1 %" : "");
+  const auto next = std::find_if(
+      standings.order().begin() + 1, standings.order().end(),
+      [&](const record::Record* record) { return record->tainted.empty() == standings.best().tainted.empty(); });
+  const auto ratio = next == standings.order().end() ? std::nullopt : standings.ratio(**next);
+  if (!ratio || !standings.by_time()) return {};
+  return fmt::format("      certain: the next one takes {:.3f} times as long ({:.3f} .. {:.3f})\n", ratio->value,
+                     ratio->low, ratio->high);
+}
+
+/// The winner with its time, metrics and ties.
+std::string best_text(const spec::Spec& spec, const run::TuneResult& result, const record::Standings& standings,
+                      const record::Criterion& criterion) {
+  const record::Record& record = standings.best();
+  std::string text = winner_text(spec, result, record.config);
+  text += fmt::format(
+      "      {} ({} {} .. {})", base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)),
+      interval_name(spec), base::human_time_ms(record.time_ms.low), base::human_time_ms(record.time_ms.high));
   if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) text += ", " + metrics;
   text += "\n";
   if (!spec.objective.goals.empty()) text += "      " + objective_text(spec, record) + "\n";
-  if (!best.ties.empty())
-    text += fmt::format("      {} other{} tied with it (within noise{})\n", best.ties.size(),
-                        best.ties.size() == 1 ? " is" : "s are", criterion.decided_by(record) ? " or 1 %" : "");
-  return text;
+  return text + certainty_text(standings, criterion);
 }
 
-/// The time of the reference kernel, and how much faster the best one is.
-std::string reference_text(const spec::Spec& spec, const record::Record& best) {
+/// The reference kernel's time and how much faster the best one is. A faster reference is a warning, before the best.
+std::string reference_text(const spec::Spec& spec, const record::Record& best, bool faster) {
   const auto time_ms = record::reference_ms(best, spec.measure.statistic);
   const auto speedup = record::speedup(best, spec.measure.statistic);
-  if (!time_ms || !speedup) return {};
+  if (!time_ms || !speedup || (*speedup < 1) != faster) return {};
+  if (faster)
+    return fmt::format(
+        "warning: the reference '{}' is faster than every configuration: {}, {:.3g} times as fast as the "
+        "best\n",
+        best.reference->name, base::human_time_ms(*time_ms), 1 / *speedup);
   return fmt::format("      reference: {}, {}: {:.3g} times the time of the best\n", best.reference->name,
                      base::human_time_ms(*time_ms), *speedup);
 }
 
 /// The default configuration, if this run tried it, compared with the best one.
-std::string default_text(const spec::Spec& spec, const run::TuneResult& result, const record::Best& best,
-                         const std::optional<Comparison>& comparison) {
-  const std::string sentence = default_sentence(spec, default_record(result), best, comparison);
+std::string default_text(const spec::Spec& spec, const run::TuneResult& result, const record::Standings& standings) {
+  const std::string sentence = default_sentence(spec, default_record(result), standings);
   return sentence.empty() ? "" : "      default: " + sentence + "\n";
 }
 
@@ -243,6 +276,8 @@ std::string with_styles(const std::string& text) {
       marked += base::styled(base::Style::best, line);
     else if (line.starts_with("compile: ") || line.starts_with("same in all rows: ") || line.starts_with("... "))
       marked += base::styled(base::Style::dim, line);
+    else if (line.starts_with("warning: "))
+      marked += base::styled(base::Style::warning, line);
     else if (line.starts_with("no configuration passed"))
       marked += base::styled(base::Style::error, line);
     else
@@ -258,27 +293,26 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
                      const TextLayout& layout) {
   const record::Objective objective(spec);
   const record::Criterion criterion = objective.criterion(result.problem, result.device);
-  const auto order = record::ranked(result.all(), criterion);
-  const auto best = record::best_of(result.all(), criterion);
-  const auto finals = best ? finals_behind(result, *best->record, criterion) : std::nullopt;
-  std::optional<Comparison> comparison;
-  if (best && !criterion.score) comparison.emplace(result.records, *best, criterion);
+  const record::Standings standings(result.all(), criterion);
+  const std::vector<const record::Record*>& order = standings.order();
   const auto unread = result.unread.find(Outcome::ok);
   const std::size_t passed = order.size() + (unread == result.unread.end() ? 0 : unread->second);
   const std::size_t more = passed > rows ? passed - rows : 0;
   std::string text;
-  if (finals && result.finalists) text += "\n" + finals_note(spec, result, *finals, criterion);
-  if (!order.empty()) text += "\n" + results_table(spec, order, rows, comparison, more, layout.width);
+  if (!standings.empty()) {
+    const auto finals = finals_behind(result, standings.best(), criterion);
+    if (finals) text += "\n" + finals_text(spec, result, *finals);
+    text += "\n" + results_table(spec, standings, rows, more, layout.width);
+  }
   text += summary_text(result, of_earlier_runs(result, order));
-  text += advisor_text(result, best ? best->record : nullptr);
-  if (!best) text += nothing_passed_text(result);
+  text += advisor_text(result, order.empty() ? nullptr : order.front());
+  if (order.empty()) text += nothing_passed_text(result);
   text += failures_text(spec, result);
-  if (best) {
-    text += best_text(spec, *best, criterion);
+  if (!order.empty()) {
+    const record::Record& best = standings.best();
+    text += "\n" + reference_text(spec, best, true) + best_text(spec, result, standings, criterion);
     if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
-    text += reference_text(spec, *best->record) + default_text(spec, result, *best, comparison);
-    if (finals) text += finals_text(spec, *finals);
-    text += caveats_text(spec, *best->record);
+    text += reference_text(spec, best, false) + default_text(spec, result, standings) + caveats_text(spec, best);
   }
   if (layout.wraps_lines) text = wrapped_lines(text, layout.width);
   return layout.marks_styles ? with_styles(text) : text;
@@ -365,23 +399,33 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
   json["best"] = json["finals"] = nullptr;
   const record::Objective objective(spec);
   const record::Criterion criterion = objective.criterion(result.problem, result.device);
-  if (const auto best = record::best_of(result.all(), criterion)) {
-    json["best"] = measured_json(spec, *best->record);
-    if (is_advised(result, *best->record)) json["best"]["proposed_by"] = "advisor";
+  const record::Standings standings(result.all(), criterion);
+  const std::vector<const record::Record*>& order = standings.order();
+  if (!standings.empty()) {
+    json["best"] = measured_json(spec, standings.best());
+    if (is_advised(result, standings.best())) json["best"]["proposed_by"] = "advisor";
     json["best"]["ties"] = nlohmann::ordered_json::array();
-    for (const record::Record* tie : best->ties) json["best"]["ties"].push_back(bindings_json(tie->config));
-    if (const auto finals = finals_behind(result, *best->record, criterion))
-      json["finals"] = {
-          {"finalists", finals->order().size()}, {"rounds", finals->rounds()}, {"decided", finals->decided()}};
+    for (const record::Record* tie : standings.ties()) json["best"]["ties"].push_back(bindings_json(tie->config));
+    if (const auto finals = finals_behind(result, standings.best(), criterion))
+      json["finals"] = {{"finalists", finals->order().size()},
+                        {"rounds", finals->rounds()},
+                        {"decided", finals->decided()},
+                        {"slowdown", result.slowdown},
+                        {"drift", finals->drift()}};
   }
   json["default"] = default_json(spec, result);
   json["top"] = nlohmann::ordered_json::array();
-  const auto order = record::ranked(result.all(), criterion);
   if (spec.objective.goals.size() == 2) {
     json["pareto"] = nlohmann::ordered_json::array();
     for (const record::Record* record : objective.pareto(order)) json["pareto"].push_back(measured_json(spec, *record));
   }
-  for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) json["top"].push_back(measured_json(spec, *order[i]));
+  for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) {
+    json["top"].push_back(measured_json(spec, *order[i]));
+    const auto ratio = standings.by_time() ? standings.ratio(*order[i]) : std::nullopt;
+    if (!ratio) continue;
+    json["top"].back()["vs_best"] = ratio->value;
+    json["top"].back()["vs_best_interval"] = {ratio->low, ratio->high};
+  }
   json["counts"] = nlohmann::ordered_json::object();
   for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
   json["failures"] = failures_json(result);

@@ -42,6 +42,8 @@ nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<r
 
 /// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
 std::string config_text(const spec::Spec& spec, const Bindings& config);
+/// The parameters of a configuration whose values differ from the other's, in the same form.
+std::string different_text(const spec::Spec& spec, const Bindings& config, const Bindings& other);
 /// "TFLOPS 42.1, GBps 300" for a measured record.
 std::string metrics_text(const spec::Spec& spec, const record::Record& record);
 /// "objective: least energy_j 0.5, most TFLOPS 42" for a measured record, if the spec has goals.

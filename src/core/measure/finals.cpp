@@ -14,14 +14,6 @@ using Times = std::vector<double>;
 
 double statistic_of(std::span<const double> values, Statistic by) { return statistic(summarize(values), by); }
 
-/// By the statistic: how many times as slow the rival is.
-double behind(std::span<const double> rival, std::span<const double> fastest, const PairedRatio& paired, Statistic by) {
-  if (by == Statistic::median || paired.rounds == 0) return paired.median;
-  const std::size_t both = std::min(rival.size(), fastest.size());
-  const double least = statistic_of(fastest.first(both), by);
-  return least > 0 ? statistic_of(rival.first(both), by) / least : 1;
-}
-
 std::size_t fastest_of(std::span<const Times> values, std::size_t rounds, Statistic by) {
   std::size_t fastest = values.size();
   double least = 0;
@@ -36,6 +28,38 @@ std::size_t fastest_of(std::span<const Times> values, std::size_t rounds, Statis
 }
 
 }  // namespace
+
+double behind(std::span<const double> rival, std::span<const double> other, const PairedRatio& paired, Statistic by) {
+  if (by == Statistic::median || paired.rounds == 0) return paired.median;
+  const std::size_t both = std::min(rival.size(), other.size());
+  const double least = statistic_of(other.first(both), by);
+  return least > 0 ? statistic_of(rival.first(both), by) / least : 1;
+}
+
+double finals_drift(std::span<const Times> times) {
+  std::size_t rounds = 0, common = SIZE_MAX;
+  for (const Times& series : times) {
+    rounds = std::max(rounds, series.size());
+    if (!series.empty()) common = std::min(common, series.size());
+  }
+  const std::size_t third = rounds / 3;
+  if (third < 3) return 1;
+  // A round's level: of those that took part, the median time relative to their own in the rounds of all.
+  Times levels;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    Times relative;
+    for (const Times& series : times)
+      if (series.size() > round)
+        if (const double own = statistic_of({series.data(), common}, Statistic::median); own > 0)
+          relative.push_back(series[round] / own);
+    if (relative.empty()) return 1;
+    levels.push_back(statistic_of(relative, Statistic::median));
+  }
+  const Summary first = summarize({levels.data(), third}), last = summarize({levels.data() + rounds - third, third});
+  const double change = first.median > 0 ? last.median / first.median : 1;
+  const bool apart = change > 1 ? last.q1 > first.q3 : last.q3 < first.q1;
+  return apart && std::abs(change - 1) > finals_least_drift ? change : 1;
+}
 
 PairedRatio paired_ratio(std::span<const double> rival, std::span<const double> other) {
   Times ratios;

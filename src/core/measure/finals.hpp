@@ -53,6 +53,15 @@ struct PairedRatio {
 };
 PairedRatio paired_ratio(std::span<const double> rival, std::span<const double> other);
 
+/// By the statistic: the rival's time as a multiple of the other's, over the rounds that both ran. paired: of the same.
+double behind(std::span<const double> rival, std::span<const double> other, const PairedRatio& paired, Statistic by);
+
+/// By how much the device changed its speed during the rounds: the time of the last third of them as a multiple of the
+/// first third's, all finalists taken together. 1 unless the thirds differ by more than finals_least_drift and their
+/// quartiles do not overlap. times[i][k] as in judge_finals.
+double finals_drift(std::span<const std::vector<double>> times);
+inline constexpr double finals_least_drift = 0.05;
+
 /// Values whose ratios can be compared: times as they are, negative values of a maximised objective inverted. Empty:
 /// that is not possible.
 std::vector<std::vector<double>> comparable_values(std::span<const std::vector<double>> values);

@@ -13,7 +13,7 @@
 namespace xtune::record {
 namespace {
 
-constexpr double drift = 1.05;
+constexpr std::int64_t same_hour_ms = 3'600'000;
 
 /// Breaks ties; the same in every run.
 auto preference(const Record& record) {
@@ -31,6 +31,8 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
   for (const Record* record : ranked) {
     if (finalists.size() == most) break;
     const Record& first = *ranked.front();
+    const bool same_hour = std::abs(record->unix_time_ms - first.unix_time_ms) <= same_hour_ms;
+    const double drift = same_hour ? finals_drift : finals_drift_of_days;
     if (record->tainted.empty() == first.tainted.empty() &&
         criterion.interval(*record).first <= criterion.interval(first, drift).second)
       finalists.push_back(record);
@@ -65,12 +67,8 @@ std::vector<std::string> finals_of(const std::vector<const Record*>& records, co
   return ids;
 }
 
-std::optional<double> paired_ratio(const Record& rival, const Record& other) {
-  const measure::PairedRatio ratio = measure::paired_ratio(rival.samples_ms, other.samples_ms);
-  return ratio.rounds > 0 ? std::optional(ratio.median) : std::nullopt;
-}
-
-FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Criterion& criterion) {
+FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Criterion& criterion)
+    : statistic_(criterion.statistic) {
   std::vector<std::vector<double>> values;
   std::vector<double> ranks;
   for (const Record* record : records) {
@@ -104,18 +102,25 @@ FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Crit
            std::tuple(by_rank ? ranks[b] : 0, preference(*records[b]));
   });
   for (const std::size_t i : places) order_.push_back(records[i]);
-  std::size_t common = rounds_;
-  for (const std::vector<double>& series : values)
-    if (!series.empty()) common = std::min(common, series.size());
-  if (places.empty() || common == 0) return;
-  const std::vector<double>& first = values[places.front()];
-  const auto value_of = [&](std::size_t rounds) {
-    return measure::statistic(measure::summarize({first.begin(), first.begin() + static_cast<std::ptrdiff_t>(rounds)}),
-                              criterion.statistic);
-  };
-  if (first.size() <= common || !(value_of(common) > 0)) return;
-  if (const double change = value_of(first.size()) / value_of(common); std::abs(change - 1) > measure::finals_tie)
-    drift_ = change;
+}
+
+std::vector<std::pair<const Record*, FinalsRatio>> FinalsResult::ratios() const {
+  std::vector<std::pair<const Record*, FinalsRatio>> result;
+  for (const Record* record : order_) {
+    const std::vector<double>& first = order_.front()->samples_ms;
+    const measure::PairedRatio paired = measure::paired_ratio(record->samples_ms, first);
+    const double value = measure::behind(record->samples_ms, first, paired, statistic_);
+    result.emplace_back(record, FinalsRatio{value, std::min(paired.low, value), std::max(paired.high, value),
+                                            tied(*record), paired.rounds});
+  }
+  return result;
+}
+
+double FinalsResult::drift() const {
+  std::vector<std::vector<double>> times;
+  for (const Record* record : order_)
+    if (record->outcome == Outcome::ok) times.push_back(record->samples_ms);
+  return measure::finals_drift(times);
 }
 
 std::optional<measure::PairedRatio> FinalsResult::ratio_to_fastest(const Record& record) const {

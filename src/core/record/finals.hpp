@@ -5,17 +5,19 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/measure/finals.hpp"
 #include "core/record/criterion.hpp"
+#include "core/record/ranking.hpp"
 #include "core/record/record.hpp"
 
 namespace xtune::record {
 
 /// The records that may be the best, ranked by the criterion: up to `most`, only clean ones if the first is clean,
-/// whose interval begins before the end of the first one's, with 5 % added to its time, since a device's speed drifts
-/// by that much between measurements. Fewer than two need no finals.
+/// whose interval begins before the end of the first one's, with an addition to its time, since a device changes its
+/// speed: 5 %, and half of the time if the two were measured more than an hour apart. Fewer than two need no finals.
 std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most,
                                         const Criterion& criterion = {});
 
@@ -28,8 +30,8 @@ enum class Tainted { never, too };
 std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
                                    Tainted tainted);
 
-/// The median of the ratios of two finalists' times, round by round; nullopt: there is nothing to compare.
-std::optional<double> paired_ratio(const Record& rival, const Record& other);
+/// By how much the first one's time may be too low for another record, as a factor: see finalists_of.
+inline constexpr double finals_drift = 1.05, finals_drift_of_days = 1.5;
 
 /// The result of judge_finals for the records of one finals, with the criterion's value of each round's time. Ties
 /// always have the same order, so that repeated finals have the same winner: among the fastest and its equals, clean
@@ -45,9 +47,10 @@ class FinalsResult {
   std::optional<measure::PairedRatio> ratio_to_fastest(const Record& record) const;
   bool decided() const noexcept { return decided_; }
   std::size_t rounds() const noexcept { return rounds_; }
-  /// How the criterion's value of the first in order() changed with the device: that of all its rounds as a multiple of
-  /// that of the rounds in which all others that passed took part as well. 1 if that is within measure::finals_tie.
-  double drift() const noexcept { return drift_; }
+  /// Each of order() with its time compared with that of the first one, round by round.
+  std::vector<std::pair<const Record*, FinalsRatio>> ratios() const;
+  /// measure::finals_drift of the times.
+  double drift() const;
 
  private:
   std::vector<const Record*> order_;
@@ -56,7 +59,7 @@ class FinalsResult {
   std::size_t tied_ = 0;  ///< the first tied_ of order_ are tied
   std::size_t rounds_ = 0;
   bool decided_ = false;
-  double drift_ = 1;
+  measure::Statistic statistic_;
 };
 
 }  // namespace xtune::record

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -101,15 +103,22 @@ class Failures {
   std::unordered_multimap<std::string, Item> by_config_;
 };
 
+/// How a finalist compares with another one, round by round.
+struct FinalsRatio {
+  double value = 1;          ///< its time as a multiple of the other's
+  double low = 1, high = 1;  ///< the interval of that
+  bool tied = false;         ///< with the fastest
+  std::size_t rounds = 0;    ///< that both ran; 0: there is nothing to compare
+};
+
 /// Puts the items of one finals, within the positions that they occupy, into the order of the finals, and moves the
 /// winner before everything that was measured until then: configurations that were not in the finals were too slow, and
-/// one that was slower on another day does not become faster. decided(item): whether the finals of the item decide
-/// here; settled(items of one finals): the items in the order of FinalsResult.
-template <class Access, class Item, class Decided, class Settled>
-void settle_finals(std::vector<Item>& order, const Decided& decided, const Settled& settled) {
+/// one that was slower on another day does not become faster. Rules as in rank_records.
+template <class Access, class Item, class Rules>
+void settle_finals(std::vector<Item>& order, const Rules& rules) {
   std::set<std::pair<std::int64_t, std::string_view>> held;  // newest last
   for (const Item item : order)
-    if (decided(item)) held.emplace(Access::facts(item).unix_time_ms, Access::facts(item).finals);
+    if (rules.decided(item)) held.emplace(Access::facts(item).unix_time_ms, Access::facts(item).finals);
   for (const auto& [when, id] : held) {
     std::vector<std::size_t> places;
     std::vector<Item> met;
@@ -118,8 +127,10 @@ void settle_finals(std::vector<Item>& order, const Decided& decided, const Settl
         places.push_back(i);
         met.push_back(order[i]);
       }
-    const std::vector<Item> result = met.size() > 1 ? settled(met) : met;
-    for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = result[i];
+    if (met.size() > 1) {
+      const auto settled = rules.settled(met);
+      for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = settled[i].first;
+    }
     const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
     const RankFacts won = Access::facts(*winner);
     const auto place = std::find_if(order.begin(), winner, [&](const Item item) {
@@ -130,21 +141,109 @@ void settle_finals(std::vector<Item>& order, const Decided& decided, const Settl
   }
 }
 
-/// The ok items that count, best first: clean ones before tainted ones, by score (items whose score is not finite are
-/// omitted), equal ones by the configuration's text, then by key; finals are applied last (settle_finals).
-template <class Access, class Item, class Score, class Decided, class Settled>
-std::vector<Item> rank_records(const std::vector<Item>& items, const Score& score, const Decided& decided,
-                               const Settled& settled) {
+/// Puts the times of one problem's items on one scale, that of the best one's time. A device changes its speed by more
+/// than configurations differ, within minutes and between days. Times are therefore compared only beside each other: an
+/// item that met the best one in its finals by the ratio of their rounds, any other by the measurement of the best
+/// one's configuration outside of finals that is nearest in time.
+template <class Access, class Item, class Rules>
+class Scale {
+ public:
+  /// current: one item for each key, in any order. rules must outlive it.
+  Scale(const std::vector<Item>& items, const std::vector<Item>& current, Item best, const Rules& rules)
+      : rules_(&rules), best_(best) {
+    std::vector<Item> met;
+    for (const Item item : current) {
+      if (!rules.decided(item)) continue;
+      if (rules.decided(best) && Access::facts(item).finals == Access::facts(best).finals) met.push_back(item);
+      searched_.emplace(Access::facts(item).key, item);
+    }
+    if (met.size() > 1)
+      for (const auto& [item, ratio] : rules.settled(met))
+        if (ratio.rounds > 0) ratios_.emplace(Access::facts(item).key, ratio);
+    if (const auto own = ratios_.find(Access::facts(best).key); own != ratios_.end()) {
+      const double unit = 1 / own->second.value;
+      for (auto& [key, ratio] : ratios_) ratio.value *= unit, ratio.low *= unit, ratio.high *= unit;
+    }
+    for (const Item item : items) {
+      const RankFacts facts = Access::facts(item);
+      if (facts.outcome != Outcome::ok || facts.drift || !facts.finals.empty()) continue;
+      if (!(rules.time(item) > 0)) continue;
+      if (Access::same_config(item, best)) anchors_.push_back(item);
+      const auto finalist = searched_.find(facts.key);
+      if (finalist == searched_.end()) continue;
+      const RankFacts known = Access::facts(finalist->second);
+      if (!known.finals.empty() || known.unix_time_ms < facts.unix_time_ms) finalist->second = item;
+    }
+    const bool any_clean =
+        std::any_of(anchors_.begin(), anchors_.end(), [](const Item item) { return !Access::facts(item).tainted; });
+    if (any_clean) std::erase_if(anchors_, [](const Item item) { return Access::facts(item).tainted; });
+  }
+
+  /// The ratio to the best one by the rounds of their finals, for any ok item of a key; null: they did not meet.
+  const FinalsRatio* met(Item item) const {
+    const RankFacts facts = Access::facts(item);
+    const auto found = facts.outcome == Outcome::ok ? ratios_.find(facts.key) : ratios_.end();
+    return found == ratios_.end() ? nullptr : &found->second;
+  }
+  /// The measurement of the best one's configuration that is nearest in time, outside of finals; null: there is none.
+  const Item* anchor(Item item) const {
+    const std::int64_t when = Access::facts(item).unix_time_ms;
+    const auto nearest = std::min_element(anchors_.begin(), anchors_.end(), [&](const Item a, const Item b) {
+      return std::abs(Access::facts(a).unix_time_ms - when) < std::abs(Access::facts(b).unix_time_ms - when);
+    });
+    return nearest == anchors_.end() ? nullptr : &*nearest;
+  }
+  /// The measurement to compare with the anchor: for an item of finals its configuration's newest one outside of
+  /// finals, if there is one, else the item itself.
+  Item beside_anchor(Item item) const {
+    const RankFacts facts = Access::facts(item);
+    const auto found = facts.finals.empty() ? searched_.end() : searched_.find(facts.key);
+    return found == searched_.end() ? item : found->second;
+  }
+  /// The item's time on the scale; as measured if nothing relates it to the best one.
+  double time(Item item) const {
+    if (item == best_) return rules_->time(item);
+    if (const FinalsRatio* const ratio = met(item)) return ratio->value * rules_->time(best_);
+    const Item beside = beside_anchor(item);
+    const Item* const by = anchor(beside);
+    return by ? rules_->time(beside) / rules_->time(*by) * rules_->time(best_) : rules_->time(item);
+  }
+
+ private:
+  const Rules* rules_;
+  Item best_;
+  std::unordered_map<std::string_view, FinalsRatio> ratios_;  ///< by key
+  std::vector<Item> anchors_;
+  std::unordered_map<std::string_view, Item> searched_;  ///< for items of finals: by key
+};
+
+/// The ok items that count, best first; see rank_records.
+template <class Access, class Item, class Rules>
+struct Ranking {
+  std::vector<Item> order;
+  std::optional<Scale<Access, Item, Rules>> scale;  ///< unset: there is no item
+};
+
+/// The ok items that count: the best one, then by score on its scale, clean ones before tainted ones, equal ones by the
+/// configuration's text, then by key. Items whose score is not finite are omitted. Which one is the best is decided by
+/// the finals (settle_finals), else by the scores as measured. Rules has, for items:
+///   time(item)           the ranking statistic of its time
+///   score(item, time)    the value to rank by, less is better, if the statistic were this
+///   decided(item)        whether it is from finals that decide here
+///   settled(items)       of one finals: pairs of item and FinalsRatio, in the order of FinalsResult
+template <class Access, class Item, class Rules>
+Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const Rules& rules) {
   struct Ranked {
     double score;
     Item item;
     bool tainted;
   };
   std::vector<Ranked> ranks;
-  for (const Item item : current_records<Access>(items)) {
+  const std::vector<Item> current = current_records<Access>(items);
+  for (const Item item : current) {
     const RankFacts facts = Access::facts(item);
     if (facts.outcome != Outcome::ok) continue;
-    const double value = score(item);
+    const double value = rules.score(item, rules.time(item));
     if (std::isfinite(value)) ranks.push_back({value, item, facts.tainted});
   }
   std::sort(ranks.begin(), ranks.end(), [](const Ranked& a, const Ranked& b) {
@@ -154,11 +253,21 @@ std::vector<Item> rank_records(const std::vector<Item>& items, const Score& scor
     const auto left = Access::config_text(a.item), right = Access::config_text(b.item);
     return left != right ? left < right : Access::facts(a.item).key < Access::facts(b.item).key;
   });
-  std::vector<Item> order;
-  order.reserve(ranks.size());
-  for (const Ranked& rank : ranks) order.push_back(rank.item);
-  settle_finals<Access>(order, decided, settled);
-  return order;
+  Ranking<Access, Item, Rules> ranking;
+  for (const Ranked& rank : ranks) ranking.order.push_back(rank.item);
+  if (ranks.empty()) return ranking;
+  settle_finals<Access>(ranking.order, rules);
+  const Item best = ranking.order.front();
+  ranking.scale.emplace(items, current, best, rules);
+  ranks.clear();
+  for (const Item item : ranking.order)
+    ranks.push_back({rules.score(item, ranking.scale->time(item)), item, Access::facts(item).tainted});
+  // Equal ones keep the order of their finals.
+  std::stable_sort(ranks.begin() + 1, ranks.end(), [](const Ranked& a, const Ranked& b) {
+    return std::pair(a.tainted, a.score) < std::pair(b.tainted, b.score);
+  });
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranking.order[i] = ranks[i].item;
+  return ranking;
 }
 
 }  // namespace xtune::record

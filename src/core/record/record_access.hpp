@@ -14,6 +14,7 @@ struct RecordAccess {
     return {record->key,   record->finals,       record->attempt,       record->outcome, !record->tainted.empty(),
             record->drift, record->unix_time_ms, record->time_ms.median};
   }
+  static bool same_config(const Record* a, const Record* b) { return a->config == b->config; }
   static std::string config_text(const Record* record) { return space::bindings_text(record->config); }
 };
 

@@ -60,9 +60,10 @@ std::vector<std::size_t> Finals::members() const {
 void Finals::next() {
   if (!suspects_.empty()) return probe();
   if (!unjudged_.empty()) return ask(std::exchange(unjudged_, {}), 1, false);
-  std::vector<std::vector<double>> values;
+  std::vector<std::vector<double>> times, values;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    values.push_back(results_[i].samples_ms);
+    times.push_back(results_[i].samples_ms);
+    values.push_back(times.back());
     if (rule_.value)
       for (double& each : values.back()) each = rule_.value(i, results_[i].reported, each);
   }
@@ -73,9 +74,11 @@ void Finals::next() {
     const std::vector<double>& samples_ms = results_[i].samples_ms;
     longest_ms = std::max(longest_ms, std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0));
   }
-  const auto most = static_cast<std::size_t>(std::max(limits_.rounds, 1));
+  // Rounds that were taken while the device changed its speed say less.
+  const int more = measure::finals_drift(times) != 1 ? limits_.after_drift : 1;
+  const auto most = static_cast<std::size_t>(std::max(limits_.rounds, 1) * more);
   const std::vector<std::size_t> who = members();
-  if (verdict.decided || who.size() < 2 || round_ >= most || longest_ms >= limits_.kernel_ms ||
+  if (verdict.decided || who.size() < 2 || round_ >= most || longest_ms >= limits_.kernel_ms * more ||
       mysteries_ == max_unexplained)
     return finish();
   ask(who, std::min(round_ == 0 ? measure::finals_least_rounds : rounds_a_request, most - round_), true);

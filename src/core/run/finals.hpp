@@ -30,6 +30,7 @@ struct FinalsLimits {
   std::uint64_t seed = 1;  ///< for the orders
   int rounds = 50;         ///< maximum
   double kernel_ms = 200;  ///< maximum for each finalist, checked between requests
+  int after_drift = 4;     ///< multiple of both maxima if the device changed its speed
   double timeout_s = 30;   ///< for each finalist in each request
 };
 

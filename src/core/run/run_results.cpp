@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/record/finals.hpp"
+
 namespace xtune::run {
 namespace {
-
-// The ends of intervals for the finals are within this factor.
-constexpr double finals_stretch = 1.1;
 
 void drop(std::map<Outcome, std::uint64_t>& counts, Outcome outcome) {
   if (--counts[outcome] == 0) counts.erase(outcome);
@@ -101,7 +100,7 @@ const record::Record& RunResults::best() {
 }
 
 double RunResults::finals_reach() {
-  return has_best() ? run_.criterion.interval(best(), finals_stretch).second : HUGE_VAL;
+  return has_best() ? run_.criterion.interval(best(), record::finals_drift_of_days).second : HUGE_VAL;
 }
 
 const record::Record* RunResults::shown_best() const {
@@ -121,7 +120,7 @@ void RunResults::read_best(std::size_t most) {
   add_read(rows_.read_first(most), Outcome::ok);
   const auto order = record::ranked(result_.records, run_.criterion);
   if (order.empty()) return;
-  const double reach_ms = run_.criterion.interval(*order.front(), finals_stretch).second;
+  const double reach_ms = run_.criterion.interval(*order.front(), record::finals_drift_of_days).second;
   add_read(rows_.read_within(most, reach_ms), Outcome::ok);
 }
 

@@ -16,4 +16,13 @@ std::vector<const record::Record*> TuneResult::all() const {
   return pointers;
 }
 
+void TuneResult::scale_times(const record::Criterion& criterion) {
+  std::vector<record::Record*> pointers;
+  for (std::vector<record::Record>* list : {&records, &further})
+    for (record::Record& record : *list) pointers.push_back(&record);
+  const record::Standings standings(all(), criterion);
+  slowdown = standings.slowdown();
+  record::put_on_one_scale(pointers, standings);
+}
+
 }  // namespace xtune::run

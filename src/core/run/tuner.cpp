@@ -155,6 +155,7 @@ TuneResult Tuning::result(bool done) {
   result.device_busy_s = totals_.device_busy_s;
   result.total_s = stops_.elapsed_s();
   report();
+  result.scale_times(run_.criterion);
   return std::move(result);
 }
 

@@ -104,6 +104,8 @@ struct TuneResult {
   /// did not evaluate, if they may be the best.
   std::vector<record::Record> further;
   std::vector<const record::Record*> all() const;  ///< both
+  /// Puts the times of all records on the scale of the best one's (record::put_on_one_scale), as tune() returns them.
+  void scale_times(const record::Criterion& criterion);
   std::uint64_t space_size = 0;
   /// What a call runs without a measurement (model::default_order); unset: the space is empty.
   std::optional<Bindings> default_config;
@@ -117,6 +119,7 @@ struct TuneResult {
   bool interrupted = false;   ///< by `stop` or `drain`
   bool out_of_time = false;   ///< [search] seconds ended it
   std::optional<AdvisorResult> advisor;  ///< unset: none was asked
+  double slowdown = 1;        ///< of the device between the search and the finals: record::Standings::slowdown
   std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or no finals were requested or reached
 };
 

@@ -33,17 +33,25 @@ record::Record finals_record(const StoredConfig& config) {
   return record;
 }
 
-ConfigOrder settled(const ConfigOrder& met, const record::Criterion& criterion) {
-  std::vector<record::Record> records;
-  std::vector<const record::Record*> pointers;
-  for (const StoredConfig* config : met) records.push_back(finals_record(*config));
-  for (const record::Record& record : records) pointers.push_back(&record);
-  ConfigOrder order;
-  const record::FinalsResult result(pointers, criterion);
-  for (const record::Record* record : result.order())
-    order.push_back(met[static_cast<std::size_t>(record - records.data())]);
-  return order;
-}
+/// The rules of record::rank_records.
+struct ConfigRules {
+  record::Criterion criterion;
+  std::string finals_by = criterion.finals_by();
+
+  double time(const StoredConfig* config) const { return config->time_ms; }
+  double score(const StoredConfig*, double time_ms) const { return time_ms; }
+  bool decided(const StoredConfig* config) const { return config->finals && config->finals->finals_by == finals_by; }
+  std::vector<std::pair<const StoredConfig*, record::FinalsRatio>> settled(const ConfigOrder& met) const {
+    std::vector<record::Record> records;
+    std::vector<const record::Record*> pointers;
+    for (const StoredConfig* config : met) records.push_back(finals_record(*config));
+    for (const record::Record& record : records) pointers.push_back(&record);
+    std::vector<std::pair<const StoredConfig*, record::FinalsRatio>> result;
+    for (const auto& [record, ratio] : record::FinalsResult(pointers, criterion).ratios())
+      result.emplace_back(met[static_cast<std::size_t>(record - records.data())], ratio);
+    return result;
+  }
+};
 
 }  // namespace
 
@@ -54,6 +62,11 @@ record::RankFacts ConfigAccess::facts(const StoredConfig* config) {
           config->unix_time_ms, config->median_ms};
 }
 
+bool ConfigAccess::same_config(const StoredConfig* a, const StoredConfig* b) {
+  if (a->names && b->names) return *a->names == *b->names && a->values == b->values;
+  return xtune::store::config_text(*a) == xtune::store::config_text(*b);
+}
+
 std::string ConfigAccess::config_text(const StoredConfig* config) { return xtune::store::config_text(*config); }
 
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
@@ -61,14 +74,17 @@ ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
 }
 
 ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, measure::Statistic statistic) {
-  const record::Criterion criterion(statistic);
-  const std::string finals_by = criterion.finals_by();
-  const auto score = [&](const StoredConfig* config) { return config->time_ms; };
-  const auto decided = [&](const StoredConfig* config) {
-    return config->finals && config->finals->finals_by == finals_by;
-  };
-  return record::rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), score, decided,
-                                            [&](const auto& met) { return settled(met, criterion); });
+  const ConfigRules rules{{statistic}};
+  return record::rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules).order;
+}
+
+std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
+                                                                         measure::Statistic statistic) {
+  const ConfigRules rules{{statistic}};
+  const auto ranking = record::rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules);
+  std::vector<std::pair<const StoredConfig*, double>> result;
+  for (const StoredConfig* config : ranking.order) result.emplace_back(config, ranking.scale->time(config));
+  return result;
 }
 
 bool any_ranks(std::span<const StoredConfig* const> configs) {

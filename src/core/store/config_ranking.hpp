@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/measure/statistics.hpp"
@@ -17,6 +18,7 @@ using ConfigOrder = std::vector<const StoredConfig*>;
 struct ConfigAccess {
   using Item = const StoredConfig*;
   static record::RankFacts facts(Item config);
+  static bool same_config(Item a, Item b);
   static std::string config_text(Item config);
 };
 
@@ -24,6 +26,9 @@ struct ConfigAccess {
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs);
 /// Those that can be used, best first, as in ranked(). statistic: that of the rows' times.
 ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, measure::Statistic statistic);
+/// The same with their times on one scale, that of the best one (record::Scale). In ms.
+std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
+                                                                         measure::Statistic statistic);
 /// Whether the result of rank_configs would not be empty, which is cheaper than ranking.
 bool any_ranks(std::span<const StoredConfig* const> configs);
 

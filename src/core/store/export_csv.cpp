@@ -1,9 +1,12 @@
 // Records as lines of a CSV table.
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/csv.hpp"
+#include "core/record/best.hpp"
 #include "core/record/kbench_metric.hpp"
 #include "core/record/record_json.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/store/export.hpp"
 #include "core/store/measurements.hpp"
 
@@ -18,7 +21,8 @@ CsvRow known(const std::optional<T>& value) {
 }
 CsvRow known(double value) { return value != 0 ? CsvRow(value) : CsvRow(); }
 
-CsvRow csv_row(const record::Record& record) {
+/// scale: what its times were multiplied by.
+CsvRow csv_row(const record::Record& record, double scale) {
   const bool timed = record.time_ms.count > 0;
   const auto time = [&](double ms) { return timed ? CsvRow(ms) : CsvRow(); };
   CsvRow json{{"kernel", record.kernel},
@@ -34,6 +38,7 @@ CsvRow csv_row(const record::Record& record) {
                      {"min_ms", time(record.time_ms.min)},
                      {"mean_ms", time(record.time_ms.mean)},
                      {"max_ms", time(record.time_ms.max)},
+                     {"scale", timed ? CsvRow(scale) : CsvRow()},
                      {"samples", record.time_ms.count},
                      {"stage", record.stage},
                      {"message", record.message},
@@ -73,10 +78,26 @@ CsvRow kbench_row(const record::Record& record) {
 
 }  // namespace
 
-std::string export_csv(const std::vector<StoredMeasurements>& measurements) {
+std::string export_csv(std::vector<StoredMeasurements> measurements) {
   std::vector<CsvRow> rows;
-  for (const StoredMeasurements& part : measurements)
-    for (const record::Record& record : part.records) rows.push_back(csv_row(record));
+  for (StoredMeasurements& part : measurements) {
+    std::map<std::pair<std::string, std::string>, std::vector<record::Record*>> groups;  // by problem, device
+    for (record::Record& record : part.records)
+      if (!record::is_sanitized(record))
+        groups[{space::bindings_text(record.problem),
+                record.device.backend + "\n" + record.device.name + "\n" + std::to_string(record.device.compute_units)}]
+            .push_back(&record);
+    std::map<const record::Record*, double> scales;
+    for (const auto& [name, records] : groups) {
+      const record::Standings standings(std::vector<const record::Record*>(records.begin(), records.end()));
+      for (const record::Record* record : records) scales[record] = standings.factor(*record);
+      record::put_on_one_scale(records, standings);
+    }
+    for (const record::Record& record : part.records) {
+      const auto scale = scales.find(&record);
+      rows.push_back(csv_row(record, scale == scales.end() ? 1 : scale->second));
+    }
+  }
   return base::csv_text(rows);
 }
 

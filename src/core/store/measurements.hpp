@@ -39,8 +39,9 @@ struct StoredMeasurements {
 std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                                 std::vector<std::string>& warnings);
 
-/// The same as a CSV table, a line for each record.
-std::string export_csv(const std::vector<StoredMeasurements>& measurements);
+/// The same as a CSV table, a line for each record. The times of one problem on one kind of device are put on one
+/// scale, that of its best by the median; the column `scale` has the factors.
+std::string export_csv(std::vector<StoredMeasurements> measurements);
 /// The same as kbench's output.csv, a line for each measurement of a search that passed: name, met (ms), iters, the
 /// metrics, spec.
 std::string export_kbench(const std::vector<StoredMeasurements>& measurements);

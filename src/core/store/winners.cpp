@@ -35,6 +35,7 @@ std::vector<std::string> judged_by(const record::Record& record) {
 struct Valid {
   const StoredConfig* row;
   record::Record record;
+  double time_ms = 0;  ///< on the scale of the best one's
 };
 
 /// The valid configurations, best first, judged by the newest measurements: with the driver, the sources and the
@@ -66,8 +67,13 @@ std::vector<Valid> valid_configs(const std::filesystem::path& store, const Store
     if (judged_by(record) != judge) continue;
     const auto [fit, is_new] = fits.try_emplace(record.artifact_key);
     if (is_new) fit->second = build::same_sources(build::stored_sources(store, record.artifact_key), sources);
-    if (fit->second) valid.push_back({config, std::move(record)});
+    if (fit->second) valid.push_back({config, std::move(record), config->median_ms});
   }
+  if (valid.size() < 2) return valid;
+  std::unordered_map<const StoredConfig*, double> times_ms;
+  for (const auto& [config, time_ms] : configs_on_one_scale(view.members(group), measure::Statistic::median))
+    times_ms.emplace(config, time_ms);
+  for (Valid& one : valid) one.time_ms = times_ms.at(one.row);
   return valid;
 }
 
@@ -137,7 +143,7 @@ std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, con
                  const record::Record& best = valid.front().record;
                  MeasuredCase one{best.kernel, best.device.arch, best.device.name, best.problem, {}, 0};
                  for (const Valid& config : valid) {
-                   one.times_ms.emplace_back(config.record.config, config.record.time_ms.median);
+                   one.times_ms.emplace_back(config.record.config, config.time_ms);
                    one.newest_unix_ms = std::max(one.newest_unix_ms, config.record.unix_time_ms);
                  }
                  cases.push_back(std::move(one));

@@ -278,3 +278,93 @@ TEST_CASE("records of sanitized kernels never answer") {
   CHECK(block(*result.record) == 2);
   CHECK(any_has(result.reasons, "1 records of kernels built with --sanitize: never served"));
 }
+
+namespace {
+
+/// Records of a search and of finals that some of them reached, while the device was slower by `slowdown`.
+struct TwoPhases {
+  std::vector<Record> records;
+  explicit TwoPhases(double slowdown, const std::vector<double>& searched, std::size_t finalists) {
+    for (std::size_t i = 0; i < searched.size(); ++i) add(i, searched[i], "");
+    for (std::size_t i = 0; i < finalists; ++i) add(i, searched[i] * slowdown, "f");
+  }
+  void add(std::size_t number, double time_ms, const std::string& finals) {
+    Record record = example_record(static_cast<int>(number), time_ms);
+    record.finals = finals;
+    if (!finals.empty()) record.unix_time_ms += 60'000;
+    record.samples_ms.clear();
+    for (int i = 0; i < 20; ++i)
+      record.samples_ms.push_back(time_ms * (1 + 0.001 * ((i + static_cast<int>(number)) % 5)));
+    record.time_ms = measure::summarize(record.samples_ms);
+    records.push_back(record);
+  }
+  std::vector<Record*> pointers() {
+    std::vector<Record*> found;
+    for (Record& record : records) found.push_back(&record);
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("times of different phases are never compared: ratios, order and ties are those of an even device") {
+  const std::vector<double> searched{2.7, 2.75, 2.76, 2.9, 3.3, 3.0};
+  const TwoPhases even(1, searched, 3);
+  for (const double slowdown : {1.37, 0.7}) {
+    CAPTURE(slowdown);
+    const TwoPhases phases(slowdown, searched, 3);
+    const Standings standings(phases.records), expected(even.records);
+    REQUIRE(standings.order().size() == searched.size());
+    CHECK(standings.slowdown() == doctest::Approx(slowdown));
+    CHECK(standings.ties().size() == expected.ties().size());
+    for (std::size_t i = 0; i < searched.size(); ++i) {
+      CHECK(block(*standings.order()[i]) == block(*expected.order()[i]));
+      const Ratio ratio = standings.ratio(*standings.order()[i]).value(),
+                  same = expected.ratio(*expected.order()[i]).value();
+      CHECK(ratio.value == doctest::Approx(same.value));
+      CHECK(ratio.low == doctest::Approx(same.low));
+      CHECK(ratio.high == doctest::Approx(same.high));
+      CHECK(ratio.met == (i < 3));
+    }
+    CHECK(standings.ratio(*standings.order().back())->value == doctest::Approx(3.3 / 2.7).epsilon(0.002));
+    CHECK_FALSE(standings.ratio(*standings.order().back())->tied);
+  }
+}
+
+TEST_CASE("on one scale the times are those of the best one's phase, sorted, and their standings stay") {
+  TwoPhases phases(1.37, {2.7, 2.75, 2.76, 2.9, 3.3}, 3);
+  phases.records.push_back(phases.records[4]);
+  phases.records.back().config["BLOCK"] = std::int64_t{99};
+  phases.records.back().key = "key-99";
+  phases.records.back().outcome = Outcome::pruned;
+  const std::vector<Record> raw = phases.records;
+  const Standings before(phases.records);
+  const std::vector<const Record*> order = before.order();
+  put_on_one_scale(phases.pointers(), before);
+  const Standings after(phases.records);
+  CHECK(after.order() == order);
+  CHECK(after.ties() == before.ties());
+  CHECK(after.best().time_ms.median == raw[static_cast<std::size_t>(order[0] - phases.records.data())].time_ms.median);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    CHECK(order[i]->time_ms.median == doctest::Approx(after.ratio(*order[i])->value * after.best().time_ms.median));
+    if (i > 0) CHECK(order[i]->time_ms.median >= order[i - 1]->time_ms.median);
+  }
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    CHECK(after.factor(phases.records[i]) == doctest::Approx(1));
+    CHECK(phases.records[i].samples_ms == raw[i].samples_ms);
+  }
+  CHECK(phases.records.back().time_ms.min == doctest::Approx(raw.back().time_ms.min * 1.37).epsilon(0.002));
+}
+
+TEST_CASE("results of another day are compared with the best one's measurement of that day") {
+  TwoPhases today(1.2, {2.0, 2.02}, 2);
+  for (const auto& [number, time_ms] : {std::pair(0, 4.0), std::pair(5, 4.4)}) {
+    Record record = example_record(number, time_ms);
+    record.key += "-old";
+    record.unix_time_ms -= 86'400'000;
+    today.records.push_back(record);
+  }
+  const Standings standings(today.records);
+  CHECK(block(standings.best()) == 0);
+  CHECK(standings.ratio(today.records.back())->value == doctest::Approx(1.1).epsilon(0.003));
+}

@@ -105,7 +105,8 @@ TEST_CASE("The winner goes before what was measured until then, and behind what 
   slower.unix_time_ms += 20;
   const std::vector<Record> records{finalist(1, 1.03), finalist(2, 1.0), uninvited};
   CHECK(order(records) == std::vector<std::int64_t>{2, 5, 1});
-  const std::vector<Record> later{finalist(1, 1.03), finalist(2, 1.0), uninvited, faster, slower};
+  const std::vector<Record> later{
+      finalist(1, 1.03), example_record(2, 0.97), finalist(2, 1.0), uninvited, faster, slower};
   CHECK(order(later) == std::vector<std::int64_t>{6, 2, 5, 7, 1});
 }
 

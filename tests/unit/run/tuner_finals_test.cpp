@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "core/record/best.hpp"
@@ -117,6 +118,69 @@ TEST_CASE("With any noise, the answer is the same in 20 of 20 runs") {
     answers.insert(best_a(t.run()));
   }
   CHECK(answers == std::set<std::int64_t>{1});
+}
+
+TEST_CASE("A device that slows down before or in the finals changes neither winner nor ratios, and makes no ties") {
+  const auto ratios_of = [](const TuneResult& result) {
+    std::map<std::int64_t, Ratio> ratios;
+    const Standings standings(result.all());
+    for (const Record* record : standings.order())
+      ratios.emplace(Tuning::value(record->config, "A"), standings.ratio(*record).value());
+    return ratios;
+  };
+  Finale even;
+  even.noise.spread = 0.004;
+  even.play();
+  const TuneResult expected = even.run();
+  CHECK(expected.slowdown == doctest::Approx(1).epsilon(0.02));
+  for (const std::size_t round : {0, 4}) {
+    CAPTURE(round);
+    Finale t;
+    t.noise.spread = 0.004;
+    t.play();
+    t.device->slow_from_round = round;
+    const TuneResult result = t.run();
+    CHECK(best_a(result) == best_a(expected));
+    CHECK(tied_a(result) == tied_a(expected));
+    const auto ratios = ratios_of(result), before = ratios_of(expected);
+    CHECK(ratios.size() == before.size());
+    double last_ms = 0;
+    const Standings standings(result.all());
+    for (const Record* record : standings.order()) {
+      const std::int64_t a = Tuning::value(record->config, "A");
+      CAPTURE(a);
+      CHECK(ratios.at(a).value > before.at(a).low - 0.005);
+      CHECK(ratios.at(a).value < before.at(a).high + 0.005);
+      if (a > 5) CHECK_FALSE(ratios.at(a).tied);
+      if (a > 3) CHECK(record->time_ms.median >= last_ms);
+      last_ms = record->time_ms.median;
+    }
+    if (round == 0) CHECK(result.slowdown == doctest::Approx(1.37).epsilon(0.02));
+    std::vector<const Record*> met;
+    for (const Record& record : result.further) met.push_back(&record);
+    const double drift = FinalsResult(met).drift();
+    CHECK(drift == (round == 0 ? doctest::Approx(1) : doctest::Approx(1.37).epsilon(0.02)));
+  }
+}
+
+TEST_CASE("Finals in which the device changed its speed go on until they are decided") {
+  const auto rounds_of = [](std::size_t slow_from_round) {
+    Finale t;
+    t.parameters = "A = [1, 2]\n";
+    t.noise.spread = 0.02;
+    t.rest = "[measure]\nrep = 10\n";
+    // By a little more than what counts as equal.
+    t.device.emplace(t.bench, t.clock, t.noise, t.seed,
+                     [](const BenchJob& job) { return a_of(job) == 1 ? 1.0 : 1.011; });
+    t.device->slow_from_round = slow_from_round;
+    t.run();
+    std::size_t rounds = 0;
+    for (const RoundsJob& job : t.bench.rounds) rounds += job.rounds.size();
+    return rounds;
+  };
+  CHECK(rounds_of(SIZE_MAX) == 10);
+  CHECK(rounds_of(5) > 10);
+  CHECK(rounds_of(5) <= 40);
 }
 
 TEST_CASE("Ties break by resources before anything else") {

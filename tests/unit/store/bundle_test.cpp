@@ -307,7 +307,7 @@ TEST_CASE("CSV has a line for each record in the order of time, failed and prune
   const std::string csv = export_csv(measurements);
   CHECK(csv.starts_with("kernel,backend,arch,device,problem.M,config."));
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
-  CHECK(csv.find(",crashed,,,,,,,0,") != std::string::npos);
+  CHECK(csv.find(",crashed,,,,,,,,0,") != std::string::npos);
   CHECK(csv.find("\"killed, by \"\"signal 9\"\"\"") != std::string::npos);
   CHECK(csv.find(",pruned,1.0,") != std::string::npos);
   CHECK(warnings.empty());
