@@ -88,7 +88,7 @@ class HostProgram final : public measure::Program {
   measure::Sample run(const measure::RunOptions& options) override {
     check(options.arguments);
     for (const auto& arguments : options.more) check(arguments);
-    if (options.flush_bytes > 0) engine_.flush(options.flush_bytes);
+    if (options.flush_bytes > 0) engine_.flush(touched_memory(options), options.flush_bytes);
     double time_ms = launch(options.arguments);
     for (const auto& arguments : options.more) time_ms += launch(arguments);
     return {options.timed ? time_ms / static_cast<double>(1 + options.more.size()) : 0.0};
@@ -100,6 +100,13 @@ class HostProgram final : public measure::Program {
   }
 
  private:
+  /// What launches may read: the kernels' code, constants and variables, and the buffers. Stacks and shared memory are
+  /// not part of it: they stand for memory on the chip.
+  std::vector<std::span<const std::byte>> touched_memory(const measure::RunOptions& options) const {
+    std::vector<std::span<const std::byte>> memory = library_.memory();
+    add_buffers(options, memory);
+    return memory;
+  }
   /// All steps, and the sum of their times in milliseconds.
   double launch(std::span<const measure::KernelArgument> arguments) {
     // The first launch finds bad accesses, also reads; the others races between the threads of a block.

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <mutex>
 
 #include "backends/host/block_place.hpp"
+#include "backends/host/cache_lines.hpp"
 #include "backends/host/cluster_runner.hpp"
 #include "backends/host/floating_point.hpp"
 #include "base/cpus.hpp"
@@ -34,6 +34,13 @@ std::uint64_t blocks_or_clusters(const LoadedEntry& entry, const device::Launch&
   if (entry.sanitized)
     refuse("a sanitized kernel cannot be launched in clusters of several blocks on the host backend");
   return blocks / in_cluster;
+}
+
+template <class Byte>
+std::span<Byte> share_of(std::span<Byte> memory, unsigned worker, unsigned workers) {
+  const std::size_t share = (memory.size() + workers - 1) / workers;
+  const std::size_t first = std::min(share * worker, memory.size());
+  return memory.subspan(first, std::min(share, memory.size() - first));
 }
 
 }  // namespace
@@ -139,14 +146,19 @@ double Engine::launch(const LoadedEntry& entry, const device::Launch& launch, vo
   return took.count();
 }
 
-void Engine::flush(std::size_t bytes) {
-  if (flushed_.size() < bytes) flushed_.resize(bytes);
-  static int round = 0;
-  const int value = ++round;
-  const std::size_t part = (bytes + pool_.size() - 1) / pool_.size();
+void Engine::flush(std::span<const std::span<const std::byte>> memory, std::size_t bytes) {
+  if (!can_evict_lines) return overwrite(bytes);
   pool_.run([&](unsigned worker) {
-    const std::size_t first = std::min(worker * part, bytes);
-    std::memset(flushed_.data() + first, value, std::min(part, bytes - first));
+    for (const std::span<const std::byte> part : memory) evict_lines(share_of(part, worker, pool_.size()));
+  });
+  drop_translations();
+}
+
+void Engine::overwrite(std::size_t bytes) {
+  if (overwritten_.size() < bytes) overwritten_.resize(bytes);
+  const auto value = std::byte{++overwrites_};
+  pool_.run([&](unsigned worker) {
+    overwrite_lines(share_of(std::span(overwritten_).first(bytes), worker, pool_.size()), value);
   });
 }
 

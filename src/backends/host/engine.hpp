@@ -1,7 +1,9 @@
 // Runs launches on all cores, each with a thread and a place for blocks.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/host/shared_library.hpp"
@@ -21,8 +23,11 @@ class Engine {
   /// write just beyond their dynamic shared memory or misuse a function of <xtune/hopper.cuh>; launch_failed for a
   /// cluster that is not allowed; and Error(unavailable) if there is not enough memory.
   double launch(const LoadedEntry& entry, const device::Launch& launch, void* const* arguments);
-  /// Overwrites this much memory from all cores.
-  void flush(std::size_t bytes);
+  /// Empties the caches, from all cores: evicts these lines and the translations of addresses, or, where the CPU cannot,
+  /// overwrites this many bytes.
+  void flush(std::span<const std::span<const std::byte>> memory, std::size_t bytes);
+  /// Overwrites this many bytes from all cores, for launches whose memory is unknown.
+  void overwrite(std::size_t bytes);
 
  private:
   struct Lane;  ///< the state of one operating-system thread
@@ -34,7 +39,8 @@ class Engine {
   ThreadPool pool_;
   std::uint64_t launches_ = 0;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::vector<char> flushed_;
+  std::vector<std::byte> overwritten_;
+  unsigned char overwrites_ = 0;
 };
 
 }  // namespace xtune::host

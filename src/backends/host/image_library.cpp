@@ -4,11 +4,13 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fmt/core.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "backends/host/compiler.hpp"
 #include "core/build/shortage.hpp"
@@ -35,6 +37,29 @@ int memory_file(const std::string& image) {
     done += static_cast<std::size_t>(wrote);
   }
   return file;
+}
+
+using Segments = std::vector<std::span<const std::byte>>;
+
+/// Of the loaded object that contains an address.
+struct ObjectSearch {
+  const std::byte* address;
+  Segments found{};
+};
+
+int take_segments(dl_phdr_info* object, std::size_t, void* search) {
+  auto& [address, found] = *static_cast<ObjectSearch*>(search);
+  Segments segments;
+  bool contains = false;
+  for (const auto& header : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_R) == 0) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): where the loader put the segment
+    const auto* const start = reinterpret_cast<const std::byte*>(object->dlpi_addr + header.p_vaddr);
+    segments.emplace_back(start, header.p_memsz);
+    contains |= address >= start && address < start + header.p_memsz;
+  }
+  if (contains) found = std::move(segments);
+  return contains ? 1 : 0;
 }
 
 }  // namespace
@@ -66,6 +91,12 @@ ImageLibrary::ImageLibrary(const build::Artifact& artifact, const char* marker, 
                                    std::string("the kernel was not loaded: ") + error.what());
     refuse_image(error.what());
   }
+}
+
+std::vector<std::span<const std::byte>> ImageLibrary::memory() const {
+  ObjectSearch search{static_cast<const std::byte*>(entry_)};
+  dl_iterate_phdr(take_segments, &search);
+  return search.found;
 }
 
 ImageLibrary::~ImageLibrary() {

@@ -1,7 +1,10 @@
 // A shared library loaded from an artifact's image, without a file in the file system.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/dynamic_library.hpp"
 #include "core/build/artifact.hpp"
@@ -26,6 +29,8 @@ class ImageLibrary {
   void* entry() const noexcept { return entry_; }
   /// nullptr: there is no such symbol.
   void* find(const std::string& symbol) const noexcept { return library_.find(symbol.c_str()); }
+  /// The memory that it was loaded into: code, constants and variables.
+  std::vector<std::span<const std::byte>> memory() const;
   /// Keeps the code loaded until the end of the process.
   void keep_resident() noexcept { resident_ = true; }
 

@@ -115,6 +115,16 @@ void check_arguments(std::span<const measure::KernelArgument> arguments, const A
   }
 }
 
+void add_buffers(const measure::RunOptions& options, std::vector<std::span<const std::byte>>& memory) {
+  const auto add = [&](std::span<const measure::KernelArgument> arguments) {
+    for (const measure::KernelArgument& argument : arguments)
+      if (measure::Buffer* const* buffer = std::get_if<measure::Buffer*>(&argument))
+        memory.emplace_back(static_cast<const std::byte*>((*buffer)->address()), (*buffer)->size());
+  };
+  add(options.arguments);
+  for (const auto& arguments : options.more) add(arguments);
+}
+
 ArgumentAddresses::ArgumentAddresses(std::span<const measure::KernelArgument> arguments)
     : values_(arguments.begin(), arguments.end()) {
   for (measure::KernelArgument& value : values_) {

@@ -1,6 +1,7 @@
 // Arguments of a kernel that runs in this process: checked against its parameters, and laid out for the call.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,9 @@ void check_arguments(std::span<const measure::KernelArgument> arguments, const A
 /// The same of what a spec says, with the types that both name. Types that a kernel may read the same bytes as, such as
 /// int for packed i8, or unsigned for the bits of f32, are taken.
 void check_parameters(std::span<const measure::ArgumentType> arguments, const XtuneKernel& kernel);
+
+/// Adds the memory of the buffers of all launches.
+void add_buffers(const measure::RunOptions& options, std::vector<std::span<const std::byte>>& memory);
 
 /// The addresses of arguments, which a kernel takes; pointers to buffers are stored here for this.
 class ArgumentAddresses {

@@ -122,7 +122,7 @@ class HostTimer final : public backend::LaunchTimer {
     std::exception_ptr failure;
     launcher_.thread.run([&]() noexcept {
       try {
-        if (launcher_.engine) launcher_.engine->flush(flush_bytes_);
+        if (launcher_.engine) launcher_.engine->overwrite(flush_bytes_);
       } catch (...) {
         failure = std::current_exception();
       }

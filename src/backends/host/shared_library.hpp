@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class KernelLibrary {
   const XtuneVariable& variable(const std::string& symbol) const;
   /// By its number among the artifact's entries.
   const LoadedEntry& entry(std::size_t number) const { return entries_.at(number); }
+  /// As ImageLibrary::memory.
+  std::vector<std::span<const std::byte>> memory() const { return library_->memory(); }
   /// Lets the kernels call the process's services; once, before the first launch.
   void bind(const XtuneServices& services) const { entries_.front().kernel->bind(&services); }
 

@@ -3,12 +3,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "backends/host/cache_lines.hpp"
 #include "backends/kokkos/unit.hpp"
 
 namespace xtune::kokkos {
 namespace {
 
 class KokkosDevice;
+
+// Enough for each of Kokkos' threads to have a part, so that all are awake for the launch.
+constexpr std::size_t waking_bytes = 64 << 10;
 
 /// A Kokkos that units share is initialised by the first one, which works only once in a process: it stays until the
 /// end.
@@ -53,7 +59,15 @@ class KokkosDevice final : public measure::Device {
     keep_first(unit);
     return unit;
   }
-  void flush(Unit& unit, std::size_t bytes) {
+  void flush(Unit& unit, const measure::RunOptions& options) {
+    std::size_t bytes = options.flush_bytes;
+    if (!is_gpu_ && host::can_evict_lines) {
+      std::vector<std::span<const std::byte>> memory = unit.memory();
+      host::add_buffers(options, memory);
+      for (const std::span<const std::byte> part : memory) host::evict_lines(part);
+      host::drop_translations();
+      bytes = std::min(bytes, waking_bytes);
+    }
     if (!flushed_ || flushed_->size() < bytes) {
       flushed_.reset();
       flushed_ = memory_->allocate(bytes);
@@ -78,7 +92,7 @@ measure::Sample KokkosProgram::run(const measure::RunOptions& options) {
   for (const auto& arguments : options.more) own.push_back(step_.chosen(arguments));
   const std::vector<std::span<const measure::KernelArgument>> launches(own.begin(), own.end());
   for (const auto& arguments : launches) unit_->check(arguments);
-  if (options.flush_bytes > 0) device_.flush(*unit_, options.flush_bytes);
+  if (options.flush_bytes > 0) device_.flush(*unit_, options);
   const double time_ms = unit_->run(launches);
   return {options.timed ? time_ms / static_cast<double>(launches.size()) : 0.0};
 }

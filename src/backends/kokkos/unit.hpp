@@ -27,6 +27,8 @@ class Unit {
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
 
+  /// As of ImageLibrary.
+  std::vector<std::span<const std::byte>> memory() const { return library_.memory(); }
   /// Keeps its code loaded until the end of the process, even after the unit is destroyed.
   void keep_code() noexcept { library_.keep_resident(); }
   /// Throws CandidateFailure(launch_failed) if they do not fit the entry's parameters.

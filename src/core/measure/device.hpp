@@ -60,7 +60,7 @@ struct ArgumentType {
 struct RunOptions {
   std::span<const KernelArgument> arguments;  ///< in kernel order
   bool timed = true;                          ///< false: launch and wait (warm-up, validation)
-  std::size_t flush_bytes = 0;                ///< > 0: overwrite this many other bytes first, outside the timed span
+  std::size_t flush_bytes = 0;                ///< > 0: empty caches of this size first, outside the timed span
   /// Further launches immediately after the first, within the same timed span: each entry like `arguments`.
   std::span<const std::span<const KernelArgument>> more = {};
   /// The launches are one graph, except in the program's first run, in which a driver may have to load the kernels.

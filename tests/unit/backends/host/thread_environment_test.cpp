@@ -80,6 +80,32 @@ TEST_CASE("Denormal numbers that a kernel's options flush to zero are there for 
 }
 #endif
 
+#if defined(__x86_64__) || defined(__aarch64__)
+TEST_CASE("Emptying the caches takes no memory, whatever their size, and changes nothing that a launch reads") {
+  Host host;
+  CompileRequest request;
+  request.source_name = "kernel.cu";
+  request.entry = "k";
+  request.source =
+      "__device__ int calls[1000];\n"
+      "extern \"C\" __global__ void k(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + ++calls[999]; "
+      "}\n";
+  request.arch = host.toolchain->default_arch();
+  const auto program = host.device->load(host.toolchain->compile(request), device::Launch{{1, 1, 1}, {1, 1, 1}});
+  const auto in = host.device->allocate(100003), out = host.device->allocate(sizeof(int));
+  in->fill(0, in->size(), std::byte{1});
+  const std::vector<KernelArgument> arguments = {in.get(), out.get()};
+  const std::vector<std::span<const KernelArgument>> again = {arguments};
+  program->run({arguments, true, std::size_t{1} << 60, again});
+  int result = 0;
+  out->read(0, std::as_writable_bytes(std::span(&result, 1)));
+  CHECK(result == 0x01010101 + 2);
+  std::vector<std::byte> bytes(in->size());
+  in->read(0, bytes);
+  CHECK(std::count(bytes.begin(), bytes.end(), std::byte{1}) == 100003);
+}
+#endif
+
 TEST_CASE("A compiler that is a script is known by what it says") {
   const TemporaryDirectory folder;
   const auto path = folder.path() / "cxx";
