@@ -23,15 +23,19 @@ std::string joined(const std::vector<std::string>& parts) {
   return list;
 }
 
-/// "on host: N = 65536; other values of BLOCK, UNROLL (gemm.toml [on.host])"; empty without changes.
+/// "on the CPU: N = 65536; other values of BLOCK, UNROLL (gemm.toml [on.host])"; empty without changes.
 std::string note_of(const Changes& changes, const std::string& backend, const std::string& file) {
   std::vector<std::string> parts;
   if (changes.cases) parts.emplace_back("other cases");
   if (!changes.sizes.empty()) parts.push_back(joined(changes.sizes));
-  if (!changes.parameters.empty()) parts.push_back("other values of " + joined(changes.parameters));
+  const std::size_t parameters = changes.parameters.size();
+  if (parameters > 0)
+    parts.push_back("other values of " +
+                    (parameters > 5 ? std::to_string(parameters) + " parameters" : joined(changes.parameters)));
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  return text.empty() ? "" : "on " + backend + ": " + text + " (" + file + " [on." + backend + "])";
+  const std::string device = backend == "host" ? "the CPU" : backend;
+  return text.empty() ? "" : "on " + device + ": " + text + " (" + file + " [on." + backend + "])";
 }
 
 TomlNode& entry(TomlNode& table, const std::string& key, const TomlNode& like) {

@@ -302,7 +302,7 @@ struct Spec {
   ObjectiveSpec objective;
   std::optional<CandidatesSpec> candidates;
   DispatchSpec dispatch;
-  /// Values that the overlay or -D changed, one line each ("on host: M = 256; other values of TILE (gemm.toml
+  /// Values that the overlay or -D changed, one line each ("on the CPU: M = 256; other values of TILE (gemm.toml
   /// [on.host])").
   std::vector<std::string> notes;
 

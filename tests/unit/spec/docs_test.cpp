@@ -40,6 +40,6 @@ TEST_CASE("the documentation's example is valid") {
   write_file_atomically(directory.path() / "scale.cu", "");
   write_file_atomically(directory.path() / "scale_naive.cu", "");
   const Spec spec = parse_spec(example, "scale.toml", directory.path(), {{}, "host"});
-  CHECK(spec.notes == std::vector<std::string>{"on host: N = 65536 (scale.toml [on.host])"});
+  CHECK(spec.notes == std::vector<std::string>{"on the CPU: N = 65536 (scale.toml [on.host])"});
   CHECK(make_space(spec, spec.cases.front(), {{"device.warp_size", std::int64_t{64}}}).size() == 5 * 3 * 2 * 3);
 }

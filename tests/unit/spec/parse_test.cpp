@@ -146,11 +146,18 @@ TEST_CASE("the overlay of the chosen backend, and only that") {
   CHECK(host.parameters[0].name == "BLOCK_M");
   CHECK(host.search.evals == 10);
   CHECK(host.search.strategy == "random");
-  CHECK(host.notes == std::vector<std::string>{"on host: M = 256; other values of BLOCK_M (gemm.toml [on.host])"});
+  CHECK(host.notes == std::vector<std::string>{"on the CPU: M = 256; other values of BLOCK_M (gemm.toml [on.host])"});
   // Values from -D are not noted.
   CHECK(parse(good, {{{"M", "9"}}, "host"}).notes ==
-        std::vector<std::string>{"on host: other values of BLOCK_M (gemm.toml [on.host])"});
+        std::vector<std::string>{"on the CPU: other values of BLOCK_M (gemm.toml [on.host])"});
   CHECK(parse(good, {{{"M", "9"}, {"BLOCK_M", "8"}}, "host"}).notes.empty());
+  std::string many = "[kernel]\nname = \"k\"\n[space.params]\n", overlay = "[on.host.space.params]\n";
+  for (const char name : std::string("ABCDEF")) {
+    many += std::string(1, name) + " = [1, 2]\n";
+    overlay += std::string(1, name) + " = [3]\n";
+  }
+  CHECK(parse(many + overlay, {{}, "host"}).notes ==
+        std::vector<std::string>{"on the CPU: other values of 6 parameters (gemm.toml [on.host])"});
   const Spec cuda = parse(good, {{}, "cuda"});
   CHECK(cuda.backend.empty());
   CHECK(cuda.cases[0].at("M") == Value{std::int64_t{4096}});
