@@ -19,6 +19,8 @@ A comment before a block says what differs:
     <!-- test: parse -->        command lines are only parsed, TOML is only read
     <!-- test: exit=3 -->       the exit code of the commands, or of the check
     <!-- test: file=a.toml -->  the file's name
+    <!-- test: prints -->       the commands print the block's lines on the CPU, with other numbers. `xtune run` tries twelve configurations.
+                                If the paragraph before says "change `A` to `B`", the page's file with A is changed meanwhile
 """
 import argparse
 import concurrent.futures
@@ -46,8 +48,19 @@ END_OF_COMMAND = re.compile(r"[|&;<>()]+")
 LARGEST_PICTURE = 60 * 1024
 UNAVAILABLE = 4
 # `xtune run` on a page: what is tried, not how long a search takes.
-FEW = ("--evals", "2")
+FEW, TWELVE = ("--evals", "2"), ("--evals", "12", "--backend", "host")
 SHOWN = (("check",), ("import", "kernel-tuner"), ("import", "kbench"))
+# What a line of a run is, without what depends on its times: (pattern, replacement), in this order.
+TIME = r"\d[\d.]*( min \d+)? (ns|us|ms|s|min)\b"
+SHAPES = [(r"\n {8,}|\n {2}(?=\(|max abs)", " "),  # wrapped lines
+          (r"(?m)^ *\d+ +" + TIME + r".*(\n {3,5}[A-Z]\w*=.*)*$", "a row"), (r"(?m)^[ -]*-$\n", ""), (r"(?m)^( *# .*?)( +outliers)?( +[A-Z]+)*$", r"\1"),
+          (r"(?m)^(.* valid configurations in " + TIME + ": ).*$", r"\1outcomes"), (r", (no clear winner .*)", r"\n\1"),
+          (r"\[measure\] \w+ allows", "[measure] a key allows"), (r"(\d+) others? (is|are) tied", r"\1 tied"),
+          (r"% (faster|slower) during", "% during"), (r"\bat least ", ""), (TIME, "a time"), (r"\d[\d.]* [KM]iB", "a size"), (r"-?\d[\d.]*", "0"), (r" +", " ")]
+# Lines that a run prints only with some times. Others that begin so are of the same kind.
+BY_TIMES = re.compile(r"\.\.\. 0 more|same in all rows:|finals: the best|finals: 0|no clear winner|0 tied|the device became|tainted:|problem .*0 records? skipped")
+DEVICE = re.compile(r" on (\S.*) \((\w+), host\)")
+CHANGE = re.compile(r"change\s+`([^`]+)`\s+to\s+`([^`]+)`")
 # Sections of a spec, so that a block with some of them can be completed with the others.
 SECTIONS = {
     "kernel": '[kernel]\nname = "part"\nsource = "part.cu"\n',
@@ -74,24 +87,27 @@ class Block:
         self.language = match[2].lower()
         self.text = re.sub(rf"(?m)^{match[1]}", "", match[3]) if match[1] else match[3]
         paragraph = before.rstrip().rsplit("\n\n", 1)[-1]
-        self.only_parsed, self.exit, self.file = False, 0, None
+        self.only_parsed, self.prints, self.exit, self.file = False, False, 0, None
         marker = list(MARKER.finditer(paragraph))
         if marker and not paragraph[marker[-1].end():].strip():
             self.read_marker(marker[-1][1])
             paragraph = before[:before.rindex("<!--")].rstrip().rsplit("\n\n", 1)[-1]
         self.file = self.file or self.named_in(paragraph)
+        self.change = CHANGE.search(paragraph) if self.prints else None
 
     def read_marker(self, text):
         for word in text.split():
             name, _, value = word.partition("=")
             if word == "parse":
                 self.only_parsed = True
+            elif word == "prints":
+                self.prints = True
             elif name == "exit" and value.isdigit():
                 self.exit = int(value)
             elif name == "file" and value:
                 self.file = value
             else:
-                raise Mistake(f"line {self.line}: unknown word '{word}' in <!-- test: -->; parse, exit=CODE or file=NAME")
+                raise Mistake(f"line {self.line}: unknown word '{word}' in <!-- test: -->; parse, prints, exit=CODE or file=NAME")
 
     def named_in(self, paragraph):
         suffixes = "|".join(SUFFIXES.get(self.language, ()))
@@ -193,7 +209,7 @@ class Page:
             if not (self.folder / each.name).is_symlink():
                 (self.folder / each.name).symlink_to(each)
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("XTUNE_", "SLURM_"))}
-        self.environment |= {"XTUNE_CACHE_DIR": str(self.folder / "store"), "HOME": str(self.folder), "COLUMNS": "80"}
+        self.environment |= {"XTUNE_CACHE_DIR": str(self.folder / "store"), "HOME": str(self.folder)}
         self.environment["PATH"] = f"{options.xtune.parent}:{self.environment['PATH']}"
 
     def problem(self, line, text):
@@ -228,9 +244,10 @@ class Page:
         path.unlink(missing_ok=True)
         path.write_text(text, encoding="utf-8")
 
-    def xtune(self, words):
-        return subprocess.run([str(self.options.xtune), *words], cwd=self.folder, env=self.environment, capture_output=True,
-                              text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=300, check=False)
+    def xtune(self, words, columns="80"):
+        environment = self.environment | {"COLUMNS": columns}
+        return subprocess.run([str(self.options.xtune), *words], cwd=self.folder, env=environment, capture_output=True, text=True,
+                              errors="replace", stdin=subprocess.DEVNULL, timeout=300, check=False)
 
     def test_spec(self, block):
         try:
@@ -273,12 +290,24 @@ class Page:
         commands, files = commands_of(block)
         for name, text in files.items():
             self.write(name, text)
+        changed = self.changed(block.change) if block.change else None
         for command in commands:
             complaint = self.options.parse(command.words)
             if complaint:
                 self.problem(command.line, f"{complaint}\n  xtune {shlex.join(command.words)}")
             elif command.prompted and not block.only_parsed:
-                self.run(command, block.exit)
+                self.run(command, block)
+
+        if changed:
+            self.write(*changed)
+
+    def changed(self, change):
+        """Makes the change in the page's file that has its text once; the file's name and its text before."""
+        for path in sorted(self.folder.glob("*.*")):
+            if path.is_file() and not path.is_symlink() and (text := path.read_text(errors="replace")).count(change[1]) == 1:
+                self.write(path.name, text.replace(change[1], change[2]))
+                return path.name, text
+        raise Mistake(f"no file of the page has '{change[1]}' once")
 
     def test_command_in_text(self, line, text):
         for words in words_after_xtune(" ".join(text.split())):
@@ -286,17 +315,22 @@ class Page:
             if complaint and not re.search(r"is required|got '[A-Z]+'", complaint):
                 self.problem(line, f"{complaint}\n  xtune {shlex.join(words)}")
 
-    def run(self, command, expected):
+    def run(self, command, block):
+        expected = block.exit
         words = [os.path.expanduser(os.path.expandvars(word)) for word in command.words]
         made = self.make_recordings(words)
         if command.is_a("run") and "--evals" not in words:
-            words[1:1] = FEW
-        result = self.xtune(words)
+            words[1:1] = TWELVE if block.prints else FEW
+        if command.is_a("best") and block.prints:
+            words[1:1] = TWELVE[2:]
+        result = self.xtune(words, columns="200" if block.prints else "80")
         # A page may compile for a GPU whose compiler this machine lacks.
         lacks = result.returncode == UNAVAILABLE and "no usable compiler" in result.stderr
         if result.returncode != expected and not lacks:
             self.problem(command.line, f"exit code {result.returncode}, not {expected}; <!-- test: parse --> before the block only parses it\n"
                                        f"  xtune {shlex.join(words)}\n{last_lines(result)}")
+        elif block.prints:
+            self.compare_shapes(command, result)
         elif not made and any(command.is_a(*names) for names in SHOWN):
             self.compare(command, result)
 
@@ -305,6 +339,22 @@ class Page:
         for line in command.printed:
             if line.strip() and line.strip() != "..." and "..." not in line and line.strip() not in printed:
                 self.problem(command.line, f"`xtune {shlex.join(command.words)}` does not print this line:\n  {line}\nbut\n{last_lines(result)}")
+
+    def compare_shapes(self, command, result):
+        shown, printed = shape("\n".join(command.printed)), shape(result.stdout)
+        partial = "..." in shown
+        begins = [line[:-4] for line in shown if line.endswith("; ...")]
+        beginnings = [{match[0] for line in lines if (match := BY_TIMES.match(line))} for lines in (shown, printed)]
+
+        def missing(of, others, kinds):
+            return [line for line in of if line not in others and not ((match := BY_TIMES.match(line)) and match[0] not in kinds)]
+
+        lacks = [line for line in missing(shown, printed, beginnings[1]) if line != "..." and not line.endswith("; ...")]
+        lacks += [line for line in begins if not any(other.startswith(line) for other in printed)]
+        more = [] if partial else missing(printed, shown, beginnings[0])
+        if lacks or more:
+            self.problem(command.line, f"`xtune {shlex.join(command.words)}`, without numbers:" + "".join(f"\n  shown only:   {line}" for line in lacks)
+                         + "".join(f"\n  printed only: {line}" for line in more))
 
     def test_picture(self, line, path):
         try:
@@ -340,6 +390,16 @@ def recording():
                                             "times": [time_ms] * 7, "compile_time": 1000, "benchmark_time": 50}
     return json.dumps({"device_name": "NVIDIA A100-PCIE-40GB", "kernel_name": "convolution_kernel", "problem_size": [4096, 4096],
                        "tune_params_keys": list(params), "tune_params": params, "objective": "time", "cache": cache})
+
+
+def shape(text):
+    """The lines of an output without numbers, wraps and the name of the device; equal lines that follow each other are one."""
+    if device := DEVICE.search(text):
+        text = text.replace(device[2], "an architecture").replace(f" on {device[1]}", " on a device")
+    for pattern, replacement in SHAPES:
+        text = re.sub(pattern, replacement, text)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return [line for number, line in enumerate(lines) if number == 0 or line != lines[number - 1]]
 
 
 def last_lines(result):

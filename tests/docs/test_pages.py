@@ -98,6 +98,50 @@ class Rules(unittest.TestCase):
         self.assertTrue(printed.startswith("a.toml: OK: kernel 'a'"), printed)
         self.assertEqual(self.problems(SPEC + shown % printed), [])
 
+    def test_what_a_block_says_is_printed_is_compared_without_numbers(self):
+        shown = "<!-- test: prints -->\n```console\n$ xtune space a.toml%s\n%s\n```\n"
+        found = self.problem(SPEC + shown % ("", "nothing"))
+        self.assertIn("shown only:   nothing", found)
+        printed = [line.split("printed only: ")[1] for line in found.splitlines() if "printed only: " in line]
+        self.assertGreater(len(printed), 0, found)
+        self.assertEqual(self.problems(SPEC + shown % ("", "\n".join(printed).replace("0", "17.5"))), [])
+        self.assertEqual(self.problems(SPEC + shown % ("", printed[0] + "\n...")), [])
+        self.assertIn("no file of the page has 'D = 1' once", self.problem(SPEC + "\nNow change `D = 1` to `D = 2`:\n\n" + shown % ("", "...")))
+        changed = self.problem(SPEC + "\nNow change `B = [1, 2, 4]` to `B = []`:\n\n" + shown % ("", "..."))
+        self.assertIn("exit code 2", changed)
+
+    def test_runs_of_other_times_have_one_shape(self):
+        one = """
+finals: the best of the search was B=1 (922 us); 3
+        configurations were measured again side by side
+
+#     time  vs best     95 % interval  noise  outliers  GFLOPS
+-  -------  -------  ----------------  -----  --------  ------
+1   929 us    1.000  916 us .. 934 us  2.9 %         0   36.13
+    B=1 C=2
+2  1.15 ms    1.242  1.14 ms .. 1.15 ms  2.1 %       2   29.28
+    B=2 C=1
+
+12 of 12 valid configurations in 2 min 4 s: 12 ok
+      1 other is tied with it (within noise or 1 %)
+      finals: 3 configurations in 50 rounds, no clear winner (a larger [measure]
+              rep allows more)
+"""
+        other = """
+finals: the best of the search was B=4 (1.1 ms); 12 configurations were measured again side by side
+
+ #  time    vs best  95 % interval  noise  GFLOPS  B  C
+--  ------  -------  -------------  -----  ------  -  -
+ 1  9.1 ms    1.000  9 ms .. 10 ms  2.9 %   36.13  4  2
+
+6 of 12 valid configurations in 3.1 s: 1 ok, 5 pruned
+      3 others are tied with it (within noise or 1 %)
+      finals: 12 configurations in 5 rounds, no clear winner (a larger [measure] max_time_ms allows more)
+"""
+        self.assertEqual(pages.shape(one), pages.shape(other))
+        self.assertEqual(len(pages.shape(one)), 7)
+        self.assertNotEqual(pages.shape(one), pages.shape(one.replace("is tied with", "is like")))
+
     def test_pictures_load_and_run_nothing(self):
         begin = '<svg xmlns="http://www.w3.org/2000/svg">'
         for content, problem in (("<rect/>", None), ("<script/>", "loads or runs"), ('<image href="a.png"/>', "loads or runs"),
