@@ -57,12 +57,11 @@ const Case cases[] = {
      4096,
      {std::size_t{512} * 4096, 1, 512},
      {{512, 1, 1}, {64, 1, 1}}},
-    {"row sums, 128 MiB",
-     "float sum = 0; for (int i = 0; i < n; ++i) sum += x[(blockIdx.x * 64 + threadIdx.x) * n + i];\n"
-     "z[blockIdx.x * 64 + threadIdx.x] = sum;",
-     4096,
-     {std::size_t{8192} * 4096, 1, 8192},
-     {{128, 1, 1}, {64, 1, 1}}},
+    {"axpy, 96 MiB",
+     "const int i = blockIdx.x * 256 + threadIdx.x; if (i < n) z[i] = 2 * x[i] + y[i];",
+     1 << 23,
+     {1 << 23, 1 << 23, 1 << 23},
+     {{1 << 15, 1, 1}, {256, 1, 1}}},
     {"stencil, 2 MiB",
      "const int c = blockIdx.x * 64 + threadIdx.x, r = blockIdx.y + 1;\n"
      "if (c > 0 && c < n - 1) z[r * n + c] = 0.2f * (x[r * n + c] + x[r * n + c - 1] + x[r * n + c + 1]\n"

@@ -152,6 +152,7 @@ void Engine::flush(std::span<const std::span<const std::byte>> memory, std::size
     for (const std::span<const std::byte> part : memory) evict_lines(share_of(part, worker, pool_.size()));
   });
   drop_translations();
+  pool_.run([](unsigned) {});  // threads that sleep when the launch begins would make it longer
 }
 
 void Engine::overwrite(std::size_t bytes) {
