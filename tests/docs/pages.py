@@ -58,7 +58,7 @@ SHAPES = [(r"\n {8,}|\n {2}(?=\(|max abs)", " "),  # wrapped lines
           (r"\[measure\] \w+ allows", "[measure] a key allows"), (r"(\d+) others? (is|are) tied", r"\1 tied"),
           (r"% (faster|slower) during", "% during"), (r"\bat least ", ""), (TIME, "a time"), (r"\d[\d.]* [KM]iB", "a size"), (r"-?\d[\d.]*", "0"), (r" +", " ")]
 # Lines that a run prints only with some times. Others that begin so are of the same kind.
-BY_TIMES = re.compile(r"\.\.\. 0 more|same in all rows:|finals: the best|finals: 0|no clear winner|0 tied|the device became|tainted:|problem .*0 records? skipped")
+BY_TIMES = re.compile(r"\.\.\. 0 more|default: (the|\w+=)|same in all rows:|finals: the best|finals: 0|no clear winner|0 tied|the device became|tainted:|problem .*0 records? skipped")
 DEVICE = re.compile(r" on (\S.*) \((\w+), host\)")
 CHANGE = re.compile(r"change\s+`([^`]+)`\s+to\s+`([^`]+)`")
 # Sections of a spec, so that a block with some of them can be completed with the others.
@@ -341,17 +341,7 @@ class Page:
                 self.problem(command.line, f"`xtune {shlex.join(command.words)}` does not print this line:\n  {line}\nbut\n{last_lines(result)}")
 
     def compare_shapes(self, command, result):
-        shown, printed = shape("\n".join(command.printed)), shape(result.stdout)
-        partial = "..." in shown
-        begins = [line[:-4] for line in shown if line.endswith("; ...")]
-        beginnings = [{match[0] for line in lines if (match := BY_TIMES.match(line))} for lines in (shown, printed)]
-
-        def missing(of, others, kinds):
-            return [line for line in of if line not in others and not ((match := BY_TIMES.match(line)) and match[0] not in kinds)]
-
-        lacks = [line for line in missing(shown, printed, beginnings[1]) if line != "..." and not line.endswith("; ...")]
-        lacks += [line for line in begins if not any(other.startswith(line) for other in printed)]
-        more = [] if partial else missing(printed, shown, beginnings[0])
+        lacks, more = differences("\n".join(command.printed), result.stdout)
         if lacks or more:
             self.problem(command.line, f"`xtune {shlex.join(command.words)}`, without numbers:" + "".join(f"\n  shown only:   {line}" for line in lacks)
                          + "".join(f"\n  printed only: {line}" for line in more))
@@ -400,6 +390,18 @@ def shape(text):
         text = re.sub(pattern, replacement, text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return [line for number, line in enumerate(lines) if number == 0 or line != lines[number - 1]]
+
+
+def differences(shown, printed):
+    """The shapes of lines that only one of two outputs has, and that it may not lack; "..." in what is shown stands for any."""
+    shown, printed = shape(shown), shape(printed)
+
+    def missing(of, others):
+        kinds = {match[0] for line in others if (match := BY_TIMES.match(line))}
+        return [line for line in of if line not in others and not ((match := BY_TIMES.match(line)) and match[0] not in kinds)]
+
+    lacks = [line for line in missing(shown, printed) if line != "..."]
+    return lacks, [] if "..." in shown else missing(printed, shown)
 
 
 def last_lines(result):

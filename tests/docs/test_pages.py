@@ -4,7 +4,10 @@
 test_pages.py --xtune PROGRAM --parser PROGRAM
 """
 import argparse
+import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -171,6 +174,15 @@ class Pictures(unittest.TestCase):
         drawing = self.drawn("terminal.py", "svg", SOURCE / "tools/pictures/run.cast", "SVG", "--title", "xtune run row_sum.toml")
         self.assertEqual(drawing, (SOURCE / "docs/images/run.svg").read_text(encoding="utf-8"))
         self.assertIn('<tspan class="b g">best: BLOCK=256 UNROLL=8</tspan>', drawing)
+
+    def test_the_recording_shows_what_is_printed(self):
+        events = [json.loads(line) for line in (SOURCE / "tools/pictures/run.cast").read_text(encoding="utf-8").splitlines()[1:]]
+        shown = re.sub(r"\x1b\[[\d;]*[a-zA-Z]", "", "".join(event[2] for event in events)).replace("\r\n", "\n")
+        with tempfile.TemporaryDirectory() as folder:
+            printed = subprocess.run([str(Rules.options.xtune), "run", str(SOURCE / "examples/row_sum/row_sum.toml"), *pages.TWELVE], text=True,
+                                     env=os.environ | {"XTUNE_CACHE_DIR": folder, "COLUMNS": "200"}, capture_output=True, check=True).stdout
+        shown, printed = shown[shown.index("problem: "):].replace("GB_per_s", "RATE"), re.sub("[GM]B_per_s", "RATE", printed)
+        self.assertEqual(pages.differences(shown, printed), ([], []))
 
     def test_a_terminal_shows_what_overwrites_and_what_is_erased(self):
         with tempfile.TemporaryDirectory() as folder:
