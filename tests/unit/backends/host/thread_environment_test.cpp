@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/backend.hpp"
+#include "backends/host/shared_library.hpp"
 #include "base/files.hpp"
 #include "fakes/environment_variable.hpp"
 
@@ -91,7 +92,9 @@ TEST_CASE("Emptying the caches takes no memory, whatever their size, and changes
       "extern \"C\" __global__ void k(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + ++calls[999]; "
       "}\n";
   request.arch = host.toolchain->default_arch();
-  const auto program = host.device->load(host.toolchain->compile(request), device::Launch{{1, 1, 1}, {1, 1, 1}});
+  request.variables = {"calls"};
+  const Artifact artifact = host.toolchain->compile(request);
+  const auto program = host.device->load(artifact, device::Launch{{1, 1, 1}, {1, 1, 1}});
   const auto in = host.device->allocate(100003), out = host.device->allocate(sizeof(int));
   in->fill(0, in->size(), std::byte{1});
   const std::vector<KernelArgument> arguments = {in.get(), out.get()};
@@ -105,6 +108,29 @@ TEST_CASE("Emptying the caches takes no memory, whatever their size, and changes
   CHECK(std::count(bytes.begin(), bytes.end(), std::byte{1}) == 100003);
 }
 #endif
+
+TEST_CASE("The memory of a loaded kernel is its code and its variables") {
+  Host host;
+  CompileRequest request;
+  request.source_name = "kernel.cu";
+  request.entry = "k";
+  request.source = "__device__ int all[5000];\nextern \"C\" __global__ void k(int* out) { *out = all[*out]; }\n";
+  request.arch = host.toolchain->default_arch();
+  request.variables = {"all"};
+  const Artifact artifact = host.toolchain->compile(request);
+  const xtune::host::KernelLibrary library(artifact, request.arch);
+  const auto contains = [memory = library.memory()](const void* begin, std::size_t size) {
+    const auto* const first = static_cast<const std::byte*>(begin);
+    return std::any_of(memory.begin(), memory.end(), [&](std::span<const std::byte> part) {
+      return first >= part.data() && first + size <= part.data() + part.size();
+    });
+  };
+  const XtuneKernel& kernel = *library.entry(0).kernel;
+  CHECK(contains(&kernel, sizeof kernel));
+  CHECK(contains(reinterpret_cast<const void*>(kernel.run_block), 1));
+  CHECK(contains(library.variable(artifact.variables.at(0)).address, 5000 * sizeof(int)));
+  CHECK_FALSE(contains(&host, 1));
+}
 
 TEST_CASE("A compiler that is a script is known by what it says") {
   const TemporaryDirectory folder;
