@@ -6,9 +6,11 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "backends/host/block_runner.hpp"
@@ -67,6 +69,14 @@ class HostBuffer final : public measure::Buffer {
   bool owned_ = true;
 };
 
+std::size_t count_threads() {
+  std::size_t count = 0;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator task("/proc/self/task", failed), end; task != end; task.increment(failed))
+    ++count;
+  return count;
+}
+
 class HostProgram final : public measure::Program {
  public:
   HostProgram(Engine& engine, const build::Artifact& artifact, const device::LaunchPlan& plan, const std::string& arch)
@@ -80,6 +90,14 @@ class HostProgram final : public measure::Program {
     racing_.emplace(racing, arch);
     racing_->bind(BlockRunner::services());
   }
+  /// Threads that live on may execute its code, or that of a library that only it needs, as OpenMP's.
+  ~HostProgram() override {
+    if (count_threads() <= threads_) return;
+    library_.keep_code();
+    if (racing_) racing_->keep_code();
+  }
+  HostProgram(const HostProgram&) = delete;
+  HostProgram& operator=(const HostProgram&) = delete;
 
   void check_types(std::span<const measure::ArgumentType> arguments) const override {
     for (const device::Step& step : steps_)
@@ -149,6 +167,7 @@ class HostProgram final : public measure::Program {
     }
   }
 
+  const std::size_t threads_ = count_threads();  ///< of this process, before
   Engine& engine_;
   std::vector<device::Step> steps_;
   KernelLibrary library_;

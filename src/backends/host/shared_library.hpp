@@ -37,6 +37,8 @@ class KernelLibrary {
   std::vector<std::span<const std::byte>> memory() const { return library_->memory(); }
   /// Lets the kernels call the process's services; once, before the first launch.
   void bind(const XtuneServices& services) const { entries_.front().kernel->bind(&services); }
+  /// Keeps the code loaded until the end of the process.
+  void keep_code() noexcept { library_->keep_resident(); }
 
  private:
   std::optional<ImageLibrary> library_;

@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cfenv>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "backends/backend.hpp"
@@ -65,6 +67,27 @@ TEST_CASE("A kernel's rounding does not stay for the next kernel, on no thread")
     CHECK(all(host.run(reads), FE_TONEAREST));
     CHECK(std::fegetround() == FE_TONEAREST);
   }
+}
+
+TEST_CASE("Code of a kernel whose threads live on stays loaded") {
+  Host host;
+  CompileRequest request;
+  request.source_name = "kernel.cu";
+  request.entry = "k";
+  request.arch = host.toolchain->default_arch();
+  request.source =
+      "#include <atomic>\n#include <thread>\n"
+      "extern \"C\" __global__ void k(std::atomic<int>* out) {\n"
+      "  std::thread([=] { while (!out[1]) { ++out[0]; std::this_thread::yield(); } out[2] = 1; }).detach();\n}\n";
+  const auto memory = host.device->allocate(3 * sizeof(int));
+  memory->fill(0, 3 * sizeof(int), std::byte{0});
+  const std::vector<KernelArgument> arguments = {memory.get()};
+  host.device->load(host.toolchain->compile(request), device::Launch{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0})
+      ->run({arguments, true, 0});
+  auto* const out = static_cast<std::atomic<int>*>(memory->address());
+  for (const int seen = out[0]; out[0] < seen + 1000;) std::this_thread::yield();
+  out[1] = 1;
+  while (out[2] == 0) std::this_thread::yield();
 }
 
 #if defined(__x86_64__)
