@@ -85,8 +85,7 @@ ImageLibrary::ImageLibrary(const build::Artifact& artifact, const char* marker, 
   } catch (const Error& error) {
     close(file_);
     // Its libraries may be installed later, or found in another place.
-    if (const build::Lack lack = build::lack_in_line(error.what());
-        lack == build::Lack::memory || lack == build::Lack::unclear)
+    if (const build::Lack lack = build::lack_in_line(error.what()); lack != build::Lack::none)
       throw build::ShortageFailure(lack, Outcome::launch_failed,
                                    std::string("the kernel was not loaded: ") + error.what());
     refuse_image(error.what());

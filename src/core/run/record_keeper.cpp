@@ -7,6 +7,7 @@
 
 #include "base/host_name.hpp"
 #include "base/text.hpp"
+#include "core/record/stored_shortage.hpp"
 #include "core/run/time_limits.hpp"
 #include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
@@ -46,7 +47,7 @@ void RecordKeeper::store(const record::Record& record) {
 }
 
 void RecordKeeper::keep(const record::Record& record, build::Lack lack) {
-  if (lack == build::Lack::none) return store(record);
+  if (lack == build::Lack::none && !record::is_stored_shortage(record)) return store(record);
   peers_lack_some_ = true;
   if (++by_machine_ == 1)
     run_.observer.on_warning(fmt::format("{}: {}: perhaps for a lack of the machine, so it is not stored: {}",

@@ -137,11 +137,12 @@ TEST_CASE("A failure that the machine may have caused counts in this run, is not
       answer.outcome = Outcome::crashed, answer.lack = Lack::killed, answer.message = "killed by signal 9";
     return answer;
   };
-  t.bench.respond = [](const BenchJob& job) {
+  Lack lack = Lack::unclear;  // the second time only the message shows it
+  t.bench.respond = [&](const BenchJob& job) {
     BenchAnswer answer = fakes::measured(2);
     if (fakes::a_of(job) == 2) {
       answer.outcome = Outcome::launch_failed;
-      answer.lack = Lack::unclear;
+      answer.lack = std::exchange(lack, Lack::none);
       answer.message = "sh: 0: Cannot fork";
       answer.samples_ms.clear();
     }
