@@ -222,8 +222,8 @@ constexpr auto bench_answer_form = fields::object<BenchAnswer>(
     required("stage", &BenchAnswer::stage), required("message", &BenchAnswer::message),
     required("log", &BenchAnswer::log), required("samples_ms", &BenchAnswer::samples_ms),
     required("reported", &BenchAnswer::reported), required("telemetry", &BenchAnswer::telemetry, telemetry_form),
-    required("taints", &BenchAnswer::taints), required("busy_s", &BenchAnswer::busy_s),
-    optional("validation", &BenchAnswer::validation, comparison_form),
+    required("taints", &BenchAnswer::taints), optional("changed", &BenchAnswer::changed),
+    required("busy_s", &BenchAnswer::busy_s), optional("validation", &BenchAnswer::validation, comparison_form),
     optional("repeatable", &BenchAnswer::repeatable, repeatability_form));
 
 constexpr auto rounds_job_form = fields::object<RoundsJob>(

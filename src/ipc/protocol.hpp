@@ -144,13 +144,17 @@ struct BenchAnswer {
   Reported reported;
   measure::Telemetry telemetry;
   std::vector<std::string> taints;  ///< reasons why the samples are suspect
+  std::string changed{};            ///< what the kernel did to its process: "left 4 descriptors open"; a taint, too
   double busy_s = 0;                ///< wall clock of the worker
   bool no_device = false;           ///< the device could not be opened, see message; set by the service
   std::string missing_artifact;  ///< key of an artifact that the store lost: nothing was measured; set by the service
 };
 /// An answer of a bench worker has this member, true, if the worker must be replaced: kernels have left too much memory
-/// allocated in it, or have changed the scheduling of its threads (base/thread_state.hpp).
+/// allocated in it or threads running, or have changed it (worker/process_state.hpp).
 inline constexpr const char* worn_member = "worn";
+/// An answer has this member, true, if a kernel failed that others may have harmed, since they ran in the same process
+/// before.
+inline constexpr const char* doubtful_member = "doubtful";
 
 /// Driver to bench worker: launch configurations that have passed before again, in turns, so that changes over time
 /// affect all of them alike. After the rounds each is launched once more and its outputs are compared.

@@ -11,17 +11,6 @@
 
 namespace xtune::ipc {
 
-namespace {
-
-/// Once is enough: only a broken disk could remove it from the scratch directory.
-void require_first_time(const CompileJob& missing, std::set<std::string>& rebuilt) {
-  if (!rebuilt.insert(missing.key).second)
-    throw Error(ErrorKind::io, fmt::format("artifact {} was compiled again and is still missing from {}; run again",
-                                           missing.key, base::printable(missing.scratch.string())));
-}
-
-}  // namespace
-
 RebuildingBench::RebuildingBench(BenchService& bench, CompileService& compiler, double compile_timeout_s)
     : bench_(bench), compiler_(compiler), compile_timeout_s_(compile_timeout_s) {}
 
@@ -39,28 +28,36 @@ void RebuildingBench::measure_rounds(const RoundsJob& job, double timeout_s, Rou
   rounds_again(job, timeout_s, std::move(callback), {});
 }
 
-void RebuildingBench::bench_again(const BenchJob& job, double timeout_s, Callback callback,
-                                  std::set<std::string> rebuilt) {
-  bench_.bench(job, timeout_s, [=, this](BenchAnswer answer) mutable {
+void RebuildingBench::bench_again(const BenchJob& job, double timeout_s, Callback callback, Misses misses) {
+  bench_.bench(job, timeout_s, [=, this](BenchAnswer answer) {
     if (answer.missing_artifact.empty()) return callback(std::move(answer));
-    CompileJob missing = job_of(answer.missing_artifact, {&job});
-    require_first_time(missing, rebuilt);
-    rebuild(std::move(missing),
-            [this, job, timeout_s, callback, rebuilt] { bench_again(job, timeout_s, callback, rebuilt); });
+    supply(answer.missing_artifact, {&job}, misses,
+           [=, this](const Misses& now) { bench_again(job, timeout_s, callback, now); });
   });
 }
 
-void RebuildingBench::rounds_again(const RoundsJob& job, double timeout_s, RoundsCallback callback,
-                                   std::set<std::string> rebuilt) {
-  bench_.measure_rounds(job, timeout_s, [=, this](RoundsAnswer answer) mutable {
+void RebuildingBench::rounds_again(const RoundsJob& job, double timeout_s, RoundsCallback callback, Misses misses) {
+  bench_.measure_rounds(job, timeout_s, [=, this](RoundsAnswer answer) {
     if (answer.missing_artifact.empty()) return callback(std::move(answer));
     Jobs jobs;
     for (const BenchJob& each : job.jobs) jobs.push_back(&each);
-    CompileJob missing = job_of(answer.missing_artifact, jobs);
-    require_first_time(missing, rebuilt);
-    rebuild(std::move(missing),
-            [this, job, timeout_s, callback, rebuilt] { rounds_again(job, timeout_s, callback, rebuilt); });
+    supply(answer.missing_artifact, jobs, misses,
+           [=, this](const Misses& now) { rounds_again(job, timeout_s, callback, now); });
   });
+}
+
+/// The first time it is compiled into the scratch directory. If it is missing after that, a kernel may have changed the
+/// worker so that it cannot read files; so a new worker is asked.
+void RebuildingBench::supply(const std::string& key, const Jobs& jobs, Misses misses,
+                             const std::function<void(const Misses&)>& then) {
+  CompileJob missing = job_of(key, jobs);
+  const int times = ++misses[key];
+  if (times == 1) return rebuild(std::move(missing), [then, misses] { then(misses); });
+  if (times > 2)
+    throw Error(ErrorKind::io, fmt::format("artifact {} was compiled again and is still missing from {}; run again",
+                                           missing.key, base::printable(missing.scratch.string())));
+  bench_.cancel_all();
+  then(misses);
 }
 
 CompileJob RebuildingBench::job_of(const std::string& key, const Jobs& jobs) const {

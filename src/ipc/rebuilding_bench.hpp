@@ -3,8 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "ipc/services.hpp"
@@ -12,8 +12,8 @@
 namespace xtune::ipc {
 
 /// Calls `bench`; if an answer names a missing artifact, compiles it into the run's scratch directory, which other
-/// processes do not clean, and calls `bench` again. Callers never see such an answer. If an artifact is missing again
-/// after it was compiled, or cannot be compiled again, Error(io) leaves the event loop.
+/// processes do not clean, and calls `bench` again. Callers never see such an answer. If an artifact is still missing
+/// after it was compiled, in a new worker, or cannot be compiled again, Error(io) leaves the event loop.
 class RebuildingBench final : public BenchService {
  public:
   /// Both must outlive it.
@@ -28,8 +28,10 @@ class RebuildingBench final : public BenchService {
 
  private:
   using Jobs = std::vector<const BenchJob*>;
-  void bench_again(const BenchJob& job, double timeout_s, Callback callback, std::set<std::string> rebuilt);
-  void rounds_again(const RoundsJob& job, double timeout_s, RoundsCallback callback, std::set<std::string> rebuilt);
+  using Misses = std::map<std::string, int>;  ///< how often a job's answer named each artifact
+  void bench_again(const BenchJob& job, double timeout_s, Callback callback, Misses misses);
+  void rounds_again(const RoundsJob& job, double timeout_s, RoundsCallback callback, Misses misses);
+  void supply(const std::string& key, const Jobs& jobs, Misses misses, const std::function<void(const Misses&)>& then);
   CompileJob job_of(const std::string& key, const Jobs& jobs) const;
   void rebuild(CompileJob job, std::function<void()> then);
   void compile();

@@ -275,44 +275,55 @@ void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback c
     if (answer.outcome != Outcome::ok && answer.stage.empty()) answer.stage = "run";
     callback(std::move(answer));
   };
-  ask<BenchAnswer>(to_json(job), timeout_s, OnDoubt::ask_again, bench_answer_from_json, answered, refused);
+  ask<BenchAnswer>(to_json(job), timeout_s, AskAgain::everything, bench_answer_from_json, answered, refused);
 }
 
 void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
   const auto refused = [callback](const Error& error) {
     if (!answered_as_missing(error, callback)) throw error;
   };
-  ask<RoundsAnswer>(to_json(job), timeout_s, OnDoubt::accept, rounds_answer_from_json, std::move(callback), refused);
+  ask<RoundsAnswer>(to_json(job), timeout_s, AskAgain::unless_it_died, rounds_answer_from_json, std::move(callback),
+                    refused);
 }
 
-/// Whether an earlier kernel may have caused this by overwriting memory of the process. Repeating a hang costs its
-/// whole time, so for a hang this requires a kernel that was found wrong.
-bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
+/// Whether an earlier kernel may have caused this: it can overwrite memory of the process, or use up what a process may
+/// have. Wrong results are not doubtful, since inputs and reference are compared or read-only. Repeating a hang costs
+/// its whole time, so for a hang this requires a kernel that was found wrong. A missing artifact is compiled first.
+bool WorkerBenchService::doubtful(const WorkerReply& reply, AskAgain again) const {
+  if (again == AskAgain::nothing) return false;
+  if (reply.failure && again == AskAgain::unless_it_died) return false;
   if (reply.failure && reply.failure->from_outside) return reply.failure->kind == WorkerFailureKind::crashed;
   // A separate program that the worker started.
   if (reply.answer && reply.answer->value("lack", "") == build::to_string(build::Lack::killed))
     return reply.answer->value("outcome", "") != to_string(Outcome::timed_out);
   if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
   if (reply.failure) return refuted_ || reply.failure->kind != WorkerFailureKind::timed_out;
-  return reply.answer->contains("error") && missing_artifact_in(*reply.answer).empty();
+  return reply.answer->value(doubtful_member, false) ||
+         (reply.answer->contains("error") && missing_artifact_in(*reply.answer).empty());
+}
+
+/// Ends a worker that has run kernels, so that a new one can try what failed. False: it has run none.
+bool WorkerBenchService::drop_used() {
+  if (used_) worker_.interrupt();
+  return used_;
 }
 
 template <class Answer>
-void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt on_doubt,
+void WorkerBenchService::ask(nlohmann::json message, double timeout_s, AskAgain again,
                              Answer (*read)(const nlohmann::json&), std::function<void(Answer)> callback,
                              Refused refused) {
   if (worker_.busy()) {  // it is preparing
-    after_prepare_ = [=, this] { ask(message, timeout_s, on_doubt, read, callback, refused); };
+    after_prepare_ = [=, this] { ask(message, timeout_s, again, read, callback, refused); };
     return;
   }
-  const auto send = [this, timeout_s, on_doubt, read, callback = std::move(callback), message = std::move(message),
+  const auto send = [this, timeout_s, again, read, callback = std::move(callback), message = std::move(message),
                      refused] {
     worker_.request(
-        message, timeout_s, [this, message, timeout_s, on_doubt, read, callback, refused](const WorkerReply& reply) {
+        message, timeout_s, [this, message, timeout_s, again, read, callback, refused](const WorkerReply& reply) {
           throw_if_not_about_the_job(reply);
-          if (on_doubt == OnDoubt::ask_again && doubtful(reply)) {
+          if (doubtful(reply, again)) {
             worker_.interrupt();
-            return ask(message, timeout_s, OnDoubt::accept, read, callback, refused);
+            return ask(message, timeout_s, AskAgain::nothing, read, callback, refused);
           }
           used_ = true;
           Answer answer;
@@ -355,6 +366,7 @@ void WorkerBenchService::open(std::function<void()> then, Refused refused) {
   if (!worker_.running()) used_ = refuted_ = false;
   worker_.request(to_json(problem_), open_timeout_s,
                   [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {
+                    if ((reply.failure || reply.answer->contains("error")) && drop_used()) return open(then, refused);
                     try {
                       throw_if_not_about_the_job(reply);
                       if (reply.failure)
@@ -376,6 +388,7 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
   }
   worker_.request(reference_request(), reference_timeout_s(problem_),
                   [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {
+                    if ((reply.failure || reply.answer->contains("error")) && drop_used()) return open(then, refused);
                     try {
                       throw_if_not_about_the_job(reply);
                       if (reply.failure) throw_reference_failure(problem_, reply);

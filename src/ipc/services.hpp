@@ -45,9 +45,9 @@ class BenchService {
   /// nothing here.
   virtual void prepare() {}
   /// Measures a configuration. If it crashes the worker, the answer has an outcome; the next job gets a new worker. If
-  /// the worker had run other kernels before, the configuration is tried once more in a new one, since they may have
-  /// damaged its memory; likewise if the worker was killed from outside, which is not attributed to the configuration
-  /// the second time either.
+  /// it fails where kernels that ran before may be the cause, since they ran in the same process, it is tried once more
+  /// in a new one; likewise if the worker was killed from outside, which is not attributed to the configuration the
+  /// second time either.
   virtual void bench(const BenchJob& job, double timeout_s, Callback callback) = 0;
   /// All of them in one worker. If they crash it, the answer does not show which one did.
   virtual void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) = 0;
@@ -90,12 +90,14 @@ class WorkerBenchService final : public BenchService {
 
  private:
   using Refused = std::function<void(const Error&)>;
-  enum class OnDoubt { accept, ask_again };
+  /// What to ask a new worker again if the one that failed had run kernels before.
+  enum class AskAgain { nothing, unless_it_died, everything };
   /// Sends a request to a worker that has the problem. `read` turns its reply, or its failure, into an Answer.
   template <class Answer>
-  void ask(nlohmann::json message, double timeout_s, OnDoubt on_doubt, Answer (*read)(const nlohmann::json&),
+  void ask(nlohmann::json message, double timeout_s, AskAgain again, Answer (*read)(const nlohmann::json&),
            std::function<void(Answer)> callback, Refused refused);
-  bool doubtful(const WorkerReply& reply) const;
+  bool doubtful(const WorkerReply& reply, AskAgain again) const;
+  bool drop_used();
   void open(std::function<void()> then, Refused refused);
   void prepare_reference(std::function<void()> then, Refused refused);
   void mention_printing(const std::string& text, bool measured);  ///< the first time

@@ -14,10 +14,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include "backends/backend.hpp"
 #include "backends/host/sanitizer.hpp"
@@ -27,7 +30,6 @@
 #include "base/memory.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
-#include "base/thread_state.hpp"
 #include "base/user_limits.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/checked_compile.hpp"
@@ -36,6 +38,7 @@
 #include "ipc/protocol.hpp"
 #include "worker/bench_session.hpp"
 #include "worker/memory_watch.hpp"
+#include "worker/process_state.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {
@@ -221,15 +224,15 @@ class BenchHandler {
     }
     session_->prepare_reference();
     std::vector<int> spared = base::children_of(getpid());
-    const bool rounds = message.at("do") == "rounds";
-    const Watching watching(*this, rounds);
-    const base::ThreadStates before = watch_ ? base::thread_states() : base::ThreadStates();
+    const bool used = std::exchange(used_, true);
     nlohmann::json answer =
-        rounds ? measure_rounds(message, before) : ipc::to_json(session_->bench(ipc::bench_job_from_json(message)));
+        message.at("do") == "rounds" ? run<ipc::RoundsAnswer>(message) : run<ipc::BenchAnswer>(message);
     std::fflush(stdout);  // what the kernel printed belongs to this configuration
     for (const int kept : device_->kept_processes()) spared.push_back(kept);
     base::kill_children_but(spared, stray_wait_s);  // processes of an earlier kernel, which would disturb the next one
-    if (!before.empty() && base::any_rescheduled(before, base::thread_states())) answer[ipc::worn_member] = true;
+    const std::string outcome = answer.at("outcome");
+    if (watch_ && used && (outcome == to_string(Outcome::launch_failed) || outcome == to_string(Outcome::crashed)))
+      answer[ipc::doubtful_member] = true;
     const std::uint64_t arguments = session_->host_bytes();
     if (watch_ && base::held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
       answer[ipc::worn_member] = true;
@@ -253,12 +256,43 @@ class BenchHandler {
     MemoryWatch* watch;
   };
 
-  /// If one of the kernels changed the scheduling of its threads, the others ran on them, too.
-  nlohmann::json measure_rounds(const nlohmann::json& message, const base::ThreadStates& before) {
-    ipc::RoundsAnswer answer = session_->measure_rounds(ipc::rounds_job_from_json(message));
-    if (base::any_rescheduled(before, base::thread_states()))
+  static ipc::BenchAnswer ask(BenchSession& session, const nlohmann::json& message, const ipc::BenchAnswer& /*kind*/) {
+    return session.bench(ipc::bench_job_from_json(message));
+  }
+  static ipc::RoundsAnswer ask(BenchSession& session, const nlohmann::json& message,
+                               const ipc::RoundsAnswer& /*kind*/) {
+    return session.measure_rounds(ipc::rounds_job_from_json(message));
+  }
+
+  /// If a kernel that runs in this process changes it, times are suspect, and what fails after that is the kernel's
+  /// fault.
+  template <class Answer>
+  nlohmann::json run(const nlohmann::json& message) {
+    constexpr bool rounds = std::is_same_v<Answer, ipc::RoundsAnswer>;
+    const Watching watching(*this, rounds);
+    if (!watch_) return ipc::to_json(ask(*session_, message, Answer()));
+    const ProcessState before = process_state();
+    Answer answer;
+    std::exception_ptr error;
+    try {
+      answer = ask(*session_, message, answer);
+    } catch (const std::exception& failure) {
+      error = std::current_exception();
+      answer.outcome = Outcome::crashed;
+      answer.message = failure.what();
+    }
+    const ProcessChanges found = changes(before, process_state());
+    if (found.faults.empty() && error) std::rethrow_exception(error);
+    if (rounds && found.rescheduled)
       answer.taints.emplace_back("a kernel changed the priority or affinity of threads that ran others");
-    return ipc::to_json(answer);
+    if (!found.faults.empty()) {
+      answer.taints.push_back((rounds ? "a kernel " : "the kernel ") + found.faults);
+      if (error) answer.message = answer.taints.back() + "; after that: " + answer.message;
+      if constexpr (!rounds) answer.changed = found.faults;
+    }
+    nlohmann::json json = ipc::to_json(answer);
+    if (!found.faults.empty() || found.rescheduled || found.threads_running) json[ipc::worn_member] = true;
+    return json;
   }
 
   /// Answers instead of the kernel, which may never return, and ends this process.
@@ -307,6 +341,7 @@ class BenchHandler {
   std::uint64_t limit_bytes_ = 0;   ///< for the running kernel
   std::uint64_t before_bytes_ = 0;  ///< in use before it ran
   bool rounds_ = false;             ///< the answer is a RoundsAnswer
+  bool used_ = false;               ///< kernels have run in this process
   std::unique_ptr<MemoryWatch> watch_;
 };
 

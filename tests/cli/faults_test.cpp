@@ -62,6 +62,74 @@ TEST_CASE("A run with one of each fault ends, every outcome is the right one, an
   CHECK(again["counts"] == result["counts"]);
 }
 
+TEST_CASE("A CPU kernel that uses up or changes its process spoils no other one, and does not win") {
+  const Cli cli;
+  // The odd configurations spoil, and are faster.
+  cli.write("spoil.cu", R"(#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <thread>
+extern "C" __global__ void spoil(const float* x, float* y, int n, int what) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float value = 0;
+  for (int turn = what ? 99 : 0; turn < 100; ++turn) value = *(const volatile float*)(x + i);
+  y[i] = value;
+  const rlimit few = {3, 3}, little = {1 << 20, 1 << 20};
+  if (i > 0) return;
+  if (what == 1) open("/dev/null", O_RDONLY);
+  for (int k = 0; what == 2 && k < 100; ++k)
+    mmap(0, 4096, k % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (what == 3) setrlimit(RLIMIT_NOFILE, &few);
+  if (what == 4) setrlimit(RLIMIT_AS, &little);
+  if (what == 5 && (chroot("/proc") != 0 || chdir("/") != 0)) chdir("/proc");
+  if (what == 6) signal(SIGCONT, SIG_IGN);
+  if (what == 7) std::thread([] { for (;;) sleep(1000); }).detach();
+  if (what == 8) setenv("LD_BIND_NOW", "1", 1);
+})");
+  const std::string spec =
+      cli.write("spoil.toml",
+                "kernel = { name = \"spoil\", source = \"spoil.cu\", entry = \"spoil\" }\n"
+                "problem = { N = 4096 }\nlaunch = { grid = [\"N / 64\"], block = [64] }\n"
+                "args = [{ name = \"x\", dtype = \"f32\", shape = [1, \"N\"] },\n"
+                "        { name = \"y\", dtype = \"f32\", shape = [\"N\", 1], role = \"out\" },\n"
+                "        { name = \"n\", kind = \"scalar\", dtype = \"i32\", value = \"N\" },\n"
+                "        { name = \"what\", kind = \"scalar\", dtype = \"i32\", value = \"T % 2 * (T + 1) / 2\" }]\n"
+                "[space.params]\nT = { min = 1, max = 16, compile_time = false }\n[search]\nstrategy = \"exhaustive\"\n"
+                "[validate]\nreference = { builtin = \"transpose\", x = \"x\" }\n[measure]\nrep = 40\nmin_rep = "
+                "40\nrace = false\n");
+  const CommandResult run = cli.run(spec);
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  CHECK(has(run.stderr_text, "T=1: the kernel left "));
+  std::map<int, std::string> found;
+  bool clean = false;  // the machine may take CPU time away, which taints records, too
+  for (const json& record : cli.records()) {
+    const int t = record["config"]["T"];
+    CAPTURE(record.dump());
+    const std::string taints = record.contains("tainted") ? record["tainted"].dump() : "";
+    if (t % 2 == 0) {
+      CHECK(record["outcome"] == "ok");
+      CHECK_FALSE(has(taints, "kernel"));
+      clean = clean || taints.empty();
+    } else if (record["outcome"] == "ok") {
+      CHECK(has(taints, "kernel"));
+      found[t] += taints;
+    } else {
+      CHECK(record["outcome"] == "crashed");
+    }
+  }
+  if (clean) CHECK(parsed(run)["best"]["config"]["T"].get<int>() % 2 == 0);
+  CHECK(has(found[1], " descriptors open"));
+  CHECK(has(found[3], " mappings"));
+  CHECK(has(found[5], "changed the limits"));
+  CHECK(has(found[9], "changed the "));
+  CHECK(has(found[11], "changed the signal handlers"));
+  CHECK(has(found[15], "changed the environment"));
+}
+
 TEST_CASE("A reference kernel that hangs or crashes is the spec's fault, at its place") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");

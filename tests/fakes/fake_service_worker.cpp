@@ -67,6 +67,7 @@ json compile(const json& message, const std::string& opened_file) {
 json bench(const json& message, const std::string& opened_file, std::string& reference) {
   static std::string aftermath;  // of an earlier kernel
   misbehave(aftermath);
+  if (aftermath == "no files") return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact("ok", "the store"));
   if (message.at("do") == "open") {
     const xtune::ipc::OpenJob job = xtune::ipc::open_job_from_json(message);
     std::ofstream(opened_file, std::ios::app) << job.seed << "\n";
@@ -91,6 +92,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
         const std::string& key = job.jobs[index].artifact.key;
         misbehave(key);
         if (key == "missing") return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact(key, "the store"));
+        if (aftermath == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
         if (key == "fault") answer.outcome = xtune::Outcome::crashed, answer.failed = index;
         answer.samples_ms[index].push_back(static_cast<double>(key.size()));
       }
@@ -103,12 +105,14 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   if (job.artifact.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
   if (job.artifact.key == "missing")
     return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact("missing", "the store"));
-  if (job.artifact.key.starts_with("then ")) aftermath = job.artifact.key.substr(5);
+  const std::string earlier = aftermath;
+  for (const std::string word : {"then ", "leaves "})
+    if (job.artifact.key.starts_with(word)) aftermath = job.artifact.key.substr(word.size());
   if (job.artifact.key == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
   xtune::ipc::BenchAnswer answer;
   answer.samples_ms = {1, 2, 3};
   answer.busy_s = 0.25;
-  if (job.artifact.key == "fault" || job.artifact.key == "wrong" || !aftermath.empty()) {
+  if (job.artifact.key == "fault" || job.artifact.key == "wrong" || job.artifact.key.starts_with("then ")) {
     std::fputs("on stderr\n", stderr);
     std::fflush(stderr);
     answer.outcome = job.artifact.key == "fault" ? xtune::Outcome::crashed : xtune::Outcome::wrong_result;
@@ -131,7 +135,9 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   }
   if (job.artifact.key == "program stopped")
     answer.outcome = xtune::Outcome::timed_out, answer.lack = xtune::build::Lack::killed;
+  if (job.artifact.key == "refused" || earlier == "refused") answer.outcome = xtune::Outcome::launch_failed;
   json message_back = to_json(answer);
+  if (answer.outcome == xtune::Outcome::launch_failed) message_back[xtune::ipc::doubtful_member] = true;
   if (job.artifact.key == "leak") message_back[xtune::ipc::worn_member] = true;
   return message_back;
 }

@@ -86,9 +86,9 @@ XTUNE_PART_OF_MEMBERS(BenchJob,
                       (artifact, launch, scalars, incumbent, scratch, inputs_seed, maps, validate_only))
 XTUNE_PART_OF_MEMBERS(BenchAnswer,
                       (outcome, lack, stage, message, log, samples_ms, validation, repeatable, reported, telemetry,
-                       taints, busy_s, no_device, missing_artifact),
+                       taints, changed, busy_s, no_device, missing_artifact),
                       (outcome, lack, stage, message, log, samples_ms, validation, repeatable, reported, telemetry,
-                       taints, busy_s))
+                       taints, changed, busy_s))
 XTUNE_MEMBERS(RoundsJob, jobs, rounds)
 XTUNE_PART_OF_MEMBERS(RoundsAnswer,
                       (outcome, lack, message, log, failed, samples_ms, reported, taints, busy_s, missing_artifact),

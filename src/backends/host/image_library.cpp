@@ -21,7 +21,7 @@ namespace {
 
 /// A file in memory with the image.
 int memory_file(const std::string& image) {
-  const int file = memfd_create("xtune-kernel", MFD_CLOEXEC);
+  const int file = memfd_create(image_file_name, MFD_CLOEXEC);
   // A lack of resources of the machine, not a failure of the configuration.
   if (file < 0)
     throw Error(ErrorKind::unavailable,

@@ -11,6 +11,9 @@
 
 namespace xtune::host {
 
+/// The name of an image's file in memory: a library that cannot be unloaded keeps it open.
+inline constexpr const char* image_file_name = "xtune-kernel";
+
 /// Throws CandidateFailure(launch_failed): "the kernel was not loaded: why".
 [[noreturn]] void refuse_image(const std::string& why);
 

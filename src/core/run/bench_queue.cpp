@@ -1,10 +1,13 @@
 // Gives compiled trials to devices and takes their answers.
 #include "core/run/bench_queue.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "core/run/time_unit.hpp"
+#include "core/space/bindings_text.hpp"
 
 namespace xtune::run {
 namespace {
@@ -84,6 +87,11 @@ void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const ipc::Be
   if (run_.spec.process && answer.outcome == Outcome::ok && !std::exchange(compared_time_unit_, true))
     if (const std::string warning = time_unit_warning(*run_.spec.process, answer); !warning.empty())
       run_.observer.on_warning(warning);
+  if (!answer.changed.empty() && !std::exchange(warned_of_change_, true))
+    run_.observer.on_warning(fmt::format(
+        "{}: the kernel {} in its process, so a new process measures the next one; such results are tainted: they rank "
+        "last",
+        space::shown_text(trial->record.config), answer.changed));
   fill_record(trial->record, *trial, device.device, answer);
   trial->lack = answer.lack;
   incumbent_.count_race(answer.busy_s);
@@ -152,7 +160,7 @@ void BenchQueue::take_drift(const Trial& trial, const ipc::RoundsAnswer& answer)
     record.message = answer.message;
     record.bench_s = answer.busy_s;
     keeper_.stamp(record);
-    keeper_.store(record);
+    keeper_.keep(record, answer.lack);
     listeners_.refuted(record, answer.log);
   }
   // Even if it failed, or another one is the best by now, the count starts again.

@@ -69,6 +69,7 @@ class BenchQueue {
   std::deque<TrialPtr> ready_;
   bool devices_turn_ = false;  ///< alternating: until ready_ is empty
   bool compared_time_unit_ = false;
+  bool warned_of_change_ = false;
   bool cut_ = false;
 };
 

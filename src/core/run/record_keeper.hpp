@@ -28,7 +28,8 @@ class RecordKeeper {
   void stamp(record::Record& record);
   /// Throws Error(io) if data that the measurement keys describe has changed.
   void store(const record::Record& record);
-  /// Stores it if the machine did not lack resources, as the worker or the message says; else warns about the first such record.
+  /// Stores it if the machine did not lack resources, as the worker or the message says; else warns about the first
+  /// such record.
   void keep(const record::Record& record, build::Lack lack);
 
   /// Makes records that were stored since the last call visible to other processes: an NFS client may buffer them for

@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "core/target/target.hpp"
 #include "fakes/limited_child.hpp"
+#include "ipc/rebuilding_bench.hpp"
 
 using namespace xtune::base;
 using namespace xtune::build;
@@ -288,6 +289,50 @@ TEST_CASE("Kernels that crash, hang or fault cost their own configuration") {
   CHECK(bench(workers, service, "hang emulated", 1).message ==
         "running and measuring took longer than 1 s; the worker was killed; after 8 s: kernel 'k', 's_branch 1'");
   CHECK(bench(workers, service, "wrong").log.find("on stderr") != std::string::npos);
+}
+
+TEST_CASE("What a kernel used up in its process is not blamed on the next one, nor on the next problem or the finals") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  CHECK(bench(workers, service, "leaves refused").outcome == Outcome::ok);
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 2);
+  CHECK(bench(workers, service, "refused").outcome == Outcome::launch_failed);
+  CHECK(workers.times_opened() == 3);
+  for (const char* aftermath : {"leaves crash", "leaves no files"}) {
+    CHECK(bench(workers, service, aftermath).outcome == Outcome::ok);
+    service.set_problem({});
+    CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  }
+  CHECK(bench(workers, service, "leaves error").outcome == Outcome::ok);
+  RoundsJob job;
+  job.jobs.resize(1);
+  job.rounds = {{0}};
+  std::optional<RoundsAnswer> answer;
+  service.measure_rounds(job, 60, [&](const RoundsAnswer& given) { answer = given; });
+  REQUIRE(workers.loop.run_until([&] { return answer.has_value(); }));
+  CHECK(answer->outcome == Outcome::ok);
+}
+
+TEST_CASE("Where a kernel cut its worker off from all files, another worker finds them") {
+  Workers workers;
+  PooledCompileService compiler(workers.loop, 1, workers.command);
+  WorkerBenchService worker(workers.loop, workers.command);
+  RebuildingBench service(worker, compiler, 60);
+  BenchJob job;
+  job.compile_job = [] {
+    CompileJob again;
+    again.key = "ok";
+    return again;
+  };
+  for (const char* key : {"leaves no files", "ok"}) {
+    job.artifact.key = key;
+    std::optional<BenchAnswer> answer;
+    service.bench(job, 60, [&](const BenchAnswer& given) { answer = given; });
+    REQUIRE(workers.loop.run_until([&] { return answer.has_value(); }));
+    CHECK(answer->outcome == Outcome::ok);
+  }
+  CHECK(workers.times_opened() == 2);
 }
 
 TEST_CASE("What a kernel prints is in its log, is mentioned once, and a failed assertion is the message") {
