@@ -34,9 +34,9 @@ struct AvailableBackend {
 /// error. Throws Error(unavailable) if the xtune program is missing.
 std::vector<AvailableBackend> backends();
 
-/// The devices of all these backends, or of one, without a search for compilers. Asks the drivers as backends() does.
-/// Throws Error: invalid_argument for a backend that does not exist, unsupported for one that this build does not have,
-/// unavailable if the xtune program is missing.
+/// The devices of all these backends, of one, or of "gpu", without a search for compilers. Asks the drivers as
+/// backends() does. Throws Error: invalid_argument for a backend that does not exist, unsupported for one that this
+/// build does not have, unavailable if the xtune program is missing.
 std::vector<AvailableDevice> devices(const std::string& backend = "auto");
 
 /// The names of the search strategies for TuneSettings::strategy, the default first.

@@ -32,7 +32,7 @@ enum class Policy {
 
 /// Where a kernel's configurations come from, and what happens if none is stored.
 struct LoadSettings {
-  /// cuda, hip, host, or auto: the first of these that has a device.
+  /// cuda, hip, host; auto: the first of these that has a device; gpu: the first of cuda, hip.
   std::string backend = "auto";
   std::string compiler = "auto";  ///< as TuneSettings::compiler, for what must be compiled or tuned
   std::filesystem::path store;    ///< records and artifacts; empty: XTUNE_CACHE_DIR, else ~/.cache/xtune

@@ -17,7 +17,8 @@ namespace xtune {
 struct LookupSettings {
   /// The architecture, "sm_90" or "gfx90a", which needs no driver and no device. Empty: the device of this machine.
   std::string arch = {};
-  /// cuda, hip or host; auto: the backend of the vendor of `arch`, or without `arch` the first with a device.
+  /// cuda, hip or host; auto: the backend of the vendor of `arch`, or without `arch` the first with a device; gpu: not
+  /// the host.
   std::string backend = "auto";
   std::filesystem::path store = {};   ///< empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
   std::filesystem::path bundle = {};  ///< as LoadSettings::bundle

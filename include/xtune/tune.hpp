@@ -37,7 +37,7 @@ struct TuneProgress {
 /// How to tune; the defaults are those of `xtune run`. Callbacks run on the thread that called tune(). An exception
 /// from one of them ends the run and leaves tune(); everything measured before is kept in the store.
 struct TuneSettings {
-  std::string backend = "auto";  ///< cuda, hip, host, or auto: the first of these with a device and a compiler
+  std::string backend = "auto";  ///< cuda, hip, host; auto: the first of these that can be used, gpu: of cuda, hip
   /// Of a backend with several compilers, which one: hiprtc or clang for hip, or auto: hiprtc, unless it is missing or
   /// does not know the architecture.
   std::string compiler = "auto";
@@ -84,7 +84,7 @@ std::vector<Result> tune_cases(const Tunable& tunable, const TuneSettings& setti
 
 /// How to compile without measuring.
 struct CompileSettings {
-  std::string backend = "auto";      ///< cuda, hip, host, or auto: the backend of the device or of `arch`
+  std::string backend = "auto";      ///< cuda, hip, host; auto, gpu: the backend of the device or of `arch`
   std::string compiler = "auto";     ///< as in TuneSettings
   std::string arch = {};             ///< "sm_90a", "gfx90a"; empty: the device's, else the compiler's default
   Bindings problem = {};             ///< as in TuneSettings

@@ -180,8 +180,8 @@ def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
     .cpp), whose params, args, grid, block, reference and so on are then keywords, as of Tunable; `problem` has the
     problem sizes in any case.
 
-    backend: "cuda", "hip", "host" or "auto", the first with a device and a compiler. compiler: "hiprtc" or "clang" for
-    hip. devices: indices; None: the first and all like it. store: directory of all measurements; None: XTUNE_CACHE_DIR,
+    backend: "cuda", "hip", "host", "auto", the first with a device and a compiler, or "gpu", the first with a GPU (else
+    UnavailableError). compiler: "hiprtc" or "clang" for hip. devices: indices; None: the first and all like it. store: directory of all measurements; None: XTUNE_CACHE_DIR,
     else ~/.cache/xtune. keep=False: neither read nor write a store. jobs: compilers at a time, or as a float a fraction of
     the cores; 0: automatic. evals, seconds: budget.
     seed, strategy: of the search. fresh: measure again what the store has. retry_failed: try again what crashed or
@@ -380,7 +380,7 @@ def all_configs(kernel: Source, *, backend: str = "auto", compiler: str = "auto"
 
 @_checks.checked
 def devices(backend: str = "auto") -> List[Device]:
-    """The devices of this machine, of all backends or of one."""
+    """The devices of this machine, of all backends, of one, or of "gpu"."""
     return _native.devices(backend)
 
 

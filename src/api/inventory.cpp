@@ -42,10 +42,10 @@ std::vector<AvailableBackend> backends() {
 }
 
 std::vector<AvailableDevice> devices(const std::string& backend) {
-  if (backend != "auto") device::require_backend(backend);
+  const std::vector<std::string> names = device::backends_for(backend);
   find_worker_program();
   std::vector<AvailableDevice> all;
-  for (const std::string& name : backend == "auto" ? device::backend_names() : std::vector{backend}) {
+  for (const std::string& name : names) {
     const std::vector<AvailableDevice> devices = devices_of(target::find_devices(name));
     all.insert(all.end(), devices.begin(), devices.end());
   }

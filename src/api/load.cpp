@@ -21,10 +21,10 @@
 namespace xtune {
 namespace {
 
-/// The first backend with a device; queries drivers, but creates no context.
-std::string usable_backend() {
+/// The first backend of a choice with a device; queries drivers, but creates no context.
+std::string usable_backend(const std::string& choice) {
   std::string reasons;
-  for (const std::string& name : device::backend_names()) {
+  for (const std::string& name : device::backends_for(choice)) {
     const backend::DeviceList list = backend::make_backend(name)->list_devices();
     if (!list.devices.empty()) return name;
     reasons += "\n  " + name + ": " + list.reason;
@@ -35,7 +35,7 @@ std::string usable_backend() {
 /// bundled: the files of a bundle, which the kernel and all its copies need.
 Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> bundled) {
   dispatch::require_kernel(spec_of(tunable));
-  const std::string name = settings.backend == "auto" ? usable_backend() : settings.backend;
+  const std::string name = device::is_choice(settings.backend) ? usable_backend(settings.backend) : settings.backend;
   const std::shared_ptr<backend::Backend> backend = backend::make_backend(name);
   // The copy keeps the files of sources that were given as text.
   const auto kept = std::make_shared<const Tunable>(tunable);

@@ -39,14 +39,13 @@ device::DeviceInfo device_for(const std::string& arch, const std::string& backen
                 fmt::format("settings: unknown architecture '{}'{}; known: {}", base::printable(arch, 80),
                             device::did_you_mean_arch(arch), fmt::join(device::known_archs(), ", ")));
   device->backend = device::backend_of_vendor(device->vendor);
-  if (backend != "auto") {
-    const device::BackendFacts& facts = device::require_backend(backend);
-    if (device->vendor != facts.vendor)
-      throw Error(
-          ErrorKind::invalid_argument,
-          fmt::format("settings: architecture '{}' belongs to backend {}, not to {}", arch, device->backend, backend));
-    device->backend = backend;
-  }
+  if (backend == "auto") return *device;
+  const bool belongs =
+      backend == "gpu" ? !device::is_cpu(*device) : device->vendor == device::require_backend(backend).vendor;
+  if (!belongs)
+    throw Error(ErrorKind::invalid_argument, fmt::format("settings: architecture '{}' belongs to backend {}, not to {}",
+                                                         arch, device->backend, backend));
+  if (backend != "gpu") device->backend = backend;
   return *device;
 }
 

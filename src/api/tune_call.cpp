@@ -114,6 +114,7 @@ TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
       base_(spec_of(tunable, target_.backend.name)),
       stoppable_(settings.stop, settings_.poll) {
   run::apply({settings.strategy, settings.evals, settings.seed, settings.seconds}, base_.search);
+  if (settings_.on_log && !target_.no_gpu.empty()) settings_.on_log("note: " + target_.no_gpu + ": tuning on the CPU");
 }
 
 TuneCall::~TuneCall() = default;

@@ -60,6 +60,7 @@ class DeviceBench final : public AuditBench {
     workers_.add_benches(target_, false);
   }
   spec::Spec spec() override {
+    tell_no_gpu(target_, "tuning");
     spec::Spec spec = load_spec_for(options_.path, options_.common, target_);
     if (spec.space_only())
       throw Error(ErrorKind::invalid_spec,

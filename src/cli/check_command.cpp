@@ -146,6 +146,7 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   // Every backend's overlay must be valid, not only that of the current device.
   std::vector<std::string> backends = device::backends_of(device::SourceKind::cuda_cpp);
   if (options.backend != "auto") backends = {options.backend};
+  if (options.backend == "gpu") backends = device::backends_for("gpu");
   std::vector<std::pair<std::string, spec::Spec>> specs;
   const spec::Spec plain = read_spec(path, options, "");
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
@@ -157,7 +158,7 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   for (const std::string& backend : backends)
     specs.emplace_back(backend, overlays ? read_spec(path, options, backend) : plain);
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
-  const spec::Spec& spec = options.backend == "auto" ? plain : specs.front().second;
+  const spec::Spec& spec = specs.size() == 1 && options.backend != "auto" ? specs.front().second : plain;
   tell_warnings(resolve::source_warnings(spec));
   if (!options.json()) {
     print_text(path, spec, spaces);
@@ -199,7 +200,8 @@ void add_check_command(CLI::App& app, Context& context) {
   static std::vector<std::string> paths;
   add_specs_argument(*command, paths);
   add_problem_options(*command, options);
-  add_backend_option(*command, options, "Check with the overlay of this backend; auto checks each of them");
+  add_backend_option(*command, options,
+                     "Check with the overlay of this backend; auto checks each of them, gpu those of GPUs");
   add_arch_option(*command, options, "Check constraints with the facts of this architecture; default: the device's");
   add_format_option(*command, options.format);
   command->callback([&context] { context.exit_code = check(paths, options); });

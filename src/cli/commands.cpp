@@ -166,7 +166,7 @@ void add_store_option(CLI::App& command, std::string& store, const std::string& 
 }
 
 void add_backend_option(CLI::App& command, CommonOptions& options, const std::string& summary) {
-  std::string words = "auto";
+  std::string words = "auto|gpu";
   for (const device::BackendFacts& facts : device::all_backends())
     if (facts.source != device::SourceKind::program) words += std::string("|") + facts.name;
   command.add_option("--backend", options.backend, summary)
@@ -244,7 +244,7 @@ void add_common_options(CLI::App& command, CommonOptions& options, bool csv) {
   add_problem_options(command, options);
   add_backend_option(command, options,
                      "Choose the backend; auto takes the first with a device and a compiler, or the one that the spec "
-                     "is for");
+                     "is for; gpu takes the first with a GPU, or fails");
   add_compiler_option(command, options);
   add_arch_option(command, options,
                   "Compile for an architecture such as sm_90a, gfx90a or x86_64_v3; default: the device's");
@@ -295,7 +295,7 @@ target::Target target_for(const std::string& path, const CommonOptions& options,
 target::Target target_for(const std::string& path, const CommonOptions& options,
                           const target::TargetOptions& target_options) {
   // An unknown backend is reported before other errors.
-  if (target_options.backend != "auto") device::require_backend(target_options.backend);
+  device::backends_for(target_options.backend);
   const spec::Spec spec = read_spec(path, options, "");
   target::Target target = target::choose_target(spec, for_kernel(spec, target_options));
   if (target.assumed_arch)
@@ -308,6 +308,10 @@ spec::Spec load_spec_for(const std::string& path, const CommonOptions& options, 
   spec::Spec spec = read_spec(path, options, target.backend.name);
   tell_notes(spec);
   return spec;
+}
+
+void tell_no_gpu(const target::Target& target, const std::string& work) {
+  if (!target.no_gpu.empty()) tell("note: {}: {} on the CPU\n", target.no_gpu, work);
 }
 
 void tell_notes(const spec::Spec& spec) {

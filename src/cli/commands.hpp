@@ -107,6 +107,8 @@ target::Target target_for(const std::string& path, const CommonOptions& options,
 target::Target target_for(const std::string& path, const CommonOptions& options, target::TargetNeed need);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
 spec::Spec load_spec_for(const std::string& path, const CommonOptions& options, const target::Target& target);
+/// Prints why a command uses the CPU, if nobody chose it. work: "tuning".
+void tell_no_gpu(const target::Target& target, const std::string& work);
 void tell_notes(const spec::Spec& spec);  ///< prints the changes by its overlays and -D
 /// The store's records of this kernel on the target's architecture; prints damage to stderr.
 std::vector<record::Record> stored_records(const spec::Spec& spec, const CommonOptions& options,

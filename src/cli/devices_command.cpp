@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
@@ -16,10 +17,11 @@ namespace {
 
 std::vector<target::BackendState> states_of(const std::string& backend) {
   std::vector<target::BackendState> states;
-  if (backend != "auto") device::require_backend(backend);  // refuses an unknown name
+  const std::vector<std::string> listed = device::backends_for(backend);  // refuses an unknown name
   // Programs use the devices of other backends.
   for (const device::BackendFacts& facts : device::all_backends())
-    if (facts.source != device::SourceKind::program && (backend == "auto" || backend == facts.name))
+    if (facts.source != device::SourceKind::program &&
+        (backend == "auto" || std::find(listed.begin(), listed.end(), facts.name) != listed.end()))
       states.push_back(target::find_backend(facts.name, true));
   return states;
 }
@@ -60,7 +62,7 @@ void add_devices_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("devices", "List devices and compilers that work, and why others do not");
   add_example(*command, "xtune devices --format json");
   static CommonOptions options;
-  add_backend_option(*command, options, "List only this backend; auto lists all");
+  add_backend_option(*command, options, "List only this backend, or those of GPUs; auto lists all");
   add_format_option(*command, options.format);
   command->callback([&context] {
     const std::vector<target::BackendState> states = states_of(options.backend);

@@ -25,11 +25,8 @@ namespace {
 
 std::string device_line(const target::Target& target) {
   const std::string count = target.further.empty() ? "" : fmt::format("{} x ", target.further.size() + 1);
-  std::string line = fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name,
-                                 target.arch, device::compiler_name(target.backend.toolchain));
-  // A user who expects a GPU must notice that the times are the CPU's.
-  for (const std::string& failure : target.failed) line += "; not used: " + base::printable(failure, 300);
-  return line;
+  return fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name, target.arch,
+                     device::compiler_name(target.backend.toolchain));
 }
 
 /// Fixes the clocks of the target's devices, whose facts then state it: the clock is part of every record and its key.
@@ -99,6 +96,7 @@ int RunCommand::go() {
   put_before_program();
   if (options_.dry_run) return print_commands();
 
+  if (speaks_) tell_no_gpu(target_, "tuning");
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
   const std::unique_ptr<ipc::LockedClocks> clocks = lock_clocks(options_.lock_clocks, target_);
   const RestoreAtEnd restore(clocks.get());

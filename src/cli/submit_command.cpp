@@ -90,8 +90,7 @@ void check(const SubmitOptions& options, const CLI::App& command) {
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("--cpus-per-task {} and {} {}: write only one of them", options.cpus_per_task,
                               cluster::cpus_option(words).front(), place));
-  if (options.common.backend != "auto" && options.common.backend != "replay")
-    device::require_backend(options.common.backend);
+  if (options.common.backend != "replay") device::backends_for(options.common.backend);
   for (const SpecList::Item& item : list_specs(options.paths).items)
     read_spec(item.path, options_for(item, options.common), "");
 }

@@ -140,6 +140,7 @@ class ValidateRun {
     if (spec.space_only())
       throw Error(ErrorKind::invalid_spec,
                   options_.path + ": the spec describes only a space; there is nothing to validate");
+    tell_no_gpu(target, "checking");
     if (!options_.quiet) tell_begin(spec, target);
     run::JobWorkers workers(loop_, ipc::job_count(options_.common.jobs), run::JobWorkers::Orphans::kill);
     workers.add_benches(target, options_.sanitize);
@@ -196,7 +197,7 @@ class ValidateRun {
 target::Target target_of(const ValidateOptions& options, const std::string& arch) {
   target::TargetOptions wanted = options.common.target_options(target::TargetNeed::device);
   wanted.arch = arch;
-  if ((wanted.backend == "auto" || wanted.backend == "hip") && target::needs_emulator(arch)) {
+  if ((device::is_choice(wanted.backend) || wanted.backend == "hip") && target::needs_emulator(arch)) {
     target::use_emulator(arch);
     wanted.backend = "hip";
   }
@@ -287,7 +288,8 @@ void add_validate_command(CLI::App& app, Context& context) {
   add_problem_options(*command, options.common);
   add_backend_option(
       *command, options.common,
-      "Choose the backend; auto takes that of --arch, else that of the first GPU that is here, else the CPU");
+      "Choose the backend; auto takes that of --arch, else that of the first GPU that is here, else the CPU; gpu never "
+      "takes the CPU");
   add_compiler_option(*command, options.common);
   add_arch_option(
       *command, options.common,

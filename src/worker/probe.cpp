@@ -49,6 +49,7 @@ target::BackendState probe_backend(const std::string& name, target::Probe probe)
     state.devices = std::move(list.devices);
     state.device_reason = std::move(list.reason);
     state.device_failed = list.failed;
+    state.driver_absent = list.absent;
     if (probe == target::Probe::all) probe_compilers(*backend, state);
   } catch (const Error& error) {
     state.device_reason = state.toolchain_reason = error.what();

@@ -686,6 +686,33 @@ TEST_CASE("space prints samples in the spec's order, and counts in words") {
   CHECK(cli.xtune({"space", one}).stdout_text.find("1 parameter, 1 constraint: 1 of 2") != std::string::npos);
 }
 
+TEST_CASE("Without a GPU, run says why it takes the CPU, and --backend gpu fails with the reasons") {
+  Cli cli;
+  for (const char* variable :
+       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "XTUNE_HIP_LIBRARY"})
+    cli.env.emplace_back(variable, "");
+  const std::string spec = cli.copy_spec("[1]");
+  const CommandResult taken = cli.xtune({"run", spec, "--format", "json", "--quiet"});
+  CHECK(taken.exit_code == 0);
+  CHECK(parsed(taken).at("device").at("backend") == "host");
+  CHECK_MESSAGE(taken.stderr_text.starts_with("note: no GPU ("), taken.stderr_text);
+  CHECK_MESSAGE(taken.stderr_text.ends_with("): tuning on the CPU\n"), taken.stderr_text);
+  CHECK(std::count(taken.stderr_text.begin(), taken.stderr_text.end(), '\n') == 1);
+  CHECK_MESSAGE(has(cli.xtune({"validate", spec}).stderr_text, "): checking on the CPU\n"), "validate");
+  for (const char* command : {"run", "validate"})
+    CHECK_FALSE(has(cli.xtune({command, spec, "--backend", "host"}).stderr_text, "no GPU"));
+  const CommandResult refused = cli.xtune({"run", spec, "--backend", "gpu"});
+  CHECK(refused.exit_code == 4);
+  CHECK_MESSAGE(has(refused.stderr_text, "no usable device\n  cuda: "), refused.stderr_text);
+  CHECK_FALSE(has(refused.stderr_text, "host"));
+  CHECK(cli.xtune({"devices", "--backend", "gpu"}).exit_code == 4);
+  CHECK(cli.xtune({"best", spec, "--backend", "gpu"}).exit_code == 4);
+  CHECK(has(cli.xtune({"check", spec, "--backend", "gpu"}).stdout_text, "  cuda, N=4096: 1 valid"));
+  const CommandResult cpu = cli.xtune({"compile", spec, "--backend", "gpu", "--arch", "x86_64"});
+  CHECK(cpu.exit_code == 2);
+  CHECK_MESSAGE(has(cpu.stderr_text, "architecture 'x86_64' is a CPU's"), cpu.stderr_text);
+}
+
 TEST_CASE("The device cache is for visible devices: each VISIBLE_DEVICES setting is probed again") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");

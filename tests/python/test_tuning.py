@@ -127,6 +127,13 @@ class Results(unittest.TestCase):
                      xtune.best(saxpy(), backend="host")):
             self.assertEqual(pickle.loads(pickle.dumps(part)), part)
 
+    def test_any_gpu_or_none(self):
+        if xtune.devices("gpu"):
+            self.skipTest("there is a GPU")
+        for call in (xtune.tune, xtune.load, xtune.best):
+            with self.assertRaisesRegex(xtune.UnavailableError, "no usable device\n  cuda: "):
+                call(saxpy(), backend="gpu")
+
     def test_one_without_a_winner_is_pickled(self):
         failed = xtune.tune(saxpy(reference=lambda x: x), configs=[{"BLOCK": 32, "UNROLL": 1}], fresh=True, **HOST)
         twin = pickle.loads(pickle.dumps(failed))

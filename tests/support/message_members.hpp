@@ -60,8 +60,8 @@ XTUNE_PART_OF_MEMBERS(CompileRequest,
 
 namespace xtune::target {
 XTUNE_MEMBERS(CompilerState, name, toolchain, reason, failed, default_arch, archs, parts)
-XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, toolchain, toolchain_reason, toolchain_failed,
-              default_arch, toolchain_parts, compilers)
+XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, driver_absent, toolchain, toolchain_reason,
+              toolchain_failed, default_arch, toolchain_parts, compilers)
 }  // namespace xtune::target
 
 namespace xtune::ipc {

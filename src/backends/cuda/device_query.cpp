@@ -122,7 +122,8 @@ backend::DeviceList list_devices() {
     if (count == 0) list.reason = "the NVIDIA driver shows no device";
   } catch (const std::exception& error) {
     list.reason = error.what();
-    list.failed = dynamic_cast<const base::NotInstalled*>(&error) == nullptr;
+    list.absent = dynamic_cast<const base::NotInstalled*>(&error) != nullptr;
+    list.failed = !list.absent;
   }
   return list;
 }

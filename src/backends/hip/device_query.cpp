@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "backends/hip/device_arch.hpp"
@@ -150,7 +151,10 @@ backend::DeviceList list_devices() {
     for (int index = 0; index < count; ++index) list.devices.push_back(query_device(calls, index));
   } catch (const std::exception& error) {
     list.reason = error.what();
-    list.failed = !none && dynamic_cast<const base::NotInstalled*>(&error) == nullptr;
+    std::error_code ignored;
+    list.absent = dynamic_cast<const base::NotInstalled*>(&error) != nullptr ||
+                  (none && !std::filesystem::exists("/dev/kfd", ignored));
+    list.failed = !list.absent && !none;
   }
   return list;
 }

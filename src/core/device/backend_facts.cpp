@@ -50,7 +50,7 @@ const BackendFacts& require_backend(std::string_view name) {
   }
   throw Error(ErrorKind::invalid_argument, "unknown backend '" + std::string(name) + "'" +
                                                base::did_you_mean(name, names) + "; known: " + known +
-                                               "auto, and for `xtune run` replay");
+                                               "auto, gpu, and for `xtune run` replay");
 }
 
 std::vector<std::string> backends_of(SourceKind source) {
@@ -64,6 +64,17 @@ std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   for (const BackendFacts& facts : table)
     if (facts.built_in && facts.source == SourceKind::cuda_cpp) names.emplace_back(facts.name);
+  return names;
+}
+
+bool is_choice(std::string_view name) noexcept { return name == "auto" || name == "gpu"; }
+
+std::vector<std::string> backends_for(std::string_view choice) {
+  if (!is_choice(choice)) return {require_backend(choice).name};
+  std::vector<std::string> names = backend_names();
+  if (choice == "gpu")
+    std::erase_if(names,
+                  [](const std::string& name) { return find_backend_facts(name)->vendor == std::string("cpu"); });
   return names;
 }
 
@@ -91,7 +102,7 @@ void require_compiler(std::string_view backend, const std::string& compiler) {
   std::string known;
   for (const BackendFacts& facts : table) {
     const std::vector<std::string> own = compilers_of(facts.name);
-    if ((backend == "auto" || backend == facts.name) && std::find(own.begin(), own.end(), compiler) != own.end())
+    if ((is_choice(backend) || backend == facts.name) && std::find(own.begin(), own.end(), compiler) != own.end())
       return;
     for (const std::string& name : own) {
       known += fmt::format("{} (backend {}), ", name, facts.name);

@@ -48,6 +48,11 @@ const BackendFacts& require_backend(std::string_view name);
 std::vector<std::string> backends_of(SourceKind source);
 /// Names of the kernel backends in this build, in the order that `--backend auto` tries them.
 std::vector<std::string> backend_names();
+/// Whether this is no backend's name but a choice among several: "auto", or "gpu" for the backends of GPUs.
+bool is_choice(std::string_view name) noexcept;
+/// The backends of this build that a choice or a name allows, in the order that they are tried. Throws as
+/// require_backend.
+std::vector<std::string> backends_for(std::string_view choice);
 /// The kernel backend for a vendor's devices: "cuda" for "nvidia".
 std::string backend_of_vendor(std::string_view vendor);
 
@@ -55,7 +60,7 @@ std::string backend_of_vendor(std::string_view vendor);
 std::vector<std::string> compilers_of(std::string_view backend);
 /// The one of them whose fingerprint this is; empty for a backend with one compiler.
 std::string compiler_of(std::string_view backend, std::string_view fingerprint);
-/// Throws Error(invalid_argument) for the name of a compiler that this backend (of "auto": no backend) does not have.
+/// Throws Error(invalid_argument) for the name of a compiler that this backend (of a choice: no backend) does not have.
 /// Empty and "auto" are always accepted.
 void require_compiler(std::string_view backend, const std::string& compiler);
 

@@ -201,7 +201,7 @@ constexpr auto compiler_form = fields::object<CompilerState>(
 constexpr auto state_form = fields::object<BackendState>(
     required("name", &BackendState::name), required("devices", &BackendState::devices, fields::List{device_form}),
     required("device_reason", &BackendState::device_reason, fields::text),
-    optional("device_failed", &BackendState::device_failed),
+    optional("device_failed", &BackendState::device_failed), optional("driver_absent", &BackendState::driver_absent),
     optional("toolchain_failed", &BackendState::toolchain_failed),
     required("toolchain", &BackendState::toolchain, fields::text),
     required("toolchain_reason", &BackendState::toolchain_reason, fields::text),

@@ -26,6 +26,7 @@ struct BackendState {
   std::vector<device::DeviceInfo> devices;
   std::string device_reason;         ///< why there are no devices
   bool device_failed = false;        ///< a call failed, so device_reason may be gone the next time
+  bool driver_absent = false;        ///< no devices, because their driver is not installed
   std::string toolchain;             ///< fingerprint; empty: no compiler
   std::string toolchain_reason;      ///< why there is no compiler
   bool toolchain_failed = false;     ///< a call failed, so toolchain_reason may be gone the next time
@@ -52,7 +53,7 @@ BackendState backend_state_from_json(const nlohmann::json& json);
 /// stay the same, so that a run with only stored results starts no process. It is not cached if a call failed, if the
 /// compiler is a script that may start anything, or with XTUNE_DISABLE_CACHE. fresh: probe again.
 BackendState find_backend(const std::string& name, bool fresh);
-/// Only the devices of a backend: name, devices, device_reason and device_failed. Probes at each call.
+/// Only the devices of a backend: name, devices and why there are none. Probes at each call.
 BackendState find_devices(const std::string& name);
 /// Removes the cached state, which has turned out to be wrong.
 void forget_backend(const std::string& name) noexcept;

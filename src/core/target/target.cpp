@@ -17,7 +17,7 @@ namespace {
 
 /// A compiler is enough: for compiling, and if the user names the backend or the architecture.
 bool without_device(const TargetOptions& options) {
-  if (options.need == TargetNeed::device_or_named) return options.backend != "auto" || !options.arch.empty();
+  if (options.need == TargetNeed::device_or_named) return !device::is_choice(options.backend) || !options.arch.empty();
   return options.need == TargetNeed::compiler;
 }
 
@@ -28,6 +28,23 @@ bool usable(const BackendState& state, bool need_device) {
 std::string lack_of(const BackendState& state) {
   if (state.devices.empty()) return state.name + ": " + state.device_reason;
   return state.name + ": " + state.toolchain_reason;
+}
+
+/// Why a backend's GPU is not used, without advice; the clearest reason of several has the highest rank: the GPU that
+/// is there and cannot be compiled for, the driver that fails, the driver without a device, no driver.
+struct NoGpu {
+  int rank = -1;
+  std::string text;
+};
+
+NoGpu no_gpu_of(const BackendState& state) {
+  const auto opening = [](const std::string& reason) {
+    return base::printable(reason.substr(0, std::min(reason.find(": "), reason.find(" ("))), 100);
+  };
+  if (!state.devices.empty())
+    return {3, fmt::format("no compiler for {} ({})", state.devices[0].name, opening(state.toolchain_reason))};
+  if (state.device_failed) return {2, fmt::format("no GPU ({})", base::printable(state.device_reason, 300))};
+  return {state.driver_absent ? 0 : 1, fmt::format("no GPU ({})", opening(state.device_reason))};
 }
 
 device::DeviceInfo known_or_error(const std::string& arch) {
@@ -58,12 +75,13 @@ device::DeviceInfo device_for_arch(const BackendState& backend, const std::strin
 
 /// The first suitable backend. Throws Error(unavailable).
 void choose_backend(const TargetOptions& options, Target& target) {
-  std::vector<std::string> names{options.backend};
-  if (options.backend == "auto") {
-    names = device::backend_names();
-    // An architecture determines its vendor's backend without a driver.
-    if (!options.arch.empty())
-      if (const auto device = device::known_device(options.arch)) names = {device::backend_of_vendor(device->vendor)};
+  std::vector<std::string> names = device::backends_for(options.backend);
+  // An architecture determines its vendor's backend without a driver.
+  if (const auto device = device::known_device(options.arch); device && device::is_choice(options.backend)) {
+    if (options.backend == "gpu" && device::is_cpu(*device))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("architecture '{}' is a CPU's, and backend gpu stands for GPUs", options.arch));
+    names = {device::backend_of_vendor(device->vendor)};
   }
   device::require_compiler(options.backend, options.compiler);
   if (!options.compiler.empty() && options.compiler != "auto")
@@ -73,13 +91,15 @@ void choose_backend(const TargetOptions& options, Target& target) {
     });
   const bool compiler_alone = without_device(options);
   std::optional<BackendState> fallback;
+  std::vector<std::string> reasons;
+  NoGpu no_gpu;
   for (const std::string& name : names) {
-    if (options.backend != "auto") device::require_backend(name);  // refuses an unknown name before any process starts
     BackendState state = find_backend(name, options.fresh);
     select_compiler(state, options.compiler, options.arch);
     // Every machine has a CPU: it must not hide the compilers for GPUs of other machines.
     const bool is_gpu = !state.devices.empty() && !device::is_cpu(state.devices[0]);
     if (usable(state, true) && (is_gpu || !fallback)) {
+      if (!is_gpu) target.no_gpu = no_gpu.text;
       target.backend = std::move(state);
       return;
     }
@@ -87,15 +107,15 @@ void choose_backend(const TargetOptions& options, Target& target) {
       fallback = std::move(state);
       continue;
     }
-    target.notes.push_back(compiler_alone ? name + ": " + state.toolchain_reason : lack_of(state));
-    if (state.device_failed) target.failed.push_back(target.notes.back());
+    reasons.push_back(compiler_alone ? name + ": " + state.toolchain_reason : lack_of(state));
+    if (NoGpu own = no_gpu_of(state); own.rank > no_gpu.rank) no_gpu = std::move(own);
   }
   if (fallback) {
     target.backend = std::move(*fallback);
     return;
   }
   std::string message = compiler_alone ? "no usable compiler" : "no usable device";
-  for (const std::string& note : target.notes) message += "\n  " + note;
+  for (const std::string& reason : reasons) message += "\n  " + reason;
   throw Error(ErrorKind::unavailable, message);
 }
 
@@ -139,8 +159,8 @@ Target choose_target(const TargetOptions& options) {
   } else {
     target.present = false;
     target.assumed_arch = options.arch.empty();
-    target.device =
-        device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch, options.backend != "auto");
+    target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch,
+                                    !device::is_choice(options.backend));
   }
   target.arch = options.arch.empty() ? device::code_arch(target.device) : device::code_arch(options.arch);
   select_compiler(target.backend, options.compiler, target.arch);
@@ -157,7 +177,7 @@ Target choose_target(const TargetOptions& options) {
                               target.device.arch, target.device.name));
     target.present = false;
     target.further.clear();
-    target.device = device_for_arch(backend, options.arch, options.backend != "auto");
+    target.device = device_for_arch(backend, options.arch, !device::is_choice(options.backend));
   }
   const device::BackendFacts* const facts = device::find_backend_facts(target.backend.name);
   target.own_memory = facts && facts->memory == device::ArgumentMemory::device;

@@ -15,9 +15,9 @@ struct Target {
   std::vector<device::DeviceInfo> further;  ///< of the same kind, for additional measurements
   bool present = true;                      ///< false: --arch of a device that is not present; compile only
   std::string arch;                         ///< the architecture to compile for: --arch, or the device's own
-  std::vector<std::string> notes;           ///< why auto skipped other backends: "cuda: libcuda.so.1 not found ..."
-  std::vector<std::string> failed;          ///< of these, GPUs that may be present: calling their driver failed
-  bool assumed_arch = false;                ///< no device and no --arch: arch is the compiler's default
+  /// Why auto took the CPU: "no GPU (libcuda.so.1 not found)". Empty: it did not, or no backend of GPUs was tried.
+  std::string no_gpu;
+  bool assumed_arch = false;  ///< no device and no --arch: arch is the compiler's default
   /// The device has its own memory, and outputs are compared there. If the kernel for that does not compile, the
   /// tuner's observer is informed, and the host compares.
   bool own_memory = false;
@@ -26,15 +26,16 @@ struct Target {
 /// The requirement of a command. All values select the same backend if there is a device.
 enum class TargetNeed {
   device,           ///< for measuring
-  device_or_named,  ///< to read measurements: of the device, or as named by --backend or --arch
+  device_or_named,  ///< to read measurements: of the device, or as --arch or the name of a backend says
   compiler,         ///< for compiling: the backend of a GPU that is present, else the first with a compiler
 };
 
 struct TargetOptions {
-  std::string backend = "auto";  ///< auto: the first of cuda, hip, host that satisfies `need`
-  std::vector<int> devices;      ///< indices, the first device first; empty: the first one, and all devices like it
-  std::string arch;              ///< empty: the device's, or without a device the compiler's default
-  std::string compiler{};  ///< one of device::compilers_of(backend); empty or "auto": the first that knows the arch
+  /// auto: the first of cuda, hip, host that satisfies `need`; gpu: the same without host.
+  std::string backend = "auto";
+  std::vector<int> devices;  ///< indices, the first device first; empty: the first one, and all devices like it
+  std::string arch;          ///< empty: the device's, or without a device the compiler's default
+  std::string compiler{};    ///< one of device::compilers_of(backend); empty or "auto": the first that knows the arch
   TargetNeed need = TargetNeed::device;
   bool fresh = false;
 };

@@ -107,6 +107,17 @@ TEST_CASE("Of several compilers, the first that is here and knows the architectu
   CHECK(to_json(backend_state_from_json(to_json(state))) == to_json(state));
 }
 
+TEST_CASE("auto and gpu are choices among the backends of kernels; anything else is a name") {
+  const std::vector<std::string> all = backends_for("auto"), gpus = backends_for("gpu");
+  CHECK(all == backend_names());
+  CHECK(all.back() == "host");
+  CHECK(gpus == std::vector<std::string>(all.begin(), all.end() - 1));
+  CHECK(backends_for("kokkos") == std::vector<std::string>{"kokkos"});
+  CHECK(is_choice("gpu"));
+  CHECK_FALSE(is_choice("cuda"));
+  CHECK_THROWS_AS(backends_for("gpus"), const Error&);
+}
+
 TEST_CASE("A compiler is one of the backend's") {
   CHECK(compilers_of("hip") == std::vector<std::string>{"hiprtc", "clang"});
   CHECK(compilers_of("cuda").empty());
@@ -114,6 +125,7 @@ TEST_CASE("A compiler is one of the backend's") {
   CHECK(compiler_of("hip", "hiprtc on nvrtc 13.0") == "hiprtc");
   CHECK(compiler_of("host", "clang version 14").empty());
   CHECK_NOTHROW(require_compiler("auto", "clang"));
+  CHECK_NOTHROW(require_compiler("gpu", "clang"));
   CHECK_NOTHROW(require_compiler("hip", "hiprtc"));
   CHECK_NOTHROW(require_compiler("cuda", "auto"));
   const auto refused = [](const char* backend, const char* compiler) {
