@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -17,6 +18,7 @@
 #include "base/text.hpp"
 #include "cli/colours.hpp"
 #include "cli/stored_answers.hpp"
+#include "cli/terminal.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 #include "core/record/record_log.hpp"
@@ -24,6 +26,7 @@
 #include "core/search/strategy.hpp"
 #include "core/target/program_target.hpp"
 #include "ipc/job_count.hpp"
+#include "report/wrap.hpp"
 
 namespace xtune::cli {
 
@@ -366,7 +369,10 @@ std::string with_label(const std::string& text) {
 }  // namespace
 
 void write_text(std::FILE* stream, const std::string& text) {
-  const std::string printable = base::printable(text);
+  std::string printable = base::printable(text);
+  // Not errors: a compiler's lines, and what is marked in them, stay as they are.
+  if (stream == stderr && printable.ends_with('\n') && !printable.starts_with("xtune:") && ::isatty(STDERR_FILENO) == 1)
+    printable = report::wrapped_lines(printable, terminal_width(STDERR_FILENO));
   const std::string shown = base::painted(stream == stderr ? with_label(printable) : printable, has_colours(stream));
   std::fwrite(shown.data(), 1, shown.size(), stream);
 }

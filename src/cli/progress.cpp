@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
+#include "report/progress_line.hpp"
 #include "report/run_report.hpp"
 #include "xtune/error.hpp"
 
@@ -20,15 +20,6 @@ namespace {
 
 constexpr double terminal_interval_s = 0.1, plain_interval_s = 5;
 constexpr std::uint64_t tick_ms = 250;
-
-/// The state of a run without a result: "compiling 10, 2 s".
-std::string waiting_text(const run::Progress& progress) {
-  const std::string what = progress.compiling > 0 ? fmt::format("compiling {}", progress.compiling)
-                           : progress.waiting > 0 ? fmt::format("measuring the first of {}", progress.waiting + 1)
-                                                  : "measuring";
-  const double seconds = std::floor(progress.elapsed_s);
-  return fmt::format("{}, {}", what, seconds < 60 ? fmt::format("{:.0f} s", seconds) : base::human_seconds(seconds));
-}
 
 }  // namespace
 
@@ -79,27 +70,6 @@ void ProgressPrinter::on_record(const record::Record& record, const std::string&
   on_warning("--log " + log_path_ + ": " + why + "; what follows is not logged");
 }
 
-std::string ProgressPrinter::line(const run::Progress& progress) const {
-  std::string text = fmt::format("[{}/{}]", progress.done, progress.total);
-  if (terminal_ && progress.done == 0) return text + " " + waiting_text(progress);
-  if (progress.best)
-    text += fmt::format(" best {}",
-                        base::human_time_ms(measure::statistic(progress.best->time_ms, spec_.measure.statistic)));
-  const double fresh = static_cast<double>(progress.done - progress.from_store);
-  if (progress.elapsed_s > 0 && fresh > 0) {
-    const double rate = fresh / progress.elapsed_s;
-    text += fmt::format(" | {:.1f} configs/s", rate);
-    if (progress.total > progress.done)
-      text += fmt::format(", {} left", base::human_seconds(static_cast<double>(progress.total - progress.done) / rate));
-  }
-  if (terminal_ && progress.finals)
-    text += " | measuring the best again, side by side";
-  else
-    text += fmt::format(" | {} compiling, {} waiting", progress.compiling, progress.waiting);
-  if (progress.best) text += " | " + report::config_text(spec_, progress.best->config);
-  return text;
-}
-
 void ProgressPrinter::begin(std::function<run::Progress()> progress) {
   if (!terminal_ || verbosity_ != Verbosity::all) return;
   progress_ = std::move(progress);
@@ -120,9 +90,8 @@ void ProgressPrinter::tick() {
 void ProgressPrinter::draw(const run::Progress& progress) {
   last_print_s_ = progress.elapsed_s;
   last_done_ = progress.done;
-  std::string text = line(progress);
+  const std::string text = report::progress_line(spec_, progress, terminal_ ? terminal_width(STDERR_FILENO) - 1 : 0);
   if (terminal_) {
-    text.resize(std::min(text.size(), terminal_width(STDERR_FILENO) - 1));
     std::fputs("\r\x1b[K", stderr);
     tell("{}", text);
     line_open_ = true;

@@ -40,7 +40,6 @@ class ProgressPrinter final : public run::TuneObserver {
  private:
   void tick();
   void draw(const run::Progress& progress);
-  std::string line(const run::Progress& progress) const;
   std::string entry(const record::Record& record, const std::string& log, bool from_store) const;
   const spec::Spec& spec_;
   std::string log_path_;

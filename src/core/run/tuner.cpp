@@ -281,7 +281,7 @@ void Tuning::leave_peers() {
 }
 
 Progress Tuning::progress() {
-  const RunResults& results = ledger_.results();
+  RunResults& results = ledger_.results();
   Progress progress;
   progress.done = results.evaluated();
   progress.total = run_.planned();
@@ -291,6 +291,7 @@ Progress Tuning::progress() {
   progress.elapsed_s = stops_.elapsed_s();
   progress.finals = finals_.begun();
   progress.best = results.shown_best();
+  if (const auto& config = results.result().default_config) progress.default_config = &*config;
   return progress;
 }
 

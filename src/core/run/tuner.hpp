@@ -65,6 +65,7 @@ struct Progress {
   bool finals = false;                     ///< the search is over
   double elapsed_s = 0;
   const record::Record* best = nullptr;  ///< of a stored result possibly only configuration and times
+  const Bindings* default_config = nullptr;  ///< null: there is none
 };
 
 /// Called on the tuner's thread.

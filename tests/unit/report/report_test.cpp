@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/record/metrics.hpp"
+#include "report/progress_line.hpp"
 #include "report/results_table.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
@@ -344,6 +345,48 @@ TEST_CASE("A table fits its reader's columns") {
 TEST_CASE("Lines are wrapped under their words") {
   CHECK(wrapped_lines("short\nbest: TILE=16 PAD=1 UNROLL=4\n      1.00 ms, and 2.00 ms\n", 16) ==
         "short\nbest: TILE=16\n      PAD=1\n      UNROLL=4\n      1.00 ms,\n        and 2.00\n        ms\n");
+}
+
+TEST_CASE("The progress line keeps what matters most, in whole words") {
+  const Spec spec = parse_spec(
+      "[kernel]\nname = \"k\"\n[space.params]\nTILE_M = [64, 128]\nTILE_N = [64, 128]\nSTAGES = [2, 3]\nWARPS = [4, "
+      "8]\n",
+      "k.toml", ".");
+  Record best;
+  best.config = {{"TILE_M", std::int64_t{128}},
+                 {"TILE_N", std::int64_t{64}},
+                 {"STAGES", std::int64_t{3}},
+                 {"WARPS", std::int64_t{8}}};
+  best.samples_ms = {0.0544};
+  best.time_ms = summarize(best.samples_ms);
+  Bindings usual = best.config;
+  usual["STAGES"] = std::int64_t{2}, usual["WARPS"] = std::int64_t{4}, usual["TILE_M"] = std::int64_t{64};
+  Progress progress{.done = 9, .total = 24, .waiting = 15, .elapsed_s = 1, .best = &best, .default_config = &usual};
+  const auto line = [&](std::size_t width) {
+    const std::string text = progress_line(spec, progress, width);
+    if (width > 0) CHECK(columns_of(text) <= width);
+    return text;
+  };
+  const std::string head = "[9/24] best 54.4 us", config = "TILE_M=128 TILE_N=64 STAGES=3 WARPS=8";
+  CHECK(line(0) == head + " | 9.0 configs/s, 1.7 s left | 0 compiling, 15 waiting | " + config);
+  CHECK(line(200) == line(0));
+  CHECK(line(90) == head + " | 9.0 configs/s, 1.7 s left | " + config);
+  CHECK(line(79) == head + " | 1.7 s left | " + config);
+  CHECK(line(65) == head + " | 1.7 s left | TILE_M=128 STAGES=3 WARPS=8");
+  CHECK(line(58) == head + " | 1.7 s left | TILE_M=128 STAGES=3 ...");
+  CHECK(line(49) == head + " | 1.7 s left | TILE_M=128 ...");
+  CHECK(line(47) == head + " | 1.7 s left");
+  CHECK(line(30) == head);
+  CHECK(line(12).empty());
+  progress.default_config = &best.config;
+  CHECK(line(65) == head + " | 1.7 s left | TILE_M=128 TILE_N=64 ...");
+  progress.finals = true;
+  progress.done = 24;
+  CHECK(line(120) == "[24/24] best 54.4 us | 24.0 configs/s | measuring the best again, side by side | " + config);
+  CHECK(line(79) == "[24/24] best 54.4 us | finals | " + config);
+  progress = {.total = 24, .compiling = 3, .elapsed_s = 2.4};
+  CHECK(line(79) == "[0/24] compiling 3, 2 s");
+  CHECK(line(20) == "[0/24]");
 }
 
 TEST_CASE("Tables align numbers right and text left, by code points") {
