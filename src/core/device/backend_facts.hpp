@@ -48,7 +48,7 @@ const BackendFacts& require_backend(std::string_view name);
 std::vector<std::string> backends_of(SourceKind source);
 /// Names of the kernel backends in this build, in the order that `--backend auto` tries them.
 std::vector<std::string> backend_names();
-/// Whether this is no backend's name but a choice among several: "auto", or "gpu" for the backends of GPUs.
+/// Whether a name stands for several backends: "auto", or "gpu" for those of GPUs.
 bool is_choice(std::string_view name) noexcept;
 /// The backends of this build that a choice or a name allows, in the order that they are tried. Throws as
 /// require_backend.
