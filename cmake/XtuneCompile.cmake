@@ -64,9 +64,10 @@ function(xtune_module name)
 endfunction()
 
 # xtune_test_environment(TEST [VARIABLE=VALUE...]): a test runs with these variables, and with what the sanitizers have to
-# know. A test's own ASAN_OPTIONS are added to those that every test has.
+# know. A test's own ASAN_OPTIONS are added to those that every test has. Other tests that run at the same time do not make
+# the machine a busy one, whose measurements are tainted.
 function(xtune_test_environment name)
-  set(environment ${ARGN})
+  set(environment XTUNE_BUSY=no ${ARGN})
   if(XTUNE_SANITIZE MATCHES "thread")
     list(APPEND environment "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
   elseif(XTUNE_SANITIZE MATCHES "address")

@@ -44,14 +44,6 @@ std::vector<int> children_of_first_thread(int pid) {
   return {std::istream_iterator<int>(file), {}};
 }
 
-/// How many CPUs a process may use at once. A quota below one CPU counts as one: it may stop even a single thread.
-double usable_cpus(int pid) {
-  cpu_set_t set;
-  const double allowed = sched_getaffinity(pid, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  const double quota = static_cast<double>(cpu_quota_milli()) / 1000;
-  return quota > 0 ? std::min(allowed, std::max(quota, 1.0)) : allowed;
-}
-
 }  // namespace
 
 TimeAllowance::TimeAllowance(double limit_s) noexcept
@@ -83,19 +75,51 @@ CpuTimes cpu_times(int pid) {
   return times;
 }
 
-bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus, double share) {
-  double longest_wait_ns = 0, run_ns = 0, usable_ns = 0;
+namespace {
+
+/// What the threads of a process got between two readings.
+struct Got {
+  double longest_wait_ns = 0, wait_ns = 0, run_ns = 0;
+  double usable_ns = 0;  ///< in which they ran or could have run
+};
+
+Got got_between(const CpuTimes& before, const CpuTimes& now, double passed_ns) {
+  Got got;
   for (const auto& [thread, time] : now) {
     const auto known = before.find(thread);
     const CpuTime from = known == before.end() ? CpuTime() : known->second;
     if (time.run_ns < from.run_ns || time.wait_ns < from.wait_ns) continue;  // the id was reused by another thread
     const auto ran_ns = static_cast<double>(time.run_ns - from.run_ns);
     const auto waited_ns = static_cast<double>(time.wait_ns - from.wait_ns);
-    longest_wait_ns = std::max(longest_wait_ns, waited_ns);
-    run_ns += ran_ns;
-    usable_ns += std::min(ran_ns + waited_ns, passed_ns);
+    got.longest_wait_ns = std::max(got.longest_wait_ns, waited_ns);
+    got.wait_ns += waited_ns;
+    got.run_ns += ran_ns;
+    got.usable_ns += std::min(ran_ns + waited_ns, passed_ns);
   }
-  return longest_wait_ns > share * passed_ns && run_ns < (1 - share) * std::min(usable_ns, cpus * passed_ns);
+  return got;
+}
+
+}  // namespace
+
+bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus, double share) {
+  const Got got = got_between(before, now, passed_ns);
+  return got.longest_wait_ns > share * passed_ns &&
+         got.run_ns < (1 - share) * std::min(got.usable_ns, cpus * passed_ns);
+}
+
+double lost_share(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus) {
+  constexpr double time_slice_ns = 4e6;
+  const Got got = got_between(before, now, passed_ns);
+  if (got.wait_ns < time_slice_ns) return 0;
+  return std::max(0.0, 1 - got.run_ns / std::min(got.usable_ns, cpus * passed_ns));
+}
+
+// A quota below one CPU counts as one: it may stop even a single thread.
+double usable_cpus(int pid) {
+  cpu_set_t set;
+  const double allowed = sched_getaffinity(pid, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const double quota = static_cast<double>(cpu_quota_milli()) / 1000;
+  return quota > 0 ? std::min(allowed, std::max(quota, 1.0)) : allowed;
 }
 
 struct Deadline::State {

@@ -48,6 +48,14 @@ CpuTimes cpu_times(int pid);
 /// count: cpus is the number that the process may use. Pure.
 bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus, double share);
 
+/// How many CPUs a process may use at once, by its affinity and its control group; at least 1.
+double usable_cpus(int pid);
+
+/// The share of the time between two readings, which are passed_ns apart, that a process lost to waiting for CPUs: of
+/// the time that its threads could have run, on as many CPUs as it may use. Threads that wait for each other lose
+/// nothing. 0 if they waited for less than 4 ms in all, a time slice of another program: that is one sample. Pure.
+double lost_share(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus);
+
 /// Calls back once, on the loop's thread, when a TimeAllowance is used up and all data that arrived before has been
 /// read. Destruction and cancel() prevent the call, also from inside callbacks.
 class Deadline {

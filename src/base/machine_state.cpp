@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -94,16 +95,22 @@ std::uint64_t memory_kills(const fs::path& root) {
   return count;
 }
 
-std::optional<Load> foreign_load(const fs::path& root, int cores) {
+std::optional<bool> said_busy() {
+  const char* const value = std::getenv("XTUNE_BUSY");
+  const std::string_view word = value ? value : "";
+  return word == "yes" || word == "no" ? std::optional(word == "yes") : std::nullopt;
+}
+
+bool is_busy(const fs::path& root, int cores) {
+  if (const auto said = said_busy()) return *said;
   // "9.71 8.20 4.05 7/512 12345": averages of 1, 5 and 15 minutes; running processes, including this one, and all
   // processes.
   std::istringstream line(read_if_there(root / "proc/loadavg"));
-  Load load{0, cores > 0 ? cores : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))};
-  double five_minutes = 0, quarter = 0;
+  double average = 0, five_minutes = 0, quarter = 0;
   long running = 0;
-  if (!(line >> load.average >> five_minutes >> quarter >> running)) return std::nullopt;
-  const double half = load.cores / 2.0;
-  return load.average > half && static_cast<double>(running - 1) > half ? std::optional(load) : std::nullopt;
+  if (!(line >> average >> five_minutes >> quarter >> running)) return false;
+  const double half = static_cast<double>(cores > 0 ? cores : ::sysconf(_SC_NPROCESSORS_ONLN)) / 2;
+  return average > half && static_cast<double>(running - 1) > half;
 }
 
 bool is_shortage(int error) noexcept {

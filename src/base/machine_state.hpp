@@ -20,15 +20,12 @@ bool allows_programs(const std::filesystem::path& directory);
 /// groups (/proc/vmstat). 0 if this is unknown. root: the directory that holds /proc, for tests.
 std::uint64_t memory_kills(const std::filesystem::path& root = "/");
 
-/// How busy other programs keep the machine.
-struct Load {
-  double average;  ///< number of processes that ran or wanted to run, over the last minute
-  int cores;
-};
-/// The load, if other programs use so much of the machine that times on its CPU mean little: more than half of the
-/// cores, over the last minute and right now. nullopt: they do not, or it is unknown. Call it before the program itself
-/// causes load. root: the directory that holds /proc; cores: the number of cores (0: this machine's); both for tests.
-std::optional<Load> foreign_load(const std::filesystem::path& root = "/", int cores = 0);
+/// XTUNE_BUSY, by which a user says whether other programs use the CPUs: yes or no; nullopt: neither.
+std::optional<bool> said_busy();
+/// Whether a measurement on the CPUs is likely to be disturbed: said_busy(), else whether other programs use more than
+/// half of the cores, over the last minute and right now. Call it before the program itself causes load. root: the
+/// directory that holds /proc; cores: the number of cores (0: this machine's); both for tests.
+bool is_busy(const std::filesystem::path& root = "/", int cores = 0);
 
 /// Whether an errno means that the machine lacks a resource (processes, descriptors, memory, disk), and not that
 /// something is wrong with the program that was started or the file that was written.

@@ -9,7 +9,6 @@
 
 #include "backends/replay/target.hpp"
 #include "base/files.hpp"
-#include "base/machine_state.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
 #include "cli/progress.hpp"
@@ -46,8 +45,6 @@ class AuditBench {
   using Work = std::function<bool(const target::Target&, const run::TuneServices&)>;
   virtual bool with(const Bindings& problem, const std::atomic<bool>& stop, const Work& work) = 0;
   virtual std::string device_name() const = 0;
-  /// Of other programs on a CPU that is measured.
-  virtual std::optional<base::Load> foreign_load() const { return std::nullopt; }
 };
 
 class DeviceBench final : public AuditBench {
@@ -71,9 +68,6 @@ class DeviceBench final : public AuditBench {
     return work(target_, {loop_, workers_.compiler(), workers_.benches(), base::awake_clock(), stop});
   }
   std::string device_name() const override { return target_.device.name; }
-  std::optional<base::Load> foreign_load() const override {
-    return device::is_cpu(target_.device) ? base::foreign_load() : std::nullopt;
-  }
 
  private:
   const AuditOptions& options_;
@@ -161,7 +155,6 @@ class AuditRun {
 
   void announce() const {
     if (options_.quiet) return;
-    if (const auto load = bench_->foreign_load()) tell("warning: {}\n", load_warning(*load));
     tell("{} on {}: {} tunings of {}, each from an empty store\n", spec().kernel.name, bench_->device_name(),
          options_.repeats, counted(spec().cases.size(), "problem"));
     if (spec().search.seconds)

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/machine_state.hpp"
 #include "cli/command_text.hpp"
 #include "core/record/record.hpp"
 #include "core/replay/read.hpp"
@@ -107,7 +106,7 @@ target::Target target_for(const std::string& path, const CommonOptions& options,
 target::Target target_for(const std::string& path, const CommonOptions& options, target::TargetNeed need);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
 spec::Spec load_spec_for(const std::string& path, const CommonOptions& options, const target::Target& target);
-/// Prints why a command uses the CPU, if nobody chose it. work: "tuning".
+/// Prints why a command uses the CPU, if the user did not choose it. work: "tuning".
 void tell_no_gpu(const target::Target& target, const std::string& work);
 void tell_notes(const spec::Spec& spec);  ///< prints the changes by its overlays and -D
 /// The store's records of this kernel on the target's architecture; prints damage to stderr.
@@ -119,8 +118,6 @@ std::vector<replay::Recording> read_given_recordings(const std::filesystem::path
 /// Prints the warnings of a store to standard error, one for each cause: warnings that differ only in line, file or
 /// artifact are printed once, with their count.
 void tell_warnings(const std::vector<std::string>& warnings);
-/// The warning of a measurement on this machine's CPU that other programs use too.
-std::string load_warning(const base::Load& load);
 /// "1 parameter", "2 parameters".
 std::string counted(std::uint64_t count, const std::string& what);
 /// Prints warnings about a recording, and how much of it is damaged, to stderr.

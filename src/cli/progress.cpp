@@ -59,8 +59,6 @@ std::string ProgressPrinter::entry(const record::Record& record, const std::stri
 }
 
 void ProgressPrinter::on_record(const record::Record& record, const std::string& log, bool from_store) {
-  if (!from_store && !when_measured_.empty() && record.outcome == Outcome::ok)
-    on_warning(std::exchange(when_measured_, {}));
   if (!log_) return;
   const std::string text = entry(record, log, from_store);
   if (std::fwrite(text.data(), 1, text.size(), log_) == text.size() && std::fflush(log_) == 0) return;
@@ -117,6 +115,7 @@ void ProgressPrinter::on_note(const std::string& text) {
 }
 
 void ProgressPrinter::on_warning(const std::string& text) {
+  if (!warned_.insert(text).second) return;
   finish();
   tell("warning: {}\n", text);
 }

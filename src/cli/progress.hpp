@@ -3,8 +3,8 @@
 
 #include <cstdio>
 #include <functional>
+#include <set>
 #include <string>
-#include <utility>
 
 #include "base/event_loop.hpp"
 #include "core/run/tuner.hpp"
@@ -31,9 +31,6 @@ class ProgressPrinter final : public run::TuneObserver {
   void on_progress(const run::Progress& progress) override;
   void on_note(const std::string& text) override;
   void on_warning(const std::string& text) override;
-  /// Prints a warning once something is measured: for a run that is answered from the store, the load of the machine
-  /// does not matter.
-  void warn_when_measured(std::string text) { when_measured_ = std::move(text); }
   /// Ends the line, so that the next output starts on a new one.
   void finish();
 
@@ -47,9 +44,9 @@ class ProgressPrinter final : public run::TuneObserver {
   Verbosity verbosity_;
   bool terminal_;
   bool line_open_ = false;
+  std::set<std::string> warned_;  ///< several problems may have the same cause
   double last_print_s_ = -1e9;
   std::uint64_t last_done_ = 0;
-  std::string when_measured_;
   base::EventLoop& loop_;
   base::EventLoop::Watch next_tick_;
   std::function<run::Progress()> progress_;  ///< empty: no run

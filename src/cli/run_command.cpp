@@ -7,7 +7,6 @@
 
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
-#include "base/machine_state.hpp"
 #include "base/text.hpp"
 #include "cli/replayed_case.hpp"
 #include "cli/spec_list.hpp"
@@ -102,7 +101,6 @@ int RunCommand::go() {
   const RestoreAtEnd restore(clocks.get());
   if (clocks && tells_progress())
     tell("clock fixed at {} MHz until the end of the run\n", target_.device.locked_clock_mhz);
-  const std::optional<base::Load> load = device::is_cpu(target_.device) ? base::foreign_load() : std::nullopt;
   base::remove_abandoned_temporaries();
   run::JobWorkers workers(session_.loop, ipc::job_count(options_.common.jobs, rank_ ? rank_->local_size : 1),
                           run::JobWorkers::Orphans::kill);
@@ -112,7 +110,6 @@ int RunCommand::go() {
   begin_job();
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all, session_.loop);
-  if (load && tells_progress()) printer.warn_when_measured(load_warning(*load));
   if (const std::string warning = target::warning_of_unknown_sources(spec_); !warning.empty())
     printer.on_warning(warning);
   for (const std::string& warning : resolve::source_warnings(spec_)) printer.on_warning(warning);

@@ -8,6 +8,39 @@ using namespace xtune::base;
 using namespace xtune;
 using namespace xtune::cli_test;
 
+TEST_CASE("A busy machine marks its records, answers from them while it is busy, and is replaced once it is quiet") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  Cli busy;
+  busy.env = cli.env;
+  busy.env.emplace_back("XTUNE_BUSY", "yes");
+  const std::string reason = "the CPUs were busy: XTUNE_BUSY says so";
+  const CommandResult first = busy.run(spec);
+  REQUIRE(first.exit_code == 0);
+  CHECK_MESSAGE(has(first.stderr_text, "warning: a measurement was disturbed (the CPUs were busy); such"),
+                first.stderr_text);
+  CHECK(parsed(first)["best"]["tainted"] == json{reason});
+  CHECK(cli.records().size() == 3);
+  for (const json& record : cli.records()) CHECK(record["tainted"] == json{reason});
+  const CommandResult best = cli.xtune({"best", spec, "--backend", "host"});
+  CHECK(best.exit_code == 0);
+  CHECK(has(best.stdout_text, "tainted: " + reason));
+  const std::string rows = cli.xtune({"best", spec, "--backend", "host", "--format", "csv"}).stdout_text;
+  CHECK_MESSAGE(has(rows, reason), rows);
+  CHECK(has(busy.xtune({"run", spec, "--backend", "host"}).stdout_text, "tainted: " + reason));
+
+  const CommandResult again = busy.run(spec);
+  CHECK(again.exit_code == 0);
+  CHECK(parsed(again)["from_store"] == 3);
+  CHECK_MESSAGE(has(again.stderr_text, "warning: 3 stored results were disturbed when measured"), again.stderr_text);
+  const CommandResult quiet = cli.run(spec);
+  CHECK(parsed(quiet)["from_store"] == 0);
+  CHECK_FALSE(parsed(quiet)["best"].contains("tainted"));
+  CHECK_FALSE(has(quiet.stderr_text, "disturbed"));
+  CHECK_FALSE(has(cli.xtune({"best", spec, "--backend", "host"}).stdout_text, "tainted"));
+  CHECK(parsed(busy.run(spec))["from_store"] == 3);
+}
+
 TEST_CASE("A run finds the best; a second run answers from the store and starts no process") {
   const Cli cli;
   const std::string spec = cli.copy_spec();

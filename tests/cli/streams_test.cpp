@@ -133,8 +133,8 @@ TEST_CASE("On a terminal a run says at once what it waits for, in the terminal's
   const int kept = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
   REQUIRE(kept >= 0);
   const CommandResult run =
-      cli.command({"/bin/sh", "-c", "unset COLUMNS; exec \"$0\" run \"$1\" --backend host 2>\"$2\"", XTUNE_PROGRAM,
-                   spec, ptsname(terminal)});
+      cli.command({"/bin/sh", "-c", "unset COLUMNS; XTUNE_BUSY=yes exec \"$0\" run \"$1\" --backend host 2>\"$2\"",
+                   XTUNE_PROGRAM, spec, ptsname(terminal)});
   CHECK(run.exit_code == 0);
   std::string shown(65536, '\0');
   const ssize_t length = read(terminal, shown.data(), shown.size());
@@ -143,6 +143,11 @@ TEST_CASE("On a terminal a run says at once what it waits for, in the terminal's
   CAPTURE(shown);
   CHECK(has(shown, "\r\x1b[K[0/2] compiling "));
   CHECK(has(shown, "[2/2] best "));
+  CHECK(has(shown,
+            " a measurement was disturbed (the CPUs\r\n"
+            "         were busy); such results are marked as\r\n"
+            "         tainted, and a later run measures them\r\n"
+            "         again\r\n"));
   for (std::size_t at = shown.find("\x1b[K["); at != std::string::npos; at = shown.find("\x1b[K[", at + 1))
     CHECK(shown.find_first_of("\r\n", at) - at - 3 < 50);
   close(kept);

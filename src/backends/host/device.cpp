@@ -18,7 +18,6 @@
 #include "backends/host/engine.hpp"
 #include "backends/host/floating_point.hpp"
 #include "backends/host/kernel_arguments.hpp"
-#include "backends/host/stolen_time.hpp"
 #include "backends/host/tensor_map.hpp"
 #include "core/build/shortage.hpp"
 #include "core/build/step_limits.hpp"
@@ -191,18 +190,15 @@ class HostDevice final : public measure::Device {
     return std::bit_cast<measure::EncodedTensorMap>(encode_tensor_map(map, address));
   }
   measure::DeviceState state() override {
-    std::ifstream file("/proc/stat");
-    const ProcessorTimes now = read_processor_times(file);
     measure::DeviceState state;
-    state.stolen_share = stolen_share(times_, now);
-    times_ = now;
+    contention_.report(state);
     return state;
   }
 
  private:
   device::DeviceInfo info_;
   Engine engine_;
-  ProcessorTimes times_;
+  CpuContention contention_;
 };
 
 }  // namespace

@@ -20,6 +20,9 @@ struct DeviceState {
   std::string partition;                            ///< how it is partitioned: "MIG"
   /// For a virtual machine: share of processor time that other machines took since the last state.
   std::optional<double> stolen_share;
+  /// For kernels on the CPU, since the last state: share of their threads' time that they waited for CPUs.
+  std::optional<double> lost_share;
+  bool said_busy = false;  ///< the user says that other programs use the CPUs
 };
 
 }  // namespace xtune::measure

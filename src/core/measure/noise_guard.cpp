@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/text.hpp"
 
 namespace xtune::measure {
 namespace {
+
+constexpr std::string_view partitioned = "the device is partitioned (";
 
 bool holds(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -24,6 +27,8 @@ std::vector<std::string> disturbances(const DeviceState& state) {
   for (const std::string& reason : state.throttling) found.push_back("the device is slowed down: " + reason);
   return found;
 }
+
+bool may_pass(const std::string& reason) { return !reason.starts_with(partitioned); }
 
 void NoiseGuard::settle(const Look& look, const Pause& pause) {
   const int rounds = static_cast<int>(std::ceil(wait_s_ / pause_s));
@@ -49,9 +54,12 @@ std::vector<std::string> NoiseGuard::taints(const DeviceState& after, double clo
   if (after.stolen_share.value_or(0) > max_stolen)
     base::add_once(reasons, fmt::format("other virtual machines took {:.0f} % of the processors' time",
                                         *after.stolen_share * 100));
+  if (after.lost_share.value_or(0) > max_lost)
+    base::add_once(reasons, fmt::format("the CPUs were busy: the kernel waited for them in {:.0f} % of its time",
+                                        *after.lost_share * 100));
+  if (after.said_busy) base::add_once(reasons, "the CPUs were busy: XTUNE_BUSY says so");
   if (!after.partition.empty())
-    base::add_once(reasons,
-                   "the device is partitioned (" + after.partition + "): its other parts share power and clocks");
+    base::add_once(reasons, std::string(partitioned) + after.partition + "): its other parts share power and clocks");
   if (errors_ && after.uncorrected_errors && *after.uncorrected_errors > *errors_)
     base::add_once(reasons, fmt::format("{} uncorrected memory errors", *after.uncorrected_errors - *errors_));
   if (after.uncorrected_errors) errors_ = after.uncorrected_errors;

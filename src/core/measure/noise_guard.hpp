@@ -16,6 +16,9 @@ namespace xtune::measure {
 /// assumed to be this one, since in a container the monitor may use another id for it.
 std::vector<std::string> disturbances(const DeviceState& state);
 
+/// Whether a later measurement may be without this reason, which taints() gave: not that of a partitioned device.
+bool may_pass(const std::string& reason);
+
 /// Single-threaded; one object for all series on a device.
 class NoiseGuard {
  public:
@@ -34,6 +37,9 @@ class NoiseGuard {
   std::vector<std::string> taints(const DeviceState& after, double clock_mhz);
   static constexpr double min_clock = 0.75;
   static constexpr double max_stolen = 0.1;  ///< share of the processors' time
+  /// Share of a CPU kernel's own time, by which its times may be too long. Configurations within 5 % of the best meet
+  /// in the finals, so that a smaller one costs no configuration its place there.
+  static constexpr double max_lost = 0.05;
 
   static constexpr double pause_s = 0.05;
 

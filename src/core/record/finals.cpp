@@ -29,14 +29,18 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
                                         const Criterion& criterion) {
   std::vector<const Record*> finalists;
   for (const Record* record : ranked) {
-    if (finalists.size() == most) break;
     const Record& first = *ranked.front();
     const bool same_hour = std::abs(record->unix_time_ms - first.unix_time_ms) <= same_hour_ms;
     const double drift = same_hour ? finals_drift : finals_drift_of_days;
-    if (record->tainted.empty() == first.tainted.empty() &&
-        criterion.interval(*record).first <= criterion.interval(first, drift).second)
-      finalists.push_back(record);
+    if (criterion.interval(*record).first > criterion.interval(first, drift).second) continue;
+    // A time that was disturbed says little against a configuration: it has the place of its value.
+    const bool placed = !record->tainted.empty() && first.tainted.empty();
+    const auto place = std::find_if(finalists.begin(), finalists.end(), [&](const Record* other) {
+      return placed && criterion.of(*other) > criterion.of(*record);
+    });
+    finalists.insert(place, record);
   }
+  if (finalists.size() > most) finalists.resize(most);
   return finalists;
 }
 

@@ -15,9 +15,9 @@
 
 namespace xtune::record {
 
-/// The records that may be the best, ranked by the criterion: up to `most`, only clean ones if the first is clean,
-/// whose interval begins before the end of the first one's, with an addition to its time, since a device changes its
-/// speed: 5 %, and half of the time if the two were measured more than an hour apart. Fewer than two need no finals.
+/// The records that may be the best, up to `most` of `ranked`: those whose interval begins before the end of the first
+/// one's, with an addition to its time, since a device changes its speed: 5 %, and half of the time if the two were
+/// measured more than an hour apart. By their values, tainted ones among clean ones. Fewer than two need no finals.
 std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most,
                                         const Criterion& criterion = {});
 

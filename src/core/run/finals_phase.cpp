@@ -59,8 +59,10 @@ bool FinalsPhase::start() {
   for (const record::Record* record : finalists) keys.push_back(record->key);
   if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
   results_.result().finalists = finalists.size();
-  // If a disturbance is permanent (a part of a partitioned device), repeating the finals would not help.
-  const record::Tainted tainted = finalists.front()->tainted.empty() ? record::Tainted::never : record::Tainted::too;
+  // If a disturbance is permanent (a part of a partitioned device) or lasts, repeating the finals would not help.
+  const bool clean =
+      std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
+  const record::Tainted tainted = clean && !store_.busy() ? record::Tainted::never : record::Tainted::too;
   if (take_stored(keys, tainted)) return false;
   Held held{{}, keys, "finals"};
   // In a fixed order: a process that has read only a part of the finals that another is storing ranks by them.
@@ -141,6 +143,7 @@ void FinalsPhase::hold() {
 void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
   ++totals_.answers;
   devices_.first().busy = false;
+  store_.tainted_now(taints);
   totals_.device_busy_s += finals_->busy_s();
   std::int64_t now_ms = 0;  // the same for all of them: their finals are one measurement
   for (const TrialPtr& finalist : finalists_)

@@ -1,6 +1,7 @@
 // Makes workers and options for the program and the library, so that both tune in the same way.
 #include "core/run/job.hpp"
 
+#include "base/machine_state.hpp"
 #include "core/record/attempt.hpp"
 
 namespace xtune::run {
@@ -36,6 +37,9 @@ TuneOptions TuningJob::next_run(const spec::Spec& spec, const target::Target& ta
   options.store = kept_ == base::Kept::all ? settings_.store : scratch / "store";
   options.artifacts = artifacts_of(scratch);
   options.scratch = scratch;
+  // Later, the runs themselves keep the CPUs busy.
+  if (!busy_) busy_ = device::is_cpu(target.device) && base::is_busy();
+  options.busy = *busy_;
   options.attempt = *attempts_.insert(record::new_attempt()).first;
   const std::string& arch = target.device.arch;
   if (kept_ == base::Kept::all)

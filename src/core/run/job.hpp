@@ -67,6 +67,7 @@ class TuningJob {
   const TuneOptions settings_;
   const base::Kept kept_;
   std::set<std::string> attempts_;
+  std::optional<bool> busy_;
   std::map<std::string, store::GrowingRecords> records_;  ///< by architecture
 };
 

@@ -20,6 +20,7 @@ ResultLedger::ResultLedger(const RunContext& run, RecordKeeper& keeper, StoreAns
 
 void ResultLedger::finish(Trial& trial, const std::string& log) {
   if (trial.record.outcome == Outcome::ok) race(trial.proposal.index, trial.record, false);
+  store_.tainted_now(trial.record.tainted);
   keeper_.stamp(trial.record);
   keeper_.keep(trial.record, trial.lack);
   book(trial, trial.record, log, false);

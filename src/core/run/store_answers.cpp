@@ -1,11 +1,15 @@
 // Reads a run's part of the store, and decides which of its records can be used.
 #include "core/run/store_answers.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/causes.hpp"
 #include "base/text.hpp"
+#include "core/measure/noise_guard.hpp"
 #include "core/record/best.hpp"
 #include "core/record/future_records.hpp"
 #include "core/run/search_setup.hpp"
@@ -19,7 +23,8 @@ StoreAnswers::StoreAnswers(const RunContext& run, RecordKeeper& keeper)
     : run_(run),
       records_(run.options.records ? *run.options.records
                                    : own_records_.emplace(run.options.store, run.target.device.arch,
-                                                          run.spec.kernel.name, run.spec.measure.statistic)) {
+                                                          run.spec.kernel.name, run.spec.measure.statistic)),
+      busy_(run.options.busy) {
   std::vector<Row> rows = read(keeper);
   if (run.options.fresh && run.options.peers) rows.clear();
   stored_ = StoredResults(std::move(rows));
@@ -83,6 +88,10 @@ std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& k
   if (run_.options.retry_failed && !of_today && (outcome == Outcome::crashed || outcome == Outcome::timed_out))
     return std::nullopt;
   if (outcome == Outcome::pruned && !run_.races()) return std::nullopt;
+  if (!of_today && measure_again(found)) {
+    stored_.take(key);  // neither is it a rival in the finals
+    return std::nullopt;
+  }
   Answer answer;
   answer.of_today = of_today;
   if (found.record)
@@ -100,6 +109,35 @@ std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& k
   stored_.take(key);
   if (!answer.whole && !answer.row.config) return std::nullopt;
   return answer;
+}
+
+/// Whether it was measured while the machine or the device was disturbed, which it may not be now.
+bool StoreAnswers::measure_again(const StoredResults::Answer& found) {
+  const bool tainted = found.record ? !found.record->tainted.empty() : found.row.config->tainted;
+  if (!tainted || run_.options.peers || (found.outcome != Outcome::ok && found.outcome != Outcome::pruned))
+    return false;
+  const auto whole = found.record ? std::optional(*found.record) : read_row(found.row, run_.observer);
+  if (!whole || std::none_of(whole->tainted.begin(), whole->tainted.end(), measure::may_pass)) return false;
+  tainted_ += busy_;
+  return !busy_;
+}
+
+void StoreAnswers::tainted_now(const std::vector<std::string>& taints) {
+  if (run_.target.backend.name == "replay") return;
+  const auto passing = std::find_if(taints.begin(), taints.end(), measure::may_pass);
+  if (passing == taints.end()) return;
+  busy_ = true;
+  if (std::exchange(warned_, true)) return;
+  run_.observer.on_warning("a measurement was disturbed (" + passing->substr(0, passing->find(": ")) +
+                           "); such results are marked as tainted, and a later run measures them again");
+}
+
+void StoreAnswers::finish() {
+  if (tainted_ > 0)
+    run_.observer.on_warning(fmt::format(
+        "{} stored result{} disturbed when measured, and {} because the machine is busy now, too; a later run measures "
+        "again",
+        tainted_, tainted_ == 1 ? " was" : "s were", tainted_ == 1 ? "answers" : "answer"));
 }
 
 std::optional<record::Record> StoreAnswers::take_full(const store::KeyDigest& key) {

@@ -14,8 +14,9 @@
 namespace xtune::run {
 
 /// Decides which stored results count for this run: options such as `fresh` and `retry_failed`, changed time limits,
-/// and a disabled race exclude some of them. Results that other processes of the same job stored since they began
-/// always count.
+/// and a disabled race exclude some of them. Tainted ones are excluded until a measurement of this run is tainted, too,
+/// except in a search that processes share, which disturb each other. Results that other processes of the same job
+/// stored since they began always count.
 class StoreAnswers {
  public:
   using Row = store::GrowingRecords::Row;
@@ -34,6 +35,13 @@ class StoreAnswers {
   /// Another process's full measurement of a configuration that was pruned before; returned once.
   std::optional<record::Record> take_full(const store::KeyDigest& key);
   void add(record::Record record) { stored_.add(std::move(record)); }
+  /// A measurement of this run has these taints. If they might have passed, they have not: from now on tainted results
+  /// answer, and a warning reports it.
+  void tainted_now(const std::vector<std::string>& taints);
+  /// Whether the machine or the device is too busy to measure tainted results again.
+  bool busy() const noexcept { return busy_; }
+  /// Warns if tainted results answered because of that.
+  void finish();
   bool empty() const noexcept { return stored_.empty(); }
 
   /// Ok results that this run did not evaluate, that its space allows and that its spec measures in the same way: as
@@ -52,11 +60,15 @@ class StoreAnswers {
   static bool means_the_same(const Bindings& a, const Bindings& b);
   /// Whether a goal has no value because the record does not say whether launches repeat their bits.
   bool lacks_a_goal(const record::Record& record) const;
+  bool measure_again(const StoredResults::Answer& found);
   bool asked_today(const Bindings& config, const store::KeyDigest& key) const;
   const RunContext& run_;
   std::optional<store::GrowingRecords> own_records_;  ///< unset: TuneOptions::records is used
   store::GrowingRecords& records_;
   StoredResults stored_;
+  bool busy_;
+  bool warned_ = false;                ///< of a measurement of this run
+  std::size_t tainted_ = 0;            ///< results that answered because of busy_
   std::deque<record::Record> rivals_;  ///< read for the finals
 };
 

@@ -13,17 +13,22 @@ namespace {
 
 struct Facts {
   Outcome outcome;
+  bool tainted;
   std::int64_t unix_time_ms;
 };
 
-template <class From>
-Facts facts_of(const From& from) {
-  return {from.outcome, from.unix_time_ms};
-}
+Facts facts_of(const store::StoredConfig& row) { return {row.outcome, row.tainted, row.unix_time_ms}; }
+Facts facts_of(const record::Record& record) { return {record.outcome, !record.tainted.empty(), record.unix_time_ms}; }
+
+/// Of results of the race, how much one says: a full and clean one most, a disturbed one that was dropped least.
+int weight_of(const Facts& facts) { return (facts.outcome == Outcome::ok) + !facts.tainted; }
 
 bool supersedes(const Facts& later, const Facts& earlier) {
-  if (later.outcome == Outcome::pruned && earlier.outcome == Outcome::ok) return false;
-  if (later.outcome == Outcome::ok && earlier.outcome == Outcome::pruned) return true;
+  const auto timed = [](const Facts& facts) {
+    return facts.outcome == Outcome::ok || facts.outcome == Outcome::pruned;
+  };
+  if (timed(later) && timed(earlier) && weight_of(later) != weight_of(earlier))
+    return weight_of(later) > weight_of(earlier);
   return earlier.unix_time_ms <= later.unix_time_ms;
 }
 
@@ -81,7 +86,8 @@ void StoredResults::add(record::Record record) {
   if (!record::is_first(record) && record.outcome != Outcome::wrong_result) return;
   const store::KeyDigest key(record.key);
   const Answer known = find(key);
-  if (known && !supersedes(facts_of(record), {known.outcome, known.unix_time_ms})) return;
+  if (known && !supersedes(facts_of(record), known.record ? facts_of(*known.record) : facts_of(*known.row.config)))
+    return;
   take(key);
   records_.insert_or_assign(key, std::move(record));
 }

@@ -33,8 +33,8 @@ class StoredResults {
   void add(record::Record record);
 
   bool empty() const noexcept { return rows_.empty() && records_.empty(); }
-  /// The newest result of a first measurement, except that a pruned one does not replace a full one; wrong results
-  /// always count. Empty: it was not measured, or was taken.
+  /// The newest result of a first measurement, except that neither a pruned one nor a tainted one replaces a full and
+  /// clean one; wrong results always count. Empty: it was not measured, or was taken.
   Answer find(const store::KeyDigest& key) const;
   /// Marks the answer for a key as used.
   void take(const store::KeyDigest& key);

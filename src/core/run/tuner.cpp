@@ -148,6 +148,7 @@ TuneResult Tuning::result(bool done) {
   result.interrupted = stops_.asked() || (stops_.draining() && !done);
   result.out_of_time = !result.interrupted && !(done && exhausted());
   keeper_.finish();
+  store_.finish();
   ledger_.results().read_reported();
   result.advisor = path_.advice();
   result.compile_cpu_s = totals_.compile_cpu_s;

@@ -33,7 +33,9 @@ struct TuneOptions {
   bool fresh = false;         ///< measure configurations again that the store has results for
   bool transfer = true;       ///< use records of other devices and problems to guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
-  std::size_t top = 1;        ///< number of best configurations that are measured in full, despite the race
+  /// Other programs use the CPUs that measure (base/machine_state.hpp): tainted results are not measured again now.
+  bool busy = false;
+  std::size_t top = 1;  ///< number of best configurations that are measured in full, despite the race
   /// Once it is true no new work is started: running measurements are finished and kept, and the run ends.
   const std::atomic<bool>* drain = nullptr;
   /// The store's records of this kernel and architecture, if several searches share them; null: the run reads them
@@ -64,7 +66,7 @@ struct Progress {
   std::size_t compiling = 0, waiting = 0;  ///< in the pool; compiled and queued for the device
   bool finals = false;                     ///< the search is over
   double elapsed_s = 0;
-  const record::Record* best = nullptr;  ///< of a stored result possibly only configuration and times
+  const record::Record* best = nullptr;      ///< of a stored result possibly only configuration and times
   const Bindings* default_config = nullptr;  ///< null: there is none
 };
 

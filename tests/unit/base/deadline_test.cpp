@@ -55,6 +55,20 @@ TEST_CASE("while what is waited for is stopped nothing counts, up to the limit o
   CHECK(waits_until_over(slow, true) == 600);
 }
 
+TEST_CASE("time is lost to other programs, not to threads of the same process") {
+  const CpuTimes none{{1, {}}, {2, {}}};
+  const auto lost = [&](CpuTimes now, double cpus) { return lost_share(none, now, 1e9, cpus); };
+  CHECK(lost({{1, {900'000'000, 100'000'000}}}, 1) == doctest::Approx(0.1));
+  CHECK(lost({{1, {500'000'000, 500'000'000}}, {2, {500'000'000, 500'000'000}}}, 2) == doctest::Approx(0.5));
+  CHECK(lost({{1, {500'000'000, 500'000'000}}, {2, {500'000'000, 500'000'000}}}, 1) == 0);
+  // A thread that sleeps uses nothing, and one time slice is one sample.
+  CHECK(lost({{1, {300'000'000, 0}}}, 1) == 0);
+  CHECK(lost({{1, {1'000'000, 3'900'000}}}, 1) == 0);
+  CHECK(lost({{1, {36'000'000, 4'000'000}}, {3, {0, 0}}}, 1) == doctest::Approx(0.1));
+  CHECK(lost({}, 1) == 0);
+  CHECK(usable_cpus(getpid()) >= 1);
+}
+
 TEST_CASE("a stopped process is seen, and so is one that it started") {
   EventLoop loop;
   std::string out;

@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
 #include "base/suspension.hpp"
+#include "fakes/environment_variable.hpp"
 #include "fakes/limited_directory.hpp"
 
 using namespace xtune::base;
@@ -88,16 +89,21 @@ TEST_CASE("other programs' load counts where it takes more than half of the core
   fs::create_directories(root.path() / "proc");
   const auto load = [&](const std::string& text) {
     std::ofstream(root.path() / "proc/loadavg") << text;
-    return foreign_load(root.path(), 4);
+    return is_busy(root.path(), 4);
   };
-  const auto busy = load("9.71 8.20 4.05 7/512 12345\n");
-  REQUIRE(busy);
-  CHECK(busy->average == 9.71);
-  CHECK(busy->cores == 4);
+  std::optional<Variable> said(std::in_place, "XTUNE_BUSY", "");
+  CHECK(load("9.71 8.20 4.05 7/512 12345\n"));
   CHECK(load("2.10 0.20 0.05 4/512 1\n"));
   CHECK_FALSE(load("9.71 8.20 4.05 1/512 12345\n"));  // it was busy, and only this process runs
   CHECK_FALSE(load("0.30 8.20 4.05 7/512 12345\n"));  // it is busy for a moment
   CHECK_FALSE(load("2.00 0.20 0.05 3/512 1\n"));
   CHECK_FALSE(load("nonsense"));
-  CHECK_FALSE(foreign_load(root.path() / "missing", 4));
+  CHECK_FALSE(is_busy(root.path() / "missing", 4));
+  // The user knows it better.
+  said.reset();
+  said.emplace("XTUNE_BUSY", "yes");
+  CHECK(load("0.00 0.00 0.00 1/512 1\n"));
+  said.reset();
+  said.emplace("XTUNE_BUSY", "no");
+  CHECK_FALSE(load("9.71 8.20 4.05 7/512 12345\n"));
 }

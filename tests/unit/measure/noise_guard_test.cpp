@@ -131,6 +131,33 @@ TEST_CASE("Stolen processor time taints above a tenth, and is not waited for") {
   CHECK(guard.taints(state, 0).empty());
 }
 
+TEST_CASE("A CPU kernel that waited for CPUs is tainted above a twentieth of its time, or if the user says so") {
+  NoiseGuard guard(1);
+  DeviceState state;
+  state.lost_share = 0.34;
+  Script script{{state}};
+  script.settle(guard);
+  CHECK(script.pauses == 0);
+  CHECK(guard.taints(state, 0) ==
+        std::vector<std::string>{"the CPUs were busy: the kernel waited for them in 34 % of its time"});
+  state.lost_share = 0.05;
+  CHECK(guard.taints(state, 0).empty());
+  state.said_busy = true;
+  CHECK(guard.taints(state, 0) == std::vector<std::string>{"the CPUs were busy: XTUNE_BUSY says so"});
+}
+
+TEST_CASE("Only a partition stays; all else may have passed the next time") {
+  NoiseGuard guard(0);
+  DeviceState state = hot();
+  state.partition = "MIG";
+  state.lost_share = state.stolen_share = 1;
+  Script script{{state}};
+  script.settle(guard);
+  const std::vector<std::string> reasons = guard.taints(state, 100);
+  CHECK(reasons.size() == 5);
+  for (const std::string& reason : reasons) CHECK(may_pass(reason) == (reason.find("MIG") == std::string::npos));
+}
+
 TEST_CASE("New memory errors taint one series, a partition every one") {
   NoiseGuard guard(1);
   Script script{{quiet()}};

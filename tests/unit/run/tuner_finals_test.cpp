@@ -463,10 +463,26 @@ TEST_CASE("Tainted finals decide nothing, and are held again") {
   CHECK_FALSE(best_of(again.all())->record->finals.empty());
 }
 
+TEST_CASE("What was disturbed in the search meets the others in the finals, which decide") {
+  Finale t;
+  const auto honest = t.bench.respond;
+  t.bench.respond = [honest](const BenchJob& job) {
+    BenchAnswer answer = honest(job);
+    if (a_of(job) == 1) answer.taints = {"throttled"};
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(best_a(result) == 1);
+  CHECK(best_of(result.all())->record->tainted.empty());
+  CHECK(t.observer.warnings ==
+        std::vector<std::string>{"a measurement was disturbed (throttled); such results are marked "
+                                 "as tainted, and a later run measures them again"});
+}
+
 TEST_CASE("Where nothing is clean, tainted finals decide, and are not held again") {
   Finale t;
-  t.bench.respond = tainted(t.bench.respond, "partitioned");
-  t.bench.respond_rounds = tainted(t.bench.respond_rounds, "partitioned");
+  t.bench.respond = tainted(t.bench.respond, "the device is partitioned (MIG)");
+  t.bench.respond_rounds = tainted(t.bench.respond_rounds, "the device is partitioned (MIG)");
   const TuneResult result = t.run();
   REQUIRE_FALSE(t.bench.rounds.empty());
   CHECK_FALSE(best_of(result.all())->record->finals.empty());

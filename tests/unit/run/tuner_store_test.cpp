@@ -232,3 +232,103 @@ TEST_CASE("A limit that is part of the key is not looked at, and records that do
   record.outcome = xtune::Outcome::crashed;
   CHECK(xtune::run::answers_under_limits(record, spec));
 }
+
+namespace {
+
+/// Runs of one space of four, measured under changing conditions.
+struct Conditions : xtune::fakes::Tuning {
+  std::string taint = "the CPUs were busy";
+  std::size_t measured = 0;
+  Conditions() {
+    parameters = xtune::fakes::only_a;
+    rest = "[search]\nstrategy = \"exhaustive\"\n[measure]\nrace = false\n";
+    bench.respond = [this](const BenchJob&) {
+      ++measured;
+      BenchAnswer answer = xtune::fakes::measured(1);
+      if (!taint.empty()) answer.taints = {taint};
+      return answer;
+    };
+  }
+  TuneResult next() {
+    measured = 0;
+    clock.advance_s(1);
+    return run();
+  }
+  static std::size_t tainted(const TuneResult& result) {
+    return static_cast<std::size_t>(std::count_if(result.records.begin(), result.records.end(),
+                                                  [](const auto& record) { return !record.tainted.empty(); }));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Results of a busy machine are measured again once it is quiet") {
+  Conditions t;
+  CHECK(t.tainted(t.next()) == 4);
+  CHECK(t.observer.warnings.size() == 1);
+  t.taint.clear();
+  const TuneResult quiet = t.next();
+  CHECK(t.measured == 4);
+  CHECK(quiet.from_store == 0);
+  CHECK(t.tainted(quiet) == 0);
+  CHECK(t.observer.warnings.empty());
+  // Clean results count from now on, also where a later run is disturbed.
+  CHECK(t.next().from_store == 4);
+  t.options.fresh = true;
+  t.taint = "the CPUs were busy";
+  CHECK(t.tainted(t.next()) == 4);
+  t.options.fresh = false;
+  const TuneResult stored = t.next();
+  CHECK(stored.from_store == 4);
+  CHECK(t.tainted(stored) == 0);
+  CHECK(t.observer.warnings.empty());
+}
+
+TEST_CASE("On a machine that is still busy tainted results answer, with a warning") {
+  Conditions t;
+  t.next();
+  t.options.busy = true;
+  const TuneResult result = t.next();
+  CHECK(t.measured == 0);
+  CHECK(result.from_store == 4);
+  CHECK(t.tainted(result) == 4);
+  REQUIRE(t.observer.warnings.size() == 1);
+  CHECK(t.observer.warnings.front().starts_with("4 stored results were disturbed when measured"));
+}
+
+TEST_CASE("A run that finds the machine busy stops measuring again") {
+  Conditions t;
+  t.parameters = "A = { min = 1, max = 32 }\n";
+  CHECK(t.tainted(t.next()) == 32);
+  const TuneResult result = t.next();
+  CHECK(t.measured > 0);
+  CHECK(t.measured < 32);
+  CHECK(result.from_store == 32 - t.measured);
+  CHECK(t.observer.warnings.size() == 2);
+}
+
+TEST_CASE("What a device always has does not make a run measure again") {
+  Conditions t;
+  t.taint = "the device is partitioned (MIG): its other parts share power and clocks";
+  t.next();
+  CHECK(t.observer.warnings.empty());
+  CHECK(t.next().from_store == 4);
+  CHECK(t.measured == 0);
+  CHECK(t.observer.warnings.empty());
+}
+
+TEST_CASE("A configuration that is disturbed, and later dropped from a quiet race, is not measured a third time") {
+  Conditions t;
+  t.rest = "[search]\nstrategy = \"exhaustive\"\n";
+  t.next();
+  t.taint.clear();
+  t.bench.respond = [&](const BenchJob& job) {
+    ++t.measured;
+    BenchAnswer answer = xtune::fakes::measured(job.incumbent ? 50 : 1);
+    if (job.incumbent) answer.outcome = xtune::Outcome::pruned;
+    return answer;
+  };
+  CHECK(t.next().counts.at(xtune::Outcome::pruned) == 3);
+  CHECK(t.next().from_store == 4);
+  CHECK(t.measured == 0);
+}

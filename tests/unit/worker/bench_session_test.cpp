@@ -432,6 +432,25 @@ TEST_CASE("Configurations in quick succession share a look at the device") {
   CHECK(looks == 2);
 }
 
+TEST_CASE("On a CPU each configuration is tainted by what was taken from it, and by nothing else") {
+  Bench bench;
+  bench.device.device_info.vendor = "cpu";
+  double lost = 0;
+  bench.device.device_state = [&] {
+    DeviceState state;
+    state.lost_share = std::exchange(lost, 0);  // since the last look
+    return state;
+  };
+  const auto disturbed = [&](const FakeLaunch& call) { return lost = 0.4, doubling(call); };
+  BenchSession session(bench.device, bench.open, bench.clock);
+  CHECK(session.bench(bench.job("a", doubling)).taints.empty());
+  CHECK(session.bench(bench.job("b", disturbed)).taints ==
+        std::vector<std::string>{"the CPUs were busy: the kernel waited for them in 40 % of its time"});
+  CHECK(session.bench(bench.job("c", doubling)).taints.empty());
+  RoundsJob rounds{{bench.job("d", doubling), bench.job("e", disturbed)}, {{0, 1}, {1, 0}}};
+  CHECK(session.measure_rounds(rounds).taints.size() == 1);
+}
+
 TEST_CASE("Energy is the counter's difference over many launches, where it is asked for and counted") {
   Bench bench;
   bench.open.measure.energy_ms = 500;

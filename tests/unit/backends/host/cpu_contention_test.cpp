@@ -1,9 +1,11 @@
-// The share of stolen time from the kernel's counters.
-#include "backends/host/stolen_time.hpp"
+// What is taken from a process, from the kernel's counters.
+#include "backends/host/cpu_contention.hpp"
 
 #include <doctest/doctest.h>
 
 #include <sstream>
+
+#include "fakes/environment_variable.hpp"
 
 using namespace xtune::host;
 
@@ -30,4 +32,25 @@ TEST_CASE("The share is a difference, and nothing where too little time passed")
   CHECK(stolen_share({1000, 10}, {1002, 12}) == 0);
   CHECK(stolen_share({1000, 10}, {0, 0}) == 0);
   CHECK(stolen_share({1000, 70}, {1200, 60}) == 0);
+}
+
+TEST_CASE("A reading is about the time since the last one, unless the user says what it is") {
+  CpuContention contention;
+  const auto state = [&](const char* said) {
+    const xtune::Variable variable("XTUNE_BUSY", said);
+    xtune::measure::DeviceState found;
+    contention.report(found);
+    return found;
+  };
+  CHECK_FALSE(state("").lost_share);  // the first one
+  const auto second = state("perhaps");
+  REQUIRE(second.lost_share);
+  CHECK(*second.lost_share >= 0);
+  CHECK(*second.lost_share <= 1);
+  CHECK_FALSE(second.said_busy);
+  for (const char* said : {"yes", "no"}) {
+    CHECK(state(said).said_busy == (said[0] == 'y'));
+    CHECK_FALSE(state(said).lost_share);
+    CHECK_FALSE(state(said).stolen_share);
+  }
 }
