@@ -15,7 +15,7 @@ using Texts = std::set<std::string>;
 
 // Real sources compute a name from a few macros; larger numbers are an attack or a library's counting trick.
 constexpr std::size_t texts_limit = 256;
-constexpr int nesting_limit = 32, calls_limit = 20'000;
+constexpr int nesting_limit = 32;
 
 bool starts_word(char c) { return SourceCursor::is_word(c) && !std::isdigit(static_cast<unsigned char>(c)); }
 
@@ -56,7 +56,7 @@ class MacroDefinitions::Expansion {
   std::set<std::string> used;
 
   Texts expand(const std::string& text, const std::set<std::string>& hidden, int depth) {
-    if (depth > nesting_limit || ++calls_ > calls_limit) return cut(text);
+    if (depth > nesting_limit || !afford(text.size() + hidden.size())) return cut(text);
     for (std::size_t at = 0; at < text.size(); at = token_end(text, at)) {
       if (!starts_word(text[at])) continue;
       const std::size_t end = token_end(text, at);
@@ -83,7 +83,8 @@ class MacroDefinitions::Expansion {
         const Texts tails = expand(text.substr(after), hidden, depth + 1);
         for (const std::string& replaced : replace(definition, arguments, hidden, depth))
           for (const std::string& head : expand(replaced, inner, depth + 1))
-            for (const std::string& tail : tails) add(whole, text.substr(0, at) + head + tail);
+            for (const std::string& tail : tails)
+              if (!add(whole, text.substr(0, at) + head + tail)) return whole;
       }
       if (plain)
         for (const std::string& tail : expand(text.substr(end), hidden, depth + 1))
@@ -99,11 +100,21 @@ class MacroDefinitions::Expansion {
     return {text};
   }
 
-  void add(Texts& to, std::string text) {
-    if (to.size() < texts_limit)
+  /// Whether there is effort left for this many characters.
+  bool afford(std::size_t characters) {
+    const std::size_t cost = std::min(characters + 1, macros_.effort_left_);
+    macros_.effort_left_ -= cost;
+    return macros_.effort_left_ > 0;
+  }
+
+  /// Returns false if nothing more can be added.
+  bool add(Texts& to, std::string text) {
+    const bool possible = to.size() < texts_limit && afford(text.size());
+    if (possible)
       to.insert(std::move(text));
     else
       complete = false;
+    return possible;
   }
 
   /// "(a, (b, c))" after a name; false if there are none.
@@ -183,12 +194,12 @@ class MacroDefinitions::Expansion {
   void append(Texts& texts, const Texts& tails) {
     Texts longer;
     for (const std::string& text : texts)
-      for (const std::string& tail : tails) add(longer, text + tail);
+      for (const std::string& tail : tails)
+        if (!add(longer, text + tail)) break;
     texts = std::move(longer);
   }
 
   const MacroDefinitions& macros_;
-  int calls_ = 0;
 };
 
 void MacroDefinitions::define(std::string_view text) {

@@ -20,10 +20,11 @@ class MacroDefinitions {
 
   struct Names {
     std::vector<IncludeDirective> names;  ///< each once, in a fixed order
-    bool complete = true;                 ///< false: there may be others (too many, or macros of the compiler itself)
+    bool complete = true;                 ///< false: there may be others (macros of the compiler itself, or see below)
     std::set<std::string> used;           ///< names whose definitions, or missing definitions, were used
   };
-  /// text: the rest of the line after #include.
+  /// text: the rest of the line after #include. All calls together handle a limited number of characters, which
+  /// libraries that count with macros exceed: the names are then incomplete.
   Names names_of(const std::string& text) const;
 
  private:
@@ -34,6 +35,7 @@ class MacroDefinitions {
   };
   class Expansion;
   std::map<std::string, std::vector<Definition>, std::less<>> definitions_;
+  mutable std::size_t effort_left_ = 1 << 24;
 };
 
 }  // namespace xtune::build

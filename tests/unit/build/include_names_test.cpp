@@ -78,6 +78,30 @@ TEST_CASE("Unknown includes are reported") {
   for (const char* text : {"", "(", "F(", "\"", "<", "#", "##", "F(,,)"}) names({"F(a,b) a##b #a ##", "G("}, text);
 }
 
+TEST_CASE("Macros with too many expansions are reported, not expanded for hours") {
+  std::vector<std::string> macros;
+  std::string counting = "STR(X";
+  for (int i = 0; i < 16; ++i) {
+    macros.push_back("X " + std::string(1000, static_cast<char>('a' + i)));
+    counting += "/X";
+  }
+  counting += ")";
+  for (const char* macro : {"STR2(x) #x", "STR(x) STR2(x)", "H \"h.h\""}) macros.emplace_back(macro);
+  MacroDefinitions definitions;
+  std::string defines;
+  for (const std::string& macro : macros) {
+    definitions.define(macro);
+    defines += "#define " + macro + "\n";
+  }
+  CHECK(definitions.names_of("H").complete);
+  for (int i = 0; i < 100; ++i) CHECK_FALSE(definitions.names_of(counting).complete);
+  const IncludingSource folder;
+  const std::vector<std::string> unknown =
+      compile_closure(folder.request(defines + "#include " + counting + "\n")).keyed.unknown;
+  REQUIRE(unknown.size() == 1);
+  CHECK(unknown[0].find("#include STR(X/X") != std::string::npos);
+}
+
 TEST_CASE("Headers that macros name are part of the digest") {
   const IncludingSource tree;
   CHECK(tree.counts("#define H \"sub/h.h\"\n#include H\n", "src/sub/h.h"));
