@@ -46,8 +46,8 @@ bool stays(char c) {
 std::string path_component(std::string_view name) {
   std::string component;
   for (const char c : name) {
-    // A name of only dots refers to a directory; its dots are escaped like any other special character.
-    if (stays(c) && !(c == '.' && (name == "." || name == "..")))
+    // Readers skip names that begin with a dot.
+    if (stays(c) && !(c == '.' && component.empty()))
       component += c;
     else
       component += fmt::format("%{:02X}", static_cast<unsigned char>(c));
@@ -77,7 +77,7 @@ std::optional<std::string> name_of_component(const std::string& component) {
 }
 
 bool is_path_component(std::string_view component) {
-  return !component.empty() && component != "." && component != ".." && component.size() <= longest_component &&
+  return !component.empty() && component.front() != '.' && component.size() <= longest_component &&
          std::all_of(component.begin(), component.end(), [](char c) { return stays(c) || c == '%' || c == '~'; });
 }
 

@@ -369,8 +369,10 @@ TEST_CASE("any name becomes a distinct path component") {
   CHECK(path_component("gfx90a:sramecc+:xnack-") == "gfx90a%3Asramecc+%3Axnack-");
   CHECK(path_component("") == "%");
   CHECK(path_component(".") == "%2E");
-  CHECK(path_component("..") == "%2E%2E");
-  CHECK(path_component("...") == "...");
+  CHECK(path_component("..") == "%2E.");
+  CHECK(path_component(".node-1") == "%2Enode-1");
+  CHECK(name_of_component("%2Enode-1") == ".node-1");
+  CHECK(path_component("a.b") == "a.b");
   CHECK(path_component("a/b") == "a%2Fb");
   CHECK(path_component("%2F") == "%252F");
   CHECK(path_component("\xc3\xa4") == "%C3%A4");
