@@ -193,7 +193,7 @@ struct Result {
   void save(const std::filesystem::path& folder) const;
   /// Reads what save wrote; `measurements` has the contents of latency.json. Throws Error(invalid_argument) for an
   /// empty path and for a file, and Error(io) with the file and the problem if values, the binary or the source differ
-  /// from those that were saved.
+  /// from those that were saved, or if other users can change them.
   static Result load(const std::filesystem::path& folder);
 };
 

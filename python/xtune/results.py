@@ -243,7 +243,7 @@ class Result:
     @staticmethod
     @_checks.checked
     def load(directory: Union[str, "os.PathLike[str]"]) -> "Result":
-        """Reads what save wrote. Raises StorageError if a file changed since."""
+        """Reads what save wrote. Raises StorageError if a file changed since, or if other users can change one."""
         return _native.load_result(os.fspath(directory))
 
     def to_pandas(self):

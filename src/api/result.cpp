@@ -14,6 +14,7 @@
 #include "base/hash.hpp"
 #include "base/json_error.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -52,11 +53,11 @@ void require_folder(const std::filesystem::path& folder, const char* who) {
 }
 
 /// For a file that a directory from elsewhere names: never a path outside of it.
-std::filesystem::path binary_path(const std::filesystem::path& folder, const std::string& format) {
+std::string binary_name(const std::string& format) {
   const bool plain = !format.empty() && format.size() <= 16 &&
                      format.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
   if (!plain) throw Error(ErrorKind::io, "'" + format + "' is not a format of a binary (cubin, hsaco, so)");
-  return folder / ("kernel." + format);
+  return "kernel." + format;
 }
 
 /// " (TFLOPS is inf)": of the first configuration that ran; empty: all are finite.
@@ -89,7 +90,7 @@ void Result::save(const std::filesystem::path& folder) const {
   require_folder(folder, "Result::save");
   const nlohmann::ordered_json best_config = best_config_json(*this);
   if (binary) {
-    base::write_file_atomically(binary_path(folder, binary->format), binary->binary);
+    base::write_file_atomically(folder / binary_name(binary->format), binary->binary);
     if (!binary->source.empty()) base::write_file_atomically(folder / source_file, binary->source);
   }
   base::write_file_atomically(folder / latency_file, dump(latency_json(*this)));
@@ -100,25 +101,27 @@ Result Result::load(const std::filesystem::path& folder) {
   require_folder(folder, "Result::load");
   Result result;
   SavedBinary saved;
-  const std::string best = base::read_file(folder / best_file), latency = base::read_file(folder / latency_file);
+  const std::string best = base::read_file_of_named(folder, best_file),
+                    latency = base::read_file_of_named(folder, latency_file);
   take_in(folder / latency_file, latency, [&](const nlohmann::json& json) { read_latency(json, result); });
   take_in(folder / best_file, best, [&](const nlohmann::json& json) {
     saved = read_best_config(json, result);
-    if (result.binary) binary_path(folder, result.binary->format);
+    if (result.binary) binary_name(result.binary->format);
   });
   if (!result.binary) return result;
-  const auto read_saved = [&](const std::filesystem::path& path, const std::string& hash, const char* what) {
-    std::string contents = base::read_file(path);
+  const auto read_saved = [&](const std::string& name, const std::string& hash, const char* what) {
+    std::string contents = base::read_file_of_named(folder, name);
     if (base::sha256(contents) != hash)
-      throw Error(ErrorKind::io, path.string() + " is not the " + what + " that was saved: its SHA-256 differs from " +
-                                     (folder / best_file).string() + "'s");
+      throw Error(ErrorKind::io, (folder / name).string() + " is not the " + what +
+                                     " that was saved: its SHA-256 differs from " + (folder / best_file).string() +
+                                     "'s");
     return contents;
   };
-  result.binary->binary = read_saved(binary_path(folder, result.binary->format), saved.sha256, "binary");
+  result.binary->binary = read_saved(binary_name(result.binary->format), saved.sha256, "binary");
   // The directory may have been copied without the source; a source of an earlier result must not remain.
   std::error_code ignored;
   if (saved.source_sha256 != base::sha256("") && std::filesystem::exists(folder / source_file, ignored))
-    result.binary->source = read_saved(folder / source_file, saved.source_sha256, "source");
+    result.binary->source = read_saved(source_file, saved.source_sha256, "source");
   return result;
 }
 

@@ -250,6 +250,34 @@ std::string why_refused(const fs::path& path, const struct stat& info, const fs:
   throw Error(ErrorKind::io, printable(path.string()) + ": " + why);
 }
 
+/// A regular file; throws Error(io) for anything else.
+struct OpenedFile {
+  // Non-blocking, so that opening a FIFO without a writer returns.
+  explicit OpenedFile(const fs::path& path) : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    const std::string cannot = "cannot read " + printable(path.string()) + ": ";
+    if (descriptor.get() < 0 || ::fstat(descriptor.get(), &info) != 0)
+      throw Error(ErrorKind::io, cannot + std::strerror(errno));
+    if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::io, cannot + "it is not a regular file");
+    other_name = fmt::format("/proc/self/fd/{}", descriptor.get());
+    if (!fs::exists(other_name)) other_name.clear();
+  }
+
+  const Descriptor descriptor;
+  struct stat info {};
+  fs::path other_name;  ///< in /proc; empty: it is not mounted
+};
+
+void require_unwritable(const fs::path& path, const struct stat& info, const fs::path& opened) {
+  std::string why = why_writable(info);
+  if (why.empty())
+    if (const std::string writer = acl_writer(opened); !writer.empty())
+      why = writer + " may write to it by an access control list";
+  if (!why.empty())
+    fail(path, why +
+                   ", so it could hold another user's code. Use a copy that you trust, or, if you trust what it "
+                   "holds, run chmod -R go-w on it");
+}
+
 }  // namespace
 
 std::string why_writable(const struct stat& info) {
@@ -279,17 +307,37 @@ void require_trusted(const fs::path& path) {
 }
 
 std::string read_trusted_file(const fs::path& path, std::uint64_t limit_bytes) {
-  // Non-blocking, so that opening a FIFO without a writer returns.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const OpenedFile file(path);
+  if (const std::string why = why_refused(path, file.info, file.other_name); !why.empty()) fail(path, why);
+  return read_all(file.descriptor, path, limit_bytes);
+}
+
+void require_unwritable(const fs::path& path) {
   struct stat info {};
-  if (file.get() < 0 || ::fstat(file.get(), &info) != 0)
-    throw Error(ErrorKind::io, "cannot read " + printable(path.string()) + ": " + std::strerror(errno));
-  if (!S_ISREG(info.st_mode))
-    throw Error(ErrorKind::io, "cannot read " + printable(path.string()) + ": it is not a regular file");
-  const fs::path opened = fmt::format("/proc/self/fd/{}", file.get());
-  if (const std::string why = why_refused(path, info, fs::exists(opened) ? opened : fs::path()); !why.empty())
-    fail(path, why);
-  return read_all(file, path, limit_bytes);
+  if (::stat(path.c_str(), &info) != 0) return;
+  require_unwritable(path, info, path);
+  if (!S_ISREG(info.st_mode)) return;
+  const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  // In /tmp and the like (sticky), others cannot replace the file.
+  if (::stat(directory.c_str(), &info) == 0 && !(info.st_mode & S_ISVTX))
+    require_unwritable(directory, info, directory);
+}
+
+std::string read_file_of_named(const fs::path& directory, const std::string& name) {
+  require_unwritable(directory);
+  struct stat of_directory {
+  }, link{};
+  const fs::path path = directory / name;
+  const OpenedFile file(path);
+  if (::stat(directory.c_str(), &of_directory) != 0 || ::lstat(path.c_str(), &link) != 0)
+    fail(path, std::strerror(errno));
+  for (const struct stat& info : {link, file.info})
+    if (info.st_uid != of_directory.st_uid && !belongs_to_trusted(info, trusted_by_name()))
+      fail(path, fmt::format("it belongs to {}, and its directory to {}, so it could hold another user's code. Use a "
+                             "copy that you trust",
+                             user_text(info.st_uid), user_text(of_directory.st_uid)));
+  require_unwritable(path, file.info, file.other_name.empty() ? path : file.other_name);
+  return read_all(file.descriptor, path, std::uint64_t{1} << 30);
 }
 
 void make_private_directory(const fs::path& path) {

@@ -19,7 +19,7 @@ namespace xtune::base {
 /// is trusted, root's, or the private group of this user. In a user namespace the overflow user represents all users
 /// who are not mapped, and is trusted only by name.
 std::string why_distrusted(const struct stat& info);
-/// Checks only permissions, not the owner: for files that the user chose.
+/// Checks only permissions, not the owner.
 std::string why_writable(const struct stat& info);
 /// What is wrong with a path (or with the target of a link, or with the link), and what to do about it. Empty: nothing,
 /// or the path does not exist.
@@ -29,6 +29,13 @@ void require_trusted(const std::filesystem::path& path);
 
 /// Like read_file, but the opened file must be trusted and a regular file. Throws Error(io).
 std::string read_trusted_file(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 30);
+
+/// For a file or directory that the user named, which may belong to any one user: throws Error(io) if users besides the
+/// owner and those who are trusted may write to it, or may replace the file in its directory.
+void require_unwritable(const std::filesystem::path& path);
+/// Like read_trusted_file, for a file in a directory that the user named: it may also belong to the owner of the
+/// directory, for which require_unwritable holds.
+std::string read_file_of_named(const std::filesystem::path& directory, const std::string& name);
 
 /// Makes a directory that only this user can enter, or checks that an existing one is such a directory, belongs to this
 /// user and is not a link. For places in which every user may create names. Throws Error(io).

@@ -120,12 +120,7 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
   const auto fail = [&](const std::string& why) {
     return Error(ErrorKind::io, base::printable(path_.string()) + " is not a bundle of xtune, or is damaged: " + why);
   };
-  struct stat info {};
-  if (::stat(path_.c_str(), &info) == 0)
-    if (const std::string why = base::why_writable(info); !why.empty())
-      throw Error(ErrorKind::io, base::printable(path_.string()) + ": " + why +
-                                     ", and xtune runs the code that it holds. If you trust what is in it, run chmod "
-                                     "go-w on it or on a copy");
+  base::require_unwritable(path_);
   std::error_code error;
   const std::uint64_t size = fs::file_size(path_, error);
   const std::string start = base::read_file_part(path_, 0, error ? 0 : std::min<std::uint64_t>(size, longest_header));

@@ -1,8 +1,6 @@
 // Stores are read through their layout, but not behind links; a bundle's names become path components.
 #include "core/store/merge_source.hpp"
 
-#include <sys/stat.h>
-
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
@@ -99,15 +97,6 @@ class BundleSource final : public MergeSource {
   const std::string name_;
 };
 
-/// The user chose to take files from the author of the store, but third users must not be able to change them.
-void require_unwritable(const fs::path& store) {
-  struct stat info {};
-  if (::stat(store.c_str(), &info) != 0) return;
-  if (const std::string why = base::why_writable(info); !why.empty())
-    throw Error(ErrorKind::io, base::printable(store.string()) + ": " + why +
-                                   ", so anybody of them may have put code there; merge a copy that you trust");
-}
-
 }  // namespace
 
 std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
@@ -119,7 +108,7 @@ std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
       !fs::exists(fs::symlink_status(path / "artifacts", error)))
     throw Error(ErrorKind::invalid_argument,
                 base::printable(path.string()) + " is not a store: it has neither records nor artifacts");
-  require_unwritable(path);
+  base::require_unwritable(path);
   return std::make_unique<StoreSource>(path);
 }
 

@@ -2,12 +2,14 @@
 #include "xtune/result.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
+#include "fakes/environment_variable.hpp"
 #include "unit/api/tune_fixture.hpp"
 #include "xtune/kernel.hpp"
 
@@ -162,6 +164,45 @@ TEST_CASE("edited times and sources are refused with the place") {
   std::ofstream(folder.path() / "kernel.cu") << "// another result's\n";
   bare.save(folder.path());
   CHECK(Result::load(folder.path()).binary->source.empty());
+}
+
+TEST_CASE("a directory or file that other users can change is refused") {
+  const TemporaryDirectory above;
+  const std::filesystem::path folder = above.path() / "saved", binary = folder / "kernel.cubin";
+  const auto load = [&] { Result::load(folder); };
+  example().save(folder);
+  for (const char* name : {"", "best_config.json", "latency.json", "kernel.cubin", "kernel.cu"}) {
+    const std::filesystem::path path = *name ? folder / name : folder;
+    const auto before = std::filesystem::status(path).permissions();
+    std::filesystem::permissions(path, std::filesystem::perms::others_write, std::filesystem::perm_options::add);
+    CHECK(has(refused(ErrorKind::io, load), path.string() + ": every user may write to it"));
+    std::filesystem::permissions(path, before);
+  }
+  CHECK_NOTHROW(load());
+  const auto give_away = [](const std::filesystem::path& path) { return ::lchown(path.c_str(), 54321, 54322) == 0; };
+  if (!give_away(binary)) {
+    MESSAGE("skipped: only root can give files away");
+    return;
+  }
+  const std::string stranger = "kernel.cubin: it belongs to uid 54321, and its directory to ";
+  CHECK(has(refused(ErrorKind::io, load), stranger));
+  {
+    const Variable trust("XTUNE_TRUST", "54321");
+    CHECK_NOTHROW(load());
+  }
+  // A link of another user to a file of this one.
+  example().save(folder);
+  std::filesystem::rename(binary, above.path() / "own");
+  std::filesystem::create_symlink("../own", binary);
+  CHECK_NOTHROW(load());
+  REQUIRE(give_away(binary));
+  CHECK(has(refused(ErrorKind::io, load), stranger));
+  // The directory that the user named may be another's, with its files.
+  std::filesystem::remove(binary);
+  example().save(folder);
+  for (const auto& file : std::filesystem::directory_iterator(folder)) REQUIRE(give_away(file.path()));
+  REQUIRE(give_away(folder));
+  CHECK_NOTHROW(load());
 }
 
 TEST_CASE("an empty name or a file in the place of the directory is the caller's mistake") {

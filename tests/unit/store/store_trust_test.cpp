@@ -112,7 +112,12 @@ TEST_CASE("what is merged or loaded from a file of the user's choice may be anyb
   write_bundle(into, bundle, {});
   CHECK_NOTHROW(Bundle{bundle});
   set_mode(bundle, 0666);
-  CHECK(has(io_error([&] { Bundle{bundle}; }), "every user may write to it"));
+  CHECK(has(io_error([&] { Bundle{bundle}; }), "b.xtune: every user may write to it"));
+  set_mode(bundle, 0644);
+  set_mode(folder.path(), 0777);  // in which every user may replace it
+  CHECK(has(io_error([&] { Bundle{bundle}; }), folder.path().string() + ": every user may write to it"));
+  set_mode(folder.path(), 01777);
+  CHECK_NOTHROW(Bundle{bundle});
 }
 
 TEST_CASE("gc removes what was used longest ago first") {
