@@ -120,9 +120,10 @@ class Rules(unittest.TestCase):
         self.write("docs/a.md", "[b](b.md#a-heading-with-marks) [c](https://x.org/nothing)\n\n"
                    "| " + "wide " * 40 + "|\n\n```\n" + "wide " * 40 + "\n[d](d.md)\n```\n`[e](e.md)`\n")
         self.assertEqual(self.found(tidy.check_markdown), [])
-        self.write("docs/a.md", "word " * 30 + "\n[c](c.md)\n[b](b.md#other)\n")
+        self.write("docs/a.md", "word " * 30 + "\n[c](c.md)\n[b](b.md#other)\n[r](../README.md)\n")
+        self.write("README.md", "[a](docs/a.md)\n")
         self.assertEqual([line.split(": ")[0] for line in self.found(tidy.check_markdown)],
-                         ["docs/a.md:1", "docs/a.md:2", "docs/a.md:3"])
+                         ["docs/a.md:1", "docs/a.md:2", "docs/a.md:3", "docs/a.md:4"])
 
     def test_words_that_are_not_plain_english(self):
         self.write("src/base/a.cpp", '#include "base/nobody alone here.hpp"\nconst char* a = "alone";\n'

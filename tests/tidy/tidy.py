@@ -193,6 +193,8 @@ def check_markdown(root):
                 file = (path.parent / target) if target else path
                 if not file.exists():
                     yield f"{name}:{number}: links to {link}, which is not there"
+                elif name.startswith("docs/") and not file.resolve().is_relative_to((root / "docs").resolve()):
+                    yield f"{name}:{number}: links to {link}, which the site does not have: write `{target.lstrip('./')}`"
                 elif anchor and file.suffix == ".md" and anchor not in anchors_of(file.read_text()):
                     yield f"{name}:{number}: links to {link}: no heading of that name"
 
