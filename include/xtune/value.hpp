@@ -34,9 +34,11 @@ class Value : public std::variant<bool, std::int64_t, double, std::string> {
   Value(T number) : variant(stored(number)) {}  // NOLINT(google-explicit-constructor)
   /// Text; a null pointer gives the empty text.
   Value(const char* text) : variant(std::string(text ? text : "")) {}  // NOLINT(google-explicit-constructor)
-  Value(std::string text) noexcept : variant(std::move(text)) {}       // NOLINT(google-explicit-constructor)
-  Value(std::string_view text) : variant(std::string(text)) {}         // NOLINT(google-explicit-constructor)
-  Value(std::nullptr_t) = delete;                                      ///< not text
+  /// Text.
+  Value(std::string text) noexcept : variant(std::move(text)) {}  // NOLINT(google-explicit-constructor)
+  /// Text.
+  Value(std::string_view text) : variant(std::string(text)) {}  // NOLINT(google-explicit-constructor)
+  Value(std::nullptr_t) = delete;                               ///< not text
 
   /// The same type and the same value: Value(1) is not Value(1.0).
   friend bool operator==(const Value& a, const Value& b) { return a.base() == b.base(); }
@@ -99,6 +101,8 @@ T value_as(const Value& value) {
 }
 
 }  // namespace xtune
+namespace std {  // Doxygen does not find the scope of "struct std::hash"
 /// Equal values have equal hashes.
 template <>
-struct std::hash<xtune::Value> : std::hash<std::variant<bool, std::int64_t, double, std::string>> {};
+struct hash<xtune::Value> : hash<variant<bool, std::int64_t, double, string>> {};
+}  // namespace std
