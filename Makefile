@@ -14,15 +14,12 @@ run: deps
 	cmake --build --preset dev -j $(JOBS) --target xtune
 	./build/dev/src/cli/xtune run configs/gemm.toml
 
-test: deps
-	cmake --preset dev -DXTUNE_WERROR=$(WERROR)
-	cmake --build --preset dev -j $(JOBS)
-	ctest --preset dev -j $(JOBS)
-
-asan tsan: deps
-	cmake --preset $@ -DXTUNE_WERROR=$(WERROR)
-	cmake --build --preset $@ -j $(JOBS)
-	ctest --preset $@ -j $(JOBS)
+test: PRESET = dev
+asan tsan: PRESET = $@
+test asan tsan: deps
+	cmake --preset $(PRESET) -DXTUNE_WERROR=$(WERROR)
+	cmake --build --preset $(PRESET) -j $(JOBS)
+	ctest --preset $(PRESET) -j $(JOBS); status=$$?; python3 tests/skipped.py build/$(PRESET); exit $$status
 
 release: deps
 	cmake --preset release

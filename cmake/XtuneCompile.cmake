@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiler settings for xtune's code, and the two functions that every directory uses.
+# Compiler settings for xtune's code, and the functions that every directory uses.
+# What an earlier configure found may have been removed since: it is searched again.
+get_cmake_property(variables CACHE_VARIABLES)
+foreach(variable IN LISTS variables)
+  get_property(help CACHE ${variable} PROPERTY HELPSTRING)
+  if(variable MATCHES "^(XTUNE|xtune)_" AND help MATCHES "^Path to a (file|library|program)\\.$" AND NOT EXISTS "${${variable}}")
+    unset(${variable} CACHE)
+  endif()
+endforeach()
+
 if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()

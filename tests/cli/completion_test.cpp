@@ -76,8 +76,11 @@ TEST_CASE("The scripts of all shells know each command and option, and are of th
     for (const char* command : {"candidates", "store bundle", "import kernel-tuner"})
       CHECK_MESSAGE((has(result.stdout_text, command) || shell == "zsh"), command);
     const std::string script = cli.write("script", result.stdout_text);
-    if (const auto program = find_program(shell); !program.empty())
+    if (const auto program = find_program(shell); program.empty()) {
+      MESSAGE("skipped: " << shell << " is not installed (Debian: " << shell << ")");
+    } else {
       CHECK(cli.command({program, "-n", script}).stderr_text == "");
+    }
   }
   const CommandResult unknown = cli.xtune({"completion", "tcsh"});
   CHECK(unknown.exit_code == 2);
@@ -100,7 +103,10 @@ TEST_CASE("Manual pages have every command and option, and are sound roff") {
         ".SH EXIT STATUS\n", ".SH EXAMPLES\n.EX\nxtune run configs/gemm.toml", ".BR xtune (1)"})
     CHECK_MESSAGE(has(page, part), part);
   const std::string groff = find_program("groff");
-  if (groff.empty()) return;
+  if (groff.empty()) {
+    MESSAGE("skipped: groff is not installed (Debian: groff-base)");
+    return;
+  }
   for (const auto& entry : fs::directory_iterator(cli.path("share/man/man1"))) {
     const CommandResult result = cli.command({groff, "-man", "-ww", "-z", entry.path().string()});
     CAPTURE(entry.path());

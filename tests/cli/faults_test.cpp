@@ -195,7 +195,10 @@ TEST_CASE("The vendors' compilers crash for real, without a device, and cost the
 TEST_CASE("A crash of the host's compiler is told from a refusal, whichever compiler it is") {
   for (const char* compiler : {"g++", "clang++"}) {
     Cli cli;
-    if (!cli.command({"sh", "-c", std::string("command -v ") + compiler}).ok()) continue;
+    if (!cli.command({"sh", "-c", std::string("command -v ") + compiler}).ok()) {
+      MESSAGE("skipped: " << std::string(compiler) << " is not installed (Debian: clang)");
+      continue;
+    }
     CAPTURE(compiler);
     cli.env.emplace_back("XTUNE_HOST_CXX", compiler);
     const CommandResult run = cli.xtune({"compile", XTUNE_SOURCE_DIR "/tests/faults/faults.toml", "--backend", "host",

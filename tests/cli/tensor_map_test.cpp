@@ -57,7 +57,7 @@ TEST_CASE("compiling rejects what a device or a box does not allow, and show pri
   const std::string spec = copy_spec(cli);
   const CommandResult compiled = cli.xtune({"compile", spec, "--arch", "sm_90a,sm_80"});
   if (compiled.exit_code == 4) {
-    MESSAGE("no NVRTC here");
+    MESSAGE("skipped: NVRTC is not installed");
     return;
   }
   CHECK(has(compiled.stdout_text, "box [512, 64] has the value 512"));
@@ -92,7 +92,7 @@ TEST_CASE("products that the hardware does not have are refused when they are co
   };
   const std::string right = compiled("float sums[4]; product<Type::f16>(sums, x, x, false);");
   if (has(right, "\"unavailable\"")) {
-    MESSAGE("no NVRTC here");
+    MESSAGE("skipped: NVRTC is not installed");
     return;
   }
   CHECK(has(right, "\"ok\""));

@@ -3,7 +3,7 @@
 
   tests/cluster/cluster.py --xtune build/dev/src/cli/xtune
 
-Every check compares with a run of one process. Exit code 0 when all hold, 77 where Slurm does not start, else 1. Needs
+Every check compares with a run of one process. Exit code 0 when all hold, 77 where Slurm is not installed, else 1. Needs
 Debian's slurm-wlm and Python 3.8; waits by looking, not by the clock.
 """
 

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
@@ -159,17 +160,17 @@ def run_tests(tests, doc):
     parser.add_argument("--only", default="", help="the checks whose name contains this")
     options = parser.parse_args()
     options.xtune = str(pathlib.Path(options.xtune).resolve())
+    missing = [program for program in ("slurmctld", "slurmd", "srun") if not shutil.which(program, path=Slurm.sbin)]
+    if missing:
+        print(f"skipped: {missing[0]} is not installed (Debian: slurm-wlm)")
+        return 77
     failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         os.environ["XTUNE_CACHE_DIR"] = str(folder / "cache")
         os.environ["XTUNE_JOBS"] = "1"
         os.environ["XTUNE_TMP_DIR"] = str(folder / "tmp")
-        try:
-            slurm = Slurm(folder / "slurm").__enter__()
-        except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
-            print(f"skipped: Slurm does not start: {error}")
-            return 77
+        slurm = Slurm(folder / "slurm").__enter__()
         try:
             for test in tests:
                 if options.only not in test.__name__:
@@ -178,7 +179,7 @@ def run_tests(tests, doc):
                     test(Trial(options, folder / test.__name__), slurm)
                     print(f"ok      {test.__name__}: {test.__doc__}", flush=True)
                 except Skip as why:
-                    print(f"skipped {test.__name__}: {why}", flush=True)
+                    print(f"skipped: {test.__name__}: {why}", flush=True)
                 except (Failure, RuntimeError, subprocess.TimeoutExpired) as error:
                     failed += 1
                     print(f"FAILED  {test.__name__}: {error}", flush=True)

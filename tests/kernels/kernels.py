@@ -348,7 +348,7 @@ def run_part(options, name, part, arch):
         try:
             print(f"{where}: {PARTS[part](Trial(options, read_table(name), folder, arch))}", flush=True)
         except Skipped as skipped:
-            print(f"{where}, {part}: skipped: {skipped}", flush=True)
+            print(f"skipped: {where}, {part}: {skipped}", flush=True)
         except Failure as failure:
             print(f"{where}, {part}:\n{failure}", flush=True)
             return False

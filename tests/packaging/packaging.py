@@ -142,7 +142,7 @@ class Versions(unittest.TestCase):
 
 
 class Licence(unittest.TestCase):
-    @unittest.skipUnless(COMMON_LICENSE.exists(), "no common licences here (Debian: base-files)")
+    @unittest.skipUnless(COMMON_LICENSE.exists(), "no common licences here")
     def test_it_is_the_whole_apache_license(self):
         self.assertEqual(text_of("LICENSE"), COMMON_LICENSE.read_text())
 
@@ -213,7 +213,56 @@ class PublicFiles(unittest.TestCase):
                     for file in re.findall(r"(?<!\S)((?:cmake|tests)/[\w./-]+)", script):
                         self.assertTrue((ROOT / file).exists(), file)
         self.assertLessEqual(used, known)
-        self.assertLessEqual({"dev", "asan", "tsan", "release"}, used)
+        self.assertLessEqual({"dev", "asan", "tsan"}, used)
+
+
+class Skips(unittest.TestCase):
+    """Tests that are skipped for lack of a package."""
+
+    def test_ci_installs_every_package_that_they_name(self):
+        self.assertIn("cmake/install-deps tests\n", text_of(".ci/run"))
+        lists = re.findall(r'^\w+="([^"]*)"', text_of("cmake/install-deps"), re.MULTILINE)
+        named = set()
+        for path in [*(ROOT / "tests").rglob("*.*pp"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "tests").rglob("*.cmake")]:
+            for packages in re.findall(r"skip.*\(Debian: ([a-z\d +-]+)\)", path.read_text()):
+                named.update(packages.split())
+        for path in (ROOT / "tests").rglob("CMakeLists.txt"):
+            for packages in re.findall(r'xtune_skipped_test\(\w+\s+"[^"]*"\s+"?([a-z\d +-]+)"?\)', path.read_text()):
+                named.update(packages.split())
+        self.assertLessEqual({"chromium", "slurm-wlm", "mkdocs", "pybind11-dev", "doxygen", "rsync", "pkg-config"}, named)
+        self.assertEqual(named - set(" ".join(lists).split()), set())
+
+    def test_the_last_line_names_tests_and_packages(self):
+        log = """1/3 Test: browser
+Output:
+skipped: no Chromium (Debian: chromium)
+2/3 Test: cli
+x.cpp:7: MESSAGE: skipped: zsh is not installed (Debian: zsh)
+x.cpp:9: MESSAGE: skipped: this test needs a GPU
+a.jsonl:4: skipped: not JSON (Debian: zsh)
+3/3 Test: packaging
+test_a (__main__.A) ... skipped 'Lmod is not installed (Debian: lmod)'
+test_b (__main__.A) ... ok
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "Testing/Temporary/LastTest.log"
+            file.parent.mkdir(parents=True)
+
+            def printed(text, *options):
+                file.write_text(text)
+                done = subprocess.run([sys.executable, str(ROOT / "tests/skipped.py"), *options, folder],
+                                      capture_output=True, text=True, check=False)
+                return done.returncode, done.stdout.splitlines()
+
+            code, lines = printed(log, "--strict")
+            self.assertEqual(code, 1)
+            self.assertEqual(lines[-1], "skipped for lack of packages: browser, cli, packaging. "
+                                        "To run them: apt-get install chromium zsh lmod")
+            self.assertIn("skipped in cli: this test needs a GPU", lines)
+            self.assertEqual(printed(log)[0], 0)
+            only_gpu = "".join(line + "\n" for line in log.splitlines() if "Debian" not in line)
+            self.assertEqual(printed(only_gpu, "--strict"),
+                             (0, ["skipped in cli: this test needs a GPU", "skipped for lack of packages: nothing"]))
 
 
 class Image(unittest.TestCase):
@@ -288,11 +337,12 @@ class Site(unittest.TestCase):
         named = set(re.findall(r"([a-z-]+\.md)$", text_of("mkdocs.yml"), re.MULTILINE))
         self.assertEqual(named, {page.name for page in (ROOT / "docs").glob("*.md")})
 
-    @unittest.skipUnless(shutil.which("mkdocs"), "mkdocs is not installed")
+    @unittest.skipUnless(shutil.which("mkdocs"), "MkDocs is not installed (Debian: mkdocs)")
     def test_it_is_built_without_a_warning(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(["mkdocs", "build", "--strict", "--site-dir", folder], cwd=ROOT, capture_output=True,
-                                  text=True, check=False)
+            # A theme that needs no other package.
+            done = subprocess.run(["mkdocs", "build", "--strict", "--theme", "mkdocs", "--site-dir", folder], cwd=ROOT,
+                                  capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertTrue((pathlib.Path(folder) / "spec-format/index.html").exists())
 

@@ -25,11 +25,12 @@ inline std::string emulator_library() {
 inline bool can_emulate_gpus() {
   static const bool possible = [] {
     std::string missing;
-    if (emulator_library().empty()) missing = "this build has no emulator";
+    if (emulator_library().empty()) missing = "this build has no emulator (Debian: libamdhip64-dev)";
+    const std::string packages = " is not installed (Debian: clang-19 lld-19 libllvm19)";
     for (const char* program : {"clang-19", "ld.lld-19"})
-      if (base::find_program(program).empty()) missing = std::string(program) + " is not installed";
+      if (base::find_program(program).empty()) missing = program + packages;
     void* const llvm = dlopen("libLLVM.so.19.1", RTLD_LAZY | RTLD_LOCAL);
-    if (!llvm) missing = "libllvm19 is not installed";
+    if (!llvm) missing = "LLVM 19" + packages;
     if (llvm) dlclose(llvm);
     if (!missing.empty()) MESSAGE("skipped: emulated AMD GPUs: " << missing);
     return missing.empty();

@@ -287,6 +287,8 @@ def main():
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("--clang-format", default="")
     options = parser.parse_args()
+    if not options.clang_format:
+        print("skipped: clang-format 14 is not installed (Debian: clang-format-14)")
     found = violations(options.root, options.clang_format)
     print("\n".join(found))
     if found:

@@ -31,7 +31,8 @@ inline bool can_emulate() {
   static const bool possible = [] {
     std::string missing;
     for (const char* program : {"clang-19", "ld.lld-19"})
-      if (base::find_program(program).empty()) missing = std::string(program) + " is not installed";
+      if (base::find_program(program).empty())
+        missing = std::string(program) + " is not installed (Debian: clang-19 lld-19 libllvm19)";
     try {
       const emulator::Disassembler tried("gfx942", 64);
     } catch (const Error& error) {
@@ -86,7 +87,8 @@ inline std::string compile_hip(const std::string& text, const std::string& arch,
 inline bool has_hip() {
   static const bool found = std::filesystem::exists("/usr/include/hip/hip_runtime.h") &&
                             std::filesystem::exists("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode/hip.bc");
-  if (!found) MESSAGE("skipped: HIP's headers or device libraries are not installed");
+  if (!found)
+    MESSAGE("skipped: HIP's headers or device libraries are not installed (Debian: libamdhip64-dev rocm-device-libs)");
   return found;
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("kokkos tools: layouts are those of the installed Kokkos") {
   CHECK(int{abi::candidates_unbounded} == int{kokkos_value_unbounded});
   CHECK(abi::text_bytes == KOKKOS_TOOLS_TUNING_STRING_LENGTH);
 #else
-  MESSAGE("skipped: no Kokkos is installed");
+  MESSAGE("skipped: no Kokkos is installed (Debian: libtrilinos-kokkos-dev)");
 #endif
 }
 

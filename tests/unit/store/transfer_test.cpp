@@ -45,7 +45,7 @@ std::string line_of(const record::Record& record) {
 
 bool is_installed(const std::string& program) {
   if (!base::find_program(program).empty()) return true;
-  MESSAGE("skipped: " << program << " is not installed");
+  MESSAGE("skipped: " << program << " is not installed (Debian: " << program << ")");
   return false;
 }
 

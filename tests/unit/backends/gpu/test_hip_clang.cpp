@@ -119,7 +119,7 @@ Toolchain* installed_clang() {
     try {
       return hip::make_clang_toolchain();
     } catch (const Error& error) {
-      MESSAGE("skipped: " << std::string(error.what()));
+      MESSAGE("skipped: " << std::string(error.what()) << " (Debian: clang-19 lld-19)");
       return nullptr;
     }
   }();
