@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # A thin front for the CMake presets: `make run` and `make test` are all a new user needs.
-.PHONY: run test asan tsan release package docs deps format tidy clean
+.PHONY: run test asan tsan release install package docs deps format tidy clean
 .DEFAULT_GOAL := run
 
 JOBS ?= $(shell nproc)
 # ON: warnings are errors, as in CI.
 WERROR ?= OFF
 CLANG_TIDY ?= clang-tidy
+PREFIX ?= /usr/local
 
 # One tree for both: what `make run` has built, `make test` need not.
 run: deps
@@ -24,6 +25,12 @@ test asan tsan: deps
 release: deps
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
+
+# What the .tar.gz of `make package` contains, in PREFIX.
+install: deps
+	cmake --preset package-archive
+	cmake --build --preset package-archive -j $(JOBS)
+	cmake --install build/package-archive --prefix $(PREFIX) --strip
 
 # build/packages/xtune_*.deb and xtune-*.tar.gz: packaging/README.md.
 package:

@@ -72,6 +72,15 @@ function(xtune_module name)
   target_link_libraries(xtune_${name} PUBLIC xtune_options ${ARGN})
 endfunction()
 
+# xtune_install_if_built(TARGET WHAT COMPONENT): the install rules that follow in this directory do nothing where the target
+# was not built, as after `make run`, which builds only the program.
+function(xtune_install_if_built target what component)
+  install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
+    message(STATUS \"Not installed, because it was not built: ${what}\")
+    return()
+  endif()" COMPONENT ${component})
+endfunction()
+
 # xtune_test_environment(TEST [VARIABLE=VALUE...]): a test runs with these variables, and with what the sanitizers have to
 # know. A test's own ASAN_OPTIONS are added to those that every test has. Other tests that run at the same time do not make
 # the machine a busy one, whose measurements are tainted.

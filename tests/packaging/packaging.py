@@ -368,6 +368,24 @@ class Files(Installed):
         built = (BUILD / "src/kokkos_tools/libxtune_kokkos.so").exists()
         self.assertEqual(bool(list(self.prefix.glob("lib*/**/xtune/libxtune_kokkos.so"))), built)
 
+    def test_what_was_not_built_is_not_installed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # The build's own rules, for libraries that are not there: only the program was built.
+            for script in BUILD.glob("**/cmake_install.cmake"):
+                text = script.read_text().replace(f'include("{BUILD}', f'include("{folder}')
+                copy = pathlib.Path(folder) / script.relative_to(BUILD)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_text(re.sub(r"libxtune(_kokkos|_amdhip64)?\.so", r"libnot-built\1.so", text))
+            prefix = pathlib.Path(folder) / "prefix"
+            done = subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-P", f"{folder}/cmake_install.cmake"],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("Not installed, because it was not built: the library", done.stdout)
+            installed = {path.relative_to(prefix).as_posix() for path in prefix.rglob("*") if path.is_file()}
+            self.assertLessEqual({"bin/xtune", "share/man/man1/xtune-run.1", "share/xtune/configs/gemm.toml"}, installed)
+            self.assertEqual([name for name in installed if name.startswith("lib") or name.endswith("tunable.hpp")], [])
+            subprocess.run([str(prefix / "bin/xtune"), "--version"], check=True, capture_output=True)
+
     def test_the_installed_program_reads_installed_examples(self):
         share = self.prefix / "share"
         environment = {**os.environ, "XTUNE_CACHE_DIR": str(self.prefix / "store")}
