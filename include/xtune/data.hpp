@@ -45,6 +45,9 @@ class Data {
   Data() = default;
   /// Filled by a rule.
   Data(Fill fill) : fill_(fill) {}  // NOLINT(google-explicit-constructor)
+  /// Uniform random integers of [first, end), such as the indices of another argument's rows: each a number, or an
+  /// expression over problem and device. integers(0, "ROWS").
+  static Data integers(const Value& first, const Value& end);
   /// A copy of host elements.
   template <class T>
   Data(const std::vector<T>& values) : Data(copy(dtype_of<T>(), values)) {}  // NOLINT(google-explicit-constructor)
@@ -76,8 +79,10 @@ class Data {
     device,    ///< device memory
     generator  ///< a function
   };
-  Kind kind() const noexcept { return kind_; }                           ///< where the contents come from
-  Fill fill() const noexcept { return fill_; }                           ///< fill: the rule
+  Kind kind() const noexcept { return kind_; }  ///< where the contents come from
+  Fill fill() const noexcept { return fill_; }  ///< fill: the rule
+  /// fill: first and end of random integers, instead of the rule; empty: none.
+  const std::vector<std::string>& integer_range() const noexcept { return integers_; }
   std::optional<DType> dtype() const noexcept { return dtype_; }         ///< host: type of the elements
   std::span<const std::byte> host() const noexcept;                      ///< host: the elements
   const std::filesystem::path& path() const noexcept { return path_; }   ///< file: its path
@@ -98,6 +103,7 @@ class Data {
   }
   Kind kind_ = Kind::fill;
   Fill fill_ = Fill::automatic;
+  std::vector<std::string> integers_;
   std::optional<DType> dtype_;
   std::shared_ptr<const std::vector<std::byte>> host_;
   std::filesystem::path path_;

@@ -199,6 +199,8 @@ void define_arguments(py::class_<Tunable>& type) {
                                py::object function) { t.data(name, generated_by(std::move(function))); })
       .def("data_fill",
            [](Tunable& t, const std::string& name, const std::string& word) { t.data(name, filled_by(word)); })
+      .def("data_integers", [](Tunable& t, const std::string& name, const Formula& first,
+                               const Formula& end) { t.data(name, Data::integers(first.text(), end.text())); })
       .def(
           "tensor_map",
           [](Tunable& t, const std::string& name, const std::string& of, Formulas box, Formula swizzle, Formulas shape,

@@ -28,6 +28,12 @@ void require_dtype(DType dtype) {
     throw Error(ErrorKind::invalid_argument, "there is no DType " + std::to_string(static_cast<int>(dtype)));
 }
 
+Data Data::integers(const Value& first, const Value& end) {
+  Data data;
+  data.integers_ = {to_text(first), to_text(end)};
+  return data;
+}
+
 Data Data::bytes(DType dtype, std::span<const std::byte> elements) {
   require_dtype(dtype);
   if (elements.size() % size_of(dtype) != 0)

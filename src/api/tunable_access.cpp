@@ -93,6 +93,8 @@ spec::Spec spec_of(const Tunable& tunable, const std::string& backend) {
     spec::ArgSpec& arg = input_named(spec, argument);
     if (data.kind() == Data::Kind::fill) {
       arg.fill = data.fill();
+      arg.integers.clear();
+      for (const std::string& text : data.integer_range()) arg.integers.push_back({text, arg.at});
       arg.file.clear();
     } else {
       arg.in_code = true;

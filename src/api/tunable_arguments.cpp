@@ -18,6 +18,11 @@ detail::TunableState::Entries buffer(const std::string& name, DType dtype, const
           {"role", spec::toml_string(role)}};
 }
 
+std::string fill_text(const Data& data) {
+  if (data.integer_range().empty()) return spec::toml_string(spec::fill_words.of(data.fill()));
+  return "{ integers = " + toml_array({data.integer_range().begin(), data.integer_range().end()}) + " }";
+}
+
 std::string reference_source(detail::TunableState& state, const ReferenceKernel& details) {
   if (!details.source_file.empty() && !details.source.empty())
     throw Error(ErrorKind::invalid_argument, "reference_kernel: source_file and source exclude each other");
@@ -108,7 +113,7 @@ Tunable& Tunable::data(const std::string& argument, const Data& data) {
     if (entries.front().second != spec::toml_string(argument)) continue;
     std::erase_if(entries, [](const auto& entry) { return entry.first == "fill"; });
     if (data.kind() == Data::Kind::fill && state_->text.empty()) {
-      entries.emplace_back("fill", spec::toml_string(spec::fill_words.of(data.fill())));
+      entries.emplace_back("fill", fill_text(data));
       std::erase_if(state_->data, [&](const auto& entry) { return entry.first == argument; });
     }
     break;

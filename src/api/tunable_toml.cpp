@@ -47,6 +47,8 @@ std::string describe(const std::string& argument, const Data& data) {
     case Data::Kind::file:
       return argument + ": " + data.path().string();
     case Data::Kind::fill:
+      if (!data.integer_range().empty())
+        return argument + ": integers from " + data.integer_range()[0] + " to below " + data.integer_range()[1];
       return argument + ": fill " + spec::fill_words.of(data.fill());
     case Data::Kind::generator:
       return argument + ": made by code";

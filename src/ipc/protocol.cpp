@@ -104,7 +104,8 @@ constexpr auto layout_form = fields::object<ArgumentLayout>(
     required("name", &ArgumentLayout::name), required("role", &ArgumentLayout::role),
     required("dtype", &ArgumentLayout::dtype, dtype_form), required("shape", &ArgumentLayout::shape),
     required("fill", &ArgumentLayout::fill), required("file", &ArgumentLayout::file, fields::path),
-    required("at", &ArgumentLayout::at), optional("value", &ArgumentLayout::value, BytesForm()));
+    required("at", &ArgumentLayout::at), optional("value", &ArgumentLayout::value, BytesForm()),
+    optional("integers", &ArgumentLayout::integers));
 
 struct FileForm {
   static void write(Json& json, const build::KeyedFile& file) {

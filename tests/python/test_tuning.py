@@ -273,6 +273,18 @@ class Definitions(unittest.TestCase):
         self.assertEqual(declared(Vector, rows), declared(xtune.In, xtune.InOut(dtype="f32", shape=("n",))))
         self.assertIsNone(rows.data)
 
+    def test_random_integers_lie_in_their_range(self):
+        seen = []
+        source = 'extern "C" __global__ void k(const int* rows, int* y) { y[threadIdx.x] = rows[threadIdx.x]; }'
+        tunable = xtune.Tunable("k", source, params={"P": [1]}, grid=1, block=64, measure=QUICK, args={
+            "rows": xtune.In({"integers": (5, "M")}, "i32", 64), "y": xtune.Out(dtype="i32", shape=64)},
+            problem={"M": 9}, reference=lambda rows: seen.extend(rows.tolist()) or rows)
+        self.assertEqual(xtune.tune(tunable, **HOST).counts, {"ok": 1})
+        self.assertEqual(set(seen), {5, 6, 7, 8})
+        for wrong in ({"integers": (5,)}, {"integer": (5, 6)}, {}):
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, "the data of 'rows': expected .*integers"):
+                tunable.data("rows", wrong)
+
     def test_generators_see_their_buffer(self):
         seen = []
 

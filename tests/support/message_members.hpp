@@ -42,7 +42,7 @@ XTUNE_MEMBERS(Incumbent, median_ms, q3_ms)
 }  // namespace xtune::measure
 
 namespace xtune::validate {
-XTUNE_MEMBERS(ArgumentLayout, name, role, dtype, shape, fill, file, at, value)
+XTUNE_MEMBERS(ArgumentLayout, name, role, dtype, shape, fill, file, at, value, integers)
 XTUNE_MEMBERS(ToleranceRule, rtol, atol, max_mismatched_ratio, outlier_factor, reduction, accumulate)
 }  // namespace xtune::validate
 

@@ -559,7 +559,8 @@ class DraftBuilder {
                                                                                : "inout";
     drafted.comment = !argument.is_const ? "guess: its shape and role" : "guess: its shape";
     if (!type) drafted.comment = fmt::format("guess: {} has 16 bytes", argument.type);
-    if (use.extent.data) drafted.comment += "; other arguments hold its index: give them a file or a fill";
+    if (use.extent.data)
+      drafted.comment += "; other arguments hold its index: fill them with its range, { integers = [0, ...] }";
   }
 
   /// A matrix product's arguments are known by their names; other buffers are as large as all sizes together.

@@ -243,6 +243,25 @@ std::vector<std::byte> encoded_value(const spec::ArgSpec& argument, const space:
   return {encoded->bytes.begin(), encoded->bytes.begin() + static_cast<std::ptrdiff_t>(encoded->size)};
 }
 
+std::vector<std::int64_t> integer_range(const spec::ArgSpec& argument, const space::Lookup& names) {
+  std::vector<std::int64_t> range;
+  for (const spec::Text& text : argument.integers) range.push_back(spec::evaluate_integer(text, names));
+  const auto text_of = [&](std::size_t end) {
+    return text_and_value(argument.integers[end].text, std::to_string(range[end]));
+  };
+  if (range[0] >= range[1])
+    fail_at(argument.integers[1].at, fmt::format("argument '{}': no integer is at least {} and below {}", argument.name,
+                                                 text_of(0), text_of(1)));
+  for (const std::size_t end : {0, 1})
+    if (const std::int64_t value = range[end] - static_cast<std::int64_t>(end);
+        !encode_scalar(argument.dtype, Value(value)))
+      fail_at(argument.integers[end].at,
+              fmt::format("argument '{}': {} does not fit {}", argument.name,
+                          end == 0 ? text_of(0) : fmt::format("{} (below {})", value, text_of(1)),
+                          to_string(argument.dtype)));
+  return range;
+}
+
 /// An argument whose texts name no parameters.
 validate::ArgumentLayout layout_of(const spec::ArgSpec& argument, const space::Lookup& names,
                                    std::uint64_t limit_bytes) {
@@ -256,6 +275,7 @@ validate::ArgumentLayout layout_of(const spec::ArgSpec& argument, const space::L
     layout.shape.push_back(static_cast<std::uint64_t>(extent));
   }
   if (argument.value) layout.value = encoded_value(argument, names);
+  if (!argument.integers.empty()) layout.integers = integer_range(argument, names);
   try {
     validate::layout_bytes(layout, limit_bytes);
     validate::check_input_file(layout);

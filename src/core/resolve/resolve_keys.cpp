@@ -106,9 +106,11 @@ std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
   for (const validate::ArgumentLayout& layout : layouts)
     items.push_back(fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, spec::role_words.of(layout.role),
                                 validate::describe(layout.dtype, layout.shape),
-                                !layout.value.empty() ? "value " + hex_text(layout.value)
-                                : layout.file.empty() ? spec::fill_words.of(layout.fill)
-                                                      : short_file_digest(layout.file, files)));
+                                !layout.value.empty()  ? "value " + hex_text(layout.value)
+                                : !layout.file.empty() ? short_file_digest(layout.file, files)
+                                : !layout.integers.empty()
+                                    ? fmt::format("integers {} {}", layout.integers[0], layout.integers[1])
+                                    : spec::fill_words.of(layout.fill)));
   return build::canonical_list(items);
 }
 

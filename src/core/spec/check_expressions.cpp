@@ -44,6 +44,7 @@ class ExpressionChecker {
     for (const ArgSpec& arg : spec_.args) {
       const bool is_scratch = arg.role == ArgRole::scratch;
       for (const Text& text : arg.shape) check_size(text, is_scratch ? all_ : problem_and_device_, "a shape", 1);
+      for (const Text& text : arg.integers) check(text, problem_and_device_, "a range of integers");
       if (arg.value) check(*arg.value, arg.kind == ArgKind::constant ? problem_and_device_ : all_, "a value");
       if (arg.symbol) check_template(*arg.symbol);
       if (arg.map) check_tensor_map(*arg.map);

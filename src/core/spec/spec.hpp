@@ -110,8 +110,9 @@ struct ArgSpec {
       dtype_text;               ///< where the problem decides on the type: a template text; dtype is the first case's
   std::vector<Text> shape;      ///< buffers, constants: expressions over problem and device, of scratch also parameters
   Fill fill = Fill::automatic;  ///< scratch: zero where every launch is to find zeros
-  std::filesystem::path file;   ///< absolute .npy, instead of fill
-  bool in_code = false;         ///< the application's data, which only a run writes to a file
+  std::vector<Text> integers{};  ///< instead of fill: the first of the random integers, and the one after the last
+  std::filesystem::path file;    ///< absolute .npy, instead of fill
+  bool in_code = false;          ///< the application's data, which only a run writes to a file
   /// Scalars: an expression over problem, device and parameters. Constants, instead of shape, fill and file: one
   /// element, an expression over problem and device.
   std::optional<Text> value;

@@ -20,6 +20,8 @@ namespace xtune::validate {
 
 namespace {
 
+__extension__ using uint128 = unsigned __int128;
+
 constexpr std::uint64_t filled_grain = std::uint64_t{1} << 16;
 
 std::uint64_t stream_of(std::uint64_t seed, const std::string& name) {
@@ -86,6 +88,15 @@ void fill_whole_range(const ArgumentLayout& layout, std::uint64_t seed, std::spa
       const std::uint64_t hash = base::mix64(stream + i);
       std::memcpy(data.data() + i * size, &hash, size);
     }
+  });
+}
+
+/// Lemire's multiply-shift again, with 64 bits: [integers[0], integers[1]), whose length may exceed 2^63.
+void fill_integers(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
+  const auto first = static_cast<std::uint64_t>(layout.integers.at(0));
+  const std::uint64_t length = static_cast<std::uint64_t>(layout.integers.at(1)) - first;
+  fill_each(layout, seed, data, [first, length](std::uint64_t hash) {
+    return static_cast<std::int64_t>(first + static_cast<std::uint64_t>((uint128{hash} * length) >> 64));
   });
 }
 
@@ -157,6 +168,7 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
         fmt::format("fill_input: {} bytes for argument '{}' of {}", data.size(), layout.name, layout.bytes()));
   if (!layout.value.empty()) return static_cast<void>(std::copy_n(layout.value.begin(), data.size(), data.begin()));
   if (!layout.file.empty()) return read_npy_data(layout.file, header_of(layout), data);
+  if (!layout.integers.empty()) return fill_integers(layout, seed, data);
   const DType type = layout.dtype;
   const bool fp8 = type == DType::f8e4m3 || type == DType::f8e5m2;
   const auto integers = [&] {

@@ -18,9 +18,10 @@ struct ArgumentLayout {
   DType dtype = DType::f32;
   std::vector<std::uint64_t> shape;
   Fill fill = Fill::automatic;
-  std::filesystem::path file;      ///< absolute .npy, instead of fill
-  std::string at{};                ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
-  std::vector<std::byte> value{};  ///< the contents, instead of fill and file; empty: none is given
+  std::filesystem::path file;            ///< absolute .npy, instead of fill
+  std::string at{};                      ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
+  std::vector<std::byte> value{};        ///< the contents, instead of fill and file; empty: none is given
+  std::vector<std::int64_t> integers{};  ///< random integers from the first to below the second, instead of fill
   /// The product of the extents; 2^64 - 1 if it is larger than that. An empty shape is one element.
   std::uint64_t elements() const noexcept;
   std::uint64_t bytes() const noexcept;
@@ -38,9 +39,10 @@ std::string describe(DType dtype, const std::vector<std::uint64_t>& shape);
 /// uniform (-1,1), fp8 small integers [-2,3), bool 0/1. integer: the same small integers for every type, including
 /// floats (unsigned and bool as above). uniform: floats in (-1,1); integers over the dtype's whole range. normal,
 /// randn: mean 0, standard deviation 1 (Box and Muller 1958); integers truncate. range: 0, 1, 2, ..., from 0 again when
-/// the type can no longer represent every integer (after 2047 in f16, 127 in i8). The parts of complex numbers are
-/// filled separately, but for zero, one and range they are real. A file must have the layout's shape and dtype, else
-/// Error(invalid_argument) names both. bf16 and fp8 are read from files of u16 and u8, as NumPy has no such types.
+/// the type can no longer represent every integer (after 2047 in f16, 127 in i8). layout.integers: uniform. The parts
+/// of complex numbers are filled separately, but for zero, one and range they are real. A file must have the layout's
+/// shape and dtype, else Error(invalid_argument) names both. bf16 and fp8 are read from files of u16 and u8, as NumPy
+/// has no such types.
 void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data);
 
 /// Checks by the header of an argument's file, without reading data, whether the file fits the argument. Throws as

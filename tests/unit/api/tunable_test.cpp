@@ -122,9 +122,14 @@ TEST_CASE("arguments have the type and the shape that code gives") {
       .input("b", std::vector<std::int16_t>(8), {"N / 2", 2})
       .inout<double>("c", {"N", "N"})
       .inout("d", std::vector<float>(8), "N")
-      .output<bool>("e", 3);
+      .output<bool>("e", 3)
+      .input("f", DType::i32, "N", Data::integers(0, "N * 2"));
   const Spec spec = spec_of(tunable);
-  REQUIRE(spec.args.size() == 5);
+  REQUIRE(spec.args.size() == 6);
+  REQUIRE(spec.args[5].integers.size() == 2);
+  CHECK(spec.args[5].integers[1].text == "N * 2");
+  tunable.data("f", Fill::zero);
+  CHECK(spec_of(tunable).args[5].integers.empty());
   CHECK(spec.args[0].dtype == DType::f32);
   CHECK(spec.args[0].fill == Fill::one);
   CHECK(spec.args[1].dtype == DType::i16);

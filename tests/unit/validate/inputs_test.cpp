@@ -4,9 +4,11 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -135,6 +137,19 @@ TEST_CASE("fill rules keep their ranges") {
     CHECK(std::abs(sum / 20000) < 0.02);
   }
   for (const double value : values_of(layout_of(DType::f64, shape))) CHECK(std::abs(value) < 1);
+}
+
+TEST_CASE("Random integers of a range: each of them, and no others") {
+  for (const DType type : {DType::i8, DType::u16, DType::i32, DType::u64}) {
+    ArgumentLayout layout = layout_of(type, {2000});
+    layout.integers = {3, 8};
+    CHECK(distinct(values_of(layout)) == std::set<double>{3, 4, 5, 6, 7});
+  }
+  ArgumentLayout whole = layout_of(DType::i64, {4000});
+  whole.integers = {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  const std::vector<double> values = values_of(whole);
+  CHECK(*std::min_element(values.begin(), values.end()) < -9.2e18);
+  CHECK(*std::max_element(values.begin(), values.end()) > 9.2e18);
 }
 
 TEST_CASE("normal fills have mean 0 and standard deviation 1") {
