@@ -86,9 +86,10 @@ void BenchSession::prepare_reference() {
       if (!prepared_.fresh_inputs) save_reference();
     }
     decide_tolerances();
-    for (const TestArgument& argument : arguments_)
-      if (std::string warning = small_change_warning(job_.reference, argument); made && !warning.empty())
-        found_.warnings.push_back(std::move(warning));
+    if (made || job_.reference.kind == spec::ReferenceSpec::Kind::given) {
+      const std::vector<std::string> warnings = tolerance_warnings(job_.reference, arguments_);
+      found_.warnings.insert(found_.warnings.end(), warnings.begin(), warnings.end());
+    }
   }
   prepare_device_check();
   prepared_.reference = true;

@@ -79,8 +79,9 @@ class BenchSession {
   void decide_tolerances();
   // In reference_check.cpp.
   bool inputs_are_finite() const;
-  void require_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) const;
-  /// Launches the reference kernel once more, on zeroed outputs, if it left NaN or poison.
+  void judge_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans);
+  /// Launches the reference kernel once more, on zeroed outputs, if it left NaN or poison; and again with zeros in the
+  /// guard zones, if there is still NaN.
   void judge_reference_launch(const std::function<void()>& launch);
   void judge_given_outputs();  ///< for expected contents that no kernel computed
 

@@ -40,6 +40,11 @@ void GuardedBuffer::renew_guards() {
   memory_->write(guard_ + size_, fresh);
 }
 
+void GuardedBuffer::zero_guards() {
+  memory_->fill(0, guard_, std::byte{0});
+  memory_->fill(guard_ + size_, guard_, std::byte{0});
+}
+
 const char* GuardedBuffer::damage() {
   return damaged(guard_ + size_) ? "past the end of" : damaged(0) ? "before the start of" : nullptr;
 }

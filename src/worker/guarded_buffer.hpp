@@ -22,6 +22,7 @@ class GuardedBuffer final : public measure::Buffer {
   void fill(std::size_t offset, std::size_t size, std::byte value) override;
 
   void renew_guards();
+  void zero_guards();  ///< until the next renew_guards()
   /// "before the start of" or "past the end of" if that zone was overwritten, else nullptr.
   const char* damage();
 

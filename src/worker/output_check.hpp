@@ -61,9 +61,9 @@ std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string
 void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
                    const std::string& launch);
 
-/// A warning about an in-place argument that the reference changes by less than the tolerance, so that a kernel that
-/// does nothing would pass; empty: it is not one.
-std::string small_change_warning(const ipc::ReferencePlan& reference, const TestArgument& argument);
+/// Warnings of tolerances with which a kernel that does nothing, or writes zeros, would pass for most elements.
+std::vector<std::string> tolerance_warnings(const ipc::ReferencePlan& reference,
+                                            const std::vector<TestArgument>& arguments);
 
 /// False, with outcome and message in the answer, if a guard zone was overwritten.
 bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);

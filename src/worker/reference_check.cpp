@@ -47,6 +47,32 @@ void require_written(const std::string& reference, const std::string& output, co
                             reference, output, facts.from_output, facts.count));
 }
 
+/// Whether the reference changes an in-place argument by less than the tolerance.
+bool changes_little(const TestArgument& argument) {
+  const validate::ArgumentLayout& layout = argument.layout;
+  return layout.role == spec::ArgRole::inout && layout.elements() > 0 &&
+         validate::compare(layout.name, layout.dtype, argument.pristine.bytes(), argument.expected.bytes(),
+                           layout.shape, argument.tolerance)
+             .passed;
+}
+
+void warn(const ipc::ReferencePlan& plan, std::vector<std::string>& warnings, const std::string& text) {
+  warnings.push_back(plan.at.empty() ? text : plan.at + ": " + text);
+}
+
+/// Compares the expected contents with those that another launch left in the buffer.
+validate::ReferenceFacts compare_launches(TestArgument& argument, measure::Buffer& buffer) {
+  const std::span<std::byte> first = argument.expected.writable();
+  std::vector<std::byte> second;
+  validate::ReferenceFacts facts;
+  for (std::size_t at = 0; at < first.size(); at += second.size()) {
+    second.resize(std::min(judged_bytes, first.size() - at));
+    buffer.read(at, second);
+    facts.add(validate::sort_out(argument.layout.dtype, first.subspan(at, second.size()), second));
+  }
+  return facts;
+}
+
 }  // namespace
 
 bool BenchSession::inputs_are_finite() const {
@@ -58,67 +84,92 @@ bool BenchSession::inputs_are_finite() const {
          std::none_of(job_.reference.scalar_arguments.begin(), job_.reference.scalar_arguments.end(), may_be_no_number);
 }
 
-void BenchSession::require_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) const {
-  if (count == 0 || nans < count || !inputs_are_finite()) return;
-  throw Error(ErrorKind::invalid_spec,
-              fmt::format("{0} gives NaN in all {2} elements of output '{1}', although no input is NaN or infinite, so "
-                          "nothing can be compared with it. If it reads '{1}' before it writes there, give '{1}' role "
-                          "\"inout\"",
-                          name_of(job_.reference), output, count));
+void BenchSession::judge_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) {
+  if (nans == 0 || !inputs_are_finite()) return;
+  if (nans == count)
+    throw Error(ErrorKind::invalid_spec,
+                fmt::format("{0} gives NaN in all {2} elements of output '{1}', although no input is NaN or infinite, "
+                            "so nothing can be compared with it. If it reads '{1}' before it writes there, give '{1}' "
+                            "role \"inout\"",
+                            name_of(job_.reference), output, count));
+  warn(job_.reference, found_.warnings,
+       fmt::format("{} gives NaN in {} of {} elements of output '{}', although no input is NaN or infinite, and there "
+                   "any NaN passes: give inputs for which it gives numbers (fill or file)",
+                   name_of(job_.reference), nans, count, output));
 }
 
 void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
-  const auto doubtful = [](const TestArgument& a) {
-    return a.layout.role == spec::ArgRole::out && validate::is_doubtful(a.layout.dtype, a.expected.bytes());
-  };
-  if (std::any_of(arguments_.begin(), arguments_.end(), doubtful)) {
+  std::vector<std::size_t> doubtful;
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    if (arguments_[i].layout.role != spec::ArgRole::in &&
+        validate::is_doubtful(arguments_[i].layout.dtype, arguments_[i].expected.bytes()))
+      doubtful.push_back(i);
+  if (doubtful.empty()) return;
+  const auto launch_on_zeros = [&](bool zero_guards) {
     reset(arguments_, sets_[0]);
-    for (std::size_t i = 0; i < arguments_.size(); ++i)
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
       if (arguments_[i].layout.role == spec::ArgRole::out)
         sets_[0][i]->fill(0, arguments_[i].layout.bytes(), std::byte{0});
-    launch();
-  }
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    TestArgument& argument = arguments_[i];
-    if (!doubtful(argument)) continue;
-    const std::span<std::byte> first = argument.expected.writable();
-    std::vector<std::byte> second;
-    validate::ReferenceFacts facts;
-    for (std::size_t at = 0; at < first.size(); at += second.size()) {
-      second.resize(std::min(judged_bytes, first.size() - at));
-      sets_[0][i]->read(at, second);
-      facts.add(validate::sort_out(argument.layout.dtype, first.subspan(at, second.size()), second));
+      if (zero_guards) sets_[0][i]->zero_guards();
     }
-    require_written(name_of(job_.reference), argument.layout.name, facts);
-    require_numbers(argument.layout.name, facts.count, facts.nans);
+    launch();
+  };
+  launch_on_zeros(false);
+  std::uint64_t nans = 0;
+  for (const std::size_t i : doubtful) {
+    const validate::ReferenceFacts facts = compare_launches(arguments_[i], *sets_[0][i]);
+    const std::string& output = arguments_[i].layout.name;
+    nans += facts.nans;
+    if (arguments_[i].layout.role == spec::ArgRole::inout) continue;  // what it holds before is not undefined
+    require_written(name_of(job_.reference), output, facts);
     if (facts.unwritten > 0)
-      found_.warnings.push_back(
-          fmt::format("{}{}{} leaves {} of {} elements of output '{}' unwritten: a configuration must leave them, too",
-                      job_.reference.at, job_.reference.at.empty() ? "" : ": ", name_of(job_.reference),
-                      facts.unwritten, facts.count, argument.layout.name));
+      warn(job_.reference, found_.warnings,
+           fmt::format("{} leaves {} of {} elements of output '{}' unwritten: a configuration must leave them, too",
+                       name_of(job_.reference), facts.unwritten, facts.count, output));
+  }
+  if (nans == 0) return;
+  // The guard zones hold NaN: results that change with them were read from there.
+  launch_on_zeros(true);
+  for (const std::size_t i : doubtful) {
+    const validate::ReferenceFacts facts = compare_launches(arguments_[i], *sets_[0][i]);
+    const std::string& output = arguments_[i].layout.name;
+    if (facts.from_output > 0)
+      throw Error(ErrorKind::invalid_spec,
+                  fmt::format("{} reads outside of its arguments for {} of {} elements of output '{}'. Indices among "
+                              "its inputs must be valid ones: fill = {{ integers = [0, N] }} gives those below N",
+                              name_of(job_.reference), facts.from_output, facts.count, output));
+    judge_numbers(output, facts.count, facts.nans);
   }
 }
 
-std::string small_change_warning(const ipc::ReferencePlan& reference, const TestArgument& argument) {
-  const validate::ArgumentLayout& layout = argument.layout;
-  if (layout.role != spec::ArgRole::inout || argument.expected.bytes().empty() || layout.elements() == 0) return {};
-  const validate::Comparison comparison =
-      validate::compare(layout.name, layout.dtype, argument.pristine.bytes(), argument.expected.bytes(), layout.shape,
-                        argument.tolerance);
-  if (!comparison.passed) return {};
-  return fmt::format(
-      "{}{}{} changes '{}' by less than the tolerance (rtol {:g}, atol {:g}), so a kernel that does nothing would "
-      "pass: "
-      "lower rtol and atol in [validate], or give inputs for which the change is larger",
-      reference.at, reference.at.empty() ? "" : ": ", name_of(reference), layout.name, argument.tolerance.rtol,
-      argument.tolerance.atol);
+std::vector<std::string> tolerance_warnings(const ipc::ReferencePlan& reference,
+                                            const std::vector<TestArgument>& arguments) {
+  std::vector<std::string> warnings;
+  for (const TestArgument& argument : arguments) {
+    const std::span<const std::byte> expected = argument.expected.bytes();
+    if (expected.empty()) continue;
+    if (changes_little(argument))
+      warn(reference, warnings,
+           fmt::format(
+               "{} changes '{}' by less than the tolerance (rtol {:g}, atol {:g}), so a kernel that does nothing "
+               "would pass: lower rtol and atol in [validate], or give inputs for which the change is larger",
+               name_of(reference), argument.layout.name, argument.tolerance.rtol, argument.tolerance.atol));
+    const validate::ZeroFacts zero = validate::zero_facts(argument.layout.dtype, expected, argument.tolerance);
+    if (2 * zero.agreeing > zero.others)
+      warn(reference, warnings,
+           fmt::format("for {} of {} elements of output '{}' that are not 0, a result of 0 would pass (rtol {:g}, atol "
+                       "{:g}; their median magnitude is {:g}): set atol in [validate] to less than that",
+                       zero.agreeing, zero.others, argument.layout.name, argument.tolerance.rtol,
+                       argument.tolerance.atol, validate::typical_magnitude(argument.layout.dtype, expected)));
+  }
+  return warnings;
 }
 
 void BenchSession::judge_given_outputs() {
   for (TestArgument& argument : arguments_) {
     if (argument.layout.role == spec::ArgRole::in || argument.expected.bytes().empty()) continue;
     const validate::ReferenceFacts facts = validate::sort_out(argument.layout.dtype, argument.expected.writable());
-    require_numbers(argument.layout.name, facts.count, facts.nans);
+    judge_numbers(argument.layout.name, facts.count, facts.nans);
   }
 }
 

@@ -177,11 +177,15 @@ std::string reference_text(const spec::Spec& spec, const std::string& digest, co
   return "unknown";
 }
 
-// "auto 1": the first version of the formula in tolerance.hpp.
-std::string tolerance_text(const std::vector<std::pair<std::string, validate::ToleranceRule>>& rules) {
-  const auto bound = [](const std::optional<double>& given) { return given ? fmt::format("{}", *given) : "auto 1"; };
+// "auto 1" and "auto 2": versions of the formula in tolerance.hpp, which agree where results must be exact.
+std::string tolerance_text(const std::vector<std::pair<std::string, validate::ToleranceRule>>& rules,
+                           const std::vector<spec::ArgSpec>& arguments) {
   std::string text;
   for (const auto& [output, rule] : rules) {
+    const bool exact = rule.reduction == 0 || !spec::is_floating(base::find_named(arguments, output)->dtype);
+    const auto bound = [exact](const std::optional<double>& given) {
+      return given ? fmt::format("{}", *given) : exact ? "auto 1" : "auto 2";
+    };
     text += fmt::format("{}{}: rtol {} atol {} ratio {}", text.empty() ? "" : "; ", output, bound(rule.rtol),
                         bound(rule.atol), rule.max_mismatched_ratio);
     if (rule.max_mismatched_ratio > 0) text += fmt::format(" outliers {}", rule.outlier_factor);
@@ -442,7 +446,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
         parts.emplace_back("check", check);
       if (!spec.validate.check.empty()) parts.emplace_back("check_command", state_->command_text(spec.validate.check));
       if (spec.validate.inputs == spec::Inputs::fresh) parts.emplace_back("inputs", "fresh 1");
-      parts.emplace_back("tolerance", tolerance_text(tolerances()));
+      parts.emplace_back("tolerance", tolerance_text(tolerances(), state_->args));
       // What is only recorded does not invalidate results.
       if (spec.validate.repeatable == spec::Repeatable::bitwise)
         parts.emplace_back("repeat", std::to_string(spec.validate.repeat));

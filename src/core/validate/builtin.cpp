@@ -82,8 +82,9 @@ std::vector<double> widen_imaginary(const ArrayView& array) {
   return values;
 }
 
-double root_mean_square(const ArrayView& array) {
-  return xtune::validate::root_mean_square(array.layout->dtype, array.data);
+double usual_size(const ArrayView& array) {
+  const DType type = array.layout->dtype;
+  return std::min(root_mean_square(type, array.data), 2 * typical_magnitude(type, array.data));
 }
 
 void encode_result(DType type, double value, std::byte* element) noexcept {

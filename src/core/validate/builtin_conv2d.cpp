@@ -121,8 +121,8 @@ std::vector<std::byte> conv2d(const BuiltinCall& call) {
 ResultFacts conv2d_facts(const BuiltinCall& call) {
   const Convolution v = checked_conv2d(call);
   const std::uint64_t terms = v.group_c * v.r * v.s;
-  return {terms + 1, std::sqrt(static_cast<double>(terms)) * root_mean_square(*find_array(call, "x")) *
-                         root_mean_square(*find_array(call, "w"))};
+  return {terms + 1, std::sqrt(static_cast<double>(terms)) * usual_size(*find_array(call, "x")) *
+                         usual_size(*find_array(call, "w"))};
 }
 
 }  // namespace xtune::validate::builtin

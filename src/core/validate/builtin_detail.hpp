@@ -23,7 +23,8 @@ std::size_t axis_of(const BuiltinCall& call, const char* builtin, std::size_t ra
 std::vector<double> widen(const ArrayView& array);
 /// The imaginary parts; zeros for an array of real numbers.
 std::vector<double> widen_imaginary(const ArrayView& array);
-double root_mean_square(const ArrayView& array);
+/// The root mean square, up to twice the typical magnitude: a few large values do not change it.
+double usual_size(const ArrayView& array);
 /// Stores an element of a result: spec::encode, but 8-bit floats saturate, as the conversions of kernels do.
 void encode_result(DType type, double value, std::byte* element) noexcept;
 

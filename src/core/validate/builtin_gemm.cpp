@@ -138,9 +138,9 @@ ResultFacts gemm_facts(const BuiltinCall& call) {
   const ArrayView &a = *find_array(call, "a"), &b = *find_array(call, "b");
   const Sizes sizes = checked_sizes(call, flag(call, "transpose_a"), flag(call, "transpose_b"));
   const double beta = number(call, "beta", 0);
-  double scale = std::abs(number(call, "alpha", 1)) * std::sqrt(static_cast<double>(sizes.k)) * root_mean_square(a) *
-                 root_mean_square(b);
-  if (beta != 0) scale += std::abs(beta) * root_mean_square(*find_array(call, "c"));
+  double scale =
+      std::abs(number(call, "alpha", 1)) * std::sqrt(static_cast<double>(sizes.k)) * usual_size(a) * usual_size(b);
+  if (beta != 0) scale += std::abs(beta) * usual_size(*find_array(call, "c"));
   return {sizes.k + (beta != 0 ? 1 : 0), scale};
 }
 

@@ -203,7 +203,7 @@ ResultFacts reduction_facts(const BuiltinCall& call) {
   const Reduction shape = checked_shape(call);
   const bool same_type = x.layout->dtype == call.output->dtype;
   if (shape.op == Op::min || shape.op == Op::max) return {same_type ? std::uint64_t{0} : std::uint64_t{1}, 0};
-  const double size = root_mean_square(x), length = static_cast<double>(shape.length);
+  const double size = usual_size(x), length = static_cast<double>(shape.length);
   return {shape.length, shape.op == Op::sum ? size * std::sqrt(length) : size / std::sqrt(length)};
 }
 

@@ -143,7 +143,7 @@ ResultFacts stencil_facts(const BuiltinCall& call) {
   const Stencil weights = checked_stencil(call);
   double squares = 0;
   for (const Point& point : weights.points) squares += point.weight * point.weight;
-  return {weights.points.size(), std::sqrt(squares) * root_mean_square(*find_array(call, "x"))};
+  return {weights.points.size(), std::sqrt(squares) * usual_size(*find_array(call, "x"))};
 }
 
 }  // namespace xtune::validate::builtin

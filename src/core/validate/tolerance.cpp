@@ -1,12 +1,14 @@
-// Default tolerances from dtype, reduction length and the size of the expected values.
+// Default tolerances from dtype, reduction length and the sizes of the expected values.
 #include "core/validate/tolerance.hpp"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "base/random.hpp"
 #include "core/validate/parallel.hpp"
 
 namespace xtune::validate {
@@ -16,6 +18,8 @@ namespace {
 constexpr std::uint64_t summed_grain = std::uint64_t{1} << 16;
 constexpr std::size_t block = 1024;
 constexpr double lambda = 8;
+// What values that are much larger than the rest may add to the tolerance, in typical magnitudes.
+constexpr double outlier_share = 1.0 / 64, spread = 2;
 // Beyond this a comparison would prove nothing. Two roundings to f8e5m2 can differ by this much.
 constexpr double largest_eta = 0.25;
 
@@ -57,6 +61,29 @@ double largest_finite(DType type, std::span<const std::byte> elements, std::uint
     largest[begin / summed_grain] = most;
   });
   return *std::max_element(largest.begin(), largest.end());
+}
+
+/// Results below may be flushed to zero, or round to a neighbour.
+double smallest_step(DType type) noexcept {
+  switch (spec::part_of(type)) {
+    case DType::f32:
+    case DType::bf16:
+      return 0x1p-126;
+    case DType::f16:
+      return 0x1p-24;
+    case DType::f8e4m3:
+      return 0x1p-9;
+    case DType::f8e5m2:
+      return 0x1p-16;
+    default:
+      return 0;
+  }
+}
+
+double magnitude(DType type, const std::byte* element) {
+  const DType part = spec::part_of(type);
+  const double real = spec::decode(part, element);
+  return spec::is_complex(type) ? std::hypot(real, spec::decode(part, element + size_of(part))) : std::abs(real);
 }
 
 }  // namespace
@@ -102,6 +129,47 @@ double root_mean_square(DType type, std::span<const std::byte> elements) {
   return std::sqrt(total.sum / static_cast<double>(total.count)) * unit;
 }
 
+double typical_magnitude(DType type, std::span<const std::byte> elements) {
+  constexpr std::uint64_t max_sampled = std::uint64_t{1} << 16;
+  const std::size_t size = size_of(type);
+  const std::uint64_t count = elements.size() / size;
+  std::vector<double> sizes;
+  for (std::uint64_t i = 0; i < std::min(count, max_sampled); ++i) {
+    const std::uint64_t at = count <= max_sampled ? i : base::mix64(i) % count;
+    if (const double found = magnitude(type, elements.data() + at * size); found > 0 && std::isfinite(found))
+      sizes.push_back(found);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  std::vector<double> sums;
+  double constant = 0;
+  for (auto run = sizes.begin(), end = run; run != sizes.end(); run = end) {
+    end = std::upper_bound(run, sizes.end(), *run);
+    if (const auto same = end - run; same == 1 || 4 * same <= std::ssize(sizes))
+      sums.insert(sums.end(), run, end);
+    else if (constant == 0)
+      constant = *run;
+  }
+  return sums.empty() ? constant : sums[sums.size() / 2];
+}
+
+ZeroFacts zero_facts(DType type, std::span<const std::byte> expected, const Tolerance& tolerance) {
+  if (tolerance.atol == 0 && tolerance.rtol < 1) return {};
+  const std::size_t size = size_of(type);
+  std::atomic<std::uint64_t> others{0}, agreeing{0};
+  parallel_for(expected.size() / size, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
+    ZeroFacts part;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const double found = magnitude(type, expected.data() + i * size);
+      if (found == 0) continue;
+      ++part.others;
+      if (std::isfinite(found) && found <= tolerance.atol + tolerance.rtol * found) ++part.agreeing;
+    }
+    others += part.others;
+    agreeing += part.agreeing;
+  });
+  return {others, agreeing};
+}
+
 Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts& facts,
                         std::span<const std::byte> expected) {
   Tolerance tolerance{0, 0, rule.max_mismatched_ratio, rule.outlier_factor};
@@ -111,7 +179,9 @@ Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts
     const double eta = std::min(
         largest_eta, 2 * unit_roundoff(type) + lambda * std::sqrt(static_cast<double>(terms)) * unit_roundoff(sums));
     tolerance.rtol = eta;
-    tolerance.atol = eta * std::max(facts.scale, root_mean_square(type, expected));
+    const double limit = spread * std::max(eta, outlier_share) * typical_magnitude(type, expected);
+    tolerance.atol =
+        std::max({eta * facts.scale, std::min(eta * root_mean_square(type, expected), limit), smallest_step(type)});
   }
   tolerance.rtol = rule.rtol.value_or(tolerance.rtol);
   tolerance.atol = rule.atol.value_or(tolerance.atol);

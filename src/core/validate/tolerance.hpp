@@ -38,17 +38,33 @@ struct ResultFacts {
 /// Half the distance from 1 to the next number of a floating type, 2^-24 for f32; 0 for integers and booleans.
 double unit_roundoff(DType type) noexcept;
 
-/// Integers and booleans are exact. For floats, with u the unit roundoffs, K the reduction length and S the root mean
-/// square of the finite expected values (facts.scale where that is larger):
-///   eta = 2 u(output) + 8 sqrt(K) u(accumulate), at most 1/4;  rtol = eta, atol = eta S;
+/// Integers and booleans are exact. For floats, with u the unit roundoffs, K the reduction length, S the root mean
+/// square of the finite expected values and T their typical_magnitude:
+///   eta = 2 u(output) + 8 sqrt(K) u(accumulate), at most 1/4;  rtol = eta
+///   atol = min(eta S, 2 max(eta, 1/64) T), at least eta facts.scale and the type's smallest step
 /// and eta = 0 for K = 0. sqrt(K) instead of K: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002,
 /// chapter 2, on the statistical approach; with the factor 8 each rounding exceeds the bound with a probability of
 /// 3e-14 (the lambda of Higham and Mary, SIAM J. Sci. Comput. 41, 2019). docs/validation.md describes which errors it
 /// finds. expected has whole elements of type. Uses all cores.
+///
+/// The sizes of terms that cancel are not in the results, and S stands for them. T only limits what values that are
+/// much larger than the rest, such as those of a mask, add to S: to 1/32 of a usual element. For usual distributions
+/// eta S is far below that (in types of few bits it is below 2 eta T), so the limit changes nothing there.
 Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts& facts,
                         std::span<const std::byte> expected);
 
 /// The root mean square of the finite elements (for complex ones, of their magnitudes); 0 if there are none.
 double root_mean_square(DType type, std::span<const std::byte> elements);
+
+/// The median magnitude of the finite elements other than 0, without magnitudes that more than a quarter of these have:
+/// a mask or padding is not a sum, and may be most of an array. The smallest such magnitude if there are no others; 0
+/// if there is no such element. Of large arrays, from a sample that is always the same.
+double typical_magnitude(DType type, std::span<const std::byte> elements);
+
+/// Elements other than 0, and those of them that would agree with 0. Both are 0 for a tolerance that 0 never meets.
+struct ZeroFacts {
+  std::uint64_t others = 0, agreeing = 0;
+};
+ZeroFacts zero_facts(DType type, std::span<const std::byte> expected, const Tolerance& tolerance);
 
 }  // namespace xtune::validate

@@ -129,6 +129,51 @@ TEST_CASE("The formula") {
   CHECK(tolerance.outlier_factor == 3);
 }
 
+TEST_CASE("A few large values, or a mask of any size, do not widen the tolerance of the rest") {
+  constexpr std::size_t length = 64;
+  const Products products(1024, length, symmetric);
+  const std::vector<double> sums = products.added(DType::f32, length);
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f8e4m3})
+    for (const double mask : {-400.0, -1e4, -1e9, -3.4e38})
+      for (const std::size_t masked : {std::size_t{1}, std::size_t{500}, std::size_t{1000}}) {
+        std::vector<double> expected = products.exact, actual = sums, halves = products.added(DType::f32, length / 8);
+        for (std::size_t i = 0; i < masked; ++i) expected[i] = actual[i] = halves[i] = rounded(type, mask);
+        const Comparison right = judged(type, actual, expected, {}, {length, 0});
+        CHECK_MESSAGE(right.passed, right.text());
+        const Comparison wrong = judged(type, halves, expected, {}, {length, 0});
+        const double share = static_cast<double>(wrong.mismatched) / static_cast<double>(1024 - masked);
+        CHECK_MESSAGE(share > 0.5, wrong.text());
+      }
+}
+
+TEST_CASE("The typical magnitude is that of sums, without zeros and masks") {
+  const auto of = [](const std::vector<double>& values) {
+    return typical_magnitude(DType::f64, encode_all(DType::f64, values));
+  };
+  CHECK(of({}) == 0);
+  CHECK(of({0, 0}) == 0);
+  CHECK(of({0, -3}) == 3);
+  CHECK(of({1, 2, 3, 1e30, std::nan("")}) == 3);
+  CHECK(of({1, 2, 3, -1e9, -1e9, -1e9, -1e9, 0, 0, 0}) == 2);
+  CHECK(of({5, 5, 5, 5, -7, -7, -7, -7}) == 5);
+  CHECK(typical_magnitude(DType::c64, encode_all(DType::f32, {3, 4})) == 5);
+  std::vector<double> many(200'000, -1e9);
+  for (std::size_t i = 0; i < 20'000; ++i) many[i * 10] = 1 + 1e-6 * static_cast<double>(i);
+  CHECK(of(many) == doctest::Approx(1.01).epsilon(0.005));
+}
+
+TEST_CASE("Elements for which 0 would pass are counted") {
+  const auto count = [](DType type, double rtol, double atol) {
+    const ZeroFacts facts = zero_facts(type, encode_all(type, {0, 1, -2, 3}), {rtol, atol});
+    return std::pair(facts.agreeing, facts.others);
+  };
+  using Counts = std::pair<std::uint64_t, std::uint64_t>;
+  CHECK(count(DType::f32, 0.5, 0) == Counts(0, 0));
+  CHECK(count(DType::f32, 0, 2) == Counts(2, 3));
+  CHECK(count(DType::f16, 0.5, 1) == Counts(2, 3));
+  CHECK(count(DType::i8, 1, 0) == Counts(3, 3));
+}
+
 TEST_CASE("What is moved and what is whole must be equal; nothing is ever judged by more than a quarter") {
   const auto ones = encode_all(DType::f16, {1, 1});
   CHECK(tolerance_for({}, DType::f16, {0, 9}, ones).rtol == 0);

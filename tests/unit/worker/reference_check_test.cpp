@@ -88,6 +88,46 @@ TEST_CASE("A reference that computes from its poisoned output ends the run, what
   CHECK(has(said, "computes 1 of 32 elements"));
 }
 
+TEST_CASE("A reference that reads outside of its arguments ends the run; other NaN is warned of") {
+  Judged bench;
+  const auto shifted = [](std::ptrdiff_t shift, std::size_t changed) {
+    return [=](const FakeLaunch& call) {
+      doubling(call);
+      for (std::size_t i = 0; i < changed; ++i)
+        call.buffer<float>(1)[i] = call.buffer<float>(0)[static_cast<std::ptrdiff_t>(i) + shift];
+      return 1.0;
+    };
+  };
+  CHECK(has(bench.complaint(shifted(-2, 5)), "reads outside of its arguments for 2 of 32 elements of output 'y'"));
+  CHECK(has(bench.complaint(shifted(count, 5)), "for 5 of 32 elements"));
+  CHECK(bench.complaint(shifted(3, 5)).empty());
+  CHECK(bench.warnings.empty());
+  for (const ArgRole role : {ArgRole::out, ArgRole::inout}) {
+    bench.open.arguments[1].buffer->role = role;
+    CHECK(bench
+              .complaint([](const FakeLaunch& call) {
+                doubling(call);
+                call.buffer<float>(1)[3] = nan_value;
+                return 1.0;
+              })
+              .empty());
+    REQUIRE(bench.warnings.size() == 1);
+    CHECK(has(bench.warnings[0], "gives NaN in 1 of 32 elements of output 'y', although no input is NaN"));
+  }
+}
+
+TEST_CASE("A tolerance with which zeros would pass is warned of") {
+  Judged bench;
+  for (const double atol : {0.01, 5.0}) {
+    validate::ToleranceRule rule;
+    rule.atol = atol;
+    bench.open.tolerances = {{"y", rule}};
+    CHECK(bench.complaint(doubling).empty());
+    REQUIRE(bench.warnings.size() == (atol > 1 ? 1 : 0));
+    if (atol > 1) CHECK(has(bench.warnings[0], "k.toml:9:1: for 32 of 32 elements of output 'y' that are not 0"));
+  }
+}
+
 TEST_CASE("A reference of only NaN ends the run, unless an input is NaN or infinite") {
   Judged bench;
   const auto all_nan = [](const FakeLaunch& call) {
@@ -170,7 +210,6 @@ TEST_CASE("NaN that a reference wrote on purpose still agrees with any NaN") {
     };
   };
   CHECK(bench.complaint(with_nan(0xFFFFFFFF)).empty());
-  CHECK(bench.warnings.empty());
   CHECK(bench.run("another", with_nan(0x7FC00000)).outcome == Outcome::ok);
   CHECK(bench.run("the same", with_nan(0xFFFFFFFF)).outcome == Outcome::ok);
 }
