@@ -545,6 +545,49 @@ TEST_CASE("A reference kernel in the same source has the values that its options
   CHECK(has(check.stderr_text, "reference = { config = { BLOCK = ... } }"));
 }
 
+TEST_CASE("A reference that uses a parameter has the same value in every run, of which a warning tells") {
+  const Cli cli;
+  const std::string spec = sums_spec(cli, "{ kernel = \"sums\" }");
+  CHECK(parsed(cli.run(spec, {"-D", "BLOCK=32"}))["counts"] == json{{"wrong_result", 1}});
+  CHECK(parsed(cli.run(spec, {"--filter", "BLOCK != 64"}))["from_store"] == 1);
+  const CommandResult whole = cli.run(spec);
+  CHECK(parsed(whole)["counts"] == json{{"ok", 1}, {"wrong_result", 1}});
+  CHECK_FALSE(has(whole.stderr_text, "names the parameter"));
+  cli.write("own.cu", "#include \"sums.cu\"\n");
+  const std::string own = "{ kernel = \"sums\", source = \"own.cu\"";
+  CHECK(has(cli.run(sums_spec(cli, own + " }")).stderr_text,
+            "the source of the reference kernel names the parameter BLOCK, and is always compiled with BLOCK=64"));
+  const CommandResult given =
+      cli.run(sums_spec(cli, own + ", options = [\"-DBLOCK=32\"], grid = \"N // 32\", block = 32 }"));
+  CHECK_FALSE(has(given.stderr_text, "names the parameter"));
+  CHECK(parsed(given)["best"]["config"]["BLOCK"] == 32);
+}
+
+TEST_CASE("Indices of a given range are right; a reference that reads elsewhere ends the run") {
+  const Cli cli;
+  cli.write("gather.cu",
+            "extern \"C\" __global__ void gather(const float* t, const int* i, float* y) {\n"
+            "  const int k = blockIdx.x * blockDim.x + threadIdx.x;\n  y[k] = t[i[k]];\n}\n");
+  const auto spec = [&](const std::string& fill) {
+    return cli.write("gather.toml",
+                     "kernel = { name = \"gather\", source = \"gather.cu\" }\nproblem = { N = 512, ROWS = 100 }\n"
+                     "launch = { grid = \"N // 64\", block = 64 }\nargs = [\n"
+                     "{ name = \"t\", dtype = \"f32\", shape = [\"ROWS\"] },\n"
+                     "{ name = \"i\", dtype = \"i32\", shape = [\"N\"]" +
+                         fill +
+                         " },\n"
+                         "{ name = \"y\", dtype = \"f32\", shape = [\"N\"], role = \"out\" }]\n"
+                         "measure = { rep = 3, min_rep = 3, finals = 0 }\nspace = { params = { P = [1] } }\n"
+                         "validate = { reference = { kernel = \"gather\" } }\n");
+  };
+  const CommandResult right = cli.run(spec(", fill = { integers = [0, \"ROWS\"] }"));
+  CHECK(parsed(right)["counts"] == json{{"ok", 1}});
+  CHECK_FALSE(has(right.stderr_text, "NaN"));
+  const CommandResult wrong = cli.run(spec(""));
+  CHECK(wrong.exit_code == 2);
+  CHECK(has(wrong.stderr_text, "the reference kernel 'gather' reads outside of its arguments for "));
+}
+
 TEST_CASE("A source in the spec: its includes, its reference, and its lines in messages") {
   const Cli cli;
   cli.write("two.h", "#define TWO 2\n");

@@ -183,25 +183,55 @@ build::CompileRequest CandidateResolver::State::bare_reference_request(const spa
   return request(config, sources.reference);
 }
 
-space::Config CandidateResolver::reference_config(const space::Config& config) const {
-  const std::optional<Bindings>& own = state_->spec.validate.reference.config;
-  if (!own) return config;
-  space::Config values;
-  for (const space::Parameter& parameter : state_->space.parameters()) values.push_back(own->at(parameter.name));
-  return values;
+space::Config CandidateResolver::reference_config() const {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->of_reference.config) return *state_->of_reference.config;
+  }
+  const spec::Spec& spec = state_->spec;
+  space::Config found;
+  if (spec.validate.reference.config)
+    for (const space::Parameter& parameter : state_->space.parameters())
+      found.push_back(spec.validate.reference.config->at(parameter.name));
+  else
+    found = default_reference_config();
+  const std::lock_guard lock(state_->mutex);
+  return *(state_->of_reference.config = std::move(found));
 }
 
-build::CompileRequest CandidateResolver::reference_request(const space::Config& config) const {
+// Options of one run must not change the reference. Its key has the values that it uses, so a run whose whole space
+// cannot be made may take another configuration.
+space::Config CandidateResolver::default_reference_config() const {
+  std::optional<space::Space> whole;
+  const spec::ReferenceSpec::Kind kind = state_->spec.validate.reference.kind;
+  const bool takes_values = kind == spec::ReferenceSpec::Kind::kernel || kind == spec::ReferenceSpec::Kind::builtin;
+  if (state_->spec.unrestricted && takes_values) try {
+      whole = spec::make_space(*state_->spec.unrestricted, state_->problem, device::device_facts(state_->device));
+    } catch (const Error&) {
+    }
+  const space::Space& all = whole ? *whole : state_->space;
+  if (const std::optional<Bindings>& given = state_->spec.dispatch.default_config)
+    if (const auto index = all.index_of(*given)) return all.at(*index);
+  constexpr std::uint64_t max_tries = 100'000;
+  for (std::uint64_t index = 0; index < std::min(all.size(), max_tries); ++index) try {
+      space::Config config = all.at(index);
+      if (!limit_violation(launch(config), nullptr)) return config;
+    } catch (const build::CandidateFailure&) {
+    }
+  return all.at(0);
+}
+
+build::CompileRequest CandidateResolver::reference_request() const {
   const spec::ReferenceSpec& reference = state_->spec.validate.reference;
-  if (reference.config) return compile_request(reference_config(config));
+  const space::Config config = reference_config();
+  if (reference.config) return compile_request(config);
   build::CompileRequest request = state_->bare_reference_request(config);
   request.entry = reference.name;
   const space::Lookup names = state_->lookup(config);
   for (const spec::CompiledText& option : state_->reference_options) request.options.push_back(option.expand(names));
-  for (const std::size_t constant : reference_constants(config))
+  for (const std::size_t constant : reference_constants())
     request.variables.push_back(state_->variables[constant].text.expand(names));
-  // The source would define them once more, with the values of a configuration that the reference has nothing to do
-  // with.
+  // The source would define them once more, with other values.
   if (!reference.options.empty())
     std::erase_if(request.defines, [own = build::defined_macros(request.options)](const auto& define) {
       return own.contains(define.first);
@@ -209,9 +239,10 @@ build::CompileRequest CandidateResolver::reference_request(const space::Config& 
   return state_->keyed(std::move(request));
 }
 
-device::LaunchPlan CandidateResolver::reference_launch(const space::Config& config) const {
+device::LaunchPlan CandidateResolver::reference_launch() const {
+  const space::Config config = reference_config();
   try {
-    if (state_->spec.validate.reference.config) return launch(reference_config(config));
+    if (state_->spec.validate.reference.config) return launch(config);
     device::Step step;
     step.launch = state_->resolve(state_->reference_launch, config);
     step.arguments = spec::passed_numbers(state_->spec, spec::reference_args(state_->spec));

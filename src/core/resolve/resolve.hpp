@@ -89,22 +89,30 @@ class CandidateResolver {
   /// reference command, a program's sources. Call it before a measurement is stored.
   void throw_if_data_changed() const;
 
-  /// The configuration whose values the reference kernel has: its own, else config.
-  space::Config reference_config(const space::Config& config) const;
-  /// The same for a reference kernel. Its launch is its own, else the tuned kernel's in `config`. Macros that its
-  /// options define have the options' values. One configuration stands for all here: whatever fails throws
-  /// Error(invalid_spec).
-  build::CompileRequest reference_request(const space::Config& config) const;
-  device::LaunchPlan reference_launch(const space::Config& config) const;
+  /// The configuration whose values the reference has: its own; else that of [dispatch] default; else the first one
+  /// that is valid and whose launch the device allows. It does not depend on -D, --filter and the like.
+  space::Config reference_config() const;
+  /// The parameters on which a reference without its own configuration depends, as far as its texts and sources show,
+  /// with their values.
+  struct ReferenceValues {
+    Bindings values;
+    std::vector<std::string> macros;  ///< those that a source names which is not the tuned kernel's
+  };
+  const ReferenceValues& reference_values() const;
+  /// As compile_request and launch, for a reference kernel at reference_config(). Its launch is its own, else the tuned
+  /// kernel's. Macros that its options define have the options' values. Whatever fails throws Error(invalid_spec).
+  build::CompileRequest reference_request() const;
+  device::LaunchPlan reference_launch() const;
   /// The words of [validate] check; none: the spec has none. Throws Error(invalid_spec).
   std::vector<std::string> check_command() const;
   /// Which of the constants the variables of the reference's request are: all where it is of the tuned kernel's source,
   /// else those that its source or a header of it names.
-  std::vector<std::size_t> reference_constants(const space::Config& config) const;
+  std::vector<std::size_t> reference_constants() const;
   std::string reference_artifact_key(const build::CompileRequest& request) const;
 
  private:
   friend class MeasurementKeys;
+  space::Config default_reference_config() const;
   std::string launch_part(const space::Config& config) const;
   std::string maps_text(const space::Config& config) const;
   struct State;

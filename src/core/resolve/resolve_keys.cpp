@@ -123,6 +123,12 @@ std::string protocol_text(const spec::MeasureSpec& measure) {
                      measure.launch == spec::LaunchBy::graph ? " launch graph" : "");
 }
 
+/// Whether the reference kernel is of the tuned kernel's source.
+bool has_source_of_kernel(const spec::Spec& spec) {
+  const std::filesystem::path& own = spec.validate.reference.source;
+  return own.empty() || own == spec.kernel.source;
+}
+
 /// Definitions of the kernel that a reference's options replace.
 std::vector<std::string> replaced_definitions(const spec::Spec& spec) {
   const std::set<std::string> own = build::defined_macros(texts_of(spec.validate.reference.options));
@@ -140,10 +146,12 @@ std::string names_text(const spec::Spec& spec, const std::vector<std::size_t>& a
   return build::canonical_list(names);
 }
 
-/// digest: of a reference kernel, its source's; of one configuration, all that makes it.
-std::string reference_text(const spec::Spec& spec, const std::string& digest, const std::string& command_text,
-                           build::KeyedFiles& files) {
+/// digest: of a reference kernel, its source's; of one configuration, all that makes it. values: of parameters that it
+/// uses.
+std::string reference_text(const spec::Spec& spec, const std::string& digest, const Bindings& values,
+                           const std::string& command_text, build::KeyedFiles& files) {
   const spec::ReferenceSpec& reference = spec.validate.reference;
+  const std::string at = values.empty() ? "" : " at " + key_text(values);
   switch (reference.kind) {
     case spec::ReferenceSpec::Kind::none:
       return "none";
@@ -160,12 +168,12 @@ std::string reference_text(const spec::Spec& spec, const std::string& digest, co
                             reference.launch->shared ? reference.launch->shared->text : "");
       if (reference.launch && !reference.launch->cluster.empty())
         text += " cluster " + build::canonical_list(texts_of(reference.launch->cluster));
-      return text;
+      return text + at;
     }
     case spec::ReferenceSpec::Kind::builtin: {
       std::vector<std::string> items;
       for (const auto& [role, text] : reference.bindings) items.push_back(role + "=" + text.text);
-      return fmt::format("builtin {} {} {}", reference.name, reference.output, build::canonical_list(items));
+      return fmt::format("builtin {} {} {}{}", reference.name, reference.output, build::canonical_list(items), at);
     }
     case spec::ReferenceSpec::Kind::file:
       return fmt::format("file {} {}", reference.output, short_file_digest(reference.file, files));
@@ -296,12 +304,75 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const build:
   return read_sources[whole_id()] = std::move(found);
 }
 
-std::vector<std::size_t> CandidateResolver::reference_constants(const space::Config& config) const {
+const CandidateResolver::ReferenceValues& CandidateResolver::reference_values() const {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->of_reference.values) return *state_->of_reference.values;
+  }
+  const spec::ReferenceSpec& reference = state_->spec.validate.reference;
+  ReferenceValues found;
+  std::set<std::string, std::less<>> names;
+  const auto add = [&](const spec::CompiledText& text) { names.merge(text.names()); };
+  const auto add_all = [&](const std::vector<spec::CompiledText>& texts) {
+    std::for_each(texts.begin(), texts.end(), add);
+  };
+  if (reference.kind == spec::ReferenceSpec::Kind::builtin) {
+    for (const auto& [role, text] : reference.bindings)
+      if (!spec::is_word_role(role) && !base::find_named(state_->spec.args, text.text))
+        add(spec::CompiledText::expression(text));
+  } else if (reference.kind == spec::ReferenceSpec::Kind::kernel && !reference.config) {
+    const space::Config config = reference_config();
+    build::CompileRequest request = state_->bare_reference_request(config);
+    for (const spec::CompiledText& option : state_->reference_options)
+      request.options.push_back(state_->expanded(option, config));
+    std::set<std::string> words;
+    bool any_word = false;  // ## makes names that are not in the text
+    for (const build::SourceScan& file : build::compile_closure(request).files) {
+      words.insert(file.words.begin(), file.words.end());
+      any_word = any_word || file.computes_names;
+    }
+    const std::set<std::string> own = build::defined_macros(texts_of(reference.options));
+    for (const space::Parameter& parameter : state_->spec.parameters) {
+      if (!parameter.compile_time || own.contains(parameter.name)) continue;
+      if (any_word || words.contains(parameter.name)) names.insert(parameter.name);
+      if (words.contains(parameter.name) && !has_source_of_kernel(state_->spec)) found.macros.push_back(parameter.name);
+    }
+    for (std::size_t i = 0; i < state_->defines.size(); ++i)
+      if (const std::string& name = state_->spec.kernel.defines[i].first;
+          !own.contains(name) && (any_word || words.contains(name)))
+        add(state_->defines[i]);
+    add_all(state_->reference_options);
+    for (const auto* texts :
+         {&state_->reference_launch.grid, &state_->reference_launch.block, &state_->reference_launch.cluster})
+      add_all(*texts);
+    if (state_->reference_launch.shared) add(*state_->reference_launch.shared);
+    for (const ArgumentText& variable : state_->variables) add(variable.text);
+    const std::vector<const spec::ArgSpec*> taken =
+        spec::arguments_of(state_->spec, spec::reference_args(state_->spec));
+    const auto takes = [&](const spec::ArgSpec* argument) {
+      return std::any_of(taken.begin(), taken.end(), [&](const auto* one) { return one->name == argument->name; });
+    };
+    for (const ArgumentText& scalar : state_->scalar_values)
+      if (takes(scalar.argument)) add(scalar.text);
+    for (const ScratchTexts& scratch : state_->buffers.scratch)
+      if (takes(scratch.argument)) add_all(scratch.shape);
+    for (const TensorMapTexts& map : state_->buffers.maps)
+      if (takes(map.argument))
+        for (const spec::CompiledText* text : map.all()) add(*text);
+  }
+  for (const space::Parameter& parameter : state_->spec.parameters)
+    if (names.contains(parameter.name))
+      found.values[parameter.name] = state_->space.named(reference_config()).at(parameter.name);
+  const std::lock_guard lock(state_->mutex);
+  return *(state_->of_reference.values = std::move(found));
+}
+
+std::vector<std::size_t> CandidateResolver::reference_constants() const {
   std::vector<std::size_t> found;
   const ArgumentTexts& variables = state_->variables;
   if (variables.empty()) return found;
-  const std::filesystem::path& own = state_->spec.validate.reference.source;
-  const bool same = own.empty() || own == state_->spec.kernel.source;
+  const space::Config config = reference_config();
+  const bool same = has_source_of_kernel(state_->spec);
   build::SourceClosure closure;
   if (!same) closure = build::compile_closure(state_->bare_reference_request(config));
   const auto named = [&](const std::string& identifier) {
@@ -415,8 +486,9 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
   {
     // Parts that are the same for all configurations require reading files, so they are computed once.
     std::string reference_digest;
+    const ReferenceValues& values = reference_values();
     if (spec.validate.reference.config) {
-      const space::Config own = reference_config(config);
+      const space::Config own = reference_config();
       build::CompileRequest request = compile_request(own);
       const std::string source = state_->read(request).digest;
       // The identity of a reference does not include compiler and architecture.
@@ -426,20 +498,22 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
                                         {"scalars", state_->scalars_part(own)},
                                         {"launch", launch_part(own)}});
     } else if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::kernel) {
-      // Its options determine what is included, and need not have a value for this configuration.
-      build::CompileRequest request = state_->bare_reference_request(config);
+      // Its options determine what is included, and need not have a value.
+      const space::Config own = reference_config();
+      build::CompileRequest request = state_->bare_reference_request(own);
       for (const spec::CompiledText& option : state_->reference_options)
-        request.options.push_back(state_->expanded(option, config));
+        request.options.push_back(state_->expanded(option, own));
       reference_digest = state_->read(request).digest;
     }
     const std::lock_guard lock(state_->mutex);
     if (state_->constant_parts.empty()) {
       const bool command = spec.validate.reference.kind == spec::ReferenceSpec::Kind::command;
       const std::string command_text = command ? state_->command_text(spec.validate.reference.command) : std::string();
-      build::KeyParts parts{{"problem", problem_part(state_->problem)},
-                            {"buffers", buffers_text(spec.args, layouts(), state_->data_files)},
-                            {"seed", std::to_string(spec.search.seed)},
-                            {"reference", reference_text(spec, reference_digest, command_text, state_->data_files)}};
+      build::KeyParts parts{
+          {"problem", problem_part(state_->problem)},
+          {"buffers", buffers_text(spec.args, layouts(), state_->data_files)},
+          {"seed", std::to_string(spec.search.seed)},
+          {"reference", reference_text(spec, reference_digest, values.values, command_text, state_->data_files)}};
       if (!state_->variables.empty())
         parts.emplace_back("constants", buffers_text(spec.args, constants(), state_->data_files));
       if (const std::string& check = spec.validate.reference.checked_by; !check.empty())

@@ -198,6 +198,10 @@ struct CandidateResolver::State {
   std::map<std::string, std::set<std::string>> computing;  ///< for read_sources: names whose definitions count as well
   build::KeyedFiles data_files;                            ///< files in the measurement key besides the artifact
   NamedContents contents;                                  ///< of files that words name
+  struct {
+    std::optional<space::Config> config;
+    std::optional<ReferenceValues> values;
+  } of_reference;
   build::KeyParts constant_parts;  ///< parts of the measurement key that are the same for all configurations
 };
 

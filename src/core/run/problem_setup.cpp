@@ -8,6 +8,7 @@
 #include "base/files.hpp"
 #include "base/named.hpp"
 #include "core/build/shortage.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/validate/check_kernel.hpp"
 
@@ -33,7 +34,7 @@ void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
   });
 }
 
-void ProblemSetup::prepare(const space::Config& config) {
+void ProblemSetup::prepare() {
   if (reference_) return;
   if (run_.spec.process && run_.spec.process->build.given())
     build::require_programs_allowed(run_.options.scratch.empty() ? base::temporary_folder() : run_.options.scratch);
@@ -43,6 +44,13 @@ void ProblemSetup::prepare(const space::Config& config) {
     std::optional<ipc::ReferencePlan> reference;
     std::optional<CheckKernel> check_kernel;
   };
+  const auto& [values, macros] = run_.resolver.reference_values();
+  for (const std::string& name : macros)
+    run_.observer.on_warning(fmt::format(
+        "{}: the source of the reference kernel names the parameter {}, and is always compiled with {}. Give another "
+        "value in the reference's options, such as \"-D{}=...\"",
+        spec::to_string(run_.spec.validate.reference.at), name, space::shown_text(Bindings{{name, values.at(name)}}),
+        name));
   const auto parts = std::make_shared<Parts>();
   const auto open_with_both = [this, parts] {
     if (parts->reference && parts->check_kernel) open(std::move(*parts->reference), std::move(*parts->check_kernel));
@@ -51,7 +59,7 @@ void ProblemSetup::prepare(const space::Config& config) {
     parts->check_kernel = std::move(kernel);
     open_with_both();
   });
-  reference_->build(config, compiler_, [parts, open_with_both](ipc::ReferencePlan plan) {
+  reference_->build(compiler_, [parts, open_with_both](ipc::ReferencePlan plan) {
     parts->reference = std::move(plan);
     open_with_both();
   });

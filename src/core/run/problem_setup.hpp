@@ -20,8 +20,8 @@ class ProblemSetup {
                WorkerTotals& totals);
 
   /// Call it once, before the first configuration is compiled, so that the device need not wait for its reference
-  /// behind the whole queue. config: its launch is used for the reference.
-  void prepare(const space::Config& config);
+  /// behind the whole queue.
+  void prepare();
   bool done() const noexcept { return done_; }
   /// Call it after CompileService::cancel_all: unfinished steps start again with the next prepare.
   void restart();

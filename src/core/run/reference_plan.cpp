@@ -36,14 +36,14 @@ ReferenceBuilder::ReferenceBuilder(const spec::Spec& spec, const resolve::Candid
                                    std::filesystem::path scratch)
     : spec_(spec), resolver_(resolver), target_(target), store_(std::move(store)), scratch_(std::move(scratch)) {}
 
-ipc::ReferencePlan ReferenceBuilder::plan_builtin(const space::Config& config) const {
+ipc::ReferencePlan ReferenceBuilder::plan_builtin() const {
   const spec::ReferenceSpec& reference = spec_.validate.reference;
   ipc::ReferencePlan plan;
   plan.kind = reference.kind;
   plan.at = spec::to_string(reference.at);
   plan.name = reference.name;
   plan.output = reference.output;
-  const Bindings bindings = resolver_.bindings(config);
+  const Bindings bindings = resolver_.bindings(resolver_.reference_config());
   const auto lookup = [&](std::string_view name) { return space::find_value(bindings, name); };
   for (const auto& [role, text] : reference.bindings) {
     const spec::ArgSpec* const argument = base::find_named(spec_.args, text.text);
@@ -57,15 +57,15 @@ ipc::ReferencePlan ReferenceBuilder::plan_builtin(const space::Config& config) c
   return plan;
 }
 
-void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& compiler,
-                             std::function<void(ipc::ReferencePlan)> done) {
+void ReferenceBuilder::build(ipc::CompileService& compiler, std::function<void(ipc::ReferencePlan)> done) {
   const spec::ReferenceSpec& reference = spec_.validate.reference;
+  const space::Config own = resolver_.reference_config();
   if (reference.kind != spec::ReferenceSpec::Kind::kernel) {
-    ipc::ReferencePlan plan = plan_builtin(config);
+    ipc::ReferencePlan plan = plan_builtin();
     plan.file = reference.file;
     plan.folder = spec_.path.parent_path();
-    plan.scalar_arguments = resolver_.scalars(config);
-    const Bindings bindings = resolver_.bindings(config);
+    plan.scalar_arguments = resolver_.scalars(own);
+    const Bindings bindings = resolver_.bindings(own);
     for (const spec::Text& word : reference.command)
       plan.command.push_back(
           spec::expand(word, [&](std::string_view name) { return space::find_value(bindings, name); }));
@@ -76,16 +76,16 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
   plan.kind = reference.kind;
   plan.at = spec::to_string(reference.at);
   plan.name = reference.name;
-  plan.launch = resolver_.reference_launch(config);
-  plan.scalar_arguments = resolver_.scalars(resolver_.reference_config(config));
-  plan.constants = resolver_.reference_constants(config);
-  plan.scratch = resolver_.scratch(resolver_.reference_config(config));
+  plan.launch = resolver_.reference_launch();
+  plan.scalar_arguments = resolver_.scalars(own);
+  plan.constants = resolver_.reference_constants();
+  plan.scratch = resolver_.scratch(own);
   // A plain kernel that takes none must not fail for the maps of one configuration.
   if (std::any_of(spec_.args.begin(), spec_.args.end(), [&](const spec::ArgSpec& argument) {
         return argument.map && plan.launch.takes(spec::passed_number(spec_, argument));
       }))
-    plan.maps = resolver_.tensor_maps(resolver_.reference_config(config));
-  const build::CompileRequest request = resolver_.reference_request(config);
+    plan.maps = resolver_.tensor_maps(own);
+  const build::CompileRequest request = resolver_.reference_request();
   const ipc::CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
   plan.compile_job = std::make_shared<ipc::CompileJob>(job);
   compiler.compile(

@@ -16,12 +16,11 @@ class ReferenceBuilder {
  public:
   ReferenceBuilder(const spec::Spec& spec, const resolve::CandidateResolver& resolver, const target::Target& target,
                    std::filesystem::path store, std::filesystem::path scratch);
-  /// config: its launch is used for a reference kernel without its own. done is called from the event loop, or at once
-  /// if nothing has to be compiled.
-  void build(const space::Config& config, ipc::CompileService& compiler, std::function<void(ipc::ReferencePlan)> done);
+  /// done is called from the event loop, or at once if nothing has to be compiled.
+  void build(ipc::CompileService& compiler, std::function<void(ipc::ReferencePlan)> done);
 
  private:
-  ipc::ReferencePlan plan_builtin(const space::Config& config) const;
+  ipc::ReferencePlan plan_builtin() const;
   const spec::Spec& spec_;
   const resolve::CandidateResolver& resolver_;
   const target::Target& target_;

@@ -247,7 +247,7 @@ void Tuning::begin(const TrialPtr& trial) {
 }
 
 void Tuning::compile(const TrialPtr& trial) {
-  problem_.prepare(trial->config);
+  problem_.prepare();
   compiles_.start(trial);
 }
 

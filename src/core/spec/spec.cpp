@@ -1,6 +1,8 @@
 // Loads a spec: the file, the overlay, the sections in the order in which they need each other, the checks.
 #include "core/spec/spec.hpp"
 
+#include <algorithm>
+
 #include "base/files.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/reader.hpp"
@@ -52,6 +54,8 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   read_derived(reader);
   read_space(reader);
   reader.listed = spec.parameters;
+  const auto listed_configs = spec.configs;
+  const std::size_t listed_constraints = spec.constraints.size();
   if (options.suite) apply_suite_defines(reader, *options.suite);
   apply_defines(reader, options.defines);
   apply_choices(reader, options.choices);
@@ -75,6 +79,16 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   check_expressions(reader);
   document.throw_complaints();
   measure_what_goals_name(spec);
+  const auto same_values = [](const space::Parameter& a, const space::Parameter& b) { return a.values == b.values; };
+  if (!std::ranges::equal(spec.parameters, reader.listed, same_values) || !options.filters.empty() ||
+      spec.partition.count > 1) {
+    auto whole = std::make_shared<Spec>(spec);
+    whole->parameters = reader.listed;
+    whole->configs = listed_configs;
+    whole->constraints.resize(listed_constraints);
+    whole->partition = {};
+    spec.unrestricted = std::move(whole);
+  }
   return spec;
 }
 

@@ -307,6 +307,10 @@ struct Spec {
   /// [on.host])").
   std::vector<std::string> notes;
 
+  /// The spec with the whole space of its file; null: nothing (-D, --config, --filter, --partition, a suite) restricts
+  /// this one.
+  std::shared_ptr<const Spec> unrestricted;
+
   bool space_only() const noexcept { return kernel.source.empty() && !process; }
   bool replays() const noexcept { return kernel.backend == "replay"; }
   bool for_kokkos() const noexcept;

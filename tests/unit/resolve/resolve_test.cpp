@@ -261,7 +261,7 @@ TEST_CASE("a failing text that no parameter has part in fails for all, and so do
   job.spec = good;
   job.spec.validate.reference.launch = LaunchSpec{{text("M // (BLOCK - 64)", 50)}, {text("32")}, {}, {}};
   job.spec.validate.reference.at = {"gemm.toml", 49, 13};
-  const auto reference = [&] { return job.with([&](const auto& r) { return r.reference_launch(job.config()); }); };
+  const auto reference = [&] { return job.with([&](const auto& r) { return r.reference_launch(); }); };
   CHECK(has(refused(ErrorKind::invalid_spec, reference), "gemm.toml:50:7: division by zero"));
   job.spec.validate.reference.launch->grid[0] = text("M - 1000", 50);
   CHECK(has(refused(ErrorKind::invalid_spec, reference),
@@ -474,16 +474,16 @@ TEST_CASE("constants are variables of the request, and no arguments of the kerne
     return 0;
   });
   SUBCASE("the reference has those that its own source names") {
-    CHECK(job.with([&](const auto& r) { return r.reference_constants(job.config()); }).empty());
+    CHECK(job.with([&](const auto& r) { return r.reference_constants(); }).empty());
     job.write("naive.cu", "#include \"shared.h\"\n__global__ void naive() {}\n");
     job.write("shared.h", "__constant__ float factor;\n");
     job.with([&](const CandidateResolver& r) {
-      CHECK(r.reference_constants(job.config()) == std::vector<std::size_t>{1});
-      CHECK(r.reference_request(job.config()).variables == std::vector<std::string>{"factor"});
+      CHECK(r.reference_constants() == std::vector<std::size_t>{1});
+      CHECK(r.reference_request().variables == std::vector<std::string>{"factor"});
       return 0;
     });
     job.spec.validate.reference.source = job.spec.kernel.source;
-    CHECK(job.with([&](const auto& r) { return r.reference_constants(job.config()); }).size() == 2);
+    CHECK(job.with([&](const auto& r) { return r.reference_constants(); }).size() == 2);
   }
   SUBCASE("contents and symbol count in the key") {
     std::set<std::string> keys{job.key()};
@@ -560,8 +560,8 @@ TEST_CASE("bindings") {
 
 TEST_CASE("the reference takes the kernel's options, defines and launch unless it has its own") {
   Job job;
-  const auto request = [&] { return job.with([&](const auto& r) { return r.reference_request(job.config()); }); };
-  const auto launch = [&] { return only(job.with([&](const auto& r) { return r.reference_launch(job.config()); })); };
+  const auto request = [&] { return job.with([&](const auto& r) { return r.reference_request(); }); };
+  const auto launch = [&] { return only(job.with([&](const auto& r) { return r.reference_launch(); })); };
   CHECK(request().entry == "naive");
   CHECK(request().source == read_file(job.folder.path() / "naive.cu"));
   CHECK(request().options == std::vector<std::string>{"-std=c++17", "-maxrregcount=65", "-lineinfo"});
@@ -583,11 +583,11 @@ TEST_CASE("A reference at one configuration is that configuration, whichever is 
       Bindings{{"BLOCK", std::int64_t{128}}, {"STAGES", std::int64_t{3}}, {"RASTER", std::int64_t{4}}, {"FAST", false}};
   job.spec.args[1].value = text("M + RASTER");
   job.with([&](const CandidateResolver& r) {
-    const Config tried = job.config(), own = job.config(128, 3, 4, false);
-    CHECK(r.reference_config(tried) == own);
-    CHECK(r.artifact_key(r.reference_request(tried)) == r.artifact_key(r.compile_request(own)));
-    CHECK(only(r.reference_launch(tried)).grid == only(r.launch(own)).grid);
-    CHECK(only(r.reference_launch(tried)).shared_bytes == only(r.launch(own)).shared_bytes);
+    const Config own = job.config(128, 3, 4, false);
+    CHECK(r.reference_config() == own);
+    CHECK(r.artifact_key(r.reference_request()) == r.artifact_key(r.compile_request(own)));
+    CHECK(only(r.reference_launch()).grid == only(r.launch(own)).grid);
+    CHECK(only(r.reference_launch()).shared_bytes == only(r.launch(own)).shared_bytes);
   });
   std::set<std::string> keys{job.key()};
   CHECK(keys.insert(job.key(job.config(128, 3, 4, false))).second);
@@ -604,8 +604,84 @@ TEST_CASE("A reference at one configuration is that configuration, whichever is 
   CHECK(keys.insert(job.key()).second);
   job.spec.launch.grid = {text("N // (BLOCK - 64)")};
   CHECK(refused(ErrorKind::invalid_spec, [&] {
-          job.with([&](const auto& r) { return r.reference_launch(job.config(128)); });
+          job.with([&](const auto& r) { return r.reference_launch(); });
         }).find("in the reference's launch") != std::string::npos);
+}
+
+TEST_CASE("A reference that takes values from a configuration has the same ones in every run, and its key has them") {
+  Job job;
+  job.spec.kernel.options = {text("-std=c++17")};
+  job.spec.validate.reference.launch = LaunchSpec{{text("M")}, {text("32")}, {}, {}};
+  const auto values = [&] { return job.with([](const auto& r) { return r.reference_values().values; }); };
+  const auto macros = [&] { return job.with([](const auto& r) { return r.reference_values().macros; }); };
+  const auto reference_part = [&](std::int64_t block = 64) {
+    const KeyParts parts = job.with([&](const auto& r) { return r.measurement_key_parts(job.config(block), "key"); });
+    return std::find_if(parts.begin(), parts.end(), [](const auto& part) { return part.first == "reference"; })->second;
+  };
+  const Bindings block{{"BLOCK", std::int64_t{64}}},
+      block_and_stages{{"BLOCK", std::int64_t{64}}, {"STAGES", std::int64_t{2}}};
+  CHECK(values().empty());
+  CHECK_FALSE(has(reference_part(), " at "));
+  // The launch, a scalar and a macro in another macro's text.
+  job.spec.validate.reference.launch.reset();
+  CHECK(values() == block_and_stages);
+  job.spec.validate.reference.launch = LaunchSpec{{text("M")}, {text("BLOCK")}, {}, {}};
+  CHECK(values() == block);
+  CHECK(macros().empty());
+  job.spec.validate.reference.launch->block = {text("32")};
+  job.spec.args[1].value = text("M // BLOCK");
+  CHECK(values() == block);
+  job.spec.args[1].value = text("M");
+  job.write("naive.cu", "__global__ void naive() { ROWS; }\n");
+  CHECK(values().empty());
+  job.spec.kernel.defines = {{"ROWS", text("{M // BLOCK}")}};
+  CHECK(values() == block);
+  job.write("naive.cu", "// STAGES\n__global__ void naive() { BLOCK; }\n");
+  CHECK(values() == block);
+  CHECK(macros() == std::vector<std::string>{"BLOCK"});
+  CHECK(has(reference_part(), " at "));
+  // Options of the run restrict the space, and not the reference.
+  const std::string whole = reference_part();
+  job.spec.unrestricted = std::make_shared<const Spec>(job.spec);
+  job.spec.parameters[0].values = {std::int64_t{128}};
+  CHECK(values() == block);
+  CHECK(reference_part(128) == whole);
+  CHECK(job.with([](const auto& r) { return r.reference_request().defines.front().second; }) == "64");
+  job.spec.dispatch.default_config =
+      Bindings{{"BLOCK", std::int64_t{128}}, {"STAGES", std::int64_t{3}}, {"RASTER", std::int64_t{4}}, {"FAST", false}};
+  CHECK(values() == Bindings{{"BLOCK", std::int64_t{128}}});
+  CHECK(reference_part(128) != whole);
+  job.write("naive.cu", "#define JOIN(a, b) a##b\n");
+  CHECK(values().size() == 3);  // without RASTER, which reaches no compiler
+  CHECK(macros().empty());
+  job.spec.validate.reference.options = {text("-DBLOCK=16"), text("-DSTAGES=1"), text("-DFAST=0")};
+  job.spec.kernel.defines.clear();
+  CHECK(values().empty());
+}
+
+TEST_CASE("A reference is launched as the first configuration that the device allows") {
+  Job job;
+  job.info.shared_per_block_optin = 64 * 3 * 16;
+  CHECK(job.with([](const auto& r) { return r.reference_config(); }) == job.config());
+  job.spec.parameters[0].values = {std::int64_t{128}, std::int64_t{64}};
+  CHECK(job.with([](const auto& r) { return r.reference_config(); }) == job.config(64));
+}
+
+TEST_CASE("Random integers lie in a range of the problem, within the type") {
+  Job job;
+  job.spec.args[0].dtype = DType::i16;
+  const auto range = [&](const char* first, const char* end) {
+    job.spec.args[0].integers = {text(first, 22), text(end, 23)};
+    return job.with([](const auto& r) { return r.layouts().at(0).integers; });
+  };
+  CHECK(range("-1", "M") == std::vector<std::int64_t>{-1, 1000});
+  const std::string key = job.key();
+  CHECK(range("-32768", "32768").size() == 2);
+  CHECK(job.key() != key);
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("M", "M"); }),
+            "gemm.toml:23:5: argument 'A': no integer is at least M = 1000 and below M = 1000"));
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("-32769", "0"); }), "gemm.toml:22:5: argument 'A': -32769"));
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("0", "32769 + M"); }), "does not fit i16"));
 }
 
 TEST_CASE("A source in the spec is read as the spec's file, and its place there is no part of what it is") {
@@ -623,7 +699,7 @@ TEST_CASE("A source in the spec is read as the spec's file, and its place there 
   CHECK(request.source_name == (job.folder.path() / "gemm.toml").string());
   CHECK(request.first_line == 7);
   CHECK(request.include_dirs.front() == job.folder.path().string());
-  CHECK(job.with([&](const auto& r) { return r.reference_request(job.config()); }).first_line == 7);
+  CHECK(job.with([&](const auto& r) { return r.reference_request(); }).first_line == 7);
   CHECK(job.key() == shared_key);
   CHECK(in_spec(8, true).first_line == 1);
   CHECK(job.key() == shared_key);
@@ -660,7 +736,7 @@ TEST_CASE("Macros that a reference's options define have the options' values") {
   job.spec.validate.reference.options = {text("-O1")};
   const std::string with_option = job.key();
   job.spec.validate.reference.options = {text("-DBLOCK={M}"), text("-D"), text("ROWS=1"), text("-DOTHER")};
-  const auto request = job.with([&](const auto& r) { return r.reference_request(job.config()); });
+  const auto request = job.with([&](const auto& r) { return r.reference_request(); });
   CHECK(request.options == std::vector<std::string>{"-DBLOCK=1000", "-D", "ROWS=1", "-DOTHER"});
   const std::vector<std::pair<std::string, std::string>> left{{"STAGES", "2"}, {"FAST", "1"}};
   CHECK(request.defines == left);

@@ -101,6 +101,32 @@ TEST_CASE("the shape of a scratch buffer may name parameters") {
   CHECK(spec.args[2].shape[0].text == "BLOCK_M");
 }
 
+TEST_CASE("random integers of a range") {
+  const Spec spec = parse(edited("dtype = \"f16\"", "dtype = \"i32\"\nfill = { integers = [0, \"M\"] }"));
+  REQUIRE(spec.args[0].integers.size() == 2);
+  CHECK(spec.args[0].integers[0].text == "0");
+  CHECK(spec.args[0].integers[1].text == "M");
+  CHECK(spec.args[1].integers.empty());
+}
+
+TEST_CASE("a restricted spec also has the whole space") {
+  const auto with = [](const SpecOptions& options) { return parse(good, options); };
+  const Spec plain = with({});
+  CHECK_FALSE(plain.unrestricted);
+  CHECK_FALSE(with({{{"M", "64"}}, ""}).unrestricted);
+  SpecOptions partly;
+  partly.partition = {1, 2};
+  SpecOptions filtered;
+  filtered.filters = {"BLOCK_N > 32"};
+  for (const SpecOptions& options : {SpecOptions{{{"BLOCK_N", "64"}}, ""}, partly, filtered}) {
+    const Spec spec = with(options);
+    REQUIRE(spec.unrestricted);
+    CHECK(integers(spec.unrestricted->parameters[1]) == integers(plain.parameters[1]));
+    CHECK(spec.unrestricted->constraints.size() == plain.constraints.size());
+    CHECK(spec.unrestricted->partition.count == 1);
+  }
+}
+
 TEST_CASE("a constant: data of a variable, or one value") {
   const Spec spec = parse(edited("kind = \"scalar\"\ndtype = \"f32\"\nvalue = \"ALPHA * RASTER\"",
                                  "kind = \"constant\"\ndtype = \"f32\"\nvalue = \"ALPHA * 2\"\n[[args]]\nname = \"w\"\n"
