@@ -173,7 +173,7 @@ def lost_node(trial, slurm):
         check(set(trial.measured()) == set(range(1, CONFIGS + 1)), f"measured {trial.measured()}")
     finally:
         os.kill(orphan, signal.SIGCONT)
-    slurm.wait_for(lambda: not pathlib.Path(f"/proc/{orphan}").exists(), "the end of the process left behind")
+    slurm.wait_for(lambda: not pathlib.Path(f"/proc/{orphan}").exists(), "the end of the process left behind", 240)
     # Up to the configurations that it had claimed, and those that it took over from the other process of the first
     # attempt.
     trial.check_complete(most_twice=CONFIGS)
@@ -194,8 +194,8 @@ def full_disk(trial, slurm):
         raise Skip("only root mounts a small disk")
     trial.slow_down()
     trial.store.mkdir()
-    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(trial.store)], stderr=subprocess.PIPE,
-                           text=True)
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=0755", "tmpfs", str(trial.store)],
+                           stderr=subprocess.PIPE, text=True)
     if mount.returncode != 0:
         raise Skip(f"no small disk here: {mount.stderr.strip()}")
     try:
