@@ -329,6 +329,8 @@ class Page:
         if result.returncode != expected and not lacks:
             self.problem(command.line, f"exit code {result.returncode}, not {expected}; <!-- test: parse --> before the block only parses it\n"
                                        f"  xtune {shlex.join(words)}\n{last_lines(result)}")
+        elif lacks:
+            print(f"skipped: {self.name}:{command.line}: {result.stderr.strip().splitlines()[-1]}")
         elif block.prints:
             self.compare_shapes(command, result)
         elif not made and any(command.is_a(*names) for names in SHOWN):
