@@ -229,14 +229,14 @@ constexpr auto bench_answer_form = fields::object<BenchAnswer>(
 
 constexpr auto rounds_job_form = fields::object<RoundsJob>(
     fields::Constant{"do", "rounds"}, required("jobs", &RoundsJob::jobs, fields::List{bench_job_form}),
-    required("rounds", &RoundsJob::rounds));
+    required("rounds", &RoundsJob::rounds), optional("time_reference", &RoundsJob::time_reference));
 
 constexpr auto rounds_answer_form = fields::object<RoundsAnswer>(
     required("outcome", &RoundsAnswer::outcome, outcome_form), required("lack", &RoundsAnswer::lack, lack_form),
     required("message", &RoundsAnswer::message), required("log", &RoundsAnswer::log),
     required("samples_ms", &RoundsAnswer::samples_ms), required("reported", &RoundsAnswer::reported),
     required("taints", &RoundsAnswer::taints), required("busy_s", &RoundsAnswer::busy_s),
-    optional("failed", &RoundsAnswer::failed));
+    optional("failed", &RoundsAnswer::failed), optional("reference_ms", &RoundsAnswer::reference_ms));
 
 }  // namespace
 

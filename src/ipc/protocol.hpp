@@ -161,6 +161,7 @@ inline constexpr const char* doubtful_member = "doubtful";
 struct RoundsJob {
   std::vector<BenchJob> jobs;                    ///< incumbents are ignored
   std::vector<std::vector<std::size_t>> rounds;  ///< for each round, the order of the jobs that are launched once
+  bool time_reference = false;                   ///< measure the time of the reference kernel again, before the rounds
 };
 struct RoundsAnswer {
   Outcome outcome = Outcome::ok;
@@ -168,6 +169,7 @@ struct RoundsAnswer {
   std::string message, log;
   std::optional<std::size_t> failed;            ///< the job that ended the rounds; unset: none did, or it is unknown
   std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds, only of complete rounds
+  std::vector<double> reference_ms;             ///< of the reference kernel, if it was asked for and could be timed
   std::vector<Reported> reported;               ///< by job, from the same runs as samples_ms
   std::vector<std::string> taints;
   double busy_s = 0;             ///< wall clock of the worker

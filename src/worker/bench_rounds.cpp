@@ -72,6 +72,7 @@ ipc::RoundsAnswer BenchSession::measure_rounds(const ipc::RoundsJob& job) {
   // All of them are judged by one reference.
   if (!job.jobs.empty() && job.jobs.front().inputs_seed) renew_inputs(*job.jobs.front().inputs_seed);
   prepare_reference();
+  if (job.time_reference) answer.reference_ms = time_kernel_reference();
   std::size_t at = 0;
   try {
     reset_sets();

@@ -69,6 +69,8 @@ class BenchSession {
   void allocate(std::size_t sets);
   void make_reference();
   void make_kernel_reference();
+  std::vector<double> time_kernel_reference(measure::Program& program, ScratchBuffers& scratch);
+  std::vector<double> time_kernel_reference();  ///< loads it again
   void make_builtin_reference();
   void make_file_reference();
   void make_command_reference();

@@ -89,10 +89,11 @@ XTUNE_PART_OF_MEMBERS(BenchAnswer,
                        taints, changed, busy_s, no_device, missing_artifact),
                       (outcome, lack, stage, message, log, samples_ms, validation, repeatable, reported, telemetry,
                        taints, changed, busy_s))
-XTUNE_MEMBERS(RoundsJob, jobs, rounds)
+XTUNE_MEMBERS(RoundsJob, jobs, rounds, time_reference)
 XTUNE_PART_OF_MEMBERS(RoundsAnswer,
-                      (outcome, lack, message, log, failed, samples_ms, reported, taints, busy_s, missing_artifact),
-                      (outcome, lack, message, log, failed, samples_ms, reported, taints, busy_s))
+                      (outcome, lack, message, log, failed, samples_ms, reference_ms, reported, taints, busy_s,
+                       missing_artifact),
+                      (outcome, lack, message, log, failed, samples_ms, reference_ms, reported, taints, busy_s))
 }  // namespace xtune::ipc
 
 namespace xtune::test {

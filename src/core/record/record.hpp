@@ -27,7 +27,8 @@ struct StepUsage {
   std::int64_t dynamic_shared_bytes = 0;
 };
 
-/// The time of the spec's reference kernel, measured once in the run that wrote the record, on the run's first device.
+/// The time of the spec's reference kernel on the run's first device: measured when it made the expected outputs, and
+/// for records of finals again beside their rounds.
 struct ReferenceTime {
   std::string name;                ///< "naive_gemm"
   std::vector<double> samples_ms;  ///< in the order taken; not empty

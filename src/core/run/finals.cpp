@@ -97,12 +97,14 @@ void Finals::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool c
   std::iota(places.begin(), places.end(), std::size_t{0});
   for (std::size_t i = 0; i < rounds; ++i)
     job.rounds.push_back(measure::finals_order(places, limits_.seed, round_ + i));
+  job.time_reference = counts && reference_timed_;
   bench_.measure_rounds(job, limits_.timeout_s * static_cast<double>(who.size()),
                         [this, who, counts](const ipc::RoundsAnswer& answer) { take(who, answer, counts); });
 }
 
 void Finals::take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& answer, bool counts) {
   busy_s_ += answer.busy_s;
+  if (!answer.reference_ms.empty() && reference_timed_) std::exchange(reference_timed_, {})(answer.reference_ms);
   for (const std::string& taint : answer.taints) base::add_once(taints_, taint);
   if (counts && answer.samples_ms.size() == who.size()) {
     std::size_t rounds = answer.samples_ms.front().size();

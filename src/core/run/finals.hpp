@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ipc/services.hpp"
@@ -41,8 +42,11 @@ struct FinalsLimits {
 class Finals {
  public:
   using Done = std::function<void(std::vector<FinalistResult>, std::vector<std::string> taints)>;
+  using ReferenceTimed = std::function<void(std::vector<double> samples_ms)>;
   /// bench must outlive this, and this must outlive its calls of bench.
   Finals(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done);
+  /// Has the reference kernel timed beside the first rounds.
+  void time_reference(ReferenceTimed timed) { reference_timed_ = std::move(timed); }
   void start() { next(); }
   double busy_s() const noexcept { return busy_s_; }  ///< of the device, so far
 
@@ -59,6 +63,7 @@ class Finals {
   FinalsRule rule_;
   FinalsLimits limits_;
   Done done_;
+  ReferenceTimed reference_timed_;  ///< empty: it is not timed, or was
   std::vector<FinalistResult> results_;
   std::vector<bool> left_;             ///< judged
   std::vector<std::size_t> suspects_;  ///< to be launched on their own

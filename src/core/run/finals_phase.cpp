@@ -137,6 +137,8 @@ void FinalsPhase::hold() {
                                [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
                                  finish(std::move(results), taints);
                                });
+  if (keeper_.has_reference())
+    finals_->time_reference([this](std::vector<double> samples_ms) { keeper_.renew_reference(std::move(samples_ms)); });
   finals_->start();
 }
 

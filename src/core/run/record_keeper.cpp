@@ -20,8 +20,14 @@ RecordKeeper::RecordKeeper(const RunContext& run)
       writer_(run.options.store, run.target.device.arch, run.spec.kernel.name, run.options.attempt) {}
 
 void RecordKeeper::set_reference(record::ReferenceTime time) {
-  for (double& sample_ms : time.samples_ms) sample_ms = record::kept_time_ms(sample_ms);
-  if (!reference_) reference_ = std::move(time);
+  if (reference_) return;
+  reference_ = std::move(time);
+  renew_reference(std::move(reference_->samples_ms));
+}
+
+void RecordKeeper::renew_reference(std::vector<double> samples_ms) {
+  for (double& sample_ms : samples_ms) sample_ms = record::kept_time_ms(sample_ms);
+  reference_->samples_ms = std::move(samples_ms);
 }
 
 void RecordKeeper::stamp(record::Record& record) {

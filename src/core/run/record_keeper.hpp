@@ -24,6 +24,9 @@ class RecordKeeper {
   std::int64_t next_stamp(const store::KeyDigest& key) { return stamps_.next(key); }
   /// The reference's time, for the records that follow; of several devices, the first one's counts.
   void set_reference(record::ReferenceTime time);
+  bool has_reference() const noexcept { return reference_.has_value(); }
+  /// Its samples from the finals, for the records of these.
+  void renew_reference(std::vector<double> samples_ms);
   /// Sets host, attempt, time, the reference's time if it passed, and the time limit if it timed out.
   void stamp(record::Record& record);
   /// Throws Error(io) if data that the measurement keys describe has changed.

@@ -131,6 +131,31 @@ TEST_CASE("The reference's time is in the records of what passed, and a stored a
   CHECK(speedup(*best_of(again.all())->record, measure::Statistic::median) == 8);
 }
 
+TEST_CASE("The reference is timed again beside the finals, which the speed-up compares with") {
+  Tuning t;
+  t.parameters = "A = [1, 2]\n";
+  t.finals = 2;
+  t.reference = "reference = { kernel = \"k\", grid = [1], block = [1] }";
+  t.bench.respond = [&](const BenchJob&) {
+    t.bench.problems.back().reference_timed({8, 8, 8});
+    return measured(1);
+  };
+  t.bench.respond_rounds = [](const RoundsJob& job) {  // twice as slow as the search
+    RoundsAnswer answer;
+    answer.samples_ms.assign(job.jobs.size(), std::vector<double>(job.rounds.size(), 2.0));
+    answer.reported.resize(job.jobs.size());
+    if (job.time_reference) answer.reference_ms = {16, 16};
+    return answer;
+  };
+  const TuneResult result = t.run();
+  REQUIRE_FALSE(t.bench.rounds.empty());
+  CHECK(t.bench.rounds.front().time_reference);
+  const Record& best = *best_of(result.all())->record;
+  CHECK(best.reference->samples_ms == std::vector<double>{16, 16});
+  for (const Record* record : result.all()) CHECK(speedup(*record, measure::Statistic::median) == 8);
+  CHECK(speedup(*best_of(t.run().all())->record, measure::Statistic::median) == 8);
+}
+
 TEST_CASE("No time is asked for of a reference that is no kernel, or where the spec does without") {
   for (const auto& [reference, more] :
        {std::pair<std::string, std::string>{"reference = { builtin = \"transpose\", x = \"x\" }", ""},
