@@ -138,13 +138,16 @@ void BenchSession::make_reference() {
   }
 }
 
-std::vector<double> BenchSession::time_kernel_reference(measure::Program& program, ScratchBuffers& scratch) {
+std::vector<double> BenchSession::time_kernel_reference() {
   const ipc::ReferencePlan& plan = job_.reference;
   if (!job_.time_reference || device::is_emulated(device_.info())) return {};
   settle();
   reset_sets();  // the sampler takes turns through all of them
   try {
-    return time_reference(sampler(program, scratch, {plan.launch, plan.scalar_arguments, plan.maps}), job_.measure,
+    const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
+    constants_.fill(*program, plan.constants);
+    const std::unique_ptr<ScratchBuffers> scratch = make_scratch(plan.scratch);
+    return time_reference(sampler(*program, *scratch, {plan.launch, plan.scalar_arguments, plan.maps}), job_.measure,
                           clock_);
   } catch (const build::CandidateFailure& failure) {
     // The device may be lost, for which no configuration is to blame.
@@ -152,13 +155,6 @@ std::vector<double> BenchSession::time_kernel_reference(measure::Program& progra
     found_.warnings.push_back(fmt::format("the reference kernel '{}' has no time: {}", plan.name, failure.what()));
     return {};
   }
-}
-
-std::vector<double> BenchSession::time_kernel_reference() {
-  const std::unique_ptr<measure::Program> program =
-      device_.load(with_image(job_.reference.artifact), job_.reference.launch);
-  constants_.fill(*program, job_.reference.constants);
-  return time_kernel_reference(*program, *make_scratch(job_.reference.scratch));
 }
 
 void BenchSession::make_kernel_reference() {
@@ -183,7 +179,7 @@ void BenchSession::make_kernel_reference() {
       sets_[0][i]->read(0, arguments_[i].expected.writable());
     }
     judge_reference_launch(launch);
-    if (!prepared_.fresh_inputs) found_.samples_ms = time_kernel_reference(*program, *scratch);
+    if (!prepared_.fresh_inputs) found_.samples_ms = time_kernel_reference();
   } catch (const build::CandidateFailure& failure) {
     const bool of_the_machine = build::lack_of(failure) != build::Lack::none;
     throw Error(of_the_machine ? ErrorKind::io : ErrorKind::invalid_spec,

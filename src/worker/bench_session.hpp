@@ -69,8 +69,7 @@ class BenchSession {
   void allocate(std::size_t sets);
   void make_reference();
   void make_kernel_reference();
-  std::vector<double> time_kernel_reference(measure::Program& program, ScratchBuffers& scratch);
-  std::vector<double> time_kernel_reference();  ///< loads it again
+  std::vector<double> time_kernel_reference();  ///< samples; empty: not asked for, or it failed
   void make_builtin_reference();
   void make_file_reference();
   void make_command_reference();
@@ -80,7 +79,6 @@ class BenchSession {
   void save_reference() const;
   void decide_tolerances();
   // In reference_check.cpp.
-  bool inputs_are_finite() const;
   void judge_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans);
   /// Launches the reference kernel once more, on zeroed outputs, if it left NaN or poison; and again with zeros in the
   /// guard zones, if there is still NaN.

@@ -73,19 +73,21 @@ validate::ReferenceFacts compare_launches(TestArgument& argument, measure::Buffe
   return facts;
 }
 
-}  // namespace
-
-bool BenchSession::inputs_are_finite() const {
+/// Whether no input, constant or scalar is NaN or infinite.
+bool are_finite(const std::vector<TestArgument>& arguments, const Constants& constants,
+                const ipc::ReferencePlan& reference) {
   const auto finite = [](const TestArgument& a) {
     return !validate::any_not_finite(a.layout.dtype, a.pristine.bytes());
   };
-  return std::all_of(arguments_.begin(), arguments_.end(), finite) &&
-         std::all_of(constants_.all().begin(), constants_.all().end(), finite) &&
-         std::none_of(job_.reference.scalar_arguments.begin(), job_.reference.scalar_arguments.end(), may_be_no_number);
+  return std::all_of(arguments.begin(), arguments.end(), finite) &&
+         std::all_of(constants.all().begin(), constants.all().end(), finite) &&
+         std::none_of(reference.scalar_arguments.begin(), reference.scalar_arguments.end(), may_be_no_number);
 }
 
+}  // namespace
+
 void BenchSession::judge_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) {
-  if (nans == 0 || !inputs_are_finite()) return;
+  if (nans == 0 || !are_finite(arguments_, constants_, job_.reference)) return;
   if (nans == count)
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("{0} gives NaN in all {2} elements of output '{1}', although no input is NaN or infinite, "
