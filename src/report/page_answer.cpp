@@ -41,7 +41,7 @@ std::string finals_sentence(const CaseView& view, const record::Record& best) {
     if (record.finals == best.finals) met.push_back(&record);
   const record::FinalsResult finals(met, criterion);
   return fmt::format("{} in {} rounds{}", counted_text(finals.order().size(), "configuration"), finals.rounds(),
-                     finals.decided() ? "" : ", no clear winner");
+                     finals.decided() || view.shown.best->ties.empty() ? "" : ", no clear winner");
 }
 
 std::string noise_text(const measure::Summary& time) {

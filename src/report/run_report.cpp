@@ -61,7 +61,8 @@ std::string speed_text(double factor) {
 }
 
 /// How the times of the table were made.
-std::string finals_text(const spec::Spec& spec, const run::TuneResult& result, const record::FinalsResult& finals) {
+std::string finals_text(const spec::Spec& spec, const run::TuneResult& result, const record::FinalsResult& finals,
+                        bool any_ties) {
   const auto failures = std::count_if(finals.order().begin(), finals.order().end(),
                                       [](const record::Record* record) { return record->outcome != Outcome::ok; });
   std::string text =
@@ -71,7 +72,7 @@ std::string finals_text(const spec::Spec& spec, const run::TuneResult& result, c
     text += fmt::format("        the device was {} than in the search\n", speed_text(result.slowdown));
   if (const double drift = finals.drift(); drift != 1)
     text += fmt::format("        the device became {} during the finals\n", speed_text(drift));
-  if (!finals.decided()) {
+  if (!finals.decided() && any_ties) {
     // The finals ended because of one of the two.
     const bool all_rounds = finals.rounds() >= static_cast<std::size_t>(spec.measure.rep);
     text +=
@@ -301,7 +302,7 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
   std::string text;
   if (!standings.empty()) {
     const auto finals = finals_behind(result, standings.best(), criterion);
-    if (finals) text += "\n" + finals_text(spec, result, *finals);
+    if (finals) text += "\n" + finals_text(spec, result, *finals, !standings.ties().empty());
     text += "\n" + results_table(spec, standings, rows, more, layout.width);
   }
   text += summary_text(result, of_earlier_runs(result, order));

@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "backends/host/image_library.hpp"
+#include "backends/host/stacks.hpp"
+#include "base/event_loop.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 
@@ -126,7 +128,10 @@ void read_descriptors(ProcessState& state) {
     std::error_code closed;  // the one that was open on the directory
     const std::string path = fs::read_symlink(fmt::format("/proc/self/fd/{}", number), closed).string();
     struct stat file {};
-    if (!closed && !path.starts_with(std::string("/memfd:") + host::image_file_name) && fstat(number, &file) == 0)
+    // A thread of the worker that watches the machine may be reading there.
+    const bool watching = path.starts_with("/proc/") || path.starts_with("/sys/");
+    if (!closed && !watching && !path.starts_with(std::string("/memfd:") + host::image_file_name) &&
+        fstat(number, &file) == 0)
       state.descriptors->emplace(number, identity(file));
   }
 }
@@ -134,6 +139,8 @@ void read_descriptors(ProcessState& state) {
 }  // namespace
 
 ProcessState process_state() {
+  // libuv keeps a pipe from the first loop on, which a check's command may need.
+  [[maybe_unused]] static const bool begun = (base::EventLoop(), true);
   ProcessState state;
   state.facts = {{"limits", limits()},
                  {"root directory", identity_of("/")},
@@ -143,7 +150,8 @@ ProcessState process_state() {
   read_threads(state);
   read_descriptors(state);
   const std::string maps = base::read_if_there("/proc/self/maps");
-  state.mappings = static_cast<std::size_t>(std::count(maps.begin(), maps.end(), '\n'));
+  const auto mappings = static_cast<std::size_t>(std::count(maps.begin(), maps.end(), '\n'));
+  state.mappings = mappings - std::min(mappings, host::Stacks::guard_mappings());
   return state;
 }
 

@@ -156,7 +156,7 @@ document.body.append(script); })()""")
         self.browser.open(self.page)
         self.browser.value("""(() => { const input = document.querySelector("section.case input");
 input.value = "block=128 ok"; input.dispatchEvent(new Event("input")); })()""")
-        self.assertEqual(self.browser.value(COLUMN % 5), ["128", "128"])
+        self.assertEqual(self.browser.value(COLUMN % 6), ["128", "128"])
         self.assertRegex(self.browser.value("""document.querySelector("section.case output").value"""), r"^2 of \d+$")
 
     def test_a_mark_under_the_pointer_says_what_it_is(self):

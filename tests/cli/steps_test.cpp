@@ -50,18 +50,19 @@ TEST_CASE("scratch memory is zeroed before the first step, and not between steps
             "extern \"C\" __global__ void count(int* seen) { atomicAdd(seen, 1); }\n"
             "extern \"C\" __global__ void report(const int* seen, int* y) { *y = *seen; }\n"
             "extern \"C\" __global__ void expected(int* seen, int* y) { *y = 2 * TIMES; }\n");
-  const std::string spec =
-      cli.write("count.toml",
-                "[kernel]\nname = \"count\"\nsource = \"count.cu\"\n[space.params]\nTIMES = [3, 5]\n"
-                "[[steps]]\nentry = \"count\"\ngrid = [\"TIMES\"]\nblock = [1]\nargs = [\"seen\"]\n"
-                "[[steps]]\nentry = \"count\"\ngrid = [1]\nblock = [\"TIMES\"]\nargs = [\"seen\"]\n"
-                "[[steps]]\nentry = \"report\"\ngrid = [1]\nblock = [1]\nargs = [\"seen\", \"y\"]\n"
-                "[[args]]\nname = \"seen\"\ndtype = \"i32\"\nshape = [1]\nrole = \"scratch\"\nzero = true\n"
-                "[[args]]\nname = \"y\"\ndtype = \"i32\"\nshape = [1]\nrole = \"out\"\n"
-                "[validate]\nreference = { kernel = \"expected\", grid = [1], block = [1] }\n"
-                "[measure]\nrep = 3\nmin_rep = 3\nflush = \"none\"\nrace = false\nfinals = 0\n");
-  CHECK(parsed(cli.run(spec, {"-D", "TIMES=3"}))["counts"] == json{{"ok", 1}});
-  CHECK(parsed(cli.run(spec, {"-D", "TIMES=5"}))["counts"] == json{{"ok", 1}});
+  const auto spec = [&](const std::string& times) {
+    return cli.write("count.toml",
+                     "[kernel]\nname = \"count\"\nsource = \"count.cu\"\n[space.params]\nTIMES = [" + times +
+                         "]\n"
+                         "[[steps]]\nentry = \"count\"\ngrid = [\"TIMES\"]\nblock = [1]\nargs = [\"seen\"]\n"
+                         "[[steps]]\nentry = \"count\"\ngrid = [1]\nblock = [\"TIMES\"]\nargs = [\"seen\"]\n"
+                         "[[steps]]\nentry = \"report\"\ngrid = [1]\nblock = [1]\nargs = [\"seen\", \"y\"]\n"
+                         "[[args]]\nname = \"seen\"\ndtype = \"i32\"\nshape = [1]\nrole = \"scratch\"\nzero = true\n"
+                         "[[args]]\nname = \"y\"\ndtype = \"i32\"\nshape = [1]\nrole = \"out\"\n"
+                         "[validate]\nreference = { kernel = \"expected\", grid = [1], block = [1] }\n"
+                         "[measure]\nrep = 3\nmin_rep = 3\nflush = \"none\"\nrace = false\nfinals = 0\n");
+  };
+  for (const char* times : {"3", "5"}) CHECK(parsed(cli.run(spec(times)))["counts"] == json{{"ok", 1}});
 }
 
 TEST_CASE("a step may take no arguments") {

@@ -209,7 +209,7 @@ class Page:
             if not (self.folder / each.name).is_symlink():
                 (self.folder / each.name).symlink_to(each)
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("XTUNE_", "SLURM_"))}
-        self.environment |= {"XTUNE_CACHE_DIR": str(self.folder / "store"), "HOME": str(self.folder)}
+        self.environment |= {"XTUNE_CACHE_DIR": str(self.folder / "store"), "XTUNE_BUSY": "no", "HOME": str(self.folder)}
         self.environment["PATH"] = f"{options.xtune.parent}:{self.environment['PATH']}"
 
     def problem(self, line, text):

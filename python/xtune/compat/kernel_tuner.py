@@ -443,7 +443,9 @@ def _settings(strategy: Any, options: Optional[Mapping[str, Any]], device: int, 
 
 def _row(measurement: Measurement, params: Sequence[str], metrics: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     row = {name: measurement.config[name] for name in params}
-    row["time"], row["times"] = measurement.timing.mean_ms, list(measurement.samples_ms)
+    # Samples are as they were taken, times are on the scale of the best configuration's: here both are on that scale.
+    time, samples = measurement.timing.mean_ms, measurement.samples_ms
+    row["time"], row["times"] = time, [sample * time * len(samples) / sum(samples) for sample in samples]
     row["compile_time"] = measurement.compile_s * 1e3
     return _with_metrics(row, metrics)
 

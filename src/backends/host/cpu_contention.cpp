@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <string>
@@ -23,11 +24,34 @@ ProcessorTimes read_processor_times(std::istream& proc_stat) {
     times.total += value;
   }
   times.stolen = ticks.back();
+  times.idle = ticks[3] + ticks[4];
   return times;
 }
 
+namespace {
+constexpr std::uint64_t min_ticks = 20;  // a single tick is then less than a tenth
+
+double run_ns_between(const base::CpuTimes& before, const base::CpuTimes& now) {
+  double run_ns = 0;
+  for (const auto& [id, time] : now) {
+    const auto known = before.find(id);
+    const std::uint64_t then = known == before.end() ? 0 : known->second.run_ns;
+    run_ns += static_cast<double>(time.run_ns - std::min(then, time.run_ns));
+  }
+  return run_ns;
+}
+}  // namespace
+
+double others_share(const ProcessorTimes& before, const ProcessorTimes& after, double run_ticks) noexcept {
+  constexpr std::uint64_t few_ticks = 8;
+  if (before.total == 0 || after.total < before.total + few_ticks) return 0;
+  const auto ticks = static_cast<double>(after.total - before.total);
+  const double unused = static_cast<double>(after.idle - std::min(before.idle, after.idle)) +
+                        static_cast<double>(after.stolen - std::min(before.stolen, after.stolen));
+  return std::max(0.0, (ticks - unused - run_ticks) / ticks);
+}
+
 double stolen_share(const ProcessorTimes& before, const ProcessorTimes& after) noexcept {
-  constexpr std::uint64_t min_ticks = 20;  // a single tick is then less than a tenth
   if (after.total < before.total + min_ticks || after.stolen < before.stolen) return 0;
   return static_cast<double>(after.stolen - before.stolen) / static_cast<double>(after.total - before.total);
 }
@@ -39,12 +63,16 @@ void CpuContention::report(measure::DeviceState& state) {
   }
   std::ifstream file("/proc/stat");
   const ProcessorTimes processors = read_processor_times(file);
-  state.stolen_share = stolen_share(std::exchange(processors_, processors), processors);
+  const ProcessorTimes processors_before = std::exchange(processors_, processors);
+  state.stolen_share = stolen_share(processors_before, processors);
   const base::CpuTimes before = std::exchange(threads_, base::cpu_times(::getpid()));
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double, std::nano> passed = now - std::exchange(looked_, now);
-  if (!before.empty())
-    state.lost_share = base::lost_share(before, threads_, passed.count(), base::usable_cpus(::getpid()));
+  if (before.empty()) return;
+  // Threads of this process wait for each other where it has more of them than CPUs for a while.
+  const double tick_ns = 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  state.lost_share = std::min(others_share(processors_before, processors, run_ns_between(before, threads_) / tick_ns),
+                              base::lost_share(before, threads_, passed.count(), base::usable_cpus(::getpid())));
 }
 
 }  // namespace xtune::host

@@ -12,7 +12,7 @@ namespace xtune::host {
 
 /// Sums over all processors, in the kernel's ticks. All zero if they are not reported.
 struct ProcessorTimes {
-  std::uint64_t total = 0, stolen = 0;
+  std::uint64_t total = 0, stolen = 0, idle = 0;
 };
 
 /// Reads the first line of /proc/stat (proc_stat(5)).
@@ -20,6 +20,10 @@ ProcessorTimes read_processor_times(std::istream& proc_stat);
 
 /// The share of stolen time between two readings; 0 if too few ticks have passed.
 double stolen_share(const ProcessorTimes& before, const ProcessorTimes& after) noexcept;
+
+/// The share of all processors' time between two readings that other processes had, of which this one and those that it
+/// started ran for run_ticks; 0 if too few ticks have passed.
+double others_share(const ProcessorTimes& before, const ProcessorTimes& after, double run_ticks) noexcept;
 
 /// Watches this process, whose threads run the kernels.
 class CpuContention {

@@ -23,8 +23,8 @@ class Engine {
   /// write just beyond their dynamic shared memory or misuse a function of <xtune/hopper.cuh>; launch_failed for a
   /// cluster that is not allowed; and Error(unavailable) if there is not enough memory.
   double launch(const LoadedEntry& entry, const device::Launch& launch, void* const* arguments);
-  /// Empties the caches, from all cores: evicts these lines and the translations of addresses, or, where the CPU cannot,
-  /// overwrites this many bytes.
+  /// Empties the caches, from all cores: evicts these lines and the translations of addresses, or, where the CPU
+  /// cannot, overwrites this many bytes.
   void flush(std::span<const std::span<const std::byte>> memory, std::size_t bytes);
   /// Overwrites this many bytes from all cores, for launches whose memory is unknown.
   void overwrite(std::size_t bytes);

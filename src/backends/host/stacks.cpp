@@ -52,6 +52,8 @@ Stacks::~Stacks() {
   if (guarded_) guards_in_use -= count_;
 }
 
+std::size_t Stacks::guard_mappings() noexcept { return 2 * guards_in_use; }
+
 bool Stacks::intact(std::size_t i) const noexcept {
   return guarded_ || std::memcmp(memory_ + i * stride_ + page_bytes - sizeof canary, &canary, sizeof canary) == 0;
 }

@@ -15,6 +15,8 @@ class Stacks {
   Stacks(const Stacks&) = delete;
   Stacks& operator=(const Stacks&) = delete;
 
+  /// The number of this process' mappings that guard pages of stacks have made.
+  static std::size_t guard_mappings() noexcept;
   std::size_t count() const noexcept { return count_; }
   std::size_t stack_bytes() const noexcept { return stack_bytes_; }
   /// The lowest address that fiber i may use. Its stack grows down from bottom(i) + usable_bytes(i).

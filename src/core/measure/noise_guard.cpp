@@ -55,8 +55,8 @@ std::vector<std::string> NoiseGuard::taints(const DeviceState& after, double clo
     base::add_once(reasons, fmt::format("other virtual machines took {:.0f} % of the processors' time",
                                         *after.stolen_share * 100));
   if (after.lost_share.value_or(0) > max_lost)
-    base::add_once(reasons, fmt::format("the CPUs were busy: the kernel waited for them in {:.0f} % of its time",
-                                        *after.lost_share * 100));
+    base::add_once(reasons, fmt::format("the CPUs were busy: the kernel waited for more than {:.0f} % of its time",
+                                        max_lost * 100));
   if (after.said_busy) base::add_once(reasons, "the CPUs were busy: XTUNE_BUSY says so");
   if (!after.partition.empty())
     base::add_once(reasons, std::string(partitioned) + after.partition + "): its other parts share power and clocks");

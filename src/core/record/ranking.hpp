@@ -167,7 +167,7 @@ class Scale {
     for (const Item item : items) {
       const RankFacts facts = Access::facts(item);
       if (facts.outcome != Outcome::ok || facts.drift || !facts.finals.empty()) continue;
-      if (!(rules.time(item) > 0)) continue;
+      if (!(facts.median_ms > 0)) continue;
       if (Access::same_config(item, best)) anchors_.push_back(item);
       const auto finalist = searched_.find(facts.key);
       if (finalist == searched_.end()) continue;
@@ -182,7 +182,9 @@ class Scale {
   /// The ratio to the best one by the rounds of their finals, for any ok item of a key; null: they did not meet.
   const FinalsRatio* met(Item item) const {
     const RankFacts facts = Access::facts(item);
-    const auto found = facts.outcome == Outcome::ok ? ratios_.find(facts.key) : ratios_.end();
+    // The best one's own measurements outside of finals are anchors.
+    const bool is_anchor = facts.finals.empty() && facts.key == Access::facts(best_).key && !anchors_.empty();
+    const auto found = facts.outcome == Outcome::ok && !is_anchor ? ratios_.find(facts.key) : ratios_.end();
     return found == ratios_.end() ? nullptr : &found->second;
   }
   /// The measurement of the best one's configuration that is nearest in time, outside of finals; null: there is none.
@@ -206,7 +208,9 @@ class Scale {
     if (const FinalsRatio* const ratio = met(item)) return ratio->value * rules_->time(best_);
     const Item beside = beside_anchor(item);
     const Item* const by = anchor(beside);
-    return by ? rules_->time(beside) / rules_->time(*by) * rules_->time(best_) : rules_->time(item);
+    // By their medians: an outlier in a mean says nothing about the device's speed.
+    return by ? rules_->time(beside) * (Access::facts(best_).median_ms / Access::facts(*by).median_ms)
+              : rules_->time(item);
   }
 
  private:

@@ -14,9 +14,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "backends/host/stacks.hpp"
 #include "fakes/limited_child.hpp"
 
 using namespace xtune::worker;
@@ -149,4 +151,9 @@ TEST_CASE("A thread that changed its priority or its affinity is found") {
   for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
     if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &one);
   CHECK(found_of_thread([&] { CHECK(sched_setaffinity(0, sizeof one, &one) == 0); }) == "rescheduled");
+}
+
+TEST_CASE("The guard pages of xtune's own stacks are not the kernel's mappings") {
+  std::optional<host::Stacks> stacks;
+  CHECK(found([&] { stacks.emplace(3000, std::size_t{16384}); }).empty());
 }

@@ -20,6 +20,7 @@ TEST_CASE("The first line of /proc/stat is summed without its guest columns") {
   const ProcessorTimes read = times("cpu  100 2 30 1000 4 5 6 70 99 98\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
   CHECK(read.total == 1217);
   CHECK(read.stolen == 70);
+  CHECK(read.idle == 1004);
   for (const char* text : {"", "cpu  1 2 3", "intr 1 2 3 4 5 6 7 8", "cpu  a b c d e f g h"}) {
     CHECK(times(text).total == 0);
     CHECK(times(text).stolen == 0);
@@ -32,6 +33,13 @@ TEST_CASE("The share is a difference, and nothing where too little time passed")
   CHECK(stolen_share({1000, 10}, {1002, 12}) == 0);
   CHECK(stolen_share({1000, 10}, {0, 0}) == 0);
   CHECK(stolen_share({1000, 70}, {1200, 60}) == 0);
+}
+
+TEST_CASE("What other processes had is what was neither idle, nor stolen, nor used by this one") {
+  CHECK(others_share({1000, 0, 0}, {1200, 20, 80}, 60) == doctest::Approx(0.2));
+  CHECK(others_share({1000, 0, 0}, {1200, 20, 80}, 120) == 0);
+  CHECK(others_share({1000, 0, 0}, {1005, 0, 0}, 0) == 0);  // too few ticks
+  CHECK(others_share({0, 0, 0}, {1200, 0, 5}, 0) == 0);     // nothing was reported
 }
 
 TEST_CASE("A reading is about the time since the last one, unless the user says what it is") {

@@ -185,13 +185,15 @@ struct HostPage {
   }
 };
 
-/// Whether every compiler finds the feature's header, as Debian's CUDA packages install it. Errors then come from
+/// Whether every compiler finds the feature's header, as packages of CUDA may install it. Errors then come from
 /// within.
 bool is_installed_for_all(const std::string& feature) {
   static const std::map<std::string, std::string> headers{
       {"`mma.h`", "mma.h"}, {"`cuda/std/...`, `cuda/barrier` and other headers of libcu++", "cuda/barrier"}};
   const auto header = headers.find(feature);
-  return header != headers.end() && std::filesystem::exists("/usr/include/" + header->second);
+  if (header == headers.end()) return false;
+  return std::filesystem::exists("/usr/include/" + header->second) ||
+         std::filesystem::exists("/usr/local/include/" + header->second);
 }
 
 }  // namespace
