@@ -58,7 +58,7 @@ SHAPES = [(r"\n {8,}|\n {2}(?=\(|max abs)", " "),  # wrapped lines
           (r"\[measure\] \w+ allows", "[measure] a key allows"), (r"(\d+) others? (is|are) tied", r"\1 tied"),
           (r"% (faster|slower) during", "% during"), (r"\bat least ", ""), (TIME, "a time"), (r"\d[\d.]* [KM]iB", "a size"), (r"-?\d[\d.]*", "0"), (r" +", " ")]
 # Lines that a run prints only with some times. Others that begin so are of the same kind.
-BY_TIMES = re.compile(r"\.\.\. 0 more|default: (the|\w+=)|same in all rows:|finals: the best|finals: 0|no clear winner|0 tied|the device became|tainted:|problem .*0 records? skipped")
+BY_TIMES = re.compile(r"\.\.\. 0 more|default: (the|a time)|same in all rows:|finals: 0|no clear winner|0 tied|certain:|the device (was|became)|tainted:|problem .*0 records? skipped")
 DEVICE = re.compile(r" on (\S.*) \((\w+), host\)")
 CHANGE = re.compile(r"change\s+`([^`]+)`\s+to\s+`([^`]+)`")
 # Sections of a spec, so that a block with some of them can be completed with the others.

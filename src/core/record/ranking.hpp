@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -144,26 +145,21 @@ void settle_finals(std::vector<Item>& order, const Rules& rules) {
 /// Puts the times of one problem's items on one scale, that of the best one's time. A device changes its speed by more
 /// than configurations differ, within minutes and between days. Times are therefore compared only beside each other: an
 /// item that met the best one in its finals by the ratio of their rounds, any other by the measurement of the best
-/// one's configuration outside of finals that is nearest in time.
+/// one's configuration outside of finals that is nearest in time, and an item of other finals through their winner.
 template <class Access, class Item, class Rules>
 class Scale {
  public:
   /// current: one item for each key, in any order. rules must outlive it.
   Scale(const std::vector<Item>& items, const std::vector<Item>& current, Item best, const Rules& rules)
       : rules_(&rules), best_(best) {
-    std::vector<Item> met;
+    std::map<std::string_view, std::vector<Item>> held;
     for (const Item item : current) {
       if (!rules.decided(item)) continue;
-      if (rules.decided(best) && Access::facts(item).finals == Access::facts(best).finals) met.push_back(item);
+      held[Access::facts(item).finals].push_back(item);
       searched_.emplace(Access::facts(item).key, item);
     }
-    if (met.size() > 1)
-      for (const auto& [item, ratio] : rules.settled(met))
-        if (ratio.rounds > 0) ratios_.emplace(Access::facts(item).key, ratio);
-    if (const auto own = ratios_.find(Access::facts(best).key); own != ratios_.end()) {
-      const double unit = 1 / own->second.value;
-      for (auto& [key, ratio] : ratios_) ratio.value *= unit, ratio.low *= unit, ratio.high *= unit;
-    }
+    for (const auto& [id, met] : held)
+      if (met.size() > 1) add_finals(rules.settled(met));
     for (const Item item : items) {
       const RankFacts facts = Access::facts(item);
       if (facts.outcome != Outcome::ok || facts.drift || !facts.finals.empty()) continue;
@@ -181,11 +177,8 @@ class Scale {
 
   /// The ratio to the best one by the rounds of their finals, for any ok item of a key; null: they did not meet.
   const FinalsRatio* met(Item item) const {
-    const RankFacts facts = Access::facts(item);
-    // The best one's own measurements outside of finals are anchors.
-    const bool is_anchor = facts.finals.empty() && facts.key == Access::facts(best_).key && !anchors_.empty();
-    const auto found = facts.outcome == Outcome::ok && !is_anchor ? ratios_.find(facts.key) : ratios_.end();
-    return found == ratios_.end() ? nullptr : &found->second;
+    const Finalist* const finalist = finalist_of(item);
+    return finalist && finalist->other == best_ ? &finalist->ratio : nullptr;
   }
   /// The measurement of the best one's configuration that is nearest in time, outside of finals; null: there is none.
   const Item* anchor(Item item) const {
@@ -205,7 +198,39 @@ class Scale {
   /// The item's time on the scale; as measured if nothing relates it to the best one.
   double time(Item item) const {
     if (item == best_) return rules_->time(item);
-    if (const FinalsRatio* const ratio = met(item)) return ratio->value * rules_->time(best_);
+    const Finalist* const finalist = finalist_of(item);
+    if (!finalist) return time_by_anchor(item);
+    return finalist->ratio.value * (finalist->other == best_ ? rules_->time(best_) : time_by_anchor(finalist->other));
+  }
+
+ private:
+  struct Finalist {
+    FinalsRatio ratio;  ///< to the other's time
+    Item other;         ///< the best one if it took part, else the winner
+  };
+
+  /// settled: of one finals.
+  void add_finals(const std::vector<std::pair<Item, FinalsRatio>>& settled) {
+    Item other = settled.front().first;
+    double unit = 1;
+    for (const auto& [item, ratio] : settled)
+      if (item == best_ && ratio.rounds > 0) other = item, unit = 1 / ratio.value;
+    for (const auto& [item, ratio] : settled) {
+      if (ratio.rounds == 0) continue;
+      Finalist& finalist = finalists_.emplace(Access::facts(item).key, Finalist{ratio, other}).first->second;
+      finalist.ratio.value *= unit, finalist.ratio.low *= unit, finalist.ratio.high *= unit;
+    }
+  }
+
+  const Finalist* finalist_of(Item item) const {
+    const RankFacts facts = Access::facts(item);
+    // The best one's own measurements outside of finals are anchors.
+    const bool is_anchor = facts.finals.empty() && facts.key == Access::facts(best_).key && !anchors_.empty();
+    const auto found = facts.outcome == Outcome::ok && !is_anchor ? finalists_.find(facts.key) : finalists_.end();
+    return found == finalists_.end() ? nullptr : &found->second;
+  }
+
+  double time_by_anchor(Item item) const {
     const Item beside = beside_anchor(item);
     const Item* const by = anchor(beside);
     // By their medians: an outlier in a mean says nothing about the device's speed.
@@ -213,10 +238,9 @@ class Scale {
               : rules_->time(item);
   }
 
- private:
   const Rules* rules_;
   Item best_;
-  std::unordered_map<std::string_view, FinalsRatio> ratios_;  ///< by key
+  std::unordered_map<std::string_view, Finalist> finalists_;  ///< by key
   std::vector<Item> anchors_;
   std::unordered_map<std::string_view, Item> searched_;  ///< for items of finals: by key
 };

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "core/record/best.hpp"
 #include "unit/record/example_record.hpp"
 
@@ -107,7 +109,24 @@ TEST_CASE("The winner goes before what was measured until then, and behind what 
   CHECK(order(records) == std::vector<std::int64_t>{2, 5, 1});
   const std::vector<Record> later{
       finalist(1, 1.03), example_record(2, 0.97), finalist(2, 1.0), uninvited, faster, slower};
-  CHECK(order(later) == std::vector<std::int64_t>{6, 2, 5, 7, 1});
+  CHECK(order(later) == std::vector<std::int64_t>{6, 2, 5, 1, 7});
+}
+
+TEST_CASE("Finals of another key keep their order behind the best") {
+  // The first two met when the source was another one; outside of finals the second was faster.
+  std::vector<Record> records{example_record(1, 1.01), example_record(2, 1.0), finalist(1, 1.0), finalist(2, 1.02)};
+  for (const double time_ms : {0.9, 0.92}) {
+    Record changed = time_ms < 0.91 ? finalist(2, time_ms, "g", 30) : finalist(3, time_ms, "g", 30);
+    changed.key += "-changed";
+    records.push_back(changed);
+  }
+  const std::vector<const Record*> found = ranked(records);
+  REQUIRE(found.size() == 4);
+  CHECK(found[0]->key == "key-2-changed");
+  const auto place = [&](const std::string& key) {
+    return std::find_if(found.begin(), found.end(), [&](const Record* one) { return one->key == key; }) - found.begin();
+  };
+  CHECK(place("key-1") < place("key-2"));
 }
 
 TEST_CASE("A finals record answers for its configuration; one that failed there is out") {
