@@ -52,9 +52,9 @@ FEW, TWELVE = ("--evals", "2"), ("--evals", "12", "--backend", "host")
 SHOWN = (("check",), ("import", "kernel-tuner"), ("import", "kbench"))
 # What a line of a run is, without what depends on its times: (pattern, replacement), in this order.
 TIME = r"\d[\d.]*( min \d+)? (ns|us|ms|s|min)\b"
-SHAPES = [(r"\n {8,}|\n {2}(?=\(|max abs)", " "),  # wrapped lines
+SHAPES = [(r"\n {8}(the device|no clear)", r"\n\1"), (r"(times the time of the best) \([^)]*\)", r"\1"), (r"\n {8,}|\n {2}(?=\(|max abs)", " "),  # wrapped lines
           (r"(?m)^ *\d+ +" + TIME + r".*(\n {3,5}[A-Z]\w*=.*)*$", "a row"), (r"(?m)^[ -]*-$\n", ""), (r"(?m)^( *# .*?)( +outliers)?( +[A-Z]+)*$", r"\1"),
-          (r"(?m)^(.* valid configurations in " + TIME + ": ).*$", r"\1outcomes"), (r", (no clear winner .*)", r"\n\1"),
+          (r"(?m)^(.* valid configurations in " + TIME + ": ).*$", r"\1outcomes"),
           (r"\[measure\] \w+ allows", "[measure] a key allows"), (r"(\d+) others? (is|are) tied", r"\1 tied"),
           (r"% (faster|slower) during", "% during"), (r"\bat least ", ""), (TIME, "a time"), (r"\d[\d.]* [KM]iB", "a size"), (r"-?\d[\d.]*", "0"), (r" +", " ")]
 # Lines that a run prints only with some times. Others that begin so are of the same kind.

@@ -173,7 +173,7 @@ class Pictures(unittest.TestCase):
     def test_the_recording_is_drawn_as_it_is_shown(self):
         drawing = self.drawn("terminal.py", "svg", SOURCE / "tools/pictures/run.cast", "SVG", "--title", "xtune run row_sum.toml")
         self.assertEqual(drawing, (SOURCE / "docs/images/run.svg").read_text(encoding="utf-8"))
-        self.assertIn('<tspan class="b g">best: BLOCK=256 UNROLL=8</tspan>', drawing)
+        self.assertIn('<tspan class="b g">best: BLOCK=512 UNROLL=8</tspan>', drawing)
 
     def test_the_recording_shows_what_is_printed(self):
         events = [json.loads(line) for line in (SOURCE / "tools/pictures/run.cast").read_text(encoding="utf-8").splitlines()[1:]]
