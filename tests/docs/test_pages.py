@@ -115,31 +115,31 @@ class Rules(unittest.TestCase):
 
     def test_runs_of_other_times_have_one_shape(self):
         one = """
-finals: the best of the search was B=1 (922 us); 3
-        configurations were measured again side by side
+finals: 3 configurations in 50 rounds; all times are on their scale
+        no clear winner: a larger [measure] rep allows more
 
-#     time  vs best     95 % interval  noise  outliers  GFLOPS
--  -------  -------  ----------------  -----  --------  ------
-1   929 us    1.000  916 us .. 934 us  2.9 %         0   36.13
+#     time  vs best   95 % interval  noise  outliers  GFLOPS
+-  -------  -------  --------------  -----  --------  ------
+1   929 us    1.000                  2.9 %         0   36.13
     B=1 C=2
-2  1.15 ms    1.242  1.14 ms .. 1.15 ms  2.1 %       2   29.28
+2  1.15 ms    1.242  1.240 .. 1.250  2.1 %         2   29.28
     B=2 C=1
 
 12 of 12 valid configurations in 2 min 4 s: 12 ok
       1 other is tied with it (within noise or 1 %)
-      finals: 3 configurations in 50 rounds, no clear winner (a larger [measure]
-              rep allows more)
+      default: 1.15 ms, 1.24 times the time of the best (B=2 C=1)
 """
         other = """
-finals: the best of the search was B=4 (1.1 ms); 12 configurations were measured again side by side
+finals: 12 configurations in 5 rounds; all times are on their scale
+        no clear winner: a larger [measure] max_time_ms allows more
 
  #  time    vs best  95 % interval  noise  GFLOPS  B  C
 --  ------  -------  -------------  -----  ------  -  -
- 1  9.1 ms    1.000  9 ms .. 10 ms  2.9 %   36.13  4  2
+ 1  9.1 ms    1.000                 2.9 %   36.13  4  2
 
 6 of 12 valid configurations in 3.1 s: 1 ok, 5 pruned
       3 others are tied with it (within noise or 1 %)
-      finals: 12 configurations in 5 rounds, no clear winner (a larger [measure] max_time_ms allows more)
+      default: at least 9.3 ms, 1.02 times the time of the best (C=1)
 """
         self.assertEqual(pages.shape(one), pages.shape(other))
         self.assertEqual(len(pages.shape(one)), 7)
