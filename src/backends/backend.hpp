@@ -20,7 +20,7 @@ struct DeviceList {
   std::string reason;  ///< "libcuda.so.1 not found: no NVIDIA driver on this node"
   /// There is a driver and a call to it failed, or its library could not be loaded: the next result may differ.
   bool failed = false;
-  bool absent = false;  ///< there is no driver
+  bool absent = false;  ///< no driver was found
 };
 
 class Backend {

@@ -107,6 +107,8 @@ bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, 
          got.run_ns < (1 - share) * std::min(got.usable_ns, cpus * passed_ns);
 }
 
+double run_ns(const CpuTimes& before, const CpuTimes& now) { return got_between(before, now, 0).run_ns; }
+
 double lost_share(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus) {
   constexpr double time_slice_ns = 4e6;
   const Got got = got_between(before, now, passed_ns);

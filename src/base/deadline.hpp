@@ -48,6 +48,9 @@ CpuTimes cpu_times(int pid);
 /// count: cpus is the number that the process may use. Pure.
 bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus, double share);
 
+/// The time that the threads of a process had on CPUs between two readings. Pure.
+double run_ns(const CpuTimes& before, const CpuTimes& now);
+
 /// How many CPUs a process may use at once, by its affinity and its control group; at least 1.
 double usable_cpus(int pid);
 

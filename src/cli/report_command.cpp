@@ -1,5 +1,4 @@
 // xtune report: writes the contents of a store as one HTML file.
-#include <fmt/format.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,7 +9,6 @@
 #include "cli/report_file.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/store/measurements.hpp"
 
 namespace xtune::cli {
@@ -69,19 +67,13 @@ store::WinnerFilter filter_of(const ReportOptions& options) {
   return filter;
 }
 
-/// A key that is equal for records of the same answer.
-std::string group_of(const record::Record& record) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", record.kernel, space::bindings_text(record.problem),
-                     record.device.backend, record.device.arch, record.device.name, record.device.compute_units);
-}
-
 /// Adds every problem on every kind of device of one kernel on one architecture. answers: keys of records, by group.
 void add_cases(store::StoredMeasurements& part, const std::map<std::string, std::string>& answers,
                std::vector<report::ReportCase>& cases) {
   const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, part.records));
   std::map<std::string, std::vector<record::Record>> groups;
   std::erase_if(part.records, record::is_sanitized);
-  for (record::Record& record : part.records) groups[group_of(record)].push_back(std::move(record));
+  for (record::Record& record : part.records) groups[store::group_of(record)].push_back(std::move(record));
   for (auto& [name, records] : groups) {
     const Bindings problem = records.front().problem;
     const device::DeviceInfo device = records.front().device;
@@ -98,7 +90,7 @@ std::map<std::string, std::string> exported_answers(const ReportOptions& options
   filter.problem.clear();
   std::map<std::string, std::string> winners;
   for (const store::Winner& winner : store::winners_of(options.source, filter, told_before))
-    winners[group_of(winner.record)] = winner.record.key;
+    winners[store::group_of(winner.record)] = winner.record.key;
   return winners;
 }
 

@@ -23,8 +23,7 @@ MeasuredColumns::MeasuredColumns(const spec::Spec& spec, const std::vector<const
   if (compares)
     add("vs best", [&standings](const record::Record& one) {
       const auto ratio = standings.ratio(one);
-      const auto& ties = standings.ties();
-      const bool tie = std::find(ties.begin(), ties.end(), &one) != ties.end();
+      const bool tie = ratio && ratio->tied && &one != &standings.best();
       const bool tainted = !one.tainted.empty() && standings.best().tainted.empty();
       return (ratio ? fmt::format("{:.3f}", ratio->value) : "-") + (tie ? " tie" : tainted ? " tainted" : "");
     });

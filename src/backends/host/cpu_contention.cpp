@@ -28,20 +28,6 @@ ProcessorTimes read_processor_times(std::istream& proc_stat) {
   return times;
 }
 
-namespace {
-constexpr std::uint64_t min_ticks = 20;  // a single tick is then less than a tenth
-
-double run_ns_between(const base::CpuTimes& before, const base::CpuTimes& now) {
-  double run_ns = 0;
-  for (const auto& [id, time] : now) {
-    const auto known = before.find(id);
-    const std::uint64_t then = known == before.end() ? 0 : known->second.run_ns;
-    run_ns += static_cast<double>(time.run_ns - std::min(then, time.run_ns));
-  }
-  return run_ns;
-}
-}  // namespace
-
 double others_share(const ProcessorTimes& before, const ProcessorTimes& after, double run_ticks) noexcept {
   constexpr std::uint64_t few_ticks = 8;
   if (before.total == 0 || after.total < before.total + few_ticks) return 0;
@@ -52,6 +38,7 @@ double others_share(const ProcessorTimes& before, const ProcessorTimes& after, d
 }
 
 double stolen_share(const ProcessorTimes& before, const ProcessorTimes& after) noexcept {
+  constexpr std::uint64_t min_ticks = 20;  // a single tick is then less than a tenth
   if (after.total < before.total + min_ticks || after.stolen < before.stolen) return 0;
   return static_cast<double>(after.stolen - before.stolen) / static_cast<double>(after.total - before.total);
 }
@@ -71,7 +58,7 @@ void CpuContention::report(measure::DeviceState& state) {
   if (before.empty()) return;
   // Threads of this process wait for each other where it has more of them than CPUs for a while.
   const double tick_ns = 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
-  state.lost_share = std::min(others_share(processors_before, processors, run_ns_between(before, threads_) / tick_ns),
+  state.lost_share = std::min(others_share(processors_before, processors, base::run_ns(before, threads_) / tick_ns),
                               base::lost_share(before, threads_, passed.count(), base::usable_cpus(::getpid())));
 }
 

@@ -44,14 +44,15 @@ double finals_drift(std::span<const Times> times) {
   }
   const std::size_t third = rounds / 3;
   if (third < 3) return 1;
-  // A round's level: of those that took part, the median time relative to their own in the rounds of all.
+  Times medians;  // in the rounds of all
+  for (const Times& series : times)
+    medians.push_back(series.empty() ? 0 : statistic_of({series.data(), common}, Statistic::median));
+  // A round's level: of those that took part, the median time relative to their own median.
   Times levels;
   for (std::size_t round = 0; round < rounds; ++round) {
     Times relative;
-    for (const Times& series : times)
-      if (series.size() > round)
-        if (const double own = statistic_of({series.data(), common}, Statistic::median); own > 0)
-          relative.push_back(series[round] / own);
+    for (std::size_t i = 0; i < times.size(); ++i)
+      if (times[i].size() > round && medians[i] > 0) relative.push_back(times[i][round] / medians[i]);
     if (relative.empty()) return 1;
     levels.push_back(statistic_of(relative, Statistic::median));
   }

@@ -46,10 +46,9 @@ struct Standings::State {
 Standings::Standings(const std::vector<const Record*>& records, const Criterion& criterion)
     : state_(new State{{criterion}, {}, {}}) {
   state_->ranking = rank_records<RecordAccess>(records, state_->rules);
-  for (const Record* other : order()) {
-    if (other->tainted.empty() != best().tainted.empty() || other->config == best().config) continue;
-    if (const auto compared = ratio(*other); compared && compared->tied) state_->ties.push_back(other);
-  }
+  for (const Record* other : order())
+    if (const auto compared = ratio(*other); other != &best() && compared && compared->tied)
+      state_->ties.push_back(other);
 }
 
 Standings::Standings(const std::vector<Record>& records, const Criterion& criterion)
@@ -74,8 +73,9 @@ std::optional<Ratio> Standings::ratio(const Record& record) const {
   const double best_ms = rules.time(&best()), time_ms = state_->ranking.scale->time(&record);
   if (&record == &best()) return Ratio{1, 1, 1, state_->ranking.scale->met(&record) != nullptr, true};
   if (!(best_ms > 0)) return std::nullopt;
+  const bool may_tie = record.tainted.empty() == best().tainted.empty() && record.config != best().config;
   if (const FinalsRatio* const met = state_->ranking.scale->met(&record))
-    return Ratio{met->value, met->low, met->high, true, met->tied};
+    return Ratio{met->value, met->low, met->high, true, may_tie && met->tied};
   // The intervals of both measurements, each relative to its own time, which the scale does not change.
   const Record& beside = *state_->ranking.scale->beside_anchor(&record);
   const Record* const* const anchor = state_->ranking.scale->anchor(&beside);
@@ -90,7 +90,7 @@ std::optional<Ratio> Standings::ratio(const Record& record) const {
   // By the criterion, which may be more than the time.
   const auto score = [&](const Record& one, double ratio) { return rules.criterion.at(one, best_ms * ratio); };
   const double own = std::min(score(record, result.low), score(record, result.high));
-  result.tied = record.outcome == Outcome::ok && own <= score(best(), 1);
+  result.tied = may_tie && record.outcome == Outcome::ok && own <= score(best(), 1);
   return result;
 }
 

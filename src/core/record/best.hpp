@@ -16,7 +16,9 @@ struct Ratio {
   double value = 1;          ///< its time as a multiple of the best one's
   double low = 1, high = 1;  ///< 95 % interval; of finalists, those of all hold together with that probability
   bool met = false;          ///< by the rounds of finals
-  bool tied = false;         ///< not told apart, or equally good
+  /// Not told apart from the best one, or equally good. Never so for another record of its configuration, or if one of
+  /// the two is tainted and the other is not.
+  bool tied = false;
 };
 
 /// The records of one problem on one kind of device, compared. Points into the records, which must outlive it.
@@ -38,7 +40,7 @@ class Standings {
   const Record& best() const { return *order().front(); }
   /// Whether they are ranked only by their times.
   bool by_time() const noexcept;
-  /// Those of order() that tie with the best; a tainted best ties only with tainted records.
+  /// Those of order() that tie with the best, without it.
   const std::vector<const Record*>& ties() const noexcept;
   /// For any of the records with a time; nullopt: it has none, or the best has none. The minimum of a pruned record's
   /// samples counts as its time.

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -112,11 +111,17 @@ struct FinalsRatio {
   std::size_t rounds = 0;    ///< that both ran; 0: there is nothing to compare
 };
 
+/// The items of one finals in the order of FinalsResult, compared with the first.
+template <class Item>
+using Settled = std::vector<std::pair<Item, FinalsRatio>>;
+
 /// Puts the items of one finals, within the positions that they occupy, into the order of the finals, and moves the
 /// winner before everything that was measured until then: configurations that were not in the finals were too slow, and
-/// one that was slower on another day does not become faster. Rules as in rank_records.
+/// one that was slower on another day does not become faster. Returns the results of rules.settled, one for each finals
+/// of several items. Rules as in rank_records.
 template <class Access, class Item, class Rules>
-void settle_finals(std::vector<Item>& order, const Rules& rules) {
+std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const Rules& rules) {
+  std::vector<Settled<Item>> results;
   std::set<std::pair<std::int64_t, std::string_view>> held;  // newest last
   for (const Item item : order)
     if (rules.decided(item)) held.emplace(Access::facts(item).unix_time_ms, Access::facts(item).finals);
@@ -129,7 +134,7 @@ void settle_finals(std::vector<Item>& order, const Rules& rules) {
         met.push_back(order[i]);
       }
     if (met.size() > 1) {
-      const auto settled = rules.settled(met);
+      const Settled<Item>& settled = results.emplace_back(rules.settled(met));
       for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = settled[i].first;
     }
     const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
@@ -140,6 +145,7 @@ void settle_finals(std::vector<Item>& order, const Rules& rules) {
     });
     std::rotate(place, winner, winner + 1);
   }
+  return results;
 }
 
 /// Puts the times of one problem's items on one scale, that of the best one's time. A device changes its speed by more
@@ -149,17 +155,13 @@ void settle_finals(std::vector<Item>& order, const Rules& rules) {
 template <class Access, class Item, class Rules>
 class Scale {
  public:
-  /// current: one item for each key, in any order. rules must outlive it.
-  Scale(const std::vector<Item>& items, const std::vector<Item>& current, Item best, const Rules& rules)
+  /// current: one item for each key, in any order. finals: of these, by settle_finals. rules must outlive it.
+  Scale(const std::vector<Item>& items, const std::vector<Item>& current, Item best,
+        const std::vector<Settled<Item>>& finals, const Rules& rules)
       : rules_(&rules), best_(best) {
-    std::map<std::string_view, std::vector<Item>> held;
-    for (const Item item : current) {
-      if (!rules.decided(item)) continue;
-      held[Access::facts(item).finals].push_back(item);
-      searched_.emplace(Access::facts(item).key, item);
-    }
-    for (const auto& [id, met] : held)
-      if (met.size() > 1) add_finals(rules.settled(met));
+    for (const Item item : current)
+      if (rules.decided(item)) searched_.emplace(Access::facts(item).key, item);
+    for (const Settled<Item>& settled : finals) add_finals(settled);
     for (const Item item : items) {
       const RankFacts facts = Access::facts(item);
       if (facts.outcome != Outcome::ok || facts.drift || !facts.finals.empty()) continue;
@@ -209,8 +211,7 @@ class Scale {
     Item other;         ///< the best one if it took part, else the winner
   };
 
-  /// settled: of one finals.
-  void add_finals(const std::vector<std::pair<Item, FinalsRatio>>& settled) {
+  void add_finals(const Settled<Item>& settled) {
     Item other = settled.front().first;
     double unit = 1;
     for (const auto& [item, ratio] : settled)
@@ -249,7 +250,7 @@ class Scale {
 template <class Access, class Item, class Rules>
 struct Ranking {
   std::vector<Item> order;
-  std::optional<Scale<Access, Item, Rules>> scale;  ///< unset: there is no item
+  std::optional<Scale<Access, Item, Rules>> scale;  ///< unset if nothing passed
 };
 
 /// The ok items that count: the best one, then by score on its scale, clean ones before tainted ones, equal ones by the
@@ -258,7 +259,7 @@ struct Ranking {
 ///   time(item)           the ranking statistic of its time
 ///   score(item, time)    the value to rank by, less is better, if the statistic were this
 ///   decided(item)        whether it is from finals that decide here
-///   settled(items)       of one finals: pairs of item and FinalsRatio, in the order of FinalsResult
+///   settled(items)       of one finals: Settled
 template <class Access, class Item, class Rules>
 Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const Rules& rules) {
   struct Ranked {
@@ -284,9 +285,8 @@ Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const 
   Ranking<Access, Item, Rules> ranking;
   for (const Ranked& rank : ranks) ranking.order.push_back(rank.item);
   if (ranks.empty()) return ranking;
-  settle_finals<Access>(ranking.order, rules);
-  const Item best = ranking.order.front();
-  ranking.scale.emplace(items, current, best, rules);
+  const auto finals = settle_finals<Access>(ranking.order, rules);
+  ranking.scale.emplace(items, current, ranking.order.front(), finals, rules);
   ranks.clear();
   for (const Item item : ranking.order)
     ranks.push_back({rules.score(item, ranking.scale->time(item)), item, Access::facts(item).tainted});

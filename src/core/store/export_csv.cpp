@@ -6,7 +6,6 @@
 #include "core/record/best.hpp"
 #include "core/record/kbench_metric.hpp"
 #include "core/record/record_json.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/store/export.hpp"
 #include "core/store/measurements.hpp"
 
@@ -81,12 +80,9 @@ CsvRow kbench_row(const record::Record& record) {
 std::string export_csv(std::vector<StoredMeasurements> measurements) {
   std::vector<CsvRow> rows;
   for (StoredMeasurements& part : measurements) {
-    std::map<std::pair<std::string, std::string>, std::vector<record::Record*>> groups;  // by problem, device
+    std::map<std::string, std::vector<record::Record*>> groups;
     for (record::Record& record : part.records)
-      if (!record::is_sanitized(record))
-        groups[{space::bindings_text(record.problem),
-                record.device.backend + "\n" + record.device.name + "\n" + std::to_string(record.device.compute_units)}]
-            .push_back(&record);
+      if (!record::is_sanitized(record)) groups[group_of(record)].push_back(&record);
     std::map<const record::Record*, double> scales;
     for (const auto& [name, records] : groups) {
       const record::Standings standings(std::vector<const record::Record*>(records.begin(), records.end()));

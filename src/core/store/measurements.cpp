@@ -1,11 +1,14 @@
 // Reads whole record files.
 #include "core/store/measurements.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
@@ -108,6 +111,11 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
   if (records == 0) found.require_something(store, warnings);
   require_problem(filter, sizes, !all.empty());
   return all;
+}
+
+std::string group_of(const record::Record& record) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", record.kernel, space::bindings_text(record.problem),
+                     record.device.backend, record.device.arch, record.device.name, record.device.compute_units);
 }
 
 }  // namespace xtune::store

@@ -39,6 +39,9 @@ struct StoredMeasurements {
 std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                                 std::vector<std::string>& warnings);
 
+/// A text that is equal for records of one kernel, problem and kind of device.
+std::string group_of(const record::Record& record);
+
 /// The same as a CSV table, a line for each record. The times of one problem on one kind of device are put on one
 /// scale, that of its best by the median; the column `scale` has the factors.
 std::string export_csv(std::vector<StoredMeasurements> measurements);
