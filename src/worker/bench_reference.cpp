@@ -116,7 +116,8 @@ void BenchSession::decide_tolerances() {
     validate::ToleranceRule rule;
     for (const auto& [name, given] : job_.tolerances)
       if (name == argument.layout.name) rule = given;
-    argument.tolerance = validate::tolerance_for(rule, argument.layout.dtype, facts, argument.expected.bytes());
+    argument.tolerance =
+        validate::tolerance_for(rule, argument.layout.dtype, facts, argument.expected.bytes(), argument.layout.shape);
     argument.partly_unwritten = validate::any_poison(argument.layout.dtype, argument.expected.bytes());
   }
 }

@@ -48,11 +48,11 @@ DeviceCheck::DeviceCheck(measure::Device& device, const build::Artifact& kernel,
                          const std::vector<TestArgument>& arguments)
     : arguments_(arguments),
       guard_sum_(validate::checksum(GuardedBuffer::zone_contents(validate::guard_bytes))),
-      max_items_(std::max<std::size_t>(4 * arguments.size(), 1)),
+      max_items_(std::max<std::size_t>(5 * arguments.size(), 1)),
       table_(device.allocate(max_items_ * (sizeof(validate::CheckItem) + sizeof(validate::CheckResult)))) {
-  const auto copy = [&](const SealedMemory& memory) {
-    auto buffer = device.allocate(memory.bytes().size());
-    buffer->write(0, memory.bytes());
+  const auto copy = [&](std::span<const std::byte> bytes) {
+    auto buffer = device.allocate(bytes.size());
+    buffer->write(0, bytes);
     return buffer;
   };
   std::uint64_t max_bytes = 0;
@@ -60,10 +60,14 @@ DeviceCheck::DeviceCheck(measure::Device& device, const build::Artifact& kernel,
     Copies copies;
     max_bytes = std::max(max_bytes, argument.layout.bytes());
     if (argument.layout.role != spec::ArgRole::out) copies.pristine_sum = validate::checksum(argument.pristine.bytes());
-    if (argument.layout.role == spec::ArgRole::inout) copies.pristine = copy(argument.pristine);
+    if (argument.layout.role == spec::ArgRole::inout) copies.pristine = copy(argument.pristine.bytes());
     if (!argument.expected.bytes().empty()) {
       copies.expected_sum = validate::checksum(argument.expected.bytes());
-      copies.expected = copy(argument.expected);
+      copies.expected = copy(argument.expected.bytes());
+    }
+    if (const auto row_atol = std::as_bytes(std::span(argument.tolerance.row_atol)); !row_atol.empty()) {
+      copies.row_atol_sum = validate::checksum(row_atol);
+      copies.row_atol = copy(row_atol);
     }
     copies_.push_back(std::move(copies));
   }
@@ -168,9 +172,11 @@ bool DeviceCheck::outputs_agree(BufferSet& set, ipc::BenchAnswer& answer) {
       items.push_back(item(validate::CheckItem::add_up, zone, set[i]->zone_bytes()));
     if (!copies_[i].expected) continue;
     const std::uint64_t expected = address_of(*copies_[i].expected);
+    const std::uint64_t row_atol = copies_[i].row_atol ? address_of(*copies_[i].row_atol) : 0;
     items.push_back(validate::compare_item(arguments_[i].layout.dtype, address_of(*set[i]), expected, set[i]->size(),
-                                           arguments_[i].tolerance));
+                                           arguments_[i].tolerance, row_atol));
     items.push_back(item(validate::CheckItem::add_up, expected, set[i]->size()));
+    if (row_atol) items.push_back(item(validate::CheckItem::add_up, row_atol, copies_[i].row_atol->size()));
   }
   const std::vector<validate::CheckResult> results = run(items);
   bool agree = true;
@@ -186,12 +192,16 @@ bool DeviceCheck::outputs_agree(BufferSet& set, ipc::BenchAnswer& answer) {
       copies_[i].expected->write(0, arguments_[i].expected.bytes());
       agree = false;
     }
+    if (copies_[i].row_atol && results[at++].sum != copies_[i].row_atol_sum) {
+      copies_[i].row_atol->write(0, std::as_bytes(std::span(arguments_[i].tolerance.row_atol)));
+      agree = false;
+    }
     validation.emplace();
     validation->output = arguments_[i].layout.name;
     validation->count = arguments_[i].layout.elements();
     validation->max_abs_error = compared.max_abs_error;
     validation->max_rel_error = std::min(compared.max_rel_error, std::numeric_limits<double>::max());
-    validation->tolerance = arguments_[i].tolerance;
+    validation->tolerance = arguments_[i].tolerance.at({});
   }
   if (agree && validation) answer.validation = std::move(validation);
   return agree;

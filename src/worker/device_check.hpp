@@ -10,10 +10,10 @@
 
 namespace xtune::worker {
 
-/// Keeps copies, on the device, of expected outputs and of the initial contents of in-place arguments. A faulty kernel
-/// may overwrite these too, so their checksums are compared before use, and copies that changed are rewritten from the
-/// host. Does not own device and arguments, whose expected contents must be set. Methods throw the errors of
-/// Program::run.
+/// Keeps copies, on the device, of expected outputs, their tolerances and the initial contents of in-place arguments. A
+/// faulty kernel may overwrite these too, so their checksums are compared before use, and copies that changed are
+/// rewritten from the host. Does not own device and arguments, whose expected contents must be set. Methods throw the
+/// errors of Program::run.
 class DeviceCheck {
  public:
   /// kernel: the result of check_request, with its image. Throws as Device::load and Device::allocate do.
@@ -35,7 +35,8 @@ class DeviceCheck {
  private:
   struct Copies {
     std::unique_ptr<measure::Buffer> pristine, expected;  ///< nullptr: not needed
-    std::uint64_t pristine_sum = 0, expected_sum = 0;
+    std::unique_ptr<measure::Buffer> row_atol;            ///< of the tolerance; nullptr: it has none
+    std::uint64_t pristine_sum = 0, expected_sum = 0, row_atol_sum = 0;
   };
   std::vector<validate::CheckResult> run(const std::vector<validate::CheckItem>& items);
   void launch(const std::vector<validate::CheckItem>& items);

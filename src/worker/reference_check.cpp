@@ -56,6 +56,11 @@ bool changes_little(const TestArgument& argument) {
              .passed;
 }
 
+std::string text_of(const validate::Tolerance& tolerance) {
+  return fmt::format("rtol {:g}, atol {}{:g}", tolerance.rtol, tolerance.row_atol.empty() ? "" : "up to ",
+                     tolerance.atol);
+}
+
 void warn(const ipc::ReferencePlan& plan, std::vector<std::string>& warnings, const std::string& text) {
   warnings.push_back(plan.at.empty() ? text : plan.at + ": " + text);
 }
@@ -152,17 +157,16 @@ std::vector<std::string> tolerance_warnings(const ipc::ReferencePlan& reference,
     if (expected.empty()) continue;
     if (changes_little(argument))
       warn(reference, warnings,
-           fmt::format(
-               "{} changes '{}' by less than the tolerance (rtol {:g}, atol {:g}), so a kernel that does nothing "
-               "would pass: lower rtol and atol in [validate], or give inputs for which the change is larger",
-               name_of(reference), argument.layout.name, argument.tolerance.rtol, argument.tolerance.atol));
+           fmt::format("{} changes '{}' by less than the tolerance ({}), so a kernel that does nothing "
+                       "would pass: lower rtol and atol in [validate], or give inputs for which the change is larger",
+                       name_of(reference), argument.layout.name, text_of(argument.tolerance)));
     const validate::ZeroFacts zero = validate::zero_facts(argument.layout.dtype, expected, argument.tolerance);
     if (2 * zero.agreeing > zero.others)
       warn(reference, warnings,
-           fmt::format("for {} of {} elements of output '{}' that are not 0, a result of 0 would pass (rtol {:g}, atol "
-                       "{:g}; their median magnitude is {:g}): set atol in [validate] to less than that",
-                       zero.agreeing, zero.others, argument.layout.name, argument.tolerance.rtol,
-                       argument.tolerance.atol, validate::typical_magnitude(argument.layout.dtype, expected)));
+           fmt::format("for {} of {} elements of output '{}' that are not 0, a result of 0 would pass ({}; "
+                       "their median magnitude is {:g}): set atol in [validate] to less than that",
+                       zero.agreeing, zero.others, argument.layout.name, text_of(argument.tolerance),
+                       validate::typical_magnitude(argument.layout.dtype, expected)));
   }
   return warnings;
 }

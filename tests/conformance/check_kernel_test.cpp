@@ -151,6 +151,26 @@ CONFORMANCE_TEST("the check kernel finds the errors that the host finds, in ever
   }
 }
 
+CONFORMANCE_TEST("the check kernel has a tolerance for each row, as the host does") {
+  const Artifact& kernel = compiled_once(t);
+  if (!t.device) return;
+  const std::uint64_t shape[] = {7, 77};  // most rows end within the bytes that a thread compares
+  const Tolerance tolerance{0, 1e30, 0, 10, {0.5, 0, 0.25, 1e30, 0, 0.125, 0.0625}, shape[1]};
+  for (const DType type : types) {
+    if (!is_floating(type)) continue;
+    CAPTURE(std::string(to_string(type)));
+    const std::uint64_t elements = shape[0] * shape[1];
+    const auto expected = filled(type, elements, Fill::automatic), actual = filled(type, elements, Fill::one);
+    const auto on_host = compare("x", type, actual, expected, shape, tolerance);
+    REQUIRE(on_host.mismatched > elements / 4);
+    REQUIRE(on_host.mismatched < elements);
+    const auto a = upload(t, actual), e = upload(t, expected), atols = upload(t, tolerance.row_atol);
+    const auto results = check(
+        t, kernel, {compare_item(type, address_of(*a), address_of(*e), actual.size(), tolerance, address_of(*atols))});
+    CHECK(results[0].differing == on_host.mismatched);
+  }
+}
+
 CONFORMANCE_TEST("the check kernel reads small floats as the host does, all of them") {
   const Artifact& kernel = compiled_once(t);
   if (!t.device) return;

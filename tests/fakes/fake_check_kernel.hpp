@@ -30,7 +30,9 @@ inline double check_kernel_of_f32(const FakeLaunch& call) {
       std::memcpy(&got, to + i, sizeof got);
       std::memcpy(&want, from + i, sizeof want);
       const double error = std::abs(static_cast<double>(got) - want);
-      if (!(error <= item.atol + item.rtol * std::abs(want)) || !std::isfinite(error)) {
+      const double atol =
+          item.row_atol ? reinterpret_cast<const double*>(item.row_atol)[i / item.row_bytes] : item.atol;
+      if (!(error <= atol + item.rtol * std::abs(want)) || !std::isfinite(error)) {
         ++results[row].differing;
         continue;
       }

@@ -24,7 +24,8 @@ XTUNE_MEMBERS(Telemetry, clock_mhz, temperature_c, power_w, energy_j, overhead_m
 }  // namespace xtune::measure
 
 namespace xtune::validate {
-XTUNE_MEMBERS(Tolerance, rtol, atol, max_mismatched_ratio, outlier_factor)
+XTUNE_PART_OF_MEMBERS(Tolerance, (rtol, atol, max_mismatched_ratio, outlier_factor, row_atol, row_length),
+                      (rtol, atol, max_mismatched_ratio, outlier_factor))
 XTUNE_MEMBERS(Comparison, output, passed, count, mismatched, nans, infinities, outliers, unwritten, first_index,
               first_coordinates, actual, expected, actual_imaginary, expected_imaginary, max_abs_error, max_rel_error,
               tolerance)

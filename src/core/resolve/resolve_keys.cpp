@@ -185,17 +185,19 @@ std::string reference_text(const spec::Spec& spec, const std::string& digest, co
   return "unknown";
 }
 
-// "auto 1" and "auto 2": versions of the formula in tolerance.hpp, which agree where results must be exact.
+// "auto 1" to "auto 3": versions of the formula in tolerance.hpp. All agree where results must be exact, and the last
+// two agree for rtol, and for arrays without rows.
 std::string tolerance_text(const std::vector<std::pair<std::string, validate::ToleranceRule>>& rules,
                            const std::vector<spec::ArgSpec>& arguments) {
   std::string text;
   for (const auto& [output, rule] : rules) {
-    const bool exact = rule.reduction == 0 || !spec::is_floating(base::find_named(arguments, output)->dtype);
-    const auto bound = [exact](const std::optional<double>& given) {
-      return given ? fmt::format("{}", *given) : exact ? "auto 1" : "auto 2";
+    const spec::ArgSpec& argument = *base::find_named(arguments, output);
+    const bool exact = rule.reduction == 0 || !spec::is_floating(argument.dtype);
+    const auto bound = [exact](const std::optional<double>& given, int version) {
+      return given ? fmt::format("{}", *given) : fmt::format("auto {}", exact ? 1 : version);
     };
-    text += fmt::format("{}{}: rtol {} atol {} ratio {}", text.empty() ? "" : "; ", output, bound(rule.rtol),
-                        bound(rule.atol), rule.max_mismatched_ratio);
+    text += fmt::format("{}{}: rtol {} atol {} ratio {}", text.empty() ? "" : "; ", output, bound(rule.rtol, 2),
+                        bound(rule.atol, argument.shape.size() > 1 ? 3 : 2), rule.max_mismatched_ratio);
     if (rule.max_mismatched_ratio > 0) text += fmt::format(" outliers {}", rule.outlier_factor);
     if (rule.rtol && rule.atol) continue;
     if (rule.reduction) text += fmt::format(" reduction {}", *rule.reduction);

@@ -19,6 +19,7 @@ struct Item {
   unsigned operation, part_bytes, parts, exponent_bits, mantissa_bits, top_is_nan;
   u64 address, other, bytes;
   double atol, rtol;
+  u64 row_atol, row_bytes;
 };
 struct Result {
   u64 sum, differing, max_abs, max_rel;
@@ -98,14 +99,17 @@ struct Found {
   double max_abs, max_rel;
 };
 
-__device__ void compare(const Item& item, const Unit& actual, const Unit& expected, Found& found) {
+__device__ void compare(const Item& item, u64 index, const Unit& actual, const Unit& expected, Found& found) {
   if (actual.word[0] == expected.word[0] && actual.word[1] == expected.word[1]) return;
   if (item.exponent_bits == 0) {
     ++found.differing;
     return;
   }
   const unsigned size = item.part_bytes * item.parts;
-  for (unsigned offset = 0; offset < 16; offset += size) {
+  const u64 at = 16 * index, row = item.row_atol ? at / item.row_bytes : 0;
+  const u64 row_end = (row + 1) * item.row_bytes;
+  const double* const row_atol = (const double*)item.row_atol;
+  for (unsigned offset = 0; offset < 16 && at + offset < item.bytes; offset += size) {
     const double want = part(item, expected, offset);
     double size_of_it = fabs(want), error = fabs(part(item, actual, offset) - want);
     if (item.parts == 2) {
@@ -113,7 +117,8 @@ __device__ void compare(const Item& item, const Unit& actual, const Unit& expect
       size_of_it = hypot(want, imaginary);
       error = hypot(error, part(item, actual, offset + item.part_bytes) - imaginary);
     }
-    if (!(error <= item.atol + item.rtol * size_of_it) || !(error <= 1.7976931348623157e308)) {
+    const double atol = row_atol ? row_atol[row + (at + offset >= row_end)] : item.atol;
+    if (!(error <= atol + item.rtol * size_of_it) || !(error <= 1.7976931348623157e308)) {
       ++found.differing;
       continue;
     }
@@ -133,7 +138,7 @@ extern "C" __global__ void xtune_check(const Item* items, Result* results) {
     } else if (item.operation == 2) {
       store(item.address, item.bytes, i, load(item.other, item.bytes, i));
     } else if (item.operation == 1) {
-      compare(item, load(item.address, item.bytes, i), load(item.other, item.bytes, i), found);
+      compare(item, i, load(item.address, item.bytes, i), load(item.other, item.bytes, i), found);
     } else {
       const Unit unit = load(item.address, item.bytes, i);
       found.sum += mixed(unit.word[0], 2 * i) + mixed(unit.word[1], 2 * i + 1);
@@ -162,7 +167,7 @@ extern "C" __global__ void xtune_check(const Item* items, Result* results) {
 }
 )";
 
-static_assert(sizeof(CheckItem) == 64 && sizeof(CheckResult) == 32, "the kernel's layout");
+static_assert(sizeof(CheckItem) == 80 && sizeof(CheckResult) == 32, "the kernel's layout");
 
 std::uint64_t mixed(std::uint64_t word, std::uint64_t place) {
   std::uint64_t x = word + (place + 1) * 0x9E3779B97F4A7C15u;
@@ -197,7 +202,7 @@ Format format_of(DType type) {
 }  // namespace
 
 CheckItem compare_item(DType type, std::uint64_t actual, std::uint64_t expected, std::uint64_t bytes,
-                       const Tolerance& tolerance) {
+                       const Tolerance& tolerance, std::uint64_t row_atol) {
   const Format format = format_of(type);
   CheckItem item;
   item.operation = CheckItem::compare;
@@ -211,6 +216,8 @@ CheckItem compare_item(DType type, std::uint64_t actual, std::uint64_t expected,
   item.bytes = bytes;
   item.atol = tolerance.atol;
   item.rtol = tolerance.rtol;
+  item.row_atol = row_atol;
+  item.row_bytes = tolerance.row_length * size_of(type);
   return item;
 }
 

@@ -23,6 +23,8 @@ struct CheckItem {
   std::uint64_t other = 0;    ///< address of the expected or copied bytes; for fill, the eight bytes to repeat
   std::uint64_t bytes = 0;
   double atol = 0, rtol = 0;
+  /// For compare: the address of an atol for each row of row_bytes, at least 16, instead of atol; 0: none.
+  std::uint64_t row_atol = 0, row_bytes = 0;
 };
 
 /// The kernel's result for an item.
@@ -34,9 +36,10 @@ struct CheckResult {
   double max_abs_error = 0, max_rel_error = 0;  ///< as in Comparison, if nothing differs
 };
 
-/// Compares one argument with its expected contents.
+/// Compares one argument with its expected contents. row_atol: the address of a copy of tolerance.row_atol, if that is
+/// not empty.
 CheckItem compare_item(DType type, std::uint64_t actual, std::uint64_t expected, std::uint64_t bytes,
-                       const Tolerance& tolerance);
+                       const Tolerance& tolerance, std::uint64_t row_atol = 0);
 
 /// A 64-bit hash that shows whether memory has the expected contents. Different contents agree with a probability of
 /// 2^-64 by accident; it does not protect against intent. Uses all cores.

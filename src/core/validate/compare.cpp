@@ -44,7 +44,7 @@ struct Pair {
   std::size_t size;
   const std::byte* actual;
   const std::byte* expected;
-  Tolerance tolerance;
+  const Tolerance& tolerance;
 };
 
 bool same_bits(const Pair& pair, std::uint64_t index) {
@@ -75,7 +75,7 @@ void judge_left_alone(const Pair& pair, std::uint64_t index, Tally& tally) {
 // step: minimum tolerance for allowed mismatches: the distance of neighbouring values of the type.
 void judge(const Pair& pair, std::uint64_t index, double error, double size, double step, Tally& tally) {
   const Tolerance& tolerance = pair.tolerance;
-  const double allowed = tolerance.atol + tolerance.rtol * size;
+  const double allowed = tolerance.atol_at(index) + tolerance.rtol * size;
   if (error <= allowed) return;
   count_mismatch(tally, index);
   if (tolerance.outlier_factor < infinity && !(error <= tolerance.outlier_factor * std::max(allowed, step)))
@@ -85,7 +85,7 @@ void judge(const Pair& pair, std::uint64_t index, double error, double size, dou
 // Returns true if every pair is finite and within tolerance; the tally is then complete. The loop has no branch and
 // four independent maxima, so that it runs at the speed of memory.
 template <class T>
-bool agree(const T* actual, const T* expected, std::size_t count, const Tolerance& tolerance, Tally& tally) {
+bool agree(const T* actual, const T* expected, std::size_t count, double rtol, double atol, Tally& tally) {
   std::array<double, 4> abs_error{}, rel_error{};
   std::array<int, 4> doubtful{};
   const auto look = [&](std::size_t i, std::size_t lane) {
@@ -93,7 +93,7 @@ bool agree(const T* actual, const T* expected, std::size_t count, const Toleranc
     const double size = std::abs(want);
     const double error = std::abs(static_cast<double>(actual[i]) - want);
     // An infinite error fails both an infinite tolerance and NaN: such pairs are examined one by one.
-    doubtful[lane] |= !(error <= tolerance.atol + tolerance.rtol * size) | !(error < infinity);
+    doubtful[lane] |= !(error <= atol + rtol * size) | !(error < infinity);
     abs_error[lane] = error > abs_error[lane] ? error : abs_error[lane];
     const double relative = error / (size > 0 ? size : infinity);
     rel_error[lane] = relative > rel_error[lane] ? relative : rel_error[lane];
@@ -138,19 +138,24 @@ void compare_floats_slowly(const Pair& pair, std::uint64_t begin, std::span<cons
 
 void compare_floats(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
   std::array<double, block> actual, expected;
-  for (std::uint64_t at = begin; at < end; at += block) {
-    const std::size_t count = std::min<std::uint64_t>(block, end - at);
+  const Tolerance& tolerance = pair.tolerance;
+  std::size_t count = 0;
+  for (std::uint64_t at = begin; at < end; at += count) {
+    count = std::min<std::uint64_t>(block, end - at);
+    if (!tolerance.row_atol.empty())
+      count = std::min<std::uint64_t>(count, tolerance.row_length - at % tolerance.row_length);
+    const double rtol = tolerance.rtol, atol = tolerance.atol_at(at);
     const std::byte* from_actual = pair.actual + at * pair.size;
     const std::byte* from_expected = pair.expected + at * pair.size;
     if (pair.type == DType::f32) {
       std::array<float, block> a, e;
       std::memcpy(a.data(), from_actual, count * 4);
       std::memcpy(e.data(), from_expected, count * 4);
-      if (agree(a.data(), e.data(), count, pair.tolerance, tally)) continue;
+      if (agree(a.data(), e.data(), count, rtol, atol, tally)) continue;
     }
     spec::decode(pair.type, from_actual, std::span(actual).first(count));
     spec::decode(pair.type, from_expected, std::span(expected).first(count));
-    if (pair.type != DType::f32 && agree(actual.data(), expected.data(), count, pair.tolerance, tally)) continue;
+    if (pair.type != DType::f32 && agree(actual.data(), expected.data(), count, rtol, atol, tally)) continue;
     compare_floats_slowly(pair, at, std::span(actual).first(count), std::span(expected).first(count), tally);
   }
 }
@@ -312,7 +317,6 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   result.unwritten = total.unwritten;
   result.max_abs_error = total.max_abs;
   result.max_rel_error = total.max_rel;
-  result.tolerance = tolerance;
   result.passed = total.nans == 0 && total.infinities == 0 && total.outliers == 0 &&
                   total.mismatched <= allowed_mismatches(result.count, tolerance.max_mismatched_ratio);
   if (total.mismatched) {
@@ -327,6 +331,7 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
       result.expected_imaginary = load_complex(type, want).imaginary;
     }
   }
+  result.tolerance = tolerance.at(result.first_index);
   return result;
 }
 

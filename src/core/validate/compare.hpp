@@ -26,7 +26,7 @@ struct Comparison {
   double actual_imaginary = 0, expected_imaginary = 0;
   double max_abs_error = 0;  ///< over finite pairs
   double max_rel_error = 0;  ///< over finite pairs whose expected value is not 0
-  Tolerance tolerance;       ///< tolerance that was applied
+  Tolerance tolerance;       ///< that of first_index, or the one with the largest atol
   /// "C: 12 of 4096 elements differ (0.29 %, 0 allowed); first at [3, 17]: got nan, expected 1.5; max abs error ...,
   /// rel ..."
   std::string text() const;

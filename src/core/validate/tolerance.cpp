@@ -20,6 +20,7 @@ constexpr std::size_t block = 1024;
 constexpr double lambda = 8;
 // What values that are much larger than the rest may add to the tolerance, in typical magnitudes.
 constexpr double outlier_share = 1.0 / 64, spread = 2;
+constexpr std::uint64_t shortest_row = 64, row_sample = 256;
 // Beyond this a comparison would prove nothing. Two roundings to f8e5m2 can differ by this much.
 constexpr double largest_eta = 0.25;
 
@@ -129,8 +130,7 @@ double root_mean_square(DType type, std::span<const std::byte> elements) {
   return std::sqrt(total.sum / static_cast<double>(total.count)) * unit;
 }
 
-double typical_magnitude(DType type, std::span<const std::byte> elements) {
-  constexpr std::uint64_t max_sampled = std::uint64_t{1} << 16;
+double typical_magnitude(DType type, std::span<const std::byte> elements, std::uint64_t max_sampled) {
   const std::size_t size = size_of(type);
   const std::uint64_t count = elements.size() / size;
   std::vector<double> sizes;
@@ -162,7 +162,7 @@ ZeroFacts zero_facts(DType type, std::span<const std::byte> expected, const Tole
       const double found = magnitude(type, expected.data() + i * size);
       if (found == 0) continue;
       ++part.others;
-      if (std::isfinite(found) && found <= tolerance.atol + tolerance.rtol * found) ++part.agreeing;
+      if (std::isfinite(found) && found <= tolerance.atol_at(i) + tolerance.rtol * found) ++part.agreeing;
     }
     others += part.others;
     agreeing += part.agreeing;
@@ -170,8 +170,40 @@ ZeroFacts zero_facts(DType type, std::span<const std::byte> expected, const Tole
   return {others, agreeing};
 }
 
+namespace {
+
+struct Scale {
+  double rms, typical;
+  double usual() const { return std::min(rms, spread * typical); }
+};
+
+double default_atol(DType type, double eta, double known_scale, const Scale& scale) {
+  const double limit = spread * std::max(eta, outlier_share) * scale.typical;
+  return std::max({eta * known_scale, std::min(eta * scale.rms, limit), smallest_step(type)});
+}
+
+void set_row_atols(Tolerance& tolerance, DType type, const ResultFacts& facts, std::span<const std::byte> expected,
+                   const Scale& whole) {
+  const std::uint64_t length = tolerance.row_length, bytes = length * size_of(type), rows = expected.size() / bytes;
+  tolerance.row_atol.resize(rows);
+  // Of a long row, root_mean_square uses all cores.
+  const std::uint64_t grain = length > summed_grain ? rows : summed_grain / length;
+  parallel_for(rows, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t row = begin; row < end; ++row) {
+      const auto elements = expected.subspan(row * bytes, bytes);
+      const Scale scale{root_mean_square(type, elements), typical_magnitude(type, elements, row_sample)};
+      const double known_scale = facts.scale * std::min(1.0, scale.usual() / whole.usual());
+      tolerance.row_atol[row] =
+          scale.usual() > 0 ? default_atol(type, tolerance.rtol, known_scale, scale) : tolerance.atol;
+    }
+  });
+  tolerance.atol = *std::max_element(tolerance.row_atol.begin(), tolerance.row_atol.end());
+}
+
+}  // namespace
+
 Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts& facts,
-                        std::span<const std::byte> expected) {
+                        std::span<const std::byte> expected, std::span<const std::uint64_t> shape) {
   Tolerance tolerance{0, 0, rule.max_mismatched_ratio, rule.outlier_factor};
   const std::uint64_t terms = rule.reduction.value_or(facts.reduction);
   if (unit_roundoff(type) > 0 && terms > 0 && !(rule.rtol && rule.atol)) {
@@ -179,9 +211,13 @@ Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts
     const double eta = std::min(
         largest_eta, 2 * unit_roundoff(type) + lambda * std::sqrt(static_cast<double>(terms)) * unit_roundoff(sums));
     tolerance.rtol = eta;
-    const double limit = spread * std::max(eta, outlier_share) * typical_magnitude(type, expected);
-    tolerance.atol =
-        std::max({eta * facts.scale, std::min(eta * root_mean_square(type, expected), limit), smallest_step(type)});
+    const Scale scale{root_mean_square(type, expected), typical_magnitude(type, expected)};
+    tolerance.atol = default_atol(type, eta, facts.scale, scale);
+    const std::uint64_t length = shape.empty() ? 0 : shape.back();
+    if (!rule.atol && length >= shortest_row && length * size_of(type) < expected.size() && scale.usual() > 0) {
+      tolerance.row_length = length;
+      set_row_atols(tolerance, type, facts, expected, scale);
+    }
   }
   tolerance.rtol = rule.rtol.value_or(tolerance.rtol);
   tolerance.atol = rule.atol.value_or(tolerance.atol);

@@ -744,6 +744,21 @@ TEST_CASE("Macros that a reference's options define have the options' values") {
   CHECK(job.with([&](const auto& r) { return r.compile_request(job.config()); }).defines.size() == 4);
 }
 
+TEST_CASE("a measurement's key names the version of the default tolerance, which is by row from two dimensions on") {
+  Job job;
+  const auto tolerance = [&] {
+    for (const auto& [name, value] :
+         job.with([&](const auto& r) { return r.measurement_key_parts(job.config(), "key"); }))
+      if (name == "tolerance") return value;
+    return std::string();
+  };
+  CHECK(tolerance() == "C: rtol auto 2 atol auto 3 ratio 0");
+  job.spec.args[2].shape.pop_back();
+  CHECK(tolerance() == "C: rtol auto 2 atol auto 2 ratio 0");
+  job.spec.validate.reduction = text("0");
+  CHECK(tolerance() == "C: rtol auto 1 atol auto 1 ratio 0 reduction 0");
+}
+
 TEST_CASE("every configuration has a different key, the same each time") {
   const Job job;
   std::set<std::string> keys, artifacts;

@@ -63,6 +63,28 @@ TEST_CASE("the tolerance's edge belongs to it") {
   CHECK(compare_values(DType::f32, {-0.0}, {0.0}).passed);
 }
 
+TEST_CASE("each row has its tolerance, which the report names") {
+  for (const DType type : {DType::i32, DType::f16, DType::f32, DType::f64, DType::c64}) {
+    const std::size_t columns = 1500, parts = type == DType::c64 ? 2 : 1;  // longer than what is compared at once
+    const std::uint64_t shape[] = {3, columns};
+    std::vector<double> expected(3 * columns * parts, 2.0), actual = expected;
+    for (std::size_t i = 0; i < actual.size(); i += parts) actual[i] = 5;
+    const Tolerance tolerance{0, 4, 0, 10, {3, 2, 4}, columns};
+    const auto judged = [&] {
+      const DType part = part_of(type);
+      return compare("C", type, encode_all(part, actual), encode_all(part, expected), shape, tolerance);
+    };
+    const Comparison wrong = judged();
+    CHECK(wrong.mismatched == columns);
+    CHECK(wrong.first_coordinates == std::vector<std::uint64_t>{1, 0});
+    CHECK(wrong.text().find("tolerance rtol 0, atol 2") != std::string::npos);
+    CHECK(wrong.tolerance.row_atol.empty());
+    for (std::size_t i = columns; i < 2 * columns; ++i) actual[i * parts] = 4;
+    CHECK(judged().passed);
+    CHECK(judged().tolerance.atol == 4);
+  }
+}
+
 TEST_CASE("NaN never passes where the reference has none, for any ratio and tolerance") {
   for (const DType type : float_types) {
     const Comparison result = compare_values(type, {1, not_a_number, 1}, {1, 1, 1}, {1e9, inf, 1.0});

@@ -56,10 +56,10 @@ struct Products {
 };
 
 Comparison judged(DType type, const std::vector<double>& actual, const std::vector<double>& expected,
-                  const ToleranceRule& rule, const ResultFacts& facts) {
+                  const ToleranceRule& rule, const ResultFacts& facts, std::uint64_t rows = 1) {
   const auto bytes = encode_all(type, expected);
-  const std::uint64_t shape[] = {actual.size()};
-  return compare("C", type, encode_all(type, actual), bytes, shape, tolerance_for(rule, type, facts, bytes));
+  const std::uint64_t shape[] = {rows, actual.size() / rows};
+  return compare("C", type, encode_all(type, actual), bytes, shape, tolerance_for(rule, type, facts, bytes, shape));
 }
 
 double symmetric(Random& random) { return 2 * random.uniform() - 1; }
@@ -146,6 +146,72 @@ TEST_CASE("A few large values, or a mask of any size, do not widen the tolerance
       }
 }
 
+TEST_CASE("Rows of different magnitude have their own tolerances") {
+  constexpr std::size_t length = 64, rows = 12, columns = 128;
+  const Products products(rows * columns, length, symmetric);
+  const std::vector<double> right = products.added(DType::f32, length), halves = products.added(DType::f32, length / 2);
+  // The last kind is a matrix of which every other row is a mask.
+  for (const DType type : {DType::f32, DType::f16, DType::bf16})
+    for (const bool masked : {false, true})
+      for (std::size_t wrong_row = 0; wrong_row < rows; wrong_row += 2) {
+        std::vector<double> expected = products.exact, actual = right;
+        for (std::size_t i = 0; i < actual.size(); ++i) {
+          const std::size_t row = i / columns;
+          const double scale = std::pow(10, static_cast<double>(row % 6) - 2);
+          expected[i] *= scale;
+          actual[i] = (row == wrong_row ? halves : right)[i] * scale;
+          if (masked && row % 2) expected[i] = actual[i] = -3e4;
+        }
+        // What the reference knows of its sums is a number of the whole array.
+        for (const double known_scale : {0.0, 2 * typical_magnitude(DType::f64, encode_all(DType::f64, expected))}) {
+          const Comparison wrong = judged(type, actual, expected, {}, {length, known_scale}, rows);
+          CHECK_MESSAGE(wrong.mismatched > columns / 2, wrong.text());
+          CHECK(wrong.mismatched <= columns);
+          CHECK(wrong.first_coordinates.at(0) == wrong_row);
+        }
+      }
+  std::vector<double> expected = products.exact;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    expected[i] = i / columns == 5 ? 0 : expected[i] * (i < 640 ? 1 : 1e-6);
+  const auto bytes = encode_all(DType::f32, expected);
+  const auto by_shape = [&](std::vector<std::uint64_t> shape, ToleranceRule rule = {}) {
+    return tolerance_for(rule, DType::f32, {length, 0}, bytes, shape);
+  };
+  const Tolerance whole = by_shape({rows * columns}), by_row = by_shape({3, 4, columns});
+  CHECK(whole.row_atol.empty());
+  REQUIRE(by_row.row_atol.size() == rows);
+  CHECK(by_row.rtol == whole.rtol);
+  CHECK(by_row.row_atol[4] > 1e5 * by_row.row_atol[6]);
+  CHECK(by_row.atol == *std::max_element(by_row.row_atol.begin(), by_row.row_atol.end()));
+  CHECK(by_row.row_atol[5] == whole.atol);  // a row of zeros
+  CHECK(by_row.at(6 * columns).atol == by_row.row_atol[6]);
+  // Too few elements for a scale; one row; a given atol.
+  ToleranceRule given;
+  given.atol = 0.5;
+  for (const Tolerance& tolerance :
+       {by_shape({48, 32}), by_shape({1, rows * columns}), by_shape({rows, columns}, given)})
+    CHECK(tolerance.row_atol.empty());
+  CHECK(by_shape({48, 32}).atol == whole.atol);
+  CHECK(by_shape({rows, columns}, given).atol == 0.5);
+}
+
+TEST_CASE("Sums of rows that differ in magnitude pass, also by what the reference knows of them") {
+  constexpr std::size_t length = 512, rows = 32, columns = 64;
+  const Products products(rows * columns, length, symmetric);
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f8e4m3}) {
+    std::vector<double> expected = products.exact, actual = products.added(DType::f32, length);
+    for (std::size_t i = 0; i < actual.size(); ++i)
+      for (auto* values : {&expected, &actual}) (*values)[i] *= std::pow(2, static_cast<double>(i / columns % 4) - 4);
+    const Comparison right = judged(type, actual, expected, {}, {length, 0}, rows);
+    CHECK_MESSAGE(right.passed, right.text());
+  }
+  // Sums that cancel throughout: their terms are 1, and the rest of the array shows nothing of that.
+  std::vector<double> expected(rows * columns, 0.0), actual(rows * columns, 1e-6);
+  for (std::size_t i = 0; i < expected.size(); i += columns) expected[i] = actual[i] = 1;
+  CHECK_FALSE(judged(DType::f32, actual, expected, {}, {5, 0}, rows).passed);
+  CHECK(judged(DType::f32, actual, expected, {}, {5, 1}, rows).passed);
+}
+
 TEST_CASE("The typical magnitude is that of sums, without zeros and masks") {
   const auto of = [](const std::vector<double>& values) {
     return typical_magnitude(DType::f64, encode_all(DType::f64, values));
@@ -172,6 +238,9 @@ TEST_CASE("Elements for which 0 would pass are counted") {
   CHECK(count(DType::f32, 0, 2) == Counts(2, 3));
   CHECK(count(DType::f16, 0.5, 1) == Counts(2, 3));
   CHECK(count(DType::i8, 1, 0) == Counts(3, 3));
+  const Tolerance by_row{0, 4, 0, 10, {4, 0.5}, 2};
+  const ZeroFacts facts = zero_facts(DType::f32, encode_all(DType::f32, {3, 5, 3, 0.25}), by_row);
+  CHECK(Counts(facts.agreeing, facts.others) == Counts(2, 4));
 }
 
 TEST_CASE("What is moved and what is whole must be equal; nothing is ever judged by more than a quarter") {

@@ -96,7 +96,7 @@ TEST_CASE("Outputs that agree are not read back, and intact inputs are not writt
   CHECK(session.bench(bench.job("second", doubling)).outcome == Outcome::ok);
   // Only work lists and their results: one reset, outputs poisoned twice and compared three times, inputs once.
   CHECK(bench.device.read_bytes == (3 * 6 + 1) * sizeof(CheckResult));
-  CHECK(bench.device.written_bytes == (1 + 2 + 3 + 1) * 8 * (sizeof(CheckItem) + sizeof(CheckResult)));
+  CHECK(bench.device.written_bytes == (1 + 2 + 3 + 1) * 10 * (sizeof(CheckItem) + sizeof(CheckResult)));
 }
 
 TEST_CASE("Inputs are found intact after rounds, too, in every set of buffers") {
@@ -108,7 +108,7 @@ TEST_CASE("Inputs are found intact after rounds, too, in every set of buffers") 
   CHECK(session.measure_rounds({{job}, {{0}, {0}}}).outcome == Outcome::ok);
   bench.device.written_bytes = 0;
   CHECK(session.measure_rounds({{job}, {{0}, {0}}}).outcome == Outcome::ok);
-  CHECK(bench.device.written_bytes % (8 * (sizeof(CheckItem) + sizeof(CheckResult))) == 0);
+  CHECK(bench.device.written_bytes % (10 * (sizeof(CheckItem) + sizeof(CheckResult))) == 0);
 }
 
 TEST_CASE("A kernel that forges what is expected of it is found out, and harms no later one") {
@@ -131,6 +131,41 @@ TEST_CASE("A kernel that forges what is expected of it is found out, and harms n
                                return 1.0;
                              }))
             .outcome == Outcome::wrong_result);
+}
+
+TEST_CASE("Rows of small values are checked by their own tolerance, which a kernel cannot forge on the device") {
+  constexpr std::size_t rows = 3, columns = 64, all = rows * columns;
+  std::vector<float> x(all);
+  for (std::size_t i = 0; i < all; ++i) x[i] = (i < columns ? 1e-3f : 1e6f) * static_cast<float>(1 + i % columns);
+  const auto doubling_rows = [](float small) {
+    return [small](const FakeLaunch& call) {
+      for (std::size_t i = 0; i < all; ++i)
+        call.buffer<float>(1)[i] = (i < columns ? small : 2) * call.buffer<float>(0)[i];
+      return 1.0;
+    };
+  };
+  Bench host;
+  DeviceBench there;
+  for (Bench* bench : {&host, static_cast<Bench*>(&there)}) {
+    for (std::size_t i = 0; i < 2; ++i) bench->open.arguments[i].buffer->shape = {rows, columns};
+    const auto bytes = std::as_bytes(std::span(x));
+    bench->open.arguments[0].buffer->value.assign(bytes.begin(), bytes.end());
+    bench->open.tolerances = {{"y", {{}, {}, 0, 10, 1}}};
+    bench->device.kernels[bench->open.reference.artifact.key] = doubling_rows(2);
+    CHECK(bench->run("right", doubling_rows(2)).outcome == Outcome::ok);
+    const BenchAnswer wrong = bench->run("half", doubling_rows(1));
+    CHECK(wrong.outcome == Outcome::wrong_result);
+    CHECK(wrong.message.starts_with("y: 64 of 192 elements differ"));
+  }
+  BenchSession session(there.device, there.open, there.clock);
+  CHECK(session.bench(there.job("right", doubling_rows(2))).outcome == Outcome::ok);
+  const auto forge = [&](const FakeLaunch& call) {
+    for (Buffer* buffer : there.device.live)
+      if (buffer->size() == rows * sizeof(double)) std::fill_n(static_cast<double*>(buffer->address()), rows, 1e30);
+    return doubling_rows(1)(call);
+  };
+  CHECK(session.bench(there.job("forged", forge)).outcome == Outcome::wrong_result);
+  CHECK(session.bench(there.job("half", doubling_rows(1))).outcome == Outcome::wrong_result);
 }
 
 TEST_CASE("In-place arguments are restored from a copy on the device, which is renewed where a kernel damaged it") {
@@ -161,7 +196,7 @@ TEST_CASE("In-place arguments are restored from a copy on the device, which is r
 
   bench.device.written_bytes = 0;
   CHECK(session.bench(job("once more", increment)).outcome == Outcome::ok);
-  CHECK(bench.device.written_bytes % (4 * (sizeof(CheckItem) + sizeof(CheckResult))) == 0);
+  CHECK(bench.device.written_bytes % (5 * (sizeof(CheckItem) + sizeof(CheckResult))) == 0);
 
   REQUIRE(copies_of(bench).size() == 2);
   CHECK(session
