@@ -41,6 +41,33 @@ def tuned_elsewhere(unroll):
     return xtune.tune(saxpy(params={"UNROLL": [unroll]}), **HOST)
 
 
+class OtherOutputs(unittest.TestCase):
+    def test_times_ratios_ranks_and_ties_are_those_of_the_json(self):
+        program = pathlib.Path(xtune.__file__).parents[2] / "src/cli/xtune"
+        measure = {**QUICK, "rep": 20, "min_rep": 5, "finals": 3}
+        with tempfile.TemporaryDirectory() as directory:
+            spec, store = pathlib.Path(directory) / "saxpy.toml", pathlib.Path(directory) / "store"
+            spec.write_text(saxpy(n=1 << 16, params={"UNROLL": [1, 2, 4]}, measure=measure).toml())
+            done = subprocess.run([program, "run", spec, "--backend", "host", "--store", store, "--top", "6", "--quiet",
+                                   "--format", "json"], capture_output=True, text=True, check=True)
+            shown = json.loads(done.stdout)
+            result = xtune.tune(spec, store=store, **HOST)
+        self.assertEqual(result.from_store, 6)
+        self.assertEqual(result.best.config, shown["best"]["config"])
+        self.assertCountEqual([tie.config for tie in result.ties], shown["best"]["ties"])
+        self.assertEqual(len(shown["top"]), 6)
+        measured = {tuple(each.config.items()): each for each in [*result.measurements, *result.ties, result.best]}
+        for row in shown["top"]:
+            own = measured[tuple(sorted(row["config"].items()))]
+            for value, expected in ((own.time_ms, row["time_ms"]), (own.time_ms / result.best.time_ms, row["vs_best"])):
+                self.assertAlmostEqual(value / expected, 1, places=5)
+        # The best may be a tie that is a little slower.
+        equals = [shown["best"]["config"], *shown["best"]["ties"]]
+        ranked = [each.config for each in sorted(measured.values(), key=lambda each: each.time_ms)]
+        self.assertEqual([config for config in ranked if config not in equals],
+                         [row["config"] for row in shown["top"] if row["config"] not in equals])
+
+
 class Results(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
