@@ -24,7 +24,7 @@ if(XTUNE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(xtune_options INTERFACE)
-target_include_directories(xtune_options INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_include_directories(xtune_options INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
 target_compile_options(xtune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${XTUNE_WERROR}>:-Werror>)
 # GCC 12 takes std::string's own memcpy for overlapping, or for out of bounds (GCC bugs 105651 and 105329); GCC 14 with -O1
 # std::vector's.

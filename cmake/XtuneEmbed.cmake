@@ -2,7 +2,7 @@
 # xtune_embed(FOLDER FILE...): a source file of xtune_backends that holds the files' texts as
 # xtune::FOLDER::runtime_files (backends/runtime_files.hpp), by their names.
 function(xtune_embed folder)
-  set(text "// Texts of the files in ${folder}/runtime; generated.\n#include \"backends/runtime_files.hpp\"\n\nnamespace xtune::${folder} {\n
+  set(text "// Texts of the files in runtime/${folder}; generated.\n#include \"backends/runtime_files.hpp\"\n\nnamespace xtune::${folder} {\n
 extern const backend::RuntimeFile runtime_files[];
 extern const int runtime_file_count;
 const backend::RuntimeFile runtime_files[] = {\n")

@@ -96,9 +96,9 @@ class Trial:
             self.spec = tomllib.load(file)
         shutil.copytree(ROOT / "kernels", self.folder / "kernels")
         # Headers of xtune of which there are mutants stand before those that every backend finds.
-        if any(mutant.get("file", "").startswith("include/") for mutant in table.get("mutants", [])):
-            shutil.copytree(ROOT / "include", self.folder / "include", ignore=shutil.ignore_patterns("*.hpp"))
-            self.spec["kernel"]["include_dirs"] = [str(self.folder / "include")]
+        if any(mutant.get("file", "").startswith("runtime/") for mutant in table.get("mutants", [])):
+            shutil.copytree(ROOT / "runtime/xtune", self.folder / "runtime/xtune")
+            self.spec["kernel"]["include_dirs"] = [str(self.folder / "runtime")]
         (self.folder / "configs").mkdir()
 
     def write_spec(self, problems, configs):

@@ -365,7 +365,7 @@ class Files(Installed):
             self.assertTrue((share / name).read_text(), name)
 
     def test_the_kokkos_connector_is_installed_where_it_was_built(self):
-        built = (BUILD / "src/kokkos_tools/libxtune_kokkos.so").exists()
+        built = (BUILD / "tools/kokkos/libxtune_kokkos.so").exists()
         self.assertEqual(bool(list(self.prefix.glob("lib*/**/xtune/libxtune_kokkos.so"))), built)
 
     def test_what_was_not_built_is_not_installed(self):

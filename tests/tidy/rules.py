@@ -1,11 +1,19 @@
 """What the rules of the sources allow."""
 
-# Directory below src: the directories that its files include. base and the public headers (include/xtune) are open to
+import re
+
+# Directories beside src/ with C++ sources, and what in them is not part of the product.
+COMPONENTS = ["emulator", "runtime", "tools"]
+OUTSIDE = re.compile("(^|/)(tests|benchmark|applications)$")
+
+# Directory below src, or beside it: the directories that its files include. base and the public headers (include/xtune) are open to
 # all.
 # The order is the one in docs/architecture.md: a directory includes only directories above it. A directory that
 # includes backends can open devices: only workers and applications may, never the driver (core/run).
 LAYERS = {
     "base": [],
+    "runtime/host": [],
+    "runtime/kokkos": [],
     "core/space": [],
     "core/device": ["core/space"],
     "core/spec": ["core/space", "core/device"],
@@ -30,19 +38,17 @@ LAYERS = {
     "backends/hip": ["core/device", "core/build", "core/measure", "backends", "backends/compiler", "backends/gpu",
                      "backends/cuda"],
     "backends/host": ["core/device", "core/build", "core/measure", "backends", "backends/compiler", "backends/gpu",
-                      "backends/host/runtime"],
-    "backends/host/runtime": [],
+                      "runtime/host"],
     "backends/process": ["core/device", "core/build", "core/measure", "backends", "backends/compiler", "backends/host"],
     "backends/kokkos": ["core/device", "core/build", "core/measure", "backends", "backends/compiler", "backends/gpu", "backends/host",
-                        "backends/kokkos/runtime"],
-    "backends/kokkos/runtime": [],
+                        "runtime/kokkos"],
     "backends/replay": ["core/spec", "core/replay", "core/target", "ipc"],
     "emulator": ["backends/gpu"],
     "emulator/hip": ["core/device", "backends/gpu", "emulator"],
     "worker": ["core/device", "core/build", "core/measure", "core/validate", "core/target", "ipc", "backends",
                "backends/host"],
     "cluster": ["core/space", "core/record", "core/run"],
-    "kokkos_tools": ["core/space", "core/device", "core/search", "core/build", "core/measure", "core/resolve", "core/record",
+    "tools/kokkos": ["core/space", "core/device", "core/search", "core/build", "core/measure", "core/resolve", "core/record",
                      "backends/gpu", "backends/host"],
     "dispatch": ["core/space", "core/device", "core/spec", "core/model", "core/build", "core/measure", "core/validate",
                  "core/resolve", "core/record", "core/store", "backends"],
@@ -58,8 +64,8 @@ LAYERS = {
 
 # The namespace of a directory is xtune and the directory's name, without "core" and "backends". Exceptions are
 # backends, whose name is a function of the public API, and api.
-NAMESPACES = {"api": "xtune", "api/library": "xtune", "backends": "xtune::backend", "backends/host/runtime": "xtune::host",
-              "backends/kokkos/runtime": "xtune::kokkos"}
+NAMESPACES = {"api": "xtune", "api/library": "xtune", "backends": "xtune::backend", "runtime/host": "xtune::host",
+              "runtime/kokkos": "xtune::kokkos", "tools/kokkos": "xtune::kokkos_tools"}
 
 # Sources that define a part of the public API, which lives in xtune itself.
 OTHER_NAMESPACES = {

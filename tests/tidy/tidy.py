@@ -27,6 +27,18 @@ def sources(root, *folders):
             yield path, path.relative_to(root).as_posix()
 
 
+def own_sources(root):
+    """The sources of the program and of the components beside it, without tests: (path, name, directory as includes name it)."""
+    for path, name in sources(root, "src", *rules.COMPONENTS):
+        folder = path.parent.relative_to(root / "src" if name.startswith("src/") else root).as_posix()
+        if not rules.OUTSIDE.search(folder):
+            yield path, name, folder
+
+
+def place_of(root, folder):
+    return "src/" + folder if (root / "src" / folder).exists() else folder
+
+
 def includes_of(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         match = INCLUDE.match(line)
@@ -39,20 +51,19 @@ def check_layers(root, layers=rules.LAYERS):
     for folder, below in layers.items():
         for one in below:
             if one not in known:
-                yield f"tests/tidy/rules.py:1: {folder} may include {one}, which is no folder below src"
+                yield f"tests/tidy/rules.py:1: {folder} may include {one}, which is not a directory of sources"
     order = list(layers)
-    for path, name in sources(root, "src"):
-        folder = path.parent.relative_to(root / "src").as_posix()
+    for path, name, folder in own_sources(root):
         while folder not in layers and "/" in folder:
             folder = folder.rsplit("/", 1)[0]
         if folder not in layers:
-            yield f"{name}:1: src/{folder} has no line in tests/tidy/rules.py: say what it may include"
+            yield f"{name}:1: {name.rsplit('/', 1)[0]} has no line in tests/tidy/rules.py: say what it may include"
             continue
         for line, included in includes_of(path):
             other = included.rsplit("/", 1)[0] if "/" in included else folder
             if other in ("base", "xtune", folder) or other not in known or other in layers[folder]:
                 continue
-            yield f"{name}:{line}: src/{folder} must not include src/{other} (tests/tidy/rules.py)"
+            yield f"{name}:{line}: {name.rsplit('/', 1)[0]} must not include {place_of(root, other)} (tests/tidy/rules.py)"
     for folder, below in layers.items():
         for one in below:
             if one in known and order.index(one) > order.index(folder) and not one.startswith(folder):
@@ -64,8 +75,8 @@ def namespace_of(folder):
 
 
 def check_namespaces(root):
-    for path, name in sources(root, "src"):
-        expected = namespace_of(path.parent.relative_to(root / "src").as_posix())
+    for path, name, folder in own_sources(root):
+        expected = namespace_of(folder)
         text = path.read_text()
         for block in NAMESPACE.finditer(text):
             found, body = block.groups()
@@ -78,8 +89,8 @@ def check_namespaces(root):
 
 def check_cycles(root):
     graph = {}
-    for path, name in sources(root, "src", "include"):
-        graph[name] = [found for _, included in includes_of(path) for found in ("src/" + included, "include/" + included)
+    for path, name in sources(root, "src", "include", *rules.COMPONENTS):
+        graph[name] = [found for _, included in includes_of(path) for found in ("src/" + included, "include/" + included, included)
                        if (root / found).exists()]
     done, way = set(), []
 
@@ -101,7 +112,7 @@ def check_cycles(root):
 
 def check_type_names(root):
     named, unnamed = defaultdict(dict), defaultdict(dict)
-    for path, name in sources(root, "src", "include"):
+    for path, name in [*sources(root, "include"), *(source[:2] for source in own_sources(root))]:
         for definition in definitions_in(path.read_text()):
             if definition.kind == "function" or definition.in_function:
                 continue
@@ -119,7 +130,7 @@ def check_type_names(root):
 
 
 def check_sizes(root):
-    for path, name in sources(root, "src", "include", "python"):
+    for path, name in sources(root, "src", "include", "python", *rules.COMPONENTS):
         text = path.read_text()
         for definition in definitions_in(text):
             lines = definition.last_line - definition.line + 1
@@ -139,7 +150,7 @@ def check_sizes(root):
 
 
 def check_headers(root):
-    for path, name in sources(root, "src", "include", "python"):
+    for path, name in sources(root, "src", "include", "python", *rules.COMPONENTS):
         if path.suffix != ".hpp":
             continue
         opening = []
@@ -152,7 +163,7 @@ def check_headers(root):
 
 
 def check_moved_names(root, moved=rules.MOVED_NAMES):
-    for path, name in sources(root, "src", "include", "python", "tests", "benchmarks"):
+    for path, name in sources(root, "src", "include", "python", "tests", "benchmarks", *rules.COMPONENTS):
         text = path.read_text()
         for used, header in moved.items():
             if f"{used}(" in text and f"#include {header}" not in text:
@@ -259,7 +270,7 @@ def check_words(root, words=rules.PLAIN_WORDS):
 
 
 def check_format(root, program):
-    files = [str(path) for path, _ in sources(root, "src", "include", "python", "tests", "benchmarks", "examples")]
+    files = [str(path) for path, _ in sources(root, "src", "include", "python", "tests", "benchmarks", "examples", *rules.COMPONENTS)]
     result = subprocess.run([program, "--dry-run", *files], capture_output=True, text=True, check=False)
     for match in sorted(set(re.findall(r"^(.*?):(\d+):\d+: warning", result.stderr, re.MULTILINE))):
         place = pathlib.Path(match[0]).resolve().relative_to(root.resolve()).as_posix()

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "backends/host/fiber.hpp"
-#include "backends/host/runtime/xtune_host_abi.h"
 #include "backends/host/stacks.hpp"
+#include "runtime/host/xtune_host_abi.h"
 
 namespace xtune::host {
 

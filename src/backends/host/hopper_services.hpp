@@ -1,7 +1,7 @@
 // The functions that kernels with <xtune/hopper.cuh> call.
 #pragma once
 
-#include "backends/host/runtime/xtune_host_abi.h"
+#include "runtime/host/xtune_host_abi.h"
 
 namespace xtune::host {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "backends/host/runtime/xtune_host_abi.h"
 #include "core/measure/device.hpp"
+#include "runtime/host/xtune_host_abi.h"
 
 namespace xtune::host {
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/host/runtime/xtune_host_hopper_abi.h"
 #include "backends/host/shared_window.hpp"
+#include "runtime/host/xtune_host_hopper_abi.h"
 
 namespace xtune::host {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "backends/host/image_library.hpp"
-#include "backends/host/runtime/xtune_host_abi.h"
 #include "core/build/artifact.hpp"
+#include "runtime/host/xtune_host_abi.h"
 
 namespace xtune::host {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/host/runtime/xtune_host_abi.h"
+#include "runtime/host/xtune_host_abi.h"
 
 namespace xtune::host {
 

@@ -7,7 +7,7 @@
 
 #include "backends/host/image_library.hpp"
 #include "backends/host/kernel_arguments.hpp"
-#include "backends/kokkos/runtime/kokkos_abi.h"
+#include "runtime/kokkos/kokkos_abi.h"
 
 namespace xtune::kokkos {
 

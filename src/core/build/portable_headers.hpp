@@ -21,7 +21,7 @@ struct PortableHeader {
   HeaderSet set;
 };
 
-/// include/xtune/*.cuh, in the order of their names. Generated at configure time.
+/// runtime/xtune/*.cuh, in the order of their names. Generated at configure time.
 std::span<const PortableHeader> portable_headers();
 /// standins/*, of all other sets. Generated at configure time.
 std::span<const PortableHeader> standin_headers();

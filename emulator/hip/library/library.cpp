@@ -1,0 +1,1 @@
+// The library consists of emulator/hip; a shared library must have a source.
