@@ -4,6 +4,7 @@ import re
 
 # Directories beside src/ with C++ sources, and what in them is not part of the product.
 COMPONENTS = ["emulator", "runtime", "tools"]
+SOURCES = {".cpp", ".hpp", ".cuh", ".h", ""}
 OUTSIDE = re.compile("(^|/)(tests|benchmark|applications)$")
 
 # Directory below src, or beside it: the directories that its files include. base and the public headers (include/xtune) are open to
@@ -81,6 +82,48 @@ OTHER_NAMESPACES = {
     "src/dispatch/kernel_state.cpp": "xtune::detail",
     "src/dispatch/kernel_state.hpp": "xtune",
     "src/dispatch/kernel_tuning.cpp": "xtune::detail",
+}
+
+# Lines of sources and headers below a directory, without tests, each file counted at the nearest one. A budget may shrink; a commit that raises it
+# says why.
+LINES = {
+    "include": 1748,
+    "src/base": 5521,
+    "src/core/build": 5147,
+    "src/core/device": 1142,
+    "src/core/measure": 1375,
+    "src/core/model": 2959,
+    "src/core/outline": 2434,
+    "src/core/record": 3594,
+    "src/core/replay": 2828,
+    "src/core/resolve": 2282,
+    "src/core/run": 6211,
+    "src/core/search": 3454,
+    "src/core/space": 3378,
+    "src/core/spec": 5286,
+    "src/core/store": 6915,
+    "src/core/target": 856,
+    "src/core/validate": 3218,
+    "src/ipc": 2308,
+    "src/worker": 3480,
+    "src/backends": 314,
+    "src/backends/compiler": 650,
+    "src/backends/cuda": 1967,
+    "src/backends/gpu": 2455,
+    "src/backends/hip": 2173,
+    "src/backends/host": 5630,
+    "src/backends/kokkos": 1171,
+    "src/backends/process": 1928,
+    "src/backends/replay": 392,
+    "src/cluster": 1901,
+    "src/dispatch": 4039,
+    "src/api": 4427,
+    "src/plot": 594,
+    "src/report": 4530,
+    "src/cli": 9271,
+    "emulator": 7846,
+    "runtime": 4208,
+    "tools/kokkos": 2162,
 }
 
 FUNCTION_LINES = 70

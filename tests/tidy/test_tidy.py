@@ -52,6 +52,13 @@ class Rules(unittest.TestCase):
                           "src/report/e.cpp:1: namespace xtune::run holds more than forward declarations: this is "
                           "xtune::report"])
 
+    def test_budgets_of_lines(self):
+        self.write("src/base/a.cpp", "\n" * 3)
+        self.write("src/base/hash/b.cpp", "\n" * 5)
+        self.assertEqual(self.found(tidy.check_budgets, budgets={"src/base": 3, "src/base/hash": 5}), [])
+        self.assertIn("src/base has 8 lines, 7 are its budget", self.found(tidy.check_budgets, budgets={"src/base": 7})[0])
+        self.assertIn("8 lines are in directories without a budget", self.found(tidy.check_budgets, budgets={"src/api": 1})[0])
+
     def test_include_cycles(self):
         self.write("src/base/a.hpp", '#include "base/b.hpp"\n')
         self.write("src/base/b.hpp", '#include "base/c.hpp"\n')

@@ -2,6 +2,7 @@
 """The rules of the sources that no compiler checks.
 
 tidy.py [--clang-format PROGRAM] ROOT   exits with 1 and a line "file:line: what to do" for each violation
+tidy.py --lines ROOT                    prints lines and budget of each directory
 
 Rules: includes follow the layers (rules.py), each folder has its namespace, no file includes itself by a way round, no two files define types of one
 name, functions and classes stay small, headers open with a sentence, Markdown lines and links, plain words in messages, comments and Markdown, clang-format.
@@ -162,6 +163,37 @@ def check_headers(root):
             yield f"{name}:1: open with a comment of one sentence that says what the header is for"
 
 
+def lines_by_directory(root, budgets):
+    """Lines of sources and headers below each directory of the budgets, each file at the directory nearest to it, without tests;
+    None: every other file."""
+    counts = dict.fromkeys([*budgets, None], 0)
+    paths = [path for folder in ("src", "include", *rules.COMPONENTS) for path in (root / folder).rglob("*")]
+    for path in paths:
+        name = path.relative_to(root).as_posix()
+        if path.suffix not in rules.SOURCES or not path.is_file() or rules.OUTSIDE.search(name.rsplit("/", 1)[0]):
+            continue
+        near = max((folder for folder in budgets if name.startswith(folder + "/")), key=len, default=None)
+        counts[near] += path.read_text().count("\n")
+    return counts
+
+
+def check_budgets(root, budgets=rules.LINES):
+    for folder, lines in lines_by_directory(root, budgets).items():
+        if folder is None and lines:
+            yield f"tests/tidy/rules.py:1: {lines} lines are in directories without a budget in LINES"
+        elif folder and lines > budgets[folder]:
+            yield (f"tests/tidy/rules.py:1: {folder} has {lines} lines, {budgets[folder]} are its budget: make something simpler, "
+                   f"or raise the budget in a commit that says why")
+
+
+def print_lines(root):
+    counts = lines_by_directory(root, rules.LINES)
+    for folder, budget in rules.LINES.items():
+        print(f"{counts[folder]:7} of {budget:6}  {folder}")
+    for title, chosen in [("src and include", ("src/", "include/")), ("components beside src", tuple(f"{c}/" for c in rules.COMPONENTS))]:
+        print(f"{sum(n for folder, n in counts.items() if folder and (folder + '/').startswith(chosen)):7}            {title}")
+
+
 def check_moved_names(root, moved=rules.MOVED_NAMES):
     for path, name in sources(root, "src", "include", "python", "tests", "benchmarks", *rules.COMPONENTS):
         text = path.read_text()
@@ -277,7 +309,7 @@ def check_format(root, program):
         yield f"{place}:{match[1]}: not as clang-format has it: run make format"
 
 
-CHECKS = [check_layers, check_namespaces, check_cycles, check_type_names, check_sizes, check_headers,
+CHECKS = [check_layers, check_namespaces, check_cycles, check_type_names, check_sizes, check_budgets, check_headers,
           check_moved_names, check_markdown, check_words]
 
 
@@ -297,7 +329,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("--clang-format", default="")
+    parser.add_argument("--lines", action="store_true")
     options = parser.parse_args()
+    if options.lines:
+        print_lines(options.root)
+        return 0
     if not options.clang_format:
         print("skipped: clang-format 14 is not installed (Debian: clang-format-14)")
     found = violations(options.root, options.clang_format)
