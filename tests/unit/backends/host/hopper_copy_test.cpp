@@ -56,7 +56,7 @@ std::vector<int> expected_tile(int x, int y, unsigned swizzle) {
 
 TEST_CASE("each function of <xtune/hopper.cuh> has a body on the host") {
   const std::string header = base::read_file(XTUNE_SOURCE_DIR "/runtime/xtune/hopper.cuh");
-  const std::string bodies = base::read_file(XTUNE_SOURCE_DIR "/src/backends/host/runtime/xtune_host_hopper.h");
+  const std::string bodies = base::read_file(XTUNE_SOURCE_DIR "/runtime/host/xtune_host_hopper.h");
   const std::regex declaration(R"(\n__device__ inline [\w ]*[ *&](\w+)\()");
   int functions = 0;
   for (std::sregex_iterator at(header.begin(), header.end(), declaration), end; at != end; ++at) {
