@@ -4,17 +4,15 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <re2/re2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
-#include <regex>
 #include <sstream>
 
 #include "backends/gpu/elf_symbols.hpp"
-#include "base/text.hpp"
 
 namespace xtune::kokkos_tools {
 namespace {
@@ -74,8 +72,9 @@ void find(Function& function, const char* name, const ProgramImage& program) {
 }
 
 std::string first_match(const std::string& text, const char* pattern) {
-  std::smatch found;
-  return std::regex_search(text, found, std::regex(pattern)) ? found[1].str() : std::string();
+  std::string found;
+  RE2::PartialMatch(text, pattern, &found);
+  return found;
 }
 
 }  // namespace
@@ -89,11 +88,7 @@ KokkosFunctions find_kokkos_functions() {
 }
 
 Configuration parse_configuration(std::string_view text) {
-  // std::regex needs stack for each character that it matches.
-  constexpr std::size_t longest_line = 400;
-  std::string whole;
-  for (const std::string_view line : base::split_lines(text.substr(0, 1 << 15)))
-    whole.append(line.substr(0, longest_line)).push_back('\n');
+  const std::string whole(text);
   Configuration found;
   found.version = first_match(whole, R"(Kokkos Version:\s*(\d+\.\d+\.\d+))");
   found.threads = first_match(whole, R"(thread_pool_topology\[ *([0-9x ]*?) *\])");

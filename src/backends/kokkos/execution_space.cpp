@@ -3,11 +3,11 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <regex>
 
 #include "backends/host/compiler.hpp"
 #include "base/cpus.hpp"
@@ -89,10 +89,9 @@ ExecutionSpace choose_space(const Installation& kokkos) {
 
 std::string arch_of(const Installation& kokkos, const ExecutionSpace& space) {
   if (!space.is_gpu) return host::own_arch();
-  static const std::regex gpu("(^|[^a-z])(sm_[0-9]+[af]?|gfx[0-9a-f]+)");
   for (const auto* flags : {&kokkos.flags.compile, &kokkos.flags.link})
     for (const std::string& flag : *flags)
-      if (std::smatch found; std::regex_search(flag, found, gpu)) return found[2];
+      if (std::string arch; RE2::PartialMatch(flag, "(?:^|[^a-z])(sm_[0-9]+[af]?|gfx[0-9a-f]+)", &arch)) return arch;
   throw Error(ErrorKind::unavailable,
               fmt::format("the flags of Kokkos {} ({}) name no GPU architecture: build it with Kokkos_ARCH_...",
                           kokkos.version, kokkos.config));

@@ -2,12 +2,12 @@
 #include "backends/kokkos/installation.hpp"
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <sstream>
 
 #include "backends/compiler/identity.hpp"
@@ -180,13 +180,12 @@ void require_below_root(const std::string& config) {
 /// In the form of KOKKOS_VERSION, 30401. From its definition, since packages may have other numbers; else from the
 /// package's number.
 int version_number_of(const fs::path& headers, const std::string& package_version) {
-  static const std::regex line("#define +KOKKOS_VERSION +([0-9]{5,6})[^0-9]"),
-      words("^([0-9]{1,2})\\.([0-9]{1,2})(\\.([0-9]{1,2}))?");
   const std::string text = base::read_if_there(headers / "KokkosCore_config.h");
-  std::smatch found;
-  if (std::regex_search(text, found, line)) return std::stoi(found[1]);
-  if (!std::regex_search(package_version, found, words)) return 0;
-  return std::stoi(found[1]) * 10000 + std::stoi(found[2]) * 100 + (found[4].matched ? std::stoi(found[4]) : 0);
+  int number = 0, major = 0, minor = 0, patch = 0;
+  if (RE2::PartialMatch(text, "#define +KOKKOS_VERSION +([0-9]{5,6})[^0-9]", &number)) return number;
+  if (!RE2::PartialMatch(package_version, R"(^([0-9]{1,2})\.([0-9]{1,2}))", &major, &minor)) return 0;
+  RE2::PartialMatch(package_version, R"(^[0-9]+\.[0-9]{1,2}\.([0-9]{1,2}))", &patch);
+  return major * 10000 + minor * 100 + patch;
 }
 
 Installation ask_cmake() {

@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <map>
 
-#include "backends/process/line_pattern.hpp"
 #include "backends/process/program_files.hpp"
 #include "backends/process/program_words.hpp"
 #include "backends/process/read_value.hpp"
 #include "backends/process/run_program.hpp"
 #include "base/directory_lock.hpp"
 #include "base/files.hpp"
+#include "base/line_match.hpp"
 #include "base/machine_state.hpp"
 #include "base/process_end.hpp"
 #include "base/text.hpp"
@@ -184,12 +184,7 @@ class RunnableProgram final : public measure::Program {
   }
 
   void require_expected_line(const ProgramEnd& end) const {
-    if (call_.expect.empty()) return;
-    try {
-      if (LinePattern(call_.expect).matches(end.stdout_text)) return;
-    } catch (const NoNumber& failure) {
-      refuse_output(end, std::string("[process] expect: ") + failure.what());
-    }
+    if (call_.expect.empty() || base::last_match(call_.expect, end.stdout_text)) return;
     refuse_output(
         end, fmt::format("no line of the output matches the expected '{}'; it printed:\n{}", call_.expect, shown(end)));
   }

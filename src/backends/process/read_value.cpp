@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backends/process/json_path.hpp"
-#include "backends/process/line_pattern.hpp"
+#include "base/line_match.hpp"
 #include "base/text.hpp"
 #include "base/trimmed.hpp"
 #include "core/measure/statistics.hpp"
@@ -154,7 +154,7 @@ bool is_cut(std::string_view text, std::string_view after) {
 }
 
 /// Throws if the line continues with another unit of time than the one in use.
-void check_unit_behind(const device::ProgramValue& value, const LinePattern::Match& match) {
+void check_unit_behind(const device::ProgramValue& value, const base::LineMatch& match) {
   const std::string_view rest = trimmed(match.after);
   const std::string_view unit = rest.substr(0, rest.find_first_of(" \t,;:()[]/"));
   const double there = device::milliseconds_in(unit);
@@ -168,7 +168,7 @@ void check_unit_behind(const device::ProgramValue& value, const LinePattern::Mat
 }
 
 double from_regex(const device::ProgramValue& value, const std::string& text) {
-  const std::optional<LinePattern::Match> last = LinePattern(value.where).last_match(text);
+  const std::optional<base::LineMatch> last = base::last_match(value.where, text);
   if (!last) throw NoNumber(fmt::format("no line matches the regular expression '{}'", value.where));
   if (is_cut(last->text, last->after))
     throw NoNumber(fmt::format("the regular expression '{}' takes '{}' of a longer number: '{}'", value.where,

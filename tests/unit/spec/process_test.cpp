@@ -176,7 +176,10 @@ TEST_CASE("errors in [process] are reported at their place") {
   refused_at(changed("sources =", "source ="), "source =", "did you mean 'sources'");
   refused_at(changed("[\"gemm.cu\"]", "[\"gem.cu\"]"), "\"gem.cu\"", "does not exist");
   refused_at(changed("regex = \"time ([0-9.]+)\"", "regex = \"time ([0-9\""), "\"time ([0-9\"",
-             "is not a regular expression");
+             "is not a regular expression in RE2's syntax");
+  for (const char* refused : {"(?=t)", "(?<!t)", "(t)\\\\1"})
+    refused_at(changed("regex = \"time ([0-9.]+)\"", std::string("regex = \"") + refused + "\""),
+               std::string("\"") + refused, "which has no lookarounds and no back-references: invalid");
   refused_at(changed("unit = \"us\"", "unit = \"GB\""), "\"GB\"", "a unit of time");
   for (const char* path : {"[", "a[", "a[0", "a[]", "'a.b", "a['b']"}) {
     std::string text = path;

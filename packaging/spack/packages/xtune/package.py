@@ -46,6 +46,7 @@ class Xtune(CMakePackage):
     depends_on("libuv")
     depends_on("cryptopp")
     depends_on("zlib-api")
+    depends_on("re2")
     depends_on("yaml-cpp")
     depends_on("boost+context")
 
