@@ -1,9 +1,12 @@
 // A walk over the tokens that knows scopes and templates, and nothing else of C++.
 #include "core/outline/kernel_function.hpp"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -21,13 +24,6 @@ constexpr std::array<std::string_view, 12> type_words{"int",   "unsigned", "sign
 constexpr std::array<std::string_view, 10> qualifiers{
     "const",  "volatile", "__restrict__", "__restrict",        "restrict",
     "struct", "class",    "typename",     "__grid_constant__", "enum"};
-
-/// tokens[begin, end)
-Tokens part(const Tokens& tokens, std::size_t begin, std::size_t end) {
-  end = std::min(end, tokens.size());
-  if (begin >= end) return {};
-  return {tokens.begin() + static_cast<std::ptrdiff_t>(begin), tokens.begin() + static_cast<std::ptrdiff_t>(end)};
-}
 
 /// What stands before and behind a "=" outside of brackets.
 std::pair<Tokens, Tokens> split_default(const Tokens& tokens) {
@@ -216,8 +212,101 @@ class KernelReader {
   std::vector<KernelFunction> found_;
 };
 
+/// "std::int64_t" is "int64_t", "thrust::complex<float>" is "complex<float>".
+std::string without_namespaces(const std::string& type) {
+  const std::size_t end = type.find('<');
+  const std::size_t at = type.substr(0, end).rfind("::");
+  return at == std::string::npos ? type : type.substr(at + 2);
+}
+
+/// Names of CUDA, HIP and <xtune/narrow.cuh> beside those of C++; words_type has the integers of several words.
+constexpr std::pair<DType, std::string_view> known_types[] = {
+    {DType::boolean, " bool "},
+    {DType::f32, " float tf32 "},
+    {DType::f64, " double "},
+    {DType::f16, " half __half _Float16 float16_t f16 "},
+    {DType::bf16, " bfloat16 nv_bfloat16 __nv_bfloat16 hip_bfloat16 __hip_bfloat16 __bf16 bf16 "},
+    {DType::f8e4m3, " __nv_fp8_e4m3 __hip_fp8_e4m3 f8e4m3 "},
+    {DType::f8e5m2, " __nv_fp8_e5m2 __hip_fp8_e5m2 f8e5m2 "},
+    {DType::c64, " cuComplex cuFloatComplex hipFloatComplex complex<float> "},
+    {DType::c128, " cuDoubleComplex hipDoubleComplex complex<double> "},
+    {DType::i8, " int8_t "},
+    {DType::u8, " uint8_t byte uchar "},
+    {DType::i16, " int16_t "},
+    {DType::u16, " uint16_t ushort "},
+    {DType::i32, " int32_t "},
+    {DType::u32, " uint32_t uint "},
+    {DType::i64, " int64_t ptrdiff_t intptr_t longlong "},
+    {DType::u64,
+     " uint64_t size_t uintptr_t ulong ulonglong cudaTextureObject_t cudaSurfaceObject_t hipTextureObject_t "}};
+
+/// "unsigned long long int"
+std::optional<DType> words_type(const std::string& type) {
+  if (!RE2::FullMatch(type, "(?:(?:signed|unsigned|char|short|int|long) ?)+")) return std::nullopt;
+  const auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
+  const bool is_unsigned = has("unsigned");
+  if (has("char")) return is_unsigned ? DType::u8 : DType::i8;
+  if (has("short")) return is_unsigned ? DType::u16 : DType::i16;
+  if (has("long")) return is_unsigned ? DType::u64 : DType::i64;
+  return is_unsigned ? DType::u32 : DType::i32;
+}
+
+std::optional<DType> scalar_type(const std::string& type) {
+  for (const auto& [dtype, names] : known_types)
+    if (names.find(" " + type + " ") != std::string_view::npos) return dtype;
+  return words_type(type);
+}
+
+std::optional<ElementType> built_in(const std::string& type) {
+  if (const auto scalar = scalar_type(type)) return ElementType{*scalar, 1};
+  // float4, half2, __nv_bfloat162
+  if (type.empty() || type.back() < '1' || type.back() > '4') return std::nullopt;
+  const auto scalar = scalar_type(type.substr(0, type.size() - 1));
+  return scalar ? std::optional(ElementType{*scalar, type.back() - '0'}) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<KernelFunction> kernel_functions(const Tokens& tokens) { return KernelReader(tokens).run(); }
+
+TypeNames::TypeNames(const TokenizedSource& source) {
+  const Tokens& tokens = source.tokens;
+  const auto until_end = [&](std::size_t i) {
+    Tokens type;
+    for (; i < tokens.size() && !tokens[i].is(";"); ++i)
+      if (!tokens[i].is("const") && !tokens[i].is("typename")) type.push_back(tokens[i]);
+    return type;
+  };
+  for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
+    if (tokens[i].is("using") && tokens[i + 1].is_word() && tokens[i + 2].is("="))
+      names_.try_emplace(tokens[i + 1].text, text_of(until_end(i + 3)));
+    if (!tokens[i].is("typedef")) continue;
+    Tokens type = until_end(i + 1);
+    if (type.size() < 2 || !type.back().is_word()) continue;
+    const std::string name = type.back().text;
+    type.pop_back();
+    names_.try_emplace(name, text_of(type));
+  }
+  for (const Directive& directive : source.directives) {
+    Tokens body = directive.name == "define" ? tokens_of(directive.text) : Tokens();
+    if (body.size() < 2 || body[1].is("(")) continue;
+    const std::string name = body.front().text;
+    body.erase(body.begin());
+    if (element_type(text_of(body))) names_.try_emplace(name, text_of(body));
+  }
+}
+
+std::optional<ElementType> TypeNames::element_type(const std::string& type) const {
+  std::string asked = type;
+  for (int steps = 0; steps < 16; ++steps) {
+    if (const auto known = built_in(asked)) return known;
+    if (const auto known = built_in(without_namespaces(asked))) return known;
+    auto named = names_.find(asked);
+    if (named == names_.end()) named = names_.find(without_namespaces(asked));
+    if (named == names_.end()) return std::nullopt;
+    asked = named->second;
+  }
+  return std::nullopt;
+}
 
 }  // namespace xtune::outline

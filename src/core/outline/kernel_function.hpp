@@ -1,11 +1,14 @@
-// The __global__ functions of a source: names, template parameters, arguments, launch bounds, bodies.
+// The __global__ functions of a source, and the element types of their arguments.
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/outline/tokens.hpp"
+#include "xtune/dtype.hpp"
 
 namespace xtune::outline {
 
@@ -38,5 +41,25 @@ struct KernelFunction {
 /// Definitions, in their order; of several of one name (overloads, branches of #if) the first. Declarations, explicit
 /// specialisations and instantiations are omitted.
 std::vector<KernelFunction> kernel_functions(const Tokens& tokens);
+
+/// float4 is four f32.
+struct ElementType {
+  DType type = DType::f32;
+  int lanes = 1;
+};
+
+/// The names that a source gives to types: using, typedef, and macros whose bodies are types. The first of each counts.
+class TypeNames {
+ public:
+  explicit TypeNames(const TokenizedSource& source);
+  /// The name stands for this type from now on: of a template parameter.
+  void set(const std::string& name, const std::string& type) { names_[name] = type; }
+
+  /// nullopt: none that a spec can name.
+  std::optional<ElementType> element_type(const std::string& type) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> names_;
+};
 
 }  // namespace xtune::outline

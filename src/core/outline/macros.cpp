@@ -1,39 +1,36 @@
 // No condition is evaluated: a name that any branch defines is defined.
 #include "core/outline/macros.hpp"
 
+#include <re2/re2.h>
+
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cctype>
+#include <charconv>
+#include <initializer_list>
 #include <string_view>
 
 namespace xtune::outline {
 
 namespace {
 
-using Words = std::set<std::string, std::less<>>;
-
-bool is_macro_like(std::string_view word) {
-  return !word.empty() && std::isupper(static_cast<unsigned char>(word.front())) != 0 &&
-         std::all_of(word.begin(), word.end(),
-                     [](unsigned char c) { return std::isupper(c) || std::isdigit(c) || c == '_'; });
+bool is_macro_like(const std::string& word) {
+  static const RE2 form("[A-Z][A-Z0-9_]*");
+  return RE2::FullMatch(word, form);
 }
 
 /// Names that the C library, the compilers or well-known headers define.
-bool is_foreign(std::string_view word) {
-  static constexpr std::array names{"NULL", "NAN", "INFINITY", "HUGE_VAL", "EOF", "NDEBUG", "RAND_MAX", "BUFSIZ"};
-  static constexpr std::array prefixes{
-      "FLT_",    "DBL_",     "LDBL_", "INT_",   "UINT_",  "INT8_",   "INT16_",  "INT32_", "INT64_", "UINT8_", "UINT16_",
-      "UINT32_", "UINT64_",  "LONG_", "ULONG_", "LLONG_", "ULLONG_", "SHRT_",   "USHRT_", "CHAR_",  "SCHAR_", "UCHAR_",
-      "SIZE_",   "PTRDIFF_", "M_",    "CUDA",   "HIP",    "CUB_",    "THRUST_", "EXIT_",  "NV_"};
-  return std::find(names.begin(), names.end(), word) != names.end() ||
-         std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return word.starts_with(prefix); });
+bool is_foreign(const std::string& word) {
+  static const RE2 known(
+      "NULL|NAN|INFINITY|HUGE_VAL|EOF|NDEBUG|RAND_MAX|BUFSIZ|(?:CUDA|HIP).*|"
+      "(?:L?DBL|FLT|U?INT(?:8|16|32|64)?|U?L?LONG|U?SHRT|[SU]?CHAR|SIZE|PTRDIFF|M|CUB|THRUST|EXIT|NV)_.*");
+  return RE2::FullMatch(word, known);
 }
 
 /// Words behind which a value stands, and no name that is declared.
-bool precedes_value(std::string_view word) {
-  static constexpr std::array words{"return", "case", "else",      "throw", "and",
-                                    "or",     "not",  "co_return", "new",   "unroll"};
-  return std::find(words.begin(), words.end(), word) != words.end();
+bool precedes_value(const std::string& word) {
+  static const RE2 known("return|case|else|throw|and|or|not|co_return|new|unroll");
+  return RE2::FullMatch(word, known);
 }
 
 class NameReader {
@@ -62,8 +59,7 @@ class NameReader {
       const Tokens tokens = tokens_of(directive.text);
       if (name == "if" || name == "elif") use_tokens(tokens, true, directive.line);
       if (name == "pragma") use_tokens(tokens, false, directive.line);
-      if (name == "define" && tokens.size() > 1)
-        use_tokens(Tokens(tokens.begin() + 1, tokens.end()), false, directive.line);
+      if (name == "define" && tokens.size() > 1) use_tokens(part(tokens, 1, tokens.size()), false, directive.line);
       for (const Token& token : tokens)
         if (token.is_word()) found_.words.insert(token.text);
     }
@@ -83,15 +79,16 @@ class NameReader {
       const std::string& name = tokens.front().text;
       // NAME( is a macro with arguments, NAME (x) is none.
       const bool called = directive.text.size() > name.size() && directive.text[name.size()] == '(';
-      const Tokens body(tokens.begin() + 1, tokens.end());
+      const Tokens body = part(tokens, 1, tokens.size());
       const bool first = defined_.insert(name).second;
       if (called || body.empty()) continue;
       if (first) found_.expressions[name] = body;
       const bool number = body.size() == 1 && body.front().kind == Token::Kind::number;
       if (!own || !first || !number) continue;
-      const bool guarded = directive.guard == "ifndef " + name || directive.guard == "if !defined(" + name + ")" ||
-                           directive.guard == "if !defined " + name ||
-                           directive.guard == "if not defined(" + name + ")";
+      std::string asked;
+      const bool guarded =
+          RE2::FullMatch(directive.guard, R"((?:ifndef|if (?:!|not ) *defined) *\(? *(\w+) *\)?)", &asked) &&
+          asked == name;
       if (!guarded && directive.conditional) continue;
       found_.macros.push_back({name, guarded ? OpenMacro::Kind::defaulted : OpenMacro::Kind::fixed, body.front().text,
                                directive.line, false});
@@ -134,8 +131,7 @@ class NameReader {
     while (at < tokens.size() && !tokens[at].is("{") && !tokens[at].is(";")) ++at;
     if (at >= tokens.size() || tokens[at].is(";")) return;
     const std::size_t end = closing(tokens, at);
-    for (const Tokens& each : split_arguments(Tokens(tokens.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                                                     tokens.begin() + static_cast<std::ptrdiff_t>(end))))
+    for (const Tokens& each : split_arguments(part(tokens, at + 1, end)))
       if (!each.empty()) declared_.insert(each.front().text);
   }
 
@@ -143,12 +139,12 @@ class NameReader {
   void use_tokens(const Tokens& tokens, bool conditions, std::size_t line = 0) {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const Token& token = tokens[i];
-      if (!token.is_word() || !is_macro_like(token.text) || is_foreign(token.text)) continue;
+      const bool known = defined_.contains(token.text);
+      if (!token.is_word() || !(known || is_macro_like(token.text)) || is_foreign(token.text)) continue;
       const auto before_is = [&](std::string_view text) { return i > 0 && tokens[i - 1].is(text); };
       const auto next_is = [&](std::string_view text) { return i + 1 < tokens.size() && tokens[i + 1].is(text); };
       if (before_is("::") || before_is(".") || before_is("->") || before_is("defined") || next_is("::")) continue;
       if (conditions && i > 1 && before_is("(") && tokens[i - 2].is("defined")) continue;
-      const bool known = defined_.contains(token.text);
       if (!known && (next_is("(") || declared_.contains(token.text))) continue;
       used_.insert(token.text);
       // if constexpr (NAME), NAME ? a : b, !NAME, NAME && a
@@ -164,14 +160,13 @@ class NameReader {
 
   const TokenizedSource& source_;
   const TypeNames& types_;
-  Words defined_, declared_, used_, valued_, listed_;
+  std::set<std::string> defined_, declared_, used_, valued_, listed_;
   SourceNames found_;
 };
 
 bool is_qualifier(const Token& token) {
-  for (const char* word : {"static", "extern", "volatile", "__device__", "__restrict__"})
-    if (token.is(word)) return true;
-  return false;
+  static const RE2 words("static|extern|volatile|__device__|__restrict__");
+  return RE2::FullMatch(token.text, words);
 }
 
 std::vector<ConstantVariable> constant_variables(const Tokens& tokens) {
@@ -190,13 +185,29 @@ std::vector<ConstantVariable> constant_variables(const Tokens& tokens) {
     for (; i < tokens.size() && tokens[i].is("["); ++i) {
       const std::size_t end = closing(tokens, i);
       if (end >= tokens.size()) return found;
-      variable.extents.emplace_back(tokens.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                                    tokens.begin() + static_cast<std::ptrdiff_t>(end));
+      variable.extents.push_back(part(tokens, i + 1, end));
       i = end;
     }
     if (i < tokens.size() && tokens[i].is(";")) found.push_back(std::move(variable));
   }
   return found;
+}
+
+std::vector<Value> list(std::initializer_list<std::int64_t> values) { return {values.begin(), values.end()}; }
+
+/// Names that count threads, "BLOCK" and not "PER_BLOCK".
+bool counts_threads(const std::string& name) {
+  return RE2::PartialMatch(name, "BLOCK|THREAD|TPB") && !RE2::PartialMatch(name, "PER_|MIN_");
+}
+
+std::vector<Value> values_by_name(const std::string& name) {
+  if (RE2::PartialMatch(name, "USE_|ENABLE_|HAS_|WITH_|IS_|PAD|SKEW")) return list({0, 1});
+  if (RE2::PartialMatch(name, "STAGE")) return list({2, 3, 4});
+  if (RE2::PartialMatch(name, "UNROLL|PER_|VEC|COARSEN|ITEMS|MIN_")) return list({1, 2, 4});
+  if (RE2::PartialMatch(name, "WARPS|^THREAD.*_[MN]$")) return list({2, 4, 8});
+  if (RE2::PartialMatch(name, "(?:BLOCK|TILE).*_[MN]$")) return list({32, 64, 128});  // of a matrix product
+  if (RE2::PartialMatch(name, "TILE|(?:BLOCK|THREAD|TPB).*_.$")) return list({8, 16, 32});
+  return counts_threads(name) ? list({64, 128, 256}) : list({1, 2, 4});
 }
 
 }  // namespace
@@ -206,6 +217,47 @@ SourceNames source_names(const TokenizedSource& source, const std::vector<Tokeni
   SourceNames names = NameReader(source, headers, types, kernels).run();
   names.constants = constant_variables(source.tokens);
   return names;
+}
+
+std::vector<Value> plausible_values(const std::string& name, std::optional<std::int64_t> value, bool is_condition) {
+  if (is_condition && value.value_or(0) <= 1) return list({0, 1});
+  if (!value) return values_by_name(name);
+  if (*value < 0) return {*value};
+  if (*value == 0) return list({0, 1});
+  constexpr std::int64_t most_threads = 1024, most = std::int64_t{1} << 40;
+  std::vector<Value> values;
+  if (*value > most) return {*value};
+  const bool power = std::has_single_bit(static_cast<std::uint64_t>(*value));
+  const std::int64_t least = std::max<std::int64_t>(1, *value / (power ? 4 : 2));
+  const std::int64_t last = counts_threads(name) ? std::max(*value, std::min(*value * 4, most_threads)) : *value * 4;
+  for (std::int64_t each = least; each <= last; each *= 2) {
+    // Half of an odd number is rounded down: the default itself is always among the values.
+    if (!power && each != *value && each * 2 > *value && each < *value) each = *value;
+    values.emplace_back(each);
+  }
+  return values;
+}
+
+std::optional<std::int64_t> integer_of(const std::string& literal) {
+  std::string digits = literal;
+  while (!digits.empty() && (std::tolower(digits.back()) == 'u' || std::tolower(digits.back()) == 'l'))
+    digits.pop_back();
+  const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+  if (hexadecimal) digits.erase(0, 2);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+std::string macro_case(const std::string& name) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto c = static_cast<unsigned char>(name[i]);
+    if (i > 0 && std::isupper(c) != 0 && std::islower(static_cast<unsigned char>(name[i - 1])) != 0) text += '_';
+    text += static_cast<char>(std::toupper(c));
+  }
+  return text;
 }
 
 }  // namespace xtune::outline

@@ -1,14 +1,16 @@
-// The macros of a source that a spec's parameters can set.
+// The macros of a source that a spec's parameters can set, and the values to try.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "core/outline/element_type.hpp"
 #include "core/outline/kernel_function.hpp"
 #include "core/outline/tokens.hpp"
+#include "core/space/value.hpp"
 
 namespace xtune::outline {
 
@@ -44,5 +46,15 @@ struct SourceNames {
 /// whose definition is a number. Macros with arguments, those of the C library and of CUDA and HIP are none.
 SourceNames source_names(const TokenizedSource& source, const std::vector<TokenizedSource>& headers,
                          const TypeNames& types, const std::vector<KernelFunction>& kernels);
+
+/// Around a default: powers of two around a power of two; 0 and 1 for a switch. Without one, by the name: BLOCK,
+/// UNROLL, USE_SHARED. is_condition: the source asks only whether it is zero.
+std::vector<Value> plausible_values(const std::string& name, std::optional<std::int64_t> value, bool is_condition);
+
+/// "16", "0x10", "16u"; nullopt: no integer that fits.
+std::optional<std::int64_t> integer_of(const std::string& literal);
+
+/// "BlockSize" as "BLOCK_SIZE".
+std::string macro_case(const std::string& name);
 
 }  // namespace xtune::outline

@@ -1,6 +1,7 @@
 // Builds on the cursor that the scanner of includes uses.
 #include "core/outline/tokens.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "base/trimmed.hpp"
@@ -150,6 +151,12 @@ std::size_t closing(const Tokens& tokens, std::size_t open) {
     if (depth < 0) return tokens.size();
   }
   return tokens.size();
+}
+
+Tokens part(const Tokens& tokens, std::size_t begin, std::size_t end) {
+  end = std::min(end, tokens.size());
+  if (begin >= end) return {};
+  return {tokens.begin() + static_cast<std::ptrdiff_t>(begin), tokens.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
 std::vector<Tokens> split_arguments(const Tokens& tokens) {

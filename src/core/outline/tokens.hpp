@@ -42,6 +42,8 @@ Tokens tokens_of(std::string_view text);
 
 /// Where the bracket at tokens[open] closes, as ( [ { or <; tokens.size() if it does not.
 std::size_t closing(const Tokens& tokens, std::size_t open);
+/// tokens[begin, end), as far as there are tokens.
+Tokens part(const Tokens& tokens, std::size_t begin, std::size_t end);
 /// The parts between commas outside of all brackets; none of an empty text.
 std::vector<Tokens> split_arguments(const Tokens& tokens);
 /// As source text, with blanks between words only.

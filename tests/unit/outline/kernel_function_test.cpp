@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include "core/outline/element_type.hpp"
-
 using namespace xtune;
 using outline::FunctionArgument;
 using outline::KernelFunction;

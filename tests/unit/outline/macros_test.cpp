@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include "core/outline/value_ranges.hpp"
-
 using namespace xtune;
 using outline::OpenMacro;
 
@@ -71,6 +69,7 @@ TEST_CASE("a default in #ifndef is a parameter, a plain #define is only offered"
   CHECK(found[1].value == "0x10");
   CHECK(found[2].name == "WIDTH");
   CHECK(found[2].kind == OpenMacro::Kind::fixed);
+  CHECK(names("#ifndef block_size_x\n#define block_size_x 16\n#endif\nint x = block_size_x;") == "block_size_x");
   // One of two branches gives no default.
   CHECK(names("#ifdef FAST\n#define DEPTH 4\n#else\n#define DEPTH 2\n#endif\nint x = DEPTH;") == "");
 }
