@@ -4,7 +4,6 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -14,16 +13,16 @@ namespace xtune::outline {
 
 namespace {
 
-template <std::size_t count>
-bool is_one_of(const Token& token, const std::array<std::string_view, count>& words) {
-  return std::find(words.begin(), words.end(), token.text) != words.end();
+bool is_type_word(const Token& token) {
+  static const RE2 words("int|unsigned|signed|long|short|char|float|double|bool|void|auto|half");
+  return RE2::FullMatch(token.text, words);
 }
 
-constexpr std::array<std::string_view, 12> type_words{"int",   "unsigned", "signed", "long", "short", "char",
-                                                      "float", "double",   "bool",   "void", "auto",  "half"};
-constexpr std::array<std::string_view, 10> qualifiers{
-    "const",  "volatile", "__restrict__", "__restrict",        "restrict",
-    "struct", "class",    "typename",     "__grid_constant__", "enum"};
+bool is_qualifier(const Token& token) {
+  static const RE2 words(
+      "const|volatile|__restrict__|__restrict|restrict|struct|class|typename|__grid_constant__|enum");
+  return RE2::FullMatch(token.text, words);
+}
 
 /// What stands before and behind a "=" outside of brackets.
 std::pair<Tokens, Tokens> split_default(const Tokens& tokens) {
@@ -71,7 +70,7 @@ FunctionArgument argument_of(const Tokens& written) {
       pointer_seen = pointer_seen || token.is("*");
       argument.pointers += token.is("*");
       argument.is_reference = argument.is_reference || !token.is("*");
-    } else if (is_one_of(token, qualifiers)) {
+    } else if (is_qualifier(token)) {
       if (token.is("const") && !pointer_seen) argument.is_const = true;
     } else if (pointer_seen || argument.is_reference) {
       argument.name = token.text;
@@ -79,8 +78,8 @@ FunctionArgument argument_of(const Tokens& written) {
       type.push_back(token);
     }
   }
-  const bool named = argument.name.empty() && type.size() > 1 && type.back().is_word() &&
-                     !is_one_of(type.back(), type_words) && !type[type.size() - 2].is("::");
+  const bool named = argument.name.empty() && type.size() > 1 && type.back().is_word() && !is_type_word(type.back()) &&
+                     !type[type.size() - 2].is("::");
   if (named) {
     argument.name = type.back().text;
     type.pop_back();
@@ -105,7 +104,7 @@ TemplateParameter template_parameter(const Tokens& written) {
     if (type.size() > 1) parameter.name = type.back().text;
     return parameter;
   }
-  if (type.size() > 1 && type.back().is_word() && !is_one_of(type.back(), type_words)) {
+  if (type.size() > 1 && type.back().is_word() && !is_type_word(type.back())) {
     parameter.name = type.back().text;
     type.pop_back();
   }
@@ -114,12 +113,7 @@ TemplateParameter template_parameter(const Tokens& written) {
 }
 
 /// "__launch_bounds__", "LAUNCH_BOUNDS"
-bool is_launch_bounds(const std::string& word) {
-  std::string plain;
-  for (const char c : base::lower_case(word))
-    if (c != '_') plain += c;
-  return plain == "launchbounds";
-}
+bool is_launch_bounds(const std::string& word) { return RE2::FullMatch(word, "(?i)_*launch_?bounds_*"); }
 
 class KernelReader {
  public:

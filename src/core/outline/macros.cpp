@@ -164,7 +164,7 @@ class NameReader {
   SourceNames found_;
 };
 
-bool is_qualifier(const Token& token) {
+bool is_variable_qualifier(const Token& token) {
   static const RE2 words("static|extern|volatile|__device__|__restrict__");
   return RE2::FullMatch(token.text, words);
 }
@@ -175,7 +175,7 @@ std::vector<ConstantVariable> constant_variables(const Tokens& tokens) {
     if (!tokens[i].is("__constant__")) continue;
     Tokens words;
     for (++i; i < tokens.size() && (tokens[i].is_word() || tokens[i].is("::")); ++i)
-      if (!is_qualifier(tokens[i])) words.push_back(tokens[i]);
+      if (!is_variable_qualifier(tokens[i])) words.push_back(tokens[i]);
     if (words.size() < 2) continue;
     ConstantVariable variable;
     variable.name = words.back().text;

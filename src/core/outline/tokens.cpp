@@ -41,16 +41,8 @@ class TokenReader : build::SourceCursor {
     bool alternative = false;
   };
 
-  bool is_off() const {
-    for (const Condition& condition : conditions_)
-      if (condition.off) return true;
-    return false;
-  }
-
-  bool is_alternative() const {
-    for (const Condition& condition : conditions_)
-      if (condition.alternative) return true;
-    return false;
+  bool any(bool Condition::*what) const {
+    return std::any_of(conditions_.begin(), conditions_.end(), [&](const Condition& each) { return each.*what; });
   }
 
   void directive() {
@@ -72,13 +64,13 @@ class TokenReader : build::SourceCursor {
     if (!conditions_.empty()) found.guard = conditions_.back().text;
     found.conditional = !conditions_.empty();
     if (name.starts_with("if")) conditions_.push_back({name + " " + found.text, found.text == "0", false});
-    if (!is_off()) found_.directives.push_back(std::move(found));
+    if (!any(&Condition::off)) found_.directives.push_back(std::move(found));
   }
 
   void token() {
     Token found;
     found.line = line();
-    found.alternative = is_alternative();
+    found.alternative = any(&Condition::alternative);
     const std::size_t begin = at_;
     if (is_word(peek())) {
       const bool number = std::isdigit(static_cast<unsigned char>(peek())) != 0;
@@ -98,7 +90,7 @@ class TokenReader : build::SourceCursor {
     } else {
       found.text = mark();
     }
-    if (!is_off()) found_.tokens.push_back(std::move(found));
+    if (!any(&Condition::off)) found_.tokens.push_back(std::move(found));
   }
 
   /// 1'000, 1.5e-3f.
