@@ -12,7 +12,7 @@
 
 #include "backends/compiler/identity.hpp"
 #include "backends/host/compiler.hpp"
-#include "backends/kokkos/runtime_texts.hpp"
+#include "backends/kokkos/unit_headers.hpp"
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"

@@ -1,12 +1,107 @@
-// The process backend's entry in the registry.
+// The process backend: one run of the build command for each configuration for which its words differ.
+#include <fmt/core.h>
+
+#include <filesystem>
+
 #include "backends/backend.hpp"
+#include "backends/host/compiler.hpp"
 #include "backends/host/cpu.hpp"
 #include "backends/process/device.hpp"
-#include "backends/process/toolchain.hpp"
+#include "backends/process/run_program.hpp"
+#include "base/files.hpp"
+#include "base/machine_state.hpp"
+#include "base/process_end.hpp"
+#include "base/text.hpp"
+#include "core/build/compiler_log.hpp"
+#include "core/build/shortage.hpp"
+#include "core/device/program_call.hpp"
 #include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
 
 namespace xtune::process {
 namespace {
+
+class ProcessToolchain final : public build::Toolchain {
+ public:
+  // The facts about the compiler come from the spec: core/target/program_target.hpp.
+  std::string fingerprint() override { return "the spec's own commands"; }
+  std::string default_arch() override { return host::own_arch(); }
+
+  build::Artifact compile(const build::CompileRequest& request) override {
+    build::Artifact artifact;
+    artifact.arch = request.arch;
+    artifact.format = "program";
+    if (request.options.empty()) return artifact;
+    const base::TemporaryDirectory work;
+    std::error_code ignored;
+    std::filesystem::create_directory(work.path() / "tmp", ignored);
+    const device::ProgramPlaces places{(work.path() / "program").string(), (work.path() / "tmp").string()};
+    ProgramRun build;
+    build.argv = device::from_call_texts(request.options, places);
+    build.folder = request.folder;
+    build.env = {{"TMPDIR", places.tmp}, {"LC_ALL", "C"}, {"XTUNE_OUT", places.out}, {"XTUNE_TMP", places.tmp}};
+    for (const auto& [name, text] : request.defines) build.env.emplace_back(name, device::from_call_text(text, places));
+    const std::uint64_t kills_before = base::memory_kills();
+    const ProgramEnd end = start(build);
+    if (end.ok()) build::throw_if_no_room(build.argv[0], work.path());
+    // Diagnostics are usually on standard error, and some tools print all of them to standard output.
+    artifact.log = end.stderr_text + end.stdout_text;
+    artifact.compile_s = end.wall_s;
+    try {
+      if (!end.ok()) refuse(build.argv[0], end, artifact.log, work.path());
+      artifact.image = image_of(places.out, artifact.log);
+    } catch (const build::CandidateFailure& failure) {
+      build::rethrow_counting_kills(failure, kills_before, build::Lack::killed);
+    }
+    return artifact;
+  }
+
+ private:
+  static ProgramEnd start(const ProgramRun& build) {
+    try {
+      return run_program(build);
+    } catch (const base::CannotStart& failure) {
+      build::throw_start_failure(failure, "the build", build.argv[0], Outcome::compile_failed);
+    }
+  }
+
+  [[noreturn]] static void refuse(const std::string& program, const ProgramEnd& end, const std::string& log,
+                                  const std::filesystem::path& directory) {
+    build::throw_if_not_the_source({program, log, end.exit_code, end.signal, directory});
+    if (end.signal != 0 || log.find("internal compiler error") != std::string::npos ||
+        log.find("PLEASE submit a bug report") != std::string::npos)
+      throw build::CandidateFailure(
+          Outcome::crashed,
+          fmt::format("{} crashed: {}", program,
+                      end.signal != 0 ? base::describe_exit(0, end.signal) : build::first_error(log)),
+          log);
+    throw build::CandidateFailure(Outcome::compile_failed,
+                                  "the build " + base::describe_end(end.exit_code, 0, build::first_error(log)), log);
+  }
+
+  /// Earlier versions reported "left an empty file at {out}", also if a disk was full
+  /// (core/record/stored_shortage.hpp).
+  [[noreturn]] static void refuse_empty(const std::string& log) {
+    build::throw_if_not_the_source({"the build succeeded but left {out} empty", log});
+    throw build::CandidateFailure(Outcome::compile_failed, "the build succeeded but left {out} empty", log);
+  }
+
+  static std::string image_of(const std::string& out, const std::string& log) {
+    std::error_code ignored;
+    const auto type = std::filesystem::status(out, ignored).type();
+    if (type == std::filesystem::file_type::not_found)
+      build::throw_if_not_the_source({"the build succeeded but left no file at {out}", log});
+    if (type != std::filesystem::file_type::regular)
+      throw build::CandidateFailure(Outcome::compile_failed,
+                                    type == std::filesystem::file_type::directory
+                                        ? "the build made {out} a directory; it must be one file"
+                                        : "the build succeeded but left no file at {out}",
+                                    log);
+    std::string image = base::read_file(out);
+    if (image.empty()) refuse_empty(log);
+    return image;
+  }
+};
 
 class ProcessBackend final : public backend::Backend {
  public:
@@ -16,7 +111,7 @@ class ProcessBackend final : public backend::Backend {
     machine.backend = name();
     return {{machine}, ""};
   }
-  std::unique_ptr<build::Toolchain> open_toolchain() override { return process::make_toolchain(); }
+  std::unique_ptr<build::Toolchain> open_toolchain() override { return std::make_unique<ProcessToolchain>(); }
   std::unique_ptr<measure::Device> open_device(int index) override { return process::make_device(index); }
   std::shared_ptr<backend::Runtime> open_runtime() override {
     throw Error(ErrorKind::unsupported,

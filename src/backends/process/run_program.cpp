@@ -5,7 +5,6 @@
 
 #include <csignal>
 
-#include "backends/process/tail.hpp"
 #include "base/deadline.hpp"
 #include "base/descendants.hpp"
 #include "base/event_loop.hpp"

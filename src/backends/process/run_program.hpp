@@ -1,8 +1,10 @@
 // One run of a program: how it ended and the end of its output; processes that it left behind are killed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/subprocess.hpp"
@@ -38,5 +40,26 @@ struct ProgramEnd {
 /// other sessions. Ends only children that appeared during the run. Its time limit is counted like a Deadline. Throws
 /// CannotStart.
 ProgramEnd run_program(const ProgramRun& run);
+
+/// Keeps the end of a text of any length. Does not own the text.
+class Tail {
+ public:
+  Tail(std::string& text, std::size_t kept) : text_(text), kept_(kept) {}
+  void append(std::string_view bytes) {
+    text_.append(bytes);
+    if (text_.size() > 2 * kept_) cut();
+  }
+  void cut() {
+    if (text_.size() <= kept_) return;
+    text_.erase(0, text_.size() - kept_);
+    cut_ = true;
+  }
+  bool was_cut() const noexcept { return cut_; }
+
+ private:
+  std::string& text_;
+  std::size_t kept_;
+  bool cut_ = false;
+};
 
 }  // namespace xtune::process

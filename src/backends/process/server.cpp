@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "backends/process/tail.hpp"
 #include "base/deadline.hpp"
 #include "base/descendants.hpp"
 #include "base/event_loop.hpp"

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <thread>
 
-#include "backends/kokkos/precompiled_header.hpp"
+#include "backends/kokkos/unit_headers.hpp"
 #include "kokkos_here.hpp"
 #include "xtune/error.hpp"
 

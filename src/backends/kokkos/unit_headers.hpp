@@ -1,4 +1,4 @@
-// Kokkos' headers, parsed once for all units that are compiled with the same flags.
+// The headers that units are compiled with: stored inside the program, and parsed once for the same flags.
 #pragma once
 
 #include <filesystem>
@@ -7,10 +7,22 @@
 #include <vector>
 
 #include "backends/compiler/precompiled_header.hpp"
+#include "backends/runtime_files.hpp"
 
 namespace xtune::kokkos {
 
-/// Thread-safe.
+/// Generated at configure time from runtime/.
+extern const backend::RuntimeFile runtime_files[];
+extern const int runtime_file_count;
+
+/// Writes one of them. Throws Error(io).
+void write_runtime_file(const std::string& name, const std::filesystem::path& to);
+/// Writes xtune/kokkos.hpp and the files that make a table of an entry, below the directory. Throws Error(io).
+void write_headers(const std::filesystem::path& folder);
+/// 12 hex digits that change with the contents of a file.
+std::string runtime_digest();
+
+/// Kokkos' headers. Thread-safe.
 class PrecompiledHeader {
  public:
   /// The file to include first, and the directory of xtune's headers that belongs to it.
