@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "cluster/shared_study.hpp"
-#include "core/run/block_walk.hpp"
+#include "core/run/peer_work.hpp"
 
 using namespace xtune::cluster;
 using namespace xtune::record;

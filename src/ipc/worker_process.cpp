@@ -160,12 +160,12 @@ void WorkerProcess::note_wait(const std::string& directory) {
   if (!busy()) return;
   cancel_clocks();
   if (directory.empty()) return start_clock(timeout_s_, WorkerFailureKind::timed_out);
-  if (told_of_wait_) wait_ = loop_.call_after(long_wait_ms_, [this, directory] { told_of_wait_(directory); });
+  if (waited_) wait_ = loop_.call_after(long_wait_ms_, [this, directory] { waited_(directory); });
 }
 
-void WorkerProcess::on_long_wait(std::uint64_t ms, std::function<void(const std::string&)> told) {
+void WorkerProcess::on_long_wait(std::uint64_t ms, std::function<void(const std::string&)> waited) {
   long_wait_ms_ = ms;
-  told_of_wait_ = std::move(told);
+  waited_ = std::move(waited);
 }
 
 void WorkerProcess::on_exit(int exit_code, int signal) {

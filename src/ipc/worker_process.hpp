@@ -87,8 +87,8 @@ class WorkerProcess {
   void request(const nlohmann::json& message, double timeout_s, Callback callback);
   /// As above, for a frame made by encode_message().
   void request_frame(std::string frame, double timeout_s, Callback callback);
-  /// Calls `told` when the worker has waited `ms` milliseconds for a directory that another process holds.
-  void on_long_wait(std::uint64_t ms, std::function<void(const std::string& directory)> told);
+  /// Calls `waited` when the worker has waited `ms` milliseconds for a directory that another process holds.
+  void on_long_wait(std::uint64_t ms, std::function<void(const std::string& directory)> waited);
   /// Kills the group now; the callback of a request in flight is dropped. The next request starts a new process.
   void interrupt() noexcept;
 
@@ -124,7 +124,7 @@ class WorkerProcess {
   bool greeted_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t long_wait_ms_ = 0;
-  std::function<void(const std::string&)> told_of_wait_;  ///< may be empty
+  std::function<void(const std::string&)> waited_;  ///< may be empty
 };
 
 }  // namespace xtune::ipc

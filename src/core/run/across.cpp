@@ -31,11 +31,11 @@ void add(TuneResult& to, TuneResult&& more) {
 }  // namespace
 
 std::vector<Bindings> shortlist(const record::Objective& objective, const std::vector<TuneResult>& cases,
-                                std::size_t most) {
+                                std::size_t count) {
   std::map<std::string, Bindings> listed;
   for (const TuneResult& each : cases) {
     const auto order = record::ranked(each.all(), objective.criterion(each.problem, each.device));
-    for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
+    for (std::size_t i = 0; i < std::min(count, order.size()); ++i)
       listed.emplace(space::bindings_text(order[i]->config), order[i]->config);
   }
   std::vector<Bindings> list;

@@ -9,9 +9,9 @@
 
 namespace xtune::run {
 
-/// The `most` best configurations of each case, each once.
+/// The `count` best configurations of each case, each once.
 std::vector<Bindings> shortlist(const record::Objective& objective, const std::vector<TuneResult>& cases,
-                                std::size_t most);
+                                std::size_t count);
 
 /// The configurations in the list that the case has neither measured in full nor seen fail.
 std::vector<Bindings> not_measured(const TuneResult& of_case, const std::vector<Bindings>& list);

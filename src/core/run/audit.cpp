@@ -32,11 +32,11 @@ bool differs(const AuditedRepeat& repeat, const AuditedRepeat* first) {
 
 /// The ratio of values that are not measured round by round, such as a number of registers.
 std::optional<measure::PairedRatio> plain_ratio(const std::vector<std::vector<double>>& values, std::size_t own) {
-  double least = HUGE_VAL;
+  double min_ms = HUGE_VAL;
   for (const std::vector<double>& each : values)
-    if (!each.empty()) least = std::min(least, each.front());
-  if (own >= values.size() || values[own].empty() || !(least > 0)) return std::nullopt;
-  const double ratio = values[own].front() / least;
+    if (!each.empty()) min_ms = std::min(min_ms, each.front());
+  if (own >= values.size() || values[own].empty() || !(min_ms > 0)) return std::nullopt;
+  const double ratio = values[own].front() / min_ms;
   return measure::PairedRatio{ratio, ratio, ratio, 1, true};
 }
 

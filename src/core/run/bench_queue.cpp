@@ -6,10 +6,29 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/run/time_unit.hpp"
+#include "base/text.hpp"
+#include "core/measure/statistics.hpp"
 #include "core/space/bindings_text.hpp"
 
 namespace xtune::run {
+
+std::string time_unit_warning(const spec::ProcessSpec& process, const ipc::BenchAnswer& answer) {
+  using Form = device::ProgramValue::Form;
+  if (process.device != "host" || process.time.form == Form::wall || !process.time.unit.empty()) return {};
+  if (answer.samples_ms.empty() || !(answer.busy_s > 0)) return {};
+  const double time_ms = measure::summarize(answer.samples_ms).median;
+  // Runs before the samples and after them make this up to some times too large.
+  const double ran_ms = answer.busy_s * 1e3 / static_cast<double>(answer.samples_ms.size() + 1);
+  const double ratio = ran_ms / time_ms;
+  // 1.0 s read as 1.0 ms; 1000 us read as 1000 ms.
+  const char* const unit = ratio > 700 && ratio < 4000 ? "s" : ratio < 0.02 && ratio > 2e-4 ? "us" : nullptr;
+  if (!unit) return {};
+  return fmt::format(
+      "the program reports {} and ran for about {}: if its number is in {}, set unit = \"{}\" in [process] "
+      "time; unit = \"ms\" keeps it",
+      base::human_time_ms(time_ms), base::human_time_ms(ran_ms), unit, unit);
+}
+
 namespace {
 
 // for measuring the incumbent again
@@ -17,15 +36,15 @@ constexpr std::size_t drift_rounds = 7;
 
 }  // namespace
 
-BenchQueue::BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration,
-                       IncumbentTracker& incumbent, RecordKeeper& keeper, WorkerTotals& totals, Listeners listeners)
+BenchQueue::BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration, OutcomeHandler& outcomes,
+                       CompileQueue& compiles, RecordKeeper& keeper, WorkerTotals& totals)
     : run_(run),
       devices_(devices),
       calibration_(calibration),
-      incumbent_(incumbent),
+      outcomes_(outcomes),
+      compiles_(compiles),
       keeper_(keeper),
-      totals_(totals),
-      listeners_(std::move(listeners)) {}
+      totals_(totals) {}
 
 void BenchQueue::add_compiled(const TrialPtr& trial, bool ok) {
   if (trial->purpose == Trial::Purpose::calibrate)
@@ -69,7 +88,7 @@ void BenchQueue::start(PooledDevice& device) {
   if (trial->purpose == Trial::Purpose::drift) return measure_incumbent(trial);
   device.busy = true;
   ipc::BenchJob job = run_.bench_job(*trial);
-  if (const auto bar = incumbent_.bar(); bar && run_.races() && trial->purpose == Trial::Purpose::search)
+  if (const auto bar = outcomes_.incumbent().bar(); bar && run_.races() && trial->purpose == Trial::Purpose::search)
     job.incumbent = measure::scaled(*bar, device.slowness);
   device.bench->bench(job, run_.bench_timeout_s(),
                       [this, trial, &device](const ipc::BenchAnswer& answer) { take(trial, device, answer); });
@@ -94,8 +113,8 @@ void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const ipc::Be
         space::shown_text(trial->record.config), answer.changed));
   fill_record(trial->record, *trial, device.device, answer);
   trial->lack = answer.lack;
-  incumbent_.count_race(answer.busy_s);
-  listeners_.measured(*trial, answer.log);
+  outcomes_.incumbent().count_race(answer.busy_s);
+  outcomes_.finish(*trial, answer.log);
   follow_drift();
 }
 
@@ -106,7 +125,7 @@ bool BenchQueue::seek_calibration() {
   if (!wanted) return false;
   const TrialPtr trial = run_.make_trial(wanted->index, Trial::Purpose::calibrate);
   if (!wanted->artifact) {
-    listeners_.compile(trial);  // from the cache
+    compiles_.start(trial);  // from the cache
     return false;
   }
   trial->artifact = *wanted->artifact;
@@ -136,8 +155,8 @@ void BenchQueue::calibrate(PooledDevice& device, const TrialPtr& trial) {
 
 void BenchQueue::follow_drift() {
   if (!run_.races() || cut_) return;
-  if (const auto index = incumbent_.take_due())
-    listeners_.compile(run_.make_trial(*index, Trial::Purpose::drift));  // from the cache
+  if (const auto index = outcomes_.incumbent().take_due())
+    compiles_.start(run_.make_trial(*index, Trial::Purpose::drift));  // from the cache
 }
 
 void BenchQueue::measure_incumbent(const TrialPtr& trial) {
@@ -161,10 +180,12 @@ void BenchQueue::take_drift(const Trial& trial, const ipc::RoundsAnswer& answer)
     record.bench_s = answer.busy_s;
     keeper_.stamp(record);
     keeper_.keep(record, answer.lack);
-    listeners_.refuted(record, answer.log);
+    run_.observer.on_record(record, answer.log, false);
+    outcomes_.results().add_further(record);
+    outcomes_.refute(record);
   }
   // Even if it failed, or another one is the best by now, the count starts again.
-  const record::Record* const known = incumbent_.remeasured(trial.record.key);
+  const record::Record* const known = outcomes_.incumbent().remeasured(trial.record.key);
   if (!known || answer.outcome != Outcome::ok || answer.samples_ms.empty() || answer.samples_ms[0].empty()) return;
   record::Record record = *known;
   record.device = devices_.first().device;
@@ -176,7 +197,7 @@ void BenchQueue::take_drift(const Trial& trial, const ipc::RoundsAnswer& answer)
   record.bench_s = answer.busy_s;
   keeper_.stamp(record);
   keeper_.store(record);
-  if (record.tainted.empty()) incumbent_.update(record.time_ms, answer.busy_s);
+  if (record.tainted.empty()) outcomes_.incumbent().update(record.time_ms, answer.busy_s);
 }
 
 }  // namespace xtune::run

@@ -2,34 +2,33 @@
 #pragma once
 
 #include <deque>
-#include <functional>
+#include <string>
 
-#include "core/run/calibration.hpp"
+#include "core/run/compile_queue.hpp"
 #include "core/run/device_pool.hpp"
-#include "core/run/incumbent_tracker.hpp"
+#include "core/run/outcome_handler.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
+#include "core/spec/process_spec.hpp"
+#include "ipc/protocol.hpp"
 
 namespace xtune::run {
 
+/// What the user should know where the wall clock of a program that ran on the CPU is about 1000 times its time, or
+/// less than its time, and the spec gives no unit; else empty.
+std::string time_unit_warning(const spec::ProcessSpec& process, const ipc::BenchAnswer& answer);
+
 /// Compiled trials wait here for a device. The first device measures from the start; another one only if more trials
-/// wait than the first device takes, and after it was compared (calibration.hpp). From time to time the incumbent is
-/// measured again on the first device, since its time is relative to that device (incumbent_tracker.hpp).
+/// wait than the first device takes, and after it was compared (Calibration). From time to time the incumbent is
+/// measured again on the first device, since its time is relative to that device (IncumbentTracker).
 ///
 /// On a CPU, compilers and the device take turns: a batch is compiled, then no compiler runs until all of it is
 /// measured.
 class BenchQueue {
  public:
-  struct Listeners {
-    std::function<void(const TrialPtr& trial)> compile;  ///< it comes back through add_compiled
-    /// Its record is complete except for the stamp, and not stored yet.
-    std::function<void(Trial& trial, const std::string& log)> measured;
-    /// A stored record of this run shows that the incumbent's results are wrong.
-    std::function<void(const record::Record& record, const std::string& log)> refuted;
-  };
   /// The references must outlive it.
-  BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration, IncumbentTracker& incumbent,
-             RecordKeeper& keeper, WorkerTotals& totals, Listeners listeners);
+  BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration, OutcomeHandler& outcomes,
+             CompileQueue& compiles, RecordKeeper& keeper, WorkerTotals& totals);
 
   void add(const TrialPtr& trial) { ready_.push_back(trial); }
   /// Receives a trial that this queue asked to be compiled.
@@ -62,10 +61,10 @@ class BenchQueue {
   const RunContext& run_;
   DevicePool& devices_;
   Calibration& calibration_;
-  IncumbentTracker& incumbent_;
+  OutcomeHandler& outcomes_;
+  CompileQueue& compiles_;
   RecordKeeper& keeper_;
   WorkerTotals& totals_;
-  const Listeners listeners_;
   std::deque<TrialPtr> ready_;
   bool devices_turn_ = false;  ///< alternating: until ready_ is empty
   bool compared_time_unit_ = false;

@@ -109,7 +109,7 @@ void check_spec(const spec::Spec& spec) {
 
 std::optional<std::string> check_launches(const spec::Spec& spec, const space::Space& space,
                                           const resolve::CandidateResolver& resolver) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 18;
+  constexpr std::uint64_t max_tried = std::uint64_t{1} << 18;
   if (space.size() == 0) return std::nullopt;
   const std::vector<spec::StepSpec> steps = spec::steps_of(spec);
   const spec::Location at = steps.empty() || steps.front().launch.block.empty() ? spec::Location{spec.path.string()}
@@ -128,7 +128,7 @@ std::optional<std::string> check_launches(const spec::Spec& spec, const space::S
   std::uint64_t step = space.size() / 1000003 + 7919;
   while (std::gcd(step, space.size()) != 1) ++step;
   step %= space.size();
-  const std::uint64_t tried = std::min(space.size(), most);
+  const std::uint64_t tried = std::min(space.size(), max_tried);
   const std::optional<resolve::NoValue> first = failure_of(0);
   if (!first) return std::nullopt;
   for (std::uint64_t i = 1, index = step; i < tried; ++i) {

@@ -1,30 +1,59 @@
-// The compile jobs of a run that are in progress.
+// The compile jobs of a run that are in progress, and how long the next ones will take.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "core/run/compile_times.hpp"
+#include "core/run/problem_setup.hpp"
 #include "core/run/run_context.hpp"
+#include "core/search/features.hpp"
 #include "ipc/services.hpp"
 
 namespace xtune::run {
 
+/// Ridge regression of the logarithm of CPU seconds on the configuration's features (`Features::plain`): unrolled code
+/// grows by factors. It need not be exact: a pool of compilers that takes the longest of its queue first ends with
+/// short jobs, so that they all end at about the same time (R. L. Graham, "Bounds on Multiprocessing Timing Anomalies",
+/// SIAM J. Appl. Math. 17 (1969)).
+class CompileTimes {
+ public:
+  /// Minimum number of compiled configurations for a prediction.
+  static constexpr std::size_t min_examples = 30;
+
+  explicit CompileTimes(const space::Space& space) : features_(space) {}
+
+  /// One value index for each parameter. Ignores seconds that are not positive.
+  void learn(std::span<const std::uint32_t> value_indices, double cpu_s);
+  /// CPU seconds; nullopt: there are too few examples, or the space has too many features to learn during the run.
+  std::optional<double> expected_s(std::span<const std::uint32_t> value_indices);
+
+ private:
+  void fit();
+
+  search::Features features_;
+  std::size_t examples_ = 0, fitted_ = 0;
+  // Normal equations; the last column is the constant.
+  std::vector<double> products_, right_, weights_;
+};
+
 /// Configurations that differ only in launch parameters share an artifact, which is compiled once for all that wait for
 /// it. If the order of the jobs changes only the time at which the compilers end, jobs that are expected to take
-/// longest start first (compile_times.hpp).
+/// longest start first (CompileTimes).
 class CompileQueue {
  public:
   using Done = std::function<void(const TrialPtr& trial, const ipc::CompileAnswer& answer)>;
   /// longest_first: whether jobs are ordered. done: called for each trial, with its artifact. The references must
   /// outlive it.
-  CompileQueue(const RunContext& run, ipc::CompileService& compiler, WorkerTotals& totals, bool longest_first,
-               Done done);
+  CompileQueue(const RunContext& run, ipc::CompileService& compiler, ProblemSetup& problem, WorkerTotals& totals,
+               bool longest_first, Done done);
 
+  /// The first one starts the problem's own compile jobs, too.
   void start(const TrialPtr& trial);
   std::size_t trials() const noexcept { return trials_; }  ///< in progress; several may wait for one artifact
   bool longest_first() const noexcept { return longest_first_; }
@@ -35,6 +64,7 @@ class CompileQueue {
   void finish(const std::string& key, const ipc::CompileAnswer& answer);
   const RunContext& run_;
   ipc::CompileService& compiler_;
+  ProblemSetup& problem_;
   WorkerTotals& totals_;
   const bool longest_first_;
   const Done done_;

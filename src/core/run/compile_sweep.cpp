@@ -9,13 +9,13 @@
 namespace xtune::run {
 
 std::optional<std::int64_t> shared_bytes(const SweptConfig& swept) {
-  std::optional<std::int64_t> most;
+  std::optional<std::int64_t> max_bytes;
   for (const device::Step& step : swept.launch.steps) {
     const build::ResourceUsage& usage = swept.entries.empty() ? swept.usage : swept.entries.at(step.kernel).usage;
     if (!usage.static_shared_bytes && step.launch.shared_bytes == 0) continue;
-    most = std::max(most.value_or(0), usage.static_shared_bytes.value_or(0) + step.launch.shared_bytes);
+    max_bytes = std::max(max_bytes.value_or(0), usage.static_shared_bytes.value_or(0) + step.launch.shared_bytes);
   }
-  return most;
+  return max_bytes;
 }
 
 CompileSweep::CompileSweep(const spec::Spec& spec, const space::Space& space,

@@ -1,4 +1,4 @@
-// The course of the finals.
+// Chooses the finalists, holds the finals and records them.
 //
 // During the search configurations are measured minutes apart, while clocks, temperature and neighbours change. The
 // finals therefore measure the best few again, interleaved: each round launches every finalist once, in random order,
@@ -14,12 +14,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
 
 #include "base/text.hpp"
 #include "core/measure/finals.hpp"
+#include "core/record/best.hpp"
 #include "core/record/record.hpp"
+#include "ipc/services.hpp"
 
 namespace xtune::run {
 namespace {
@@ -40,8 +43,72 @@ void append(const ipc::Reported& more, std::size_t rounds, ipc::Reported& report
 
 }  // namespace
 
-Finals::Finals(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule, FinalsLimits limits,
-               Done done)
+/// The result of one finalist.
+struct FinalistResult {
+  Outcome outcome = Outcome::ok;
+  std::string message, log;              ///< of its failure
+  std::vector<double> samples_ms;        ///< by round, rounded as in records; empty: it failed
+  ipc::Reported reported;                ///< by round
+  build::Lack lack = build::Lack::none;  ///< for a failure: resource that the machine lacked
+};
+
+/// How finalists are compared.
+struct FinalsRule {
+  measure::Statistic statistic = measure::Statistic::median;
+  /// The objective for a finalist's time and the values it has reported so far; less is better. Empty: the time itself.
+  std::function<double(std::size_t finalist, const ipc::Reported& reported, double time_ms)> value = {};
+};
+
+struct FinalsLimits {
+  std::uint64_t seed = 1;  ///< for the orders
+  int rounds = 50;         ///< maximum
+  double kernel_ms = 200;  ///< maximum for each finalist, checked between requests
+  int after_drift = 4;     ///< multiple of both maxima if the device changed its speed
+  double timeout_s = 30;   ///< for each finalist in each request
+};
+
+/// Requests ten rounds from the bench service at first, then five at a time. Finalists leave when they are certainly
+/// slower than the fastest, or certainly as good: the following rounds are for those in doubt. A finalist that fails is
+/// out, and the others continue in a new worker; if it is unknown which one crashed the worker, each is launched on its
+/// own to find out. A worker that dies three times without a known cause ends the finals.
+class FinalsRounds {
+ public:
+  using Done = std::function<void(std::vector<FinalistResult>, std::vector<std::string> taints)>;
+  using ReferenceTimed = std::function<void(std::vector<double> samples_ms)>;
+  /// bench must outlive this, and this must outlive its calls of bench.
+  FinalsRounds(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule, FinalsLimits limits,
+               Done done);
+  /// Has the reference kernel timed beside the first rounds.
+  void time_reference(ReferenceTimed timed) { reference_timed_ = std::move(timed); }
+  void start() { next(); }
+  double busy_s() const noexcept { return busy_s_; }  ///< of the device, so far
+
+ private:
+  std::vector<std::size_t> members() const;  ///< finalists that are still in
+  void next();
+  void probe();
+  void ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts);
+  void take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& answer, bool counts);
+  void finish();
+
+  ipc::BenchService& bench_;
+  std::vector<ipc::BenchJob> jobs_;
+  FinalsRule rule_;
+  FinalsLimits limits_;
+  Done done_;
+  ReferenceTimed reference_timed_;  ///< empty: it is not timed, or was
+  std::vector<FinalistResult> results_;
+  std::vector<bool> left_;             ///< judged
+  std::vector<std::size_t> suspects_;  ///< to be launched on their own
+  std::vector<std::size_t> unjudged_;  ///< launched together with one that failed, not checked themselves
+  std::vector<std::string> taints_;
+  std::size_t round_ = 0;
+  int unexplained_ = 0;
+  double busy_s_ = 0;
+};
+
+FinalsRounds::FinalsRounds(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule,
+                           FinalsLimits limits, Done done)
     : bench_(bench),
       jobs_(std::move(jobs)),
       rule_(std::move(rule)),
@@ -50,14 +117,14 @@ Finals::Finals(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, Finals
       results_(jobs_.size()),
       left_(jobs_.size()) {}
 
-std::vector<std::size_t> Finals::members() const {
+std::vector<std::size_t> FinalsRounds::members() const {
   std::vector<std::size_t> who;
   for (std::size_t i = 0; i < jobs_.size(); ++i)
     if (results_[i].outcome == Outcome::ok && !left_[i]) who.push_back(i);
   return who;
 }
 
-void Finals::next() {
+void FinalsRounds::next() {
   if (!suspects_.empty()) return probe();
   if (!unjudged_.empty()) return ask(std::exchange(unjudged_, {}), 1, false);
   std::vector<std::vector<double>> times, values;
@@ -76,21 +143,21 @@ void Finals::next() {
   }
   // Rounds that were taken while the device changed its speed say less.
   const int more = measure::finals_drift(times) != 1 ? limits_.after_drift : 1;
-  const auto most = static_cast<std::size_t>(std::max(limits_.rounds, 1) * more);
+  const auto max_rounds = static_cast<std::size_t>(std::max(limits_.rounds, 1) * more);
   const std::vector<std::size_t> who = members();
-  if (verdict.decided || who.size() < 2 || round_ >= most || longest_ms >= limits_.kernel_ms * more ||
-      mysteries_ == max_unexplained)
+  if (verdict.decided || who.size() < 2 || round_ >= max_rounds || longest_ms >= limits_.kernel_ms * more ||
+      unexplained_ == max_unexplained)
     return finish();
-  ask(who, std::min(round_ == 0 ? measure::finals_least_rounds : rounds_a_request, most - round_), true);
+  ask(who, std::min(round_ == 0 ? measure::finals_least_rounds : rounds_a_request, max_rounds - round_), true);
 }
 
-void Finals::probe() {
+void FinalsRounds::probe() {
   const std::size_t suspect = suspects_.back();
   suspects_.pop_back();
   ask({suspect}, 1, false);
 }
 
-void Finals::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts) {
+void FinalsRounds::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts) {
   ipc::RoundsJob job;
   for (const std::size_t i : who) job.jobs.push_back(jobs_[i]);
   std::vector<std::size_t> places(who.size());
@@ -102,7 +169,7 @@ void Finals::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool c
                         [this, who, counts](const ipc::RoundsAnswer& answer) { take(who, answer, counts); });
 }
 
-void Finals::take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& answer, bool counts) {
+void FinalsRounds::take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& answer, bool counts) {
   busy_s_ += answer.busy_s;
   if (!answer.reference_ms.empty() && reference_timed_) std::exchange(reference_timed_, {})(answer.reference_ms);
   for (const std::string& taint : answer.taints) base::add_once(taints_, taint);
@@ -116,7 +183,7 @@ void Finals::take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& 
       if (place < answer.reported.size()) append(answer.reported[place], rounds, result.reported);
     }
     round_ += rounds;
-    if (rounds == 0 && answer.outcome == Outcome::ok) mysteries_ = max_unexplained;
+    if (rounds == 0 && answer.outcome == Outcome::ok) unexplained_ = max_unexplained;
   }
   if (answer.outcome != Outcome::ok) {
     std::optional<std::size_t> culprit = answer.failed;
@@ -126,17 +193,202 @@ void Finals::take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& 
       unjudged_ = who;
       unjudged_.erase(unjudged_.begin() + static_cast<std::ptrdiff_t>(*culprit));
     } else {
-      ++mysteries_;
+      ++unexplained_;
       suspects_ = who;
     }
   }
   next();
 }
 
-void Finals::finish() {
+void FinalsRounds::finish() {
   // Last: done may destroy this object.
   const Done done = std::move(done_);
   done(std::move(results_), std::move(taints_));
+}
+
+FinalsPhase::FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, History& history, RecordKeeper& keeper,
+                         DevicePool& devices, CompileQueue& compiles, WorkerTotals& totals)
+    : run_(run),
+      outcomes_(outcomes),
+      results_(outcomes.results()),
+      history_(history),
+      keeper_(keeper),
+      devices_(devices),
+      compiles_(compiles),
+      totals_(totals) {}
+
+FinalsPhase::~FinalsPhase() = default;
+
+/// Chooses among this run's configurations and stored ones that may be as good. The latter become part of the result.
+std::vector<const record::Record*> FinalsPhase::finalists_now() {
+  results_.read_best(run_.options.compare ? run_.options.only.size() : run_.max_finalists());
+  std::vector<const record::Record*> contenders;
+  for (const record::Record& record : results_.records()) contenders.push_back(&record);
+  if (run_.options.compare) return record::ranked(contenders, run_.criterion);
+  std::vector<const record::Record*> rivals;
+  if (!run_.options.fresh) rivals = history_.rivals(results_.finals_reach());
+  contenders.insert(contenders.end(), rivals.begin(), rivals.end());
+  const std::vector<const record::Record*> order = record::ranked(contenders, run_.criterion);
+  // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
+  std::vector<const record::Record*> finalists =
+      record::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
+  if (const record::Record* const fallback = default_in_doubt(order, finalists)) finalists.push_back(fallback);
+  for (const record::Record* record : finalists)
+    if (std::find(rivals.begin(), rivals.end(), record) != rivals.end()) results_.add_further(*record);
+  return finalists;
+}
+
+/// The default configuration, if it may be as good as the best and is not among the finalists: the answer must not be
+/// slower than what runs without one.
+const record::Record* FinalsPhase::default_in_doubt(const std::vector<const record::Record*>& order,
+                                                    const std::vector<const record::Record*>& finalists) const {
+  const std::optional<std::uint64_t> index = run_.suggested.default_index;
+  if (!index || !run_.criterion.times || finalists.size() < 2) return nullptr;
+  const Bindings config = run_.space.named(run_.space.at(*index));
+  const auto is_default = [&](const record::Record* record) { return record->config == config; };
+  if (std::any_of(finalists.begin(), finalists.end(), is_default)) return nullptr;
+  const auto all = record::finalists_of(order, order.size(), run_.criterion);
+  const auto found = std::find_if(all.begin(), all.end(), is_default);
+  return found == all.end() ? nullptr : *found;
+}
+
+bool FinalsPhase::start() {
+  begun_ = true;
+  if (!run_.options.only.empty() && !run_.options.compare) return false;
+  const std::vector<const record::Record*> finalists = finalists_now();
+  std::vector<std::string> keys;
+  for (const record::Record* record : finalists) keys.push_back(record->key);
+  if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
+  results_.result().finalists = finalists.size();
+  // If a disturbance is permanent (a part of a partitioned device) or lasts, repeating the finals would not help.
+  const bool clean =
+      std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
+  const record::Tainted tainted = clean && !history_.busy() ? record::Tainted::never : record::Tainted::too;
+  if (take_stored(keys, tainted)) return false;
+  Held held{{}, keys, "finals"};
+  // In a fixed order: a process that has read only a part of the finals that another is storing ranks by them.
+  std::sort(keys.begin(), keys.end());
+  for (const std::string& key : keys) held.claim += " " + key;
+  for (const record::Record* record : finalists) {
+    const TrialPtr trial = run_.make_trial(run_.space.index_of(record->config).value(), Trial::Purpose::finalist);
+    trial->record.validation = record->validation;
+    trial->record.repeatable = record->repeatable;
+    trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to measure it
+    trial->record.dynamic_shared_bytes = trial->launch.max_shared_bytes();
+    held.finalists.push_back(trial);
+  }
+  if (peers_ && !peers_->take(held.claim))
+    elsewhere_ = std::move(held);
+  else
+    for (const TrialPtr& trial : held.finalists) compiles_.start(trial);
+  return true;
+}
+
+/// Whether they met in finals of this run, which need not be repeated because another finalist turned out to be wrong.
+bool FinalsPhase::have_met(const std::vector<std::string>& keys) const {
+  return std::all_of(keys.begin(), keys.end(), [&](const std::string& key) { return passed_.contains(key); });
+}
+
+bool FinalsPhase::take_stored(const std::vector<std::string>& keys, record::Tainted tainted,
+                              std::int64_t since_unix_ms) {
+  std::vector<record::Record> stored = history_.finals_of_keys(keys, tainted, since_unix_ms);
+  for (record::Record& record : stored) results_.add_further(std::move(record));
+  return !stored.empty();
+}
+
+void FinalsPhase::look_at_peers() {
+  if (!elsewhere_) return;
+  // Finals of other processes belong to this search, disturbed or not: they are not repeated.
+  if (take_stored(elsewhere_->keys, record::Tainted::too, peers_->began_unix_ms())) {
+    elsewhere_.reset();
+  } else if (peers_->take(elsewhere_->claim)) {
+    const Held left = *std::exchange(elsewhere_, std::nullopt);
+    for (const TrialPtr& trial : left.finalists) compiles_.start(trial);
+  }
+}
+
+FinalsRule FinalsPhase::rule() {
+  FinalsRule rule;
+  rule.statistic = run_.criterion.statistic;
+  if (run_.criterion.score)
+    rule.value = [this](std::size_t i, const ipc::Reported& reported, double time_ms) {
+      record::Record& record = finalists_[i]->record;
+      record.reported = reported;
+      return run_.criterion.at(record, time_ms);
+    };
+  return rule;
+}
+
+void FinalsPhase::hold() {
+  // In the order of their keys, not of the compilers: the random orders of the rounds use positions.
+  std::sort(finalists_.begin(), finalists_.end(),
+            [](const TrialPtr& a, const TrialPtr& b) { return a->record.key < b->record.key; });
+  std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
+  if (finalists_.size() < 2) return finalists_.clear();
+  devices_.first().busy = true;
+  std::vector<ipc::BenchJob> jobs;
+  for (const TrialPtr& trial : finalists_) jobs.push_back(run_.bench_job(*trial));
+  FinalsLimits limits;
+  limits.seed = run_.spec.search.seed;
+  limits.rounds = std::clamp(run_.spec.measure.rep, 1, 200);
+  limits.kernel_ms = run_.spec.measure.max_time_ms;
+  limits.timeout_s = run_.bench_timeout_s();
+  rounds_ = std::make_unique<FinalsRounds>(
+      *devices_.first().bench, std::move(jobs), rule(), limits,
+      [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
+        finish(std::move(results), taints);
+      });
+  if (keeper_.has_reference())
+    rounds_->time_reference([this](std::vector<double> samples_ms) { keeper_.renew_reference(std::move(samples_ms)); });
+  rounds_->start();
+}
+
+void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
+  ++totals_.answers;
+  devices_.first().busy = false;
+  history_.note_taints(taints);
+  totals_.device_busy_s += rounds_->busy_s();
+  std::int64_t now_ms = 0;  // the same for all of them: their finals are one measurement
+  for (const TrialPtr& finalist : finalists_)
+    now_ms = std::max(now_ms, keeper_.next_stamp(store::KeyDigest(finalist->record.key)));
+  std::string id = run_.options.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
+  if (++held_ > 1) id += "-" + std::to_string(held_);
+  passed_.clear();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    FinalistResult& result = results[i];
+    if (result.outcome == Outcome::ok && result.samples_ms.empty()) continue;
+    record::Record& record = finalists_[i]->record;
+    record.finals = id;
+    record.tainted = taints;
+    take(record, std::move(result), now_ms);
+    results_.add_further(std::move(record));
+  }
+  finalists_.clear();
+}
+
+void FinalsPhase::take(record::Record& record, FinalistResult result, std::int64_t now_ms) {
+  record.finals_by = run_.criterion.finals_by();
+  record.outcome = result.outcome;
+  record.stage = result.outcome == Outcome::ok             ? "measure"
+                 : result.outcome == Outcome::wrong_result ? "validate"
+                                                           : "run";
+  record.message = result.message;
+  record.samples_ms = std::move(result.samples_ms);
+  record.reported = std::move(result.reported);
+  if (record.outcome == Outcome::ok)
+    record.time_ms = measure::summarize(record.samples_ms);
+  else
+    record.validation.reset();
+  record.compile_s = record.compile_cpu_s = 0;
+  keeper_.stamp(record);
+  record.unix_time_ms = now_ms;
+  keeper_.keep(record, result.lack);
+  run_.observer.on_record(record, result.log, false);
+  if (record.outcome == Outcome::ok) passed_.insert(record.key);
+  if (record.outcome != Outcome::wrong_result) return;
+  outcomes_.refute(record);
+  // Configurations that lost against it, or were not invited because of it, get their turn.
+  begun_ = false;
 }
 
 }  // namespace xtune::run

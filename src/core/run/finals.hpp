@@ -1,77 +1,82 @@
-// Holds the finals: rounds of launches, until it is decided which configuration is the fastest.
+// The end of a run: the best configurations meet in finals, unless such finals are stored or another process holds
+// them.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "ipc/services.hpp"
+#include "core/run/compile_queue.hpp"
+#include "core/run/device_pool.hpp"
+#include "core/run/history.hpp"
+#include "core/run/outcome_handler.hpp"
+#include "core/run/peers.hpp"
+#include "core/run/record_keeper.hpp"
 
 namespace xtune::run {
 
-/// The result of one finalist.
-struct FinalistResult {
-  Outcome outcome = Outcome::ok;
-  std::string message, log;              ///< of its failure
-  std::vector<double> samples_ms;        ///< by round, rounded as in records; empty: it failed
-  ipc::Reported reported;                ///< by round
-  build::Lack lack = build::Lack::none;  ///< for a failure: resource that the machine lacked
-};
+class FinalsRounds;
+struct FinalistResult;
+struct FinalsRule;
 
-/// How finalists are compared.
-struct FinalsRule {
-  measure::Statistic statistic = measure::Statistic::median;
-  /// The objective for a finalist's time and the values it has reported so far; less is better. Empty: the time itself.
-  std::function<double(std::size_t finalist, const ipc::Reported& reported, double time_ms)> value = {};
-};
-
-struct FinalsLimits {
-  std::uint64_t seed = 1;  ///< for the orders
-  int rounds = 50;         ///< maximum
-  double kernel_ms = 200;  ///< maximum for each finalist, checked between requests
-  int after_drift = 4;     ///< multiple of both maxima if the device changed its speed
-  double timeout_s = 30;   ///< for each finalist in each request
-};
-
-/// Requests ten rounds from the bench service at first, then five at a time. Finalists leave when they are certainly
-/// slower than the fastest, or certainly as good: the following rounds are for those in doubt. A finalist that fails is
-/// out, and the others continue in a new worker; if it is unknown which one crashed the worker, each is launched on its
-/// own to find out. A worker that dies three times without a known cause ends the finals.
-class Finals {
+/// Finalists are compiled (from the cache), come back through add, and are measured in rounds on the first device
+/// (FinalsRounds). A finalist that turns out to be wrong is refuted, and further finals of the others may follow.
+class FinalsPhase {
  public:
-  using Done = std::function<void(std::vector<FinalistResult>, std::vector<std::string> taints)>;
-  using ReferenceTimed = std::function<void(std::vector<double> samples_ms)>;
-  /// bench must outlive this, and this must outlive its calls of bench.
-  Finals(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done);
-  /// Has the reference kernel timed beside the first rounds.
-  void time_reference(ReferenceTimed timed) { reference_timed_ = std::move(timed); }
-  void start() { next(); }
-  double busy_s() const noexcept { return busy_s_; }  ///< of the device, so far
+  /// The references must outlive it.
+  FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, History& history, RecordKeeper& keeper,
+              DevicePool& devices, CompileQueue& compiles, WorkerTotals& totals);
+  ~FinalsPhase();
+
+  /// One process of the job holds the finals for all. peers must outlive this.
+  void share_with(Peers& peers) { peers_ = &peers; }
+
+  /// Whether finals were started, or will not be held.
+  bool begun() const noexcept { return begun_; }
+  /// Chooses the finalists. Returns whether there is something to wait for.
+  bool start();
+  /// Receives a finalist that was compiled, or did not compile.
+  void add(const TrialPtr& trial) { finalists_.push_back(trial); }
+  std::size_t compiled() const noexcept { return finalists_.size(); }
+  /// Starts the rounds, after all finalists were compiled.
+  void hold();
+
+  bool held_elsewhere() const noexcept { return elsewhere_.has_value(); }
+  /// Checks whether another process has completed its finals; if it has ended without, this process holds them.
+  void look_at_peers();
 
  private:
-  std::vector<std::size_t> members() const;  ///< finalists that are still in
-  void next();
-  void probe();
-  void ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts);
-  void take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& answer, bool counts);
-  void finish();
+  struct Held {
+    std::vector<TrialPtr> finalists;
+    std::vector<std::string> keys;
+    std::string claim;
+  };
+  std::vector<const record::Record*> finalists_now();
+  const record::Record* default_in_doubt(const std::vector<const record::Record*>& order,
+                                         const std::vector<const record::Record*>& finalists) const;
+  bool have_met(const std::vector<std::string>& keys) const;
+  bool take_stored(const std::vector<std::string>& keys, record::Tainted tainted, std::int64_t since_unix_ms = 0);
+  FinalsRule rule();
+  void finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
+  void take(record::Record& record, FinalistResult result, std::int64_t now_ms);
 
-  ipc::BenchService& bench_;
-  std::vector<ipc::BenchJob> jobs_;
-  FinalsRule rule_;
-  FinalsLimits limits_;
-  Done done_;
-  ReferenceTimed reference_timed_;  ///< empty: it is not timed, or was
-  std::vector<FinalistResult> results_;
-  std::vector<bool> left_;             ///< judged
-  std::vector<std::size_t> suspects_;  ///< to be launched on their own
-  std::vector<std::size_t> unjudged_;  ///< launched together with one that failed, not checked themselves
-  std::vector<std::string> taints_;
-  std::size_t round_ = 0;
-  int mysteries_ = 0;
-  double busy_s_ = 0;
+  const RunContext& run_;
+  OutcomeHandler& outcomes_;
+  Results& results_;
+  History& history_;
+  RecordKeeper& keeper_;
+  DevicePool& devices_;
+  CompileQueue& compiles_;
+  WorkerTotals& totals_;
+  std::vector<TrialPtr> finalists_;  ///< compiled
+  std::unique_ptr<FinalsRounds> rounds_;
+  bool begun_ = false;
+  int held_ = 0;                  ///< number of finals in this run
+  std::set<std::string> passed_;  ///< keys of the configurations that passed the last finals of this run
+  Peers* peers_ = nullptr;
+  std::optional<Held> elsewhere_;  ///< another process holds them
 };
 
 }  // namespace xtune::run

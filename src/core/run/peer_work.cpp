@@ -3,9 +3,137 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "core/run/peers.hpp"
+
 namespace xtune::run {
+namespace {
+
+// There are fewer claims than configurations, and the final wait for other processes is at most a hundredth of the
+// whole.
+constexpr std::uint64_t blocks_a_process = 64, max_in_a_block = 64;
+
+}  // namespace
+
+BlockWalk::BlockWalk(const search::Sequence& sequence, Peers& peers, std::string name)
+    : peers_(peers), name_(std::move(name)), size_(sequence.size()), random_(peers.place()) {
+  const std::uint64_t processes = std::max<std::uint64_t>(peers.size(), 1), place = peers.place();
+  block_size_ = std::clamp<std::uint64_t>(size_ / (blocks_a_process * processes), 1, max_in_a_block);
+  const std::uint64_t blocks = size_ / block_size_ + (size_ % block_size_ != 0);
+  const auto begin_of = [&](std::uint64_t part) {
+    return blocks / processes * part + std::min(part, blocks % processes);
+  };
+  for (std::uint64_t part = 0; part < processes; ++part) {
+    const std::uint64_t begin = begin_of(part), end = begin_of(part + 1);
+    if (begin == end) continue;
+    if (part == place) {
+      own_ = begin;
+      own_end_ = end;
+    } else {
+      theirs_.push_back({range_of(begin).begin, range_of(end - 1).end});
+    }
+  }
+}
+
+BlockWalk::Range BlockWalk::range_of(std::uint64_t block) const {
+  return {block * block_size_, std::min((block + 1) * block_size_, size_)};
+}
+
+bool BlockWalk::take(std::uint64_t block) { return peers_.take(fmt::format("{} block {}", name_, block)); }
+
+std::optional<std::uint64_t> BlockWalk::next() {
+  while (ours_.empty() && own_ != own_end_) {
+    const std::uint64_t block = own_++;
+    if (take(block)) {
+      ours_.push_back(range_of(block));
+    } else {
+      const Range lost = range_of(block);
+      const auto after =
+          std::find_if(theirs_.begin(), theirs_.end(), [&](const Range& range) { return range.begin >= lost.end; });
+      theirs_.insert(after, lost);
+    }
+  }
+  if (ours_.empty() && looked_) take_from_others();
+  if (ours_.empty()) return std::nullopt;
+  const std::uint64_t number = ours_.back().begin++;
+  if (ours_.back().begin == ours_.back().end) ours_.pop_back();
+  return number;
+}
+
+bool BlockWalk::look(const std::function<bool(std::uint64_t number)>& has_come, std::uint64_t budget) {
+  for (Range& range : theirs_)
+    for (; range.begin != range.end && budget > 0 && has_come(range.begin); ++range.begin) --budget;
+  std::erase_if(theirs_, [](const Range& range) { return range.begin == range.end; });
+  looked_ = budget > 0;
+  return budget == 0;
+}
+
+std::uint64_t BlockWalk::first_block(const Range& range) const { return range.begin / block_size_; }
+std::uint64_t BlockWalk::blocks_of(const Range& range) const {
+  return (range.end - 1) / block_size_ + 1 - first_block(range);
+}
+
+/// Starts at a random place, so that helping processes do not all help the same one.
+void BlockWalk::take_from_others() {
+  std::uint64_t blocks = 0;
+  for (const Range& range : theirs_) blocks += blocks_of(range);
+  if (blocks > 0) {
+    std::uint64_t start = random_.below(blocks);
+    std::size_t place = 0;
+    while (start >= blocks_of(theirs_[place])) start -= blocks_of(theirs_[place++]);
+    for (std::size_t i = 0; i <= theirs_.size(); ++i) {
+      const std::size_t here = (place + i) % theirs_.size();
+      const std::uint64_t skipped = i == 0 ? start : 0;
+      const std::uint64_t count = i == theirs_.size() ? start : blocks_of(theirs_[here]);
+      for (std::uint64_t each = skipped; each < count; ++each)
+        if (take(first_block(theirs_[here]) + each)) return cut_out(here, first_block(theirs_[here]) + each);
+    }
+  }
+  looked_ = false;  // no more until something changes
+}
+
+void BlockWalk::cut_out(std::size_t place, std::uint64_t block) {
+  const Range range = theirs_[place], won = range_of(block);
+  const Range before{range.begin, std::max(won.begin, range.begin)}, behind{std::min(won.end, range.end), range.end};
+  ours_.push_back({before.end, behind.begin});
+  std::vector<Range> left;
+  for (const Range& each : {before, behind})
+    if (each.begin != each.end) left.push_back(each);
+  const auto there = theirs_.erase(theirs_.begin() + static_cast<std::ptrdiff_t>(place));
+  theirs_.insert(there, left.begin(), left.end());
+}
+
+void LeavablePeers::leave() noexcept {
+  if (!std::exchange(left_, true)) peers_.leave();
+}
+
+void LeavablePeers::leave_over(const Error& error) {
+  if (left_) return;
+  leave();
+  warn_(std::string(error.what()) + "; this process goes on by itself");
+}
+
+bool LeavablePeers::take(const std::string& name) {
+  if (left_) return true;
+  try {
+    return peers_.take(name);
+  } catch (const Error& error) {
+    leave_over(error);
+    return true;
+  }
+}
+
+std::vector<record::Record> LeavablePeers::news() {
+  try {
+    return peers_.news();
+  } catch (const Error& error) {
+    leave_over(error);
+    return {};
+  }
+}
+
 namespace {
 
 // Numbers of the sequence between two turns of the event loop.
@@ -13,13 +141,14 @@ constexpr std::uint64_t numbers_a_look = 1000;
 
 }  // namespace
 
-PeerWork::PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, WorkerTotals& totals,
-                   Listeners listeners)
+PeerWork::PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, OutcomeHandler& outcomes,
+                   WorkerTotals& totals, std::function<void(const TrialPtr& trial)> take_over)
     : run_(run),
       peers_(peers, [&run](const std::string& text) { run.observer.on_warning(text); }),
       loop_(loop),
+      outcomes_(outcomes),
       totals_(totals),
-      listeners_(std::move(listeners)) {}
+      take_over_(std::move(take_over)) {}
 
 void PeerWork::share_in_blocks(const search::Sequence& sequence) {
   if (sequence.size() == 0) return;
@@ -46,7 +175,7 @@ void PeerWork::forget() { elsewhere_.clear(); }
 void PeerWork::look_at_blocks() {
   const bool more = blocks_->look(
       [this](std::uint64_t number) {
-        return listeners_.serve({number, sequence_->at(number)});
+        return outcomes_.serve({number, sequence_->at(number)});
       },
       numbers_a_look);
   ++totals_.answers;
@@ -55,10 +184,10 @@ void PeerWork::look_at_blocks() {
 
 void PeerWork::look_at_trials() {
   for (Elsewhere& each : std::exchange(elsewhere_, {})) {
-    if (listeners_.has_come(*each.trial))
+    if (outcomes_.has_come(*each.trial))
       ++totals_.answers;
     else if (peers_.take(each.claim))
-      listeners_.take_over(each.trial);
+      take_over_(each.trial);
     else
       elsewhere_.push_back(std::move(each));
   }

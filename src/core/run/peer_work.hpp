@@ -1,32 +1,97 @@
 // The part of a search that other processes of the same job have claimed.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/event_loop.hpp"
-#include "core/run/block_walk.hpp"
+#include "base/random.hpp"
+#include "core/run/outcome_handler.hpp"
 #include "core/run/peers.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/search_path.hpp"
+#include "core/search/strategy.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::run {
 
+/// Each process begins in its own part of the sequence and takes one block after another, so that two processes rarely
+/// claim the same one. A process that has finished its part takes blocks of the other parts, also those whose owners
+/// have ended. The records of other processes show which of their numbers are done, in any order.
+///
+/// The number of claims is little more than the number of blocks that a process works on, however large the space is:
+/// about 64 for each process, or blocks of 64.
+class BlockWalk {
+ public:
+  /// name: the same for processes with the same sequence, different for others. Both references must outlive it.
+  BlockWalk(const search::Sequence& sequence, Peers& peers, std::string name);
+
+  /// The next number of the sequence for this process; nullopt: none for now (see look), or none any more. Throws
+  /// Error(io).
+  std::optional<std::uint64_t> next();
+  /// Skips numbers of other processes for which has_come (whether the outcome is known here) returns true, up to budget
+  /// numbers; returns whether there may be more to skip now. Numbers that are still missing may then be taken over.
+  bool look(const std::function<bool(std::uint64_t number)>& has_come, std::uint64_t budget);
+  /// Whether the outcome of every number is known or ours.
+  bool over() const noexcept { return ours_.empty() && own_ == own_end_ && theirs_.empty(); }
+  std::uint64_t block_size() const noexcept { return block_size_; }
+
+ private:
+  struct Range {
+    std::uint64_t begin, end;  ///< numbers
+  };
+  bool take(std::uint64_t block);
+  Range range_of(std::uint64_t block) const;
+  std::uint64_t first_block(const Range& range) const;
+  std::uint64_t blocks_of(const Range& range) const;
+  void take_from_others();
+  void cut_out(std::size_t place, std::uint64_t block);
+
+  Peers& peers_;
+  std::string name_;
+  std::uint64_t size_, block_size_;
+  std::uint64_t own_ = 0, own_end_ = 0;  ///< blocks of our part that were not claimed yet
+  std::vector<Range> ours_;              ///< remaining numbers of the blocks that we have
+  std::vector<Range> theirs_;            ///< not known to be done, ascending
+  base::Random random_;
+  bool looked_ = false;  ///< since there was nothing left to take over
+};
+
+/// Peers as long as work can be shared: after leave(), or if their store fails, this process does everything.
+class LeavablePeers final : public Peers {
+ public:
+  using Warn = std::function<void(const std::string& text)>;
+  LeavablePeers(Peers& peers, Warn warn) : peers_(peers), warn_(std::move(warn)) {}
+  bool has_left() const noexcept { return left_; }
+  void leave() noexcept override;
+  /// Throws nothing: if the store fails, this process does the work.
+  bool take(const std::string& name) override;
+  std::vector<record::Record> news() override;
+  void stored_one() noexcept override { peers_.stored_one(); }
+  std::size_t size() const noexcept override { return peers_.size(); }
+  std::size_t place() const noexcept override { return peers_.place(); }
+  std::int64_t began_unix_ms() const noexcept override { return peers_.began_unix_ms(); }
+  std::uint64_t look_every_ms() const noexcept override { return peers_.look_every_ms(); }
+
+ private:
+  void leave_over(const Error& error);
+  Peers& peers_;
+  Warn warn_;
+  bool left_ = false;
+};
+
 /// Each process claims a configuration before it measures it; the results of configurations that others have claimed
 /// are waited for, and the work is taken over if that process has ended. A search that learns nothing from outcomes is
-/// shared in blocks of its sequence (block_walk.hpp), so that there are few claims.
+/// shared in blocks of its sequence (BlockWalk), so that there are few claims.
 class PeerWork {
  public:
-  struct Listeners {
-    std::function<bool(const SearchPath::Proposal& proposal)> serve;  ///< whether the store has its result by now,
-                                                                      ///< which is then counted
-    std::function<bool(const Trial& trial)> has_come;                 ///< the same for a trial
-    std::function<void(const TrialPtr& trial)> take_over;             ///< this process must do it after all
-  };
-  /// peers and loop must outlive it.
-  PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, WorkerTotals& totals, Listeners listeners);
+  /// take_over: called for a trial of another process that this one must do after all. The references must outlive it.
+  PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, OutcomeHandler& outcomes, WorkerTotals& totals,
+           std::function<void(const TrialPtr& trial)> take_over);
 
   /// For a search that does not learn: each process takes its own path through the same sequence, which must outlive
   /// this.
@@ -62,8 +127,9 @@ class PeerWork {
   const RunContext& run_;
   LeavablePeers peers_;
   base::EventLoop& loop_;
+  OutcomeHandler& outcomes_;
   WorkerTotals& totals_;
-  const Listeners listeners_;
+  const std::function<void(const TrialPtr& trial)> take_over_;
   std::vector<Elsewhere> elsewhere_;
   const search::Sequence* sequence_ = nullptr;
   std::optional<BlockWalk> blocks_;

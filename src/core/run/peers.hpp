@@ -2,13 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/record/record.hpp"
-#include "xtune/error.hpp"
 
 namespace xtune::run {
 
@@ -34,29 +31,6 @@ class Peers {
   virtual std::int64_t began_unix_ms() const noexcept = 0;
   /// Useful interval for calls of news().
   virtual std::uint64_t look_every_ms() const noexcept = 0;
-};
-
-/// Peers as long as work can be shared: after leave(), or if their store fails, this process does everything.
-class LeavablePeers final : public Peers {
- public:
-  using Warn = std::function<void(const std::string& text)>;
-  LeavablePeers(Peers& peers, Warn warn) : peers_(peers), warn_(std::move(warn)) {}
-  bool has_left() const noexcept { return left_; }
-  void leave() noexcept override;
-  /// Throws nothing: if the store fails, this process does the work.
-  bool take(const std::string& name) override;
-  std::vector<record::Record> news() override;
-  void stored_one() noexcept override { peers_.stored_one(); }
-  std::size_t size() const noexcept override { return peers_.size(); }
-  std::size_t place() const noexcept override { return peers_.place(); }
-  std::int64_t began_unix_ms() const noexcept override { return peers_.began_unix_ms(); }
-  std::uint64_t look_every_ms() const noexcept override { return peers_.look_every_ms(); }
-
- private:
-  void leave_over(const Error& error);
-  Peers& peers_;
-  Warn warn_;
-  bool left_ = false;
 };
 
 /// Maximum number of proposals without an outcome over all processes, for a search that learns: enough for each process

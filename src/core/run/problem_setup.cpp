@@ -3,16 +3,83 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/files.hpp"
 #include "base/named.hpp"
+#include "base/text.hpp"
 #include "core/build/shortage.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
+#include "core/spec/template_text.hpp"
+#include "core/validate/builtin.hpp"
 #include "core/validate/check_kernel.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::run {
+namespace {
+
+/// A source that is refused, or takes too long, is an error of the spec. The reason why a compiler was killed is not.
+ErrorKind kind_of_failure(const ipc::CompileAnswer& answer) {
+  // An unclear cause, such as a missing header, is most likely an error in the spec.
+  const bool of_the_machine = answer.lack != build::Lack::none && answer.lack != build::Lack::unclear;
+  return of_the_machine || answer.outcome == Outcome::crashed ? ErrorKind::io : ErrorKind::invalid_spec;
+}
+
+/// The message is often a line of the log, which is not to be shown twice.
+std::string message_and_log(const ipc::CompileAnswer& answer) {
+  const std::string log = base::printable(answer.log, 4000);
+  if (log.starts_with(answer.message)) return log;
+  return answer.message + (log.empty() ? "" : "\n" + log);
+}
+
+/// The compiled reference kernel, to be completed with its artifact.
+ipc::ReferencePlan plan_kernel(const RunContext& run) {
+  const resolve::CandidateResolver& resolver = run.resolver;
+  const space::Config own = resolver.reference_config();
+  ipc::ReferencePlan plan;
+  plan.launch = resolver.reference_launch();
+  plan.scalar_arguments = resolver.scalars(own);
+  plan.constants = resolver.reference_constants();
+  plan.scratch = resolver.scratch(own);
+  // A plain kernel that takes none must not fail for the maps of one configuration.
+  if (std::any_of(run.spec.args.begin(), run.spec.args.end(), [&](const spec::ArgSpec& argument) {
+        return argument.map && plan.launch.takes(spec::passed_number(run.spec, argument));
+      }))
+    plan.maps = resolver.tensor_maps(own);
+  const build::CompileRequest request = resolver.reference_request();
+  plan.compile_job =
+      std::make_shared<ipc::CompileJob>(run.compile_job(resolver.reference_artifact_key(request), request));
+  return plan;
+}
+
+/// Any other reference.
+ipc::ReferencePlan plan_contents(const RunContext& run) {
+  const spec::ReferenceSpec& reference = run.spec.validate.reference;
+  ipc::ReferencePlan plan;
+  plan.output = reference.output;
+  plan.file = reference.file;
+  plan.folder = run.spec.path.parent_path();
+  const space::Config own = run.resolver.reference_config();
+  plan.scalar_arguments = run.resolver.scalars(own);
+  const Bindings bindings = run.resolver.bindings(own);
+  const auto lookup = [&](std::string_view name) { return space::find_value(bindings, name); };
+  for (const auto& [role, text] : reference.bindings) {
+    const spec::ArgSpec* const argument = base::find_named(run.spec.args, text.text);
+    if (argument && has_elements(argument->kind))
+      plan.arrays.emplace_back(role, text.text);
+    else if (spec::is_word_role(role))
+      plan.scalars[role] = text.text;
+    else
+      plan.scalars[role] = spec::evaluate(text, lookup);
+  }
+  for (const spec::Text& word : reference.command) plan.command.push_back(spec::expand(word, lookup));
+  return plan;
+}
+
+}  // namespace
 
 ProblemSetup::ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices,
                            RecordKeeper& keeper, WorkerTotals& totals)
@@ -34,12 +101,31 @@ void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
   });
 }
 
+/// done is called from the event loop, or at once if nothing has to be compiled.
+void ProblemSetup::make_reference(std::function<void(ipc::ReferencePlan)> done) {
+  const spec::ReferenceSpec& reference = run_.spec.validate.reference;
+  const bool is_kernel = reference.kind == spec::ReferenceSpec::Kind::kernel;
+  ipc::ReferencePlan plan = is_kernel ? plan_kernel(run_) : plan_contents(run_);
+  plan.kind = reference.kind;
+  plan.at = spec::to_string(reference.at);
+  plan.name = reference.name;
+  if (!is_kernel) return done(std::move(plan));
+  const std::shared_ptr<const ipc::CompileJob> job = plan.compile_job;
+  compiler_.compile(*job, run_.spec.kernel.compile_timeout_s,
+                    [plan = std::move(plan), done = std::move(done)](const ipc::CompileAnswer& answer) mutable {
+                      if (answer.outcome != Outcome::ok)
+                        throw Error(kind_of_failure(answer),
+                                    fmt::format("{}: the reference kernel '{}' did not compile ({}): {}", plan.at,
+                                                plan.name, to_string(answer.outcome), message_and_log(answer)));
+                      plan.artifact = answer.artifact;
+                      done(std::move(plan));
+                    });
+}
+
 void ProblemSetup::prepare() {
-  if (reference_) return;
+  if (std::exchange(begun_, true)) return;
   if (run_.spec.process && run_.spec.process->build.given())
     build::require_programs_allowed(run_.options.scratch.empty() ? base::temporary_folder() : run_.options.scratch);
-  reference_ = std::make_unique<ReferenceBuilder>(run_.spec, run_.resolver, run_.target, run_.options.artifact_store(),
-                                                  run_.options.scratch);
   struct Parts {
     std::optional<ipc::ReferencePlan> reference;
     std::optional<CheckKernel> check_kernel;
@@ -59,7 +145,7 @@ void ProblemSetup::prepare() {
     parts->check_kernel = std::move(kernel);
     open_with_both();
   });
-  reference_->build(compiler_, [parts, open_with_both](ipc::ReferencePlan plan) {
+  make_reference([parts, open_with_both](ipc::ReferencePlan plan) {
     parts->reference = std::move(plan);
     open_with_both();
   });
@@ -113,7 +199,7 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
 }
 
 void ProblemSetup::restart() {
-  if (!done_) reference_.reset();
+  if (!done_) begun_ = false;
 }
 
 }  // namespace xtune::run

@@ -8,8 +8,8 @@
 
 #include "core/run/device_pool.hpp"
 #include "core/run/record_keeper.hpp"
-#include "core/run/reference_plan.hpp"
 #include "core/run/run_context.hpp"
+#include "ipc/services.hpp"
 
 namespace xtune::run {
 
@@ -19,8 +19,9 @@ class ProblemSetup {
   ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices, RecordKeeper& keeper,
                WorkerTotals& totals);
 
-  /// Call it once, before the first configuration is compiled, so that the device need not wait for its reference
-  /// behind the whole queue.
+  /// Call it before each configuration is compiled, so that the device need not wait for its reference behind the whole
+  /// queue; later calls do nothing. If a reference cannot be made, Error leaves the event loop: invalid_spec with the
+  /// compiler's log; io if the compiler crashed or was killed.
   void prepare();
   bool done() const noexcept { return done_; }
   /// Call it after CompileService::cancel_all: unfinished steps start again with the next prepare.
@@ -29,6 +30,7 @@ class ProblemSetup {
  private:
   using CheckKernel = std::pair<std::optional<build::Artifact>, std::shared_ptr<const ipc::CompileJob>>;
   void compile_check_kernel(std::function<void(CheckKernel)> done);
+  void make_reference(std::function<void(ipc::ReferencePlan)> done);
   void open(ipc::ReferencePlan reference, CheckKernel check_kernel);
 
   const RunContext& run_;
@@ -36,8 +38,7 @@ class ProblemSetup {
   DevicePool& devices_;
   RecordKeeper& keeper_;
   WorkerTotals& totals_;
-  std::unique_ptr<ReferenceBuilder> reference_;
-  bool done_ = false;
+  bool begun_ = false, done_ = false;
 };
 
 }  // namespace xtune::run

@@ -3,16 +3,40 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/record/stored_shortage.hpp"
-#include "core/run/time_limits.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
+
+double limit_beside_key(const spec::Spec& spec, std::string_view stage) {
+  if (stage == "compile") return spec.kernel.compile_timeout_s;
+  return spec.process ? spec.process->timeout_s : 0;
+}
+
+bool answers_under_limits(const record::Record& record, const spec::Spec& spec) {
+  if (record.outcome != Outcome::timed_out) return true;
+  return limit_beside_key(spec, record.stage) <= record.limit_s;
+}
+
+void TimeStamps::learn(const store::KeyDigest& key, std::int64_t unix_time_ms) {
+  if (unix_time_ms < start_ms_) return;
+  std::int64_t& newest = ahead_[key];
+  newest = std::max(newest, unix_time_ms);
+}
+
+std::int64_t TimeStamps::next(const store::KeyDigest& key) {
+  last_ms_ = std::max(last_ms_, clock_.unix_time_ms());
+  const auto found = ahead_.find(key);
+  if (found == ahead_.end()) return last_ms_;
+  return found->second = std::max(last_ms_, found->second + 1);
+}
 
 RecordKeeper::RecordKeeper(const RunContext& run)
     : run_(run),

@@ -1,16 +1,47 @@
-// Stores the records of a run, and counts those that could not be stored.
+// Stores the records of a run: their timestamps and limits, and the count of those that could not be stored.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
+#include "base/clock.hpp"
 #include "core/build/shortage.hpp"
+#include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/run_context.hpp"
-#include "core/run/time_stamps.hpp"
+#include "core/spec/spec.hpp"
+#include "core/store/stored_config.hpp"
 
 namespace xtune::run {
+
+/// The limit for a record's stage, in seconds: kernel.compile_timeout_s for "compile", [process] timeout_s for a
+/// program. 0: the limit is part of the key, as [measure] timeout_s for kernels.
+double limit_beside_key(const spec::Spec& spec, std::string_view stage);
+
+/// Whether a record is valid under today's limits. One that timed out is not if today's limit is larger, or if the
+/// record does not contain its limit, as in earlier versions.
+bool answers_under_limits(const record::Record& record, const spec::Spec& spec);
+
+/// For each key the newest record counts, so a run's records must be newer than all that it has read with their keys,
+/// even if the clock goes back, or was ahead when an earlier run wrote its records.
+class TimeStamps {
+ public:
+  explicit TimeStamps(base::Clock& clock) : clock_(clock), start_ms_(clock.unix_time_ms()), last_ms_(start_ms_) {}
+
+  void learn(const store::KeyDigest& key, std::int64_t unix_time_ms);
+  /// Unix time in ms: the clock's, but at least the last stamp, and after all records of the key.
+  std::int64_t next(const store::KeyDigest& key);
+
+ private:
+  base::Clock& clock_;
+  const std::int64_t start_ms_;
+  std::int64_t last_ms_;
+  std::unordered_map<store::KeyDigest, std::int64_t, store::KeyDigestHash>
+      ahead_;  ///< newest time; only if it is after the run's start
+};
 
 /// If the store cannot be written, the run continues: there is one warning for each cause of lost records, and the
 /// other processes of the job are known to miss them. A failure that the machine may have caused counts in this run's

@@ -4,11 +4,38 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "base/text.hpp"
 #include "core/space/bindings_text.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
+namespace {
+
+// Enough for the last messages of a program; a record is one line of a file that is read completely.
+constexpr std::size_t max_log_bytes = 2048;
+
+}  // namespace
+
+void fill_record(record::Record& record, const Trial& trial, const device::DeviceInfo& device,
+                 const ipc::BenchAnswer& answer) {
+  record.device = device;
+  record.outcome = answer.outcome;
+  const bool timed = answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned;
+  record.stage = timed ? "measure" : answer.stage;
+  record.message = answer.message;
+  if (!timed) record.log = base::end_of(answer.log, max_log_bytes);
+  record.reported = answer.reported;
+  record.samples_ms = answer.samples_ms;
+  record.tainted = answer.taints;
+  record.dynamic_shared_bytes = trial.launch.max_shared_bytes();
+  record.validation = answer.validation;
+  record.repeatable = answer.repeatable;
+  record.telemetry = answer.telemetry;
+  record.bench_s = answer.busy_s;
+  if (timed) record.time_ms = measure::summarize(record.samples_ms);
+}
+
 namespace {
 
 constexpr std::uint64_t default_evals = 400;
@@ -99,15 +126,6 @@ double RunContext::bench_timeout_s() const {
 
 std::uint64_t RunContext::planned() const {
   return options.only.empty() ? std::min<std::uint64_t>(evals, space.size()) : options.only.size();
-}
-
-std::optional<record::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer) {
-  try {
-    return row.view->record_of(*row.config);
-  } catch (const Error& error) {
-    observer.on_warning(error.what());
-    return std::nullopt;
-  }
 }
 
 }  // namespace xtune::run

@@ -1,20 +1,58 @@
-// The inputs of a run, and constants derived from them.
+// The inputs of a run, constants derived from them, and one configuration on the way to its record.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "core/device/device_info.hpp"
+#include "core/measure/device.hpp"
 #include "core/record/objective.hpp"
+#include "core/record/record.hpp"
 #include "core/resolve/measurement_keys.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/knowledge.hpp"
-#include "core/run/trial.hpp"
+#include "core/run/search_path.hpp"
 #include "core/run/tuner.hpp"
 #include "core/store/growing_records.hpp"
+#include "ipc/protocol.hpp"
 
 namespace xtune::run {
+
+struct Trial {
+  enum class Purpose {
+    search,     ///< proposed by the strategy
+    settle,     ///< lost a race against another best than today's: is measured in full
+    drift,      ///< the incumbent, measured once more
+    calibrate,  ///< one that passed before, measured in full to compare devices
+    finalist,   ///< measured in finals
+  };
+  Purpose purpose = Purpose::search;
+  SearchPath::Proposal proposal;
+  space::Config config;
+  device::LaunchPlan launch;
+  build::CompileRequest request;
+  build::Artifact artifact;
+  record::Record record;
+  build::Lack lack = build::Lack::none;  ///< resource that the machine lacked: its record is not stored
+  /// settle: the index of the pruned record in TuneResult::records; unset: the pruned result is a row of the store.
+  std::optional<std::size_t> replaces;
+};
+using TrialPtr = std::shared_ptr<Trial>;
+
+/// The work of the workers for a run so far.
+struct WorkerTotals {
+  std::uint64_t answers = 0;  ///< of compilers, devices and other processes
+  double device_busy_s = 0;   ///< as TuneResult
+  double compile_cpu_s = 0;   ///< as TuneResult
+  double compile_wall_s = 0;  ///< as TuneResult
+};
+
+/// Fills the trial's record from a bench worker's answer: all except key, configuration and the compiler's report.
+void fill_record(record::Record& record, const Trial& trial, const device::DeviceInfo& device,
+                 const ipc::BenchAnswer& answer);
 
 /// One spec and problem on one kind of device. Constant during a run; every part of the run has a reference to it.
 struct RunContext {
@@ -64,13 +102,10 @@ struct RunContext {
   /// Whether all stored results are read completely: an advisor gets them.
   bool reads_all() const { return !options.best_only || criterion.score || spec.search.advisor; }
   /// Whether it was stored by this process or one of its peers.
-  bool of_today(std::int64_t unix_time_ms) const {
+  bool is_of_job(std::int64_t unix_time_ms) const {
     return options.peers && unix_time_ms >= options.peers->began_unix_ms();
   }
   std::uint64_t planned() const;  ///< maximum number of evaluations
 };
-
-/// The whole record of a row; nullopt, with a warning: its file was repaired or removed since it was scanned.
-std::optional<record::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer);
 
 }  // namespace xtune::run

@@ -1,4 +1,4 @@
-// Keeps proposals and outcomes in step.
+// Makes the strategy, and keeps proposals and outcomes in step.
 #include "core/run/search_path.hpp"
 
 #include <algorithm>
@@ -6,8 +6,67 @@
 #include <utility>
 
 #include "core/run/advisor.hpp"
+#include "core/run/knowledge.hpp"
+#include "core/run/peers.hpp"
+#include "core/run/run_context.hpp"
 
 namespace xtune::run {
+namespace {
+
+// For each process, so that all of them take the same path on any machine.
+constexpr std::size_t window_a_process = 4, min_a_process = 2;
+// Fraction of the evaluations: proposals made without the outcomes of more than that are worth too little.
+constexpr std::uint64_t share_of_evals = 8;
+
+/// Proposes the given configurations.
+class Listed final : public search::SequenceStrategy {
+ public:
+  Listed(const space::Space& space, const std::vector<Bindings>& configs) {
+    for (const Bindings& each : configs)
+      if (const auto index = space.index_of(each)) indices_.push_back(*index);
+  }
+  std::uint64_t size() const noexcept override { return indices_.size(); }
+  std::uint64_t at(std::uint64_t number) const override { return indices_[number]; }
+
+ private:
+  std::vector<std::uint64_t> indices_;
+};
+
+}  // namespace
+
+bool learns_from_store(const RunContext& run) {
+  const spec::SearchSpec& search = run.spec.search;
+  return run.options.transfer && run.options.only.empty() &&
+         !search::make_strategy(search.strategy, run.space, search.seed, run.evals)->sequence();
+}
+
+std::unique_ptr<search::Strategy> make_search(const RunContext& run, const store::GrowingRecords& records) {
+  const TuneOptions& options = run.options;
+  if (!options.only.empty()) return std::make_unique<Listed>(run.space, options.only);
+  Knowledge knowledge = run.suggested;
+  if (knowledge.default_index) {
+    std::erase(knowledge.first, *knowledge.default_index);
+    knowledge.first.insert(knowledge.first.begin(), *knowledge.default_index);
+  }
+  if (learns_from_store(run))
+    add_sources(knowledge, run.spec, run.space, run.problem, run.target, records, options.store,
+                options.peers ? options.peers->began_unix_ms() : std::numeric_limits<std::int64_t>::max());
+  for (const std::string& note : knowledge.notes) run.observer.on_note(note);
+  const spec::SearchSpec& search = run.spec.search;
+  return search::make_strategy(search.strategy,
+                               search::StrategyOptions{run.space, search.seed, run.evals, std::move(knowledge.first),
+                                                       std::move(knowledge.sources)});
+}
+
+std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals) {
+  const auto share = static_cast<std::size_t>(std::min<std::uint64_t>(evals / share_of_evals, 1 << 20));
+  return std::max(min_a_process * processes, std::min(window_a_process * processes, share));
+}
+
+std::size_t proposal_window(const RunContext& run, std::size_t parallel) {
+  if (run.options.peers) return proposals_in_flight(run.options.peers->size(), run.evals);
+  return run.alternates ? run.max_in_flight : run.max_in_flight + parallel;
+}
 
 SearchPath::SearchPath(std::unique_ptr<search::Strategy> strategy, std::size_t window)
     : strategy_(std::move(strategy)),
@@ -56,6 +115,7 @@ bool SearchPath::show_next() {
 }
 
 void SearchPath::set_outcome(std::uint64_t number, const search::Observation& outcome) {
+  if (ignores_outcomes_) return;
   outcomes_.at(number - shown_) = outcome;
   // For a strategy that does not learn, outcomes are not kept: there may be millions.
   while (!learns() && show_next()) {

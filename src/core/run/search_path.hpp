@@ -1,5 +1,5 @@
-// Drives a strategy in step with the outcomes of its proposals, so that the same outcomes always lead to the same
-// search.
+// The search of a run: its strategy and guidance, driven in step with the outcomes of its proposals, so that the same
+// outcomes always lead to the same search.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,15 @@
 
 #include "core/search/strategy.hpp"
 
+namespace xtune::store {
+class GrowingRecords;
+}  // namespace xtune::store
+
 namespace xtune::run {
 
 class Advisor;
 struct AdvisorResult;
+struct RunContext;
 
 /// A strategy's proposals depend on the outcomes of its earlier proposals and on when it sees them. Here it sees them
 /// in order of proposal and at fixed points: the n-th proposal is made once it has seen exactly the outcomes up to n -
@@ -37,6 +42,8 @@ class SearchPath {
   std::optional<Proposal> next();
   /// Call it once for each proposal, in any order.
   void set_outcome(std::uint64_t number, const search::Observation& outcome);
+  /// From now on others propose (peer_work.hpp).
+  void ignore_outcomes() { ignores_outcomes_ = true; }
   /// Whether outcomes change the proposals: proposals made far ahead of them are then worth less.
   bool learns() const noexcept { return sequence() == nullptr; }
   /// Its proposals, if outcomes do not change them; else nullptr.
@@ -53,7 +60,15 @@ class SearchPath {
   std::uint64_t shown_ = 0;
   bool starved_ = false;  ///< it proposes nothing until it sees another outcome
   bool exhausted_ = false;
+  bool ignores_outcomes_ = false;
   std::unique_ptr<Advisor> advisor_;
 };
+
+/// Whether records of other devices and problems guide the search.
+bool learns_from_store(const RunContext& run);
+/// records: of the kernel and architecture, refreshed. Notes for the user are sent to the observer.
+std::unique_ptr<search::Strategy> make_search(const RunContext& run, const store::GrowingRecords& records);
+/// Maximum number of proposals without an outcome. parallel: maximum number of compilers at once.
+std::size_t proposal_window(const RunContext& run, std::size_t parallel);
 
 }  // namespace xtune::run

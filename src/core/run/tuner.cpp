@@ -2,12 +2,23 @@
 #include "core/run/tuner.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/deadline.hpp"
 #include "core/run/advisor.hpp"
-#include "core/run/search_setup.hpp"
-#include "core/run/tuning.hpp"
+#include "core/run/bench_queue.hpp"
+#include "core/run/compile_queue.hpp"
+#include "core/run/device_pool.hpp"
+#include "core/run/finals.hpp"
+#include "core/run/history.hpp"
+#include "core/run/outcome_handler.hpp"
+#include "core/run/peer_work.hpp"
+#include "core/run/problem_setup.hpp"
+#include "core/run/record_keeper.hpp"
+#include "core/run/search_path.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -49,7 +60,89 @@ void fill_compiled(Trial& trial, const ipc::CompileAnswer& answer, const resolve
   }
 }
 
-}  // namespace
+/// Time counts from its construction.
+class StopConditions {
+ public:
+  /// Share of the run's time for the search: the rest is for the finals.
+  static constexpr double share_of_search = 0.9;
+
+  /// seconds: of the whole run; unset: no limit. drain may be null. The references must outlive this.
+  StopConditions(base::Clock& clock, std::optional<double> seconds, const std::atomic<bool>& stop,
+                 const std::atomic<bool>* drain)
+      : clock_(clock), start_ns_(clock.now_ns()), seconds_(seconds), stop_(stop), drain_(drain) {}
+
+  double elapsed_s() const { return static_cast<double>(clock_.now_ns() - start_ns_) * 1e-9; }
+  bool time_is_up(double share = 1) const { return seconds_ && elapsed_s() >= share * *seconds_; }
+  bool asked() const { return stop_.load(); }
+  bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
+  bool draining() const { return drain_ && drain_->load(std::memory_order_relaxed); }
+  /// Whether the search's share of the time is spent and its open work was given up (cut_search).
+  bool search_cut() const noexcept { return search_cut_; }
+  /// Returns true once, when the search must be cut.
+  bool cut_search() { return !search_cut_ && (search_cut_ = time_is_up(share_of_search)); }
+
+ private:
+  base::Clock& clock_;
+  const std::int64_t start_ns_;
+  const std::optional<double> seconds_;
+  const std::atomic<bool>& stop_;
+  const std::atomic<bool>* const drain_;
+  bool search_cut_ = false;
+};
+
+/// The path of a configuration through the parts:
+///
+///   path_ proposes -> outcomes_ handles the answer of history_
+///                    -> compiles_ -> take_compiled -> benches_ -> outcomes_, which informs path_
+///
+/// Every part owns its state, and passes on its results to the next part, which it refers to. The search is over when
+/// the strategy proposes nothing more, or its share of the time is spent. Then the doubtful losers of the race are
+/// measured in full, one after the other, and finally finals_ are held.
+class Tuning {
+ public:
+  Tuning(const spec::Spec& spec, const Bindings& problem, const target::Target& target, const TuneOptions& options,
+         const TuneServices& services, TuneObserver& observer);
+  /// Call it once.
+  TuneResult go();
+
+ private:
+  void stop_where_asked();
+  bool exhausted() const;
+  bool search_is_over();
+  bool go_on_after_search();
+  std::size_t in_flight() const;
+  bool waits_for_peers() const;
+  bool room() const;
+  void pump();
+
+  std::optional<SearchPath::Proposal> next_proposal();
+  void consider(const SearchPath::Proposal& proposal);
+  bool claim(const TrialPtr& trial, const std::string& name);
+  void begin(const TrialPtr& trial);
+  void take_compiled(const TrialPtr& trial, const ipc::CompileAnswer& answer);
+
+  void look_at_peers();
+  void leave_peers();
+  Progress progress();
+  void report() { run_.observer.on_progress(progress()); }
+  TuneResult result(bool done);
+
+  StopConditions stops_;
+  base::EventLoop& loop_;
+  const RunContext run_;
+  WorkerTotals totals_;
+  RecordKeeper keeper_;
+  History history_;
+  SearchPath path_;
+  DevicePool devices_;
+  Calibration calibration_;
+  OutcomeHandler outcomes_;
+  ProblemSetup problem_;
+  CompileQueue compiles_;
+  BenchQueue benches_;
+  FinalsPhase finals_;
+  std::optional<PeerWork> peers_;
+};
 
 Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
                const TuneOptions& options, const TuneServices& services, TuneObserver& observer)
@@ -58,45 +151,30 @@ Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Ta
       run_(spec, problem, target, options, services.compiler.parallel(), services.benches.size(), services.clock,
            observer, [this] { stop_where_asked(); }),
       keeper_(run_),
-      store_(run_, keeper_),
-      path_(make_search(run_, store_.records()), proposal_window(run_, services.compiler.parallel())),
+      history_(run_, keeper_),
+      path_(make_search(run_, history_.records()), proposal_window(run_, services.compiler.parallel())),
       devices_(target, services.benches, services.compiler, spec.kernel.compile_timeout_s, observer),
       calibration_(devices_),
-      ledger_(run_, keeper_, store_, devices_, calibration_,
-              {[this](std::uint64_t number, const search::Observation& outcome) {
-                 if (!peers_ || !peers_->in_blocks()) path_.set_outcome(number, outcome);
-               },
-               [this] { report(); }}),
-      compiles_(run_, services.compiler, totals_, may_order_compiles(run_, path_),
-                [this](const TrialPtr& trial, const ipc::CompileAnswer& answer) { take_compiled(trial, answer); }),
-      benches_(run_, devices_, calibration_, ledger_.incumbent(), keeper_, totals_,
-               {[this](const TrialPtr& trial) { compile(trial); },
-                [this](Trial& trial, const std::string& log) { ledger_.finish(trial, log); },
-                [this](const record::Record& record, const std::string& log) {
-                  run_.observer.on_record(record, log, false);
-                  ledger_.results().add_further(record);
-                  ledger_.refute(record);
-                }}),
+      outcomes_(run_, keeper_, history_, path_, devices_, calibration_, [this] { report(); }),
       problem_(run_, services.compiler, devices_, keeper_, totals_),
-      finals_(run_, ledger_.results(), store_, keeper_, devices_, totals_,
-              {[this](const TrialPtr& trial) { compile(trial); },
-               [this](const record::Record& record) { ledger_.refute(record); }}) {
-  path_.set_advisor(
-      make_advisor(run_, loop_, path_.learns(),
-                   {[this] { return ledger_.results().evaluated(); },
-                    [this]() -> const std::vector<record::Record>& { return ledger_.results().records(); }}));
-  if (!options.peers) return;
-  peers_.emplace(run_, *options.peers, loop_, totals_,
-                 PeerWork::Listeners{[this](const SearchPath::Proposal& proposal) { return serve(proposal); },
-                                     [this](const Trial& trial) { return ledger_.has_come(trial); },
-                                     [this](const TrialPtr& trial) {
-                                       if (trial->purpose == Trial::Purpose::settle)
-                                         compile(trial);
-                                       else
-                                         begin(trial);
-                                     }});
-  finals_.share_with(peers_->peers());
+      compiles_(run_, services.compiler, problem_, totals_, may_order_compiles(run_, path_),
+                [this](const TrialPtr& trial, const ipc::CompileAnswer& answer) { take_compiled(trial, answer); }),
+      benches_(run_, devices_, calibration_, outcomes_, compiles_, keeper_, totals_),
+      finals_(run_, outcomes_, history_, keeper_, devices_, compiles_, totals_) {
+  const Results& results = outcomes_.results();
+  path_.set_advisor(make_advisor(
+      run_, loop_, path_.learns(),
+      {[&results] {
+    return results.evaluated(); }, [&results]() -> const auto& { return results.records();
 }
+}  // namespace
+));
+if (!options.peers) return;
+peers_.emplace(run_, *options.peers, loop_, outcomes_, totals_, [this](const TrialPtr& trial) {
+  trial->purpose == Trial::Purpose::settle ? compiles_.start(trial) : begin(trial);
+});
+finals_.share_with(peers_->peers());
+}  // namespace xtune::run
 
 /// Checks for a stop while a large space is built, which may take long.
 void Tuning::stop_where_asked() {
@@ -121,7 +199,10 @@ TuneResult Tuning::go() {
   bool done = false;
   run_.observer.on_begin([this] { return progress(); });
   if (peers_) {
-    if (const search::Sequence* const sequence = path_.sequence()) peers_->share_in_blocks(*sequence);
+    if (const search::Sequence* const sequence = path_.sequence()) {
+      peers_->share_in_blocks(*sequence);
+      path_.ignore_outcomes();
+    }
     look_at_peers();
     peers_->every_look([this] { look_at_peers(); });
   }
@@ -144,12 +225,12 @@ TuneResult Tuning::go() {
 
 /// The result of a search that was completed, or not: stopped, drained or out of time.
 TuneResult Tuning::result(bool done) {
-  TuneResult& result = ledger_.results().result();
+  TuneResult& result = outcomes_.results().result();
   result.interrupted = stops_.asked() || (stops_.draining() && !done);
   result.out_of_time = !result.interrupted && !(done && exhausted());
   keeper_.finish();
-  store_.finish();
-  ledger_.results().read_reported();
+  history_.finish();
+  outcomes_.results().read_reported();
   result.advisor = path_.advice();
   result.compile_cpu_s = totals_.compile_cpu_s;
   result.compile_wall_s = totals_.compile_wall_s;
@@ -176,9 +257,9 @@ bool Tuning::search_is_over() {
 
 bool Tuning::go_on_after_search() {
   if (finals_.begun()) return false;
-  const TrialPtr doubtful = ledger_.take_doubtful();
+  const TrialPtr doubtful = outcomes_.take_doubtful();
   if (!doubtful) return finals_.start();
-  if (claim(doubtful, "in full " + doubtful->record.key)) compile(doubtful);
+  if (claim(doubtful, "in full " + doubtful->record.key)) compiles_.start(doubtful);
   return true;
 }
 
@@ -216,12 +297,8 @@ std::optional<SearchPath::Proposal> Tuning::next_proposal() {
   return peers_ && peers_->in_blocks() ? peers_->next() : path_.next();
 }
 
-bool Tuning::serve(const SearchPath::Proposal& proposal) {
-  return !store_.empty() && ledger_.serve(proposal, run_.key_at(proposal.index));
-}
-
 void Tuning::consider(const SearchPath::Proposal& proposal) {
-  if (serve(proposal)) return;
+  if (outcomes_.serve(proposal)) return;
   const TrialPtr trial = run_.make_trial(proposal.index);
   trial->proposal = proposal;
   if (proposal.advised) trial->record.proposed_by = "advisor";
@@ -240,14 +317,9 @@ void Tuning::begin(const TrialPtr& trial) {
     trial->record.outcome = failure.outcome();
     trial->record.stage = "space";
     trial->record.message = failure.what();
-    ledger_.finish(*trial, "");
+    outcomes_.finish(*trial, "");
     return;
   }
-  compile(trial);
-}
-
-void Tuning::compile(const TrialPtr& trial) {
-  problem_.prepare();
   compiles_.start(trial);
 }
 
@@ -260,15 +332,15 @@ void Tuning::take_compiled(const TrialPtr& trial, const ipc::CompileAnswer& answ
   else if (trial->record.outcome == Outcome::ok)
     benches_.add(trial);
   else
-    ledger_.finish(*trial, answer.log);
+    outcomes_.finish(*trial, answer.log);
 }
 
 void Tuning::look_at_peers() {
   keeper_.sync_for_peers();
   std::vector<record::Record> news = peers_->news();
   for (const record::Record& record : news) keeper_.learn(store::KeyDigest(record.key), record.unix_time_ms);
-  if (peers_->in_blocks()) ledger_.race_best_of(news);
-  for (record::Record& record : news) store_.add(std::move(record));
+  if (peers_->in_blocks()) outcomes_.race_best_of(news);
+  for (record::Record& record : news) history_.add(std::move(record));
   if (peers_->in_blocks() && !stops_.search_cut()) peers_->look_at_blocks();
   peers_->look_at_trials();
   finals_.look_at_peers();
@@ -282,11 +354,11 @@ void Tuning::leave_peers() {
 }
 
 Progress Tuning::progress() {
-  RunResults& results = ledger_.results();
+  Results& results = outcomes_.results();
   Progress progress;
   progress.done = results.evaluated();
   progress.total = run_.planned();
-  progress.from_store = results.from_store();
+  progress.from_store = results.result().from_store;
   progress.compiling = compiles_.trials();
   progress.waiting = benches_.waiting();
   progress.elapsed_s = stops_.elapsed_s();
@@ -296,9 +368,33 @@ Progress Tuning::progress() {
   return progress;
 }
 
+}  // namespace
+
 TuneResult tune(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
                 const TuneOptions& options, const TuneServices& services, TuneObserver& observer) {
   return Tuning(spec, problem, target, options, services, observer).go();
+}
+
+std::uint64_t TuneResult::evaluated() const {
+  std::uint64_t count = records.size();
+  for (const auto& [outcome, more] : unread) count += more;
+  return count;
+}
+
+std::vector<const record::Record*> TuneResult::all() const {
+  std::vector<const record::Record*> pointers;
+  for (const std::vector<record::Record>* list : {&records, &further})
+    for (const record::Record& record : *list) pointers.push_back(&record);
+  return pointers;
+}
+
+void TuneResult::scale_times(const record::Criterion& criterion) {
+  std::vector<record::Record*> pointers;
+  for (std::vector<record::Record>* list : {&records, &further})
+    for (record::Record& record : *list) pointers.push_back(&record);
+  const record::Standings standings(all(), criterion);
+  slowdown = standings.slowdown();
+  record::put_on_one_scale(pointers, standings);
 }
 
 }  // namespace xtune::run

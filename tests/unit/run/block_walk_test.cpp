@@ -1,7 +1,5 @@
 // Several processes share one sequence: each number is done by exactly one of them, and work that a process abandons is
 // taken over by another one.
-#include "core/run/block_walk.hpp"
-
 #include <doctest/doctest.h>
 
 #include <map>
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "base/random.hpp"
+#include "core/run/peer_work.hpp"
 
 using namespace xtune::base;
 using namespace xtune::record;

@@ -1,6 +1,4 @@
 // What compile times are expected: of configurations never seen, from few examples, and when nothing can be said.
-#include "core/run/compile_times.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "base/random.hpp"
+#include "core/run/compile_queue.hpp"
 
 using namespace xtune::base;
 using namespace xtune::run;

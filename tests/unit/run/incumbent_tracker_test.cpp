@@ -1,7 +1,7 @@
 // The incumbent: which configuration it is, and when it is measured again.
-#include "core/run/incumbent_tracker.hpp"
-
 #include <doctest/doctest.h>
+
+#include "core/run/outcome_handler.hpp"
 
 using namespace xtune::measure;
 using namespace xtune::record;

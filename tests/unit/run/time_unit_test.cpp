@@ -1,7 +1,7 @@
 // A program's number that is in seconds, read as milliseconds.
-#include "core/run/time_unit.hpp"
-
 #include <doctest/doctest.h>
+
+#include "core/run/bench_queue.hpp"
 
 using namespace xtune;
 using namespace xtune::run;

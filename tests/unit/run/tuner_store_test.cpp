@@ -10,8 +10,7 @@
 #include "core/build/keys.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record_log.hpp"
-#include "core/run/time_limits.hpp"
-#include "core/run/time_stamps.hpp"
+#include "core/run/record_keeper.hpp"
 #include "core/spec/process_spec.hpp"
 #include "tuner_fixture.hpp"
 

@@ -1,7 +1,8 @@
-// The incumbent of a run's race: the best configuration so far, and its current time.
+// The result of each configuration, measured here or known from the store: what it changes in a run.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,12 @@
 
 #include "core/measure/race.hpp"
 #include "core/record/record.hpp"
+#include "core/run/device_pool.hpp"
+#include "core/run/history.hpp"
+#include "core/run/record_keeper.hpp"
+#include "core/run/results.hpp"
+#include "core/run/run_context.hpp"
+#include "core/run/search_path.hpp"
 
 namespace xtune::run {
 
@@ -59,6 +66,51 @@ class IncumbentTracker {
   const std::size_t top_;
   std::optional<Best> best_;
   std::vector<std::pair<double, measure::Incumbent>> leaders_;  ///< the fastest clean ones by the statistic, up to top_
+};
+
+/// All outcomes are handled in the same way, so that a search resumes from the store as it went before: the result is
+/// counted, the search observes it, it may become the best or the incumbent, and a configuration that passed may
+/// calibrate the devices.
+class OutcomeHandler {
+ public:
+  /// progress: called after each result. The references must outlive it.
+  OutcomeHandler(const RunContext& run, RecordKeeper& keeper, History& history, SearchPath& path,
+                 const DevicePool& devices, Calibration& calibration, std::function<void()> progress);
+
+  /// Stores and counts a trial that was carried out. log: of the compiler or sanitizer.
+  void finish(Trial& trial, const std::string& log);
+  /// Whether the store has the proposal's result, which then counts.
+  bool serve(const SearchPath::Proposal& proposal);
+  /// Whether a trial that another process had claimed is in the store by now; then it counts.
+  bool has_come(const Trial& trial);
+  /// Uses other processes' records for the race: challengers race the best of all, which may be measured long before
+  /// this process reaches its place.
+  void race_best_of(const std::vector<record::Record>& news);
+  /// A configuration that lost its race and may nevertheless be among the best, to be measured in full; null: none.
+  TrialPtr take_doubtful();
+  /// A configuration that passed before turned out to be wrong: its earlier results are no longer used.
+  void refute(const record::Record& wrong);
+
+  Results& results() noexcept { return results_; }
+  IncumbentTracker& incumbent() noexcept { return incumbent_; }
+
+ private:
+  using Row = store::GrowingRecords::Row;
+  void handle(const Trial& trial, record::Record record, const std::string& log, bool from_store);
+  void handle(const SearchPath::Proposal& proposal, const Row& row);
+  void race(std::uint64_t index, const record::Record& record, bool stored);
+  void race(std::uint64_t index, const Row& row);
+  bool still_loses(const Results::Pruned& one);
+
+  const RunContext& run_;
+  RecordKeeper& keeper_;
+  History& history_;
+  SearchPath& path_;
+  const DevicePool& devices_;
+  Calibration& calibration_;
+  const std::function<void()> progress_;
+  Results results_;
+  IncumbentTracker incumbent_;
 };
 
 }  // namespace xtune::run

@@ -1,0 +1,363 @@
+// Reads a run's part of the store, and decides which of its records can be used.
+#include "core/run/history.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "base/causes.hpp"
+#include "base/text.hpp"
+#include "core/measure/noise_guard.hpp"
+#include "core/record/best.hpp"
+#include "core/record/future_records.hpp"
+#include "core/record/key_fit.hpp"
+#include "core/record/stored_shortage.hpp"
+#include "core/run/record_keeper.hpp"
+#include "core/run/results.hpp"
+#include "core/run/search_path.hpp"
+#include "core/space/bindings_text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::run {
+namespace {
+
+struct Facts {
+  Outcome outcome;
+  bool tainted;
+  std::int64_t unix_time_ms;
+};
+
+Facts facts_of(const store::StoredConfig& row) { return {row.outcome, row.tainted, row.unix_time_ms}; }
+Facts facts_of(const record::Record& record) { return {record.outcome, !record.tainted.empty(), record.unix_time_ms}; }
+
+/// The rank of a result of the race: a full and clean one has the highest, a disturbed one that was dropped the lowest.
+int weight_of(const Facts& facts) { return (facts.outcome == Outcome::ok) + !facts.tainted; }
+
+bool supersedes(const Facts& later, const Facts& earlier) {
+  const auto timed = [](const Facts& facts) {
+    return facts.outcome == Outcome::ok || facts.outcome == Outcome::pruned;
+  };
+  if (timed(later) && timed(earlier) && weight_of(later) != weight_of(earlier))
+    return weight_of(later) > weight_of(earlier);
+  return earlier.unix_time_ms <= later.unix_time_ms;
+}
+
+// Finals and measurements of the device's drift are not first measurements. Wrong results concern the configuration
+// itself, and no earlier record of it outweighs them.
+bool answers(const store::StoredConfig& row) {
+  return (!row.drift && !row.finals) || row.outcome == Outcome::wrong_result;
+}
+
+std::uint32_t tag_of(const store::KeyDigest& key) {
+  return static_cast<std::uint32_t>(store::KeyDigestHash()(key) >> 32);
+}
+
+/// Whether compilers get the same of both: 1, "1" and true are one definition.
+bool compile_to_the_same(const Bindings& a, const Bindings& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    return one.first == other.first && space::to_define(one.second) == space::to_define(other.second);
+  });
+}
+
+/// Whether a goal has no value because the record does not say whether launches repeat their bits.
+bool has_unknown_goal(const RunContext& run, const record::Record& record) {
+  if (run.spec.validate.repeatable == spec::Repeatable::ignore) return false;
+  const std::vector<double> goals = run.objective.values(record);
+  return std::any_of(goals.begin(), goals.end(), [](double goal) { return std::isnan(goal); });
+}
+
+/// Whether the configuration has this key in this run.
+bool has_key(const RunContext& run, const Bindings& config, const store::KeyDigest& key) {
+  const auto index = run.space.index_of(config);
+  return index && run.key_at(*index) == key;
+}
+
+}  // namespace
+
+std::optional<record::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer) {
+  try {
+    return row.view->record_of(*row.config);
+  } catch (const Error& error) {
+    observer.on_warning(error.what());
+    return std::nullopt;
+  }
+}
+
+bool ranks_before(const store::GrowingRecords::Row& a, const store::GrowingRecords::Row& b) {
+  const store::StoredConfig &left = *a.config, &right = *b.config;
+  if (left.tainted != right.tainted) return right.tainted;
+  if (left.time_ms != right.time_ms) return left.time_ms < right.time_ms;
+  return std::tuple(store::config_text(left), left.key) < std::tuple(store::config_text(right), right.key);
+}
+
+double interval_begin(const store::GrowingRecords::Row& row) {
+  return std::min(row.config->low_ms, row.config->time_ms);
+}
+
+record::Record shown_of(const store::GrowingRecords::Row& row) {
+  const store::StoredConfig& config = *row.config;
+  record::Record record;
+  record.key = config.key.hex();
+  record.problem = row.view->problem_of(config);
+  record.config = store::config_bindings(config);
+  record.outcome = config.outcome;
+  measure::Summary& time = record.time_ms;
+  time.count = 1;
+  time.min = time.q1 = time.mean = time.inlier_mean = time.q3 = time.max = time.high = config.time_ms;
+  time.median = config.median_ms, time.low = config.low_ms;
+  if (config.tainted) record.tainted = {""};
+  record.unix_time_ms = config.unix_time_ms;
+  return record;
+}
+
+KeyedResults::KeyedResults(std::vector<Row> rows) {
+  slots_.resize(std::bit_ceil(rows.size() * 2 + 1));
+  for (const Row& row : rows) {
+    if (row.config->finals) {
+      try {
+        finals_.push_back(row.view->record_of(*row.config));
+      } catch (const Error&) {  // its file was repaired or removed meanwhile
+        continue;
+      }
+    }
+    if (!answers(*row.config)) continue;
+    Slot& slot = slots_[slot_of(row.config->key)];
+    if (slot.place == 0) {
+      rows_.push_back(row);
+      slot = {static_cast<std::uint32_t>(rows_.size()), tag_of(row.config->key)};
+    } else if (Row& known = rows_[slot.place - 1]; supersedes(facts_of(*row.config), facts_of(*known.config))) {
+      known = row;
+    }
+  }
+  taken_.resize(rows_.size());
+}
+
+std::size_t KeyedResults::slot_of(const store::KeyDigest& key) const {
+  const std::uint32_t tag = tag_of(key);
+  std::size_t slot = store::KeyDigestHash()(key) & (slots_.size() - 1);
+  while (slots_[slot].place && (slots_[slot].tag != tag || rows_[slots_[slot].place - 1].config->key != key))
+    slot = (slot + 1) & (slots_.size() - 1);
+  return slot;
+}
+
+std::size_t KeyedResults::place_of(const store::KeyDigest& key) const {
+  if (rows_.empty()) return 0;
+  const std::uint32_t place = slots_[slot_of(key)].place;
+  return place == 0 || taken_[place - 1] ? rows_.size() : place - 1;
+}
+
+void KeyedResults::add(record::Record record) {
+  if (record::is_stored_shortage(record)) return;
+  if (!record.finals.empty()) finals_.push_back(record);
+  if (!record::is_first(record) && record.outcome != Outcome::wrong_result) return;
+  const store::KeyDigest key(record.key);
+  const Known known = find(key);
+  if (known && !supersedes(facts_of(record), known.record ? facts_of(*known.record) : facts_of(*known.row.config)))
+    return;
+  take(key);
+  records_.insert_or_assign(key, std::move(record));
+}
+
+KeyedResults::Known KeyedResults::find(const store::KeyDigest& key) const {
+  if (!records_.empty())
+    if (const auto found = records_.find(key); found != records_.end())
+      return {&found->second, {}, found->second.outcome, found->second.unix_time_ms};
+  const std::size_t place = place_of(key);
+  if (place == rows_.size()) return {};
+  return {nullptr, rows_[place], rows_[place].config->outcome, rows_[place].config->unix_time_ms};
+}
+
+void KeyedResults::take(const store::KeyDigest& key) {
+  records_.erase(key);
+  if (const std::size_t place = place_of(key); place != rows_.size()) taken_[place] = true;
+}
+
+std::vector<const record::Record*> KeyedResults::ok_records(const device::DeviceInfo& device) const {
+  std::vector<const record::Record*> found;
+  for (const auto& [key, record] : records_)
+    if (record.outcome == Outcome::ok && record::same_device(record.device, device) &&
+        record::same_driver(record.device, device))
+      found.push_back(&record);
+  return found;
+}
+
+std::vector<KeyedResults::Row> KeyedResults::ok_rows(const device::DeviceInfo& device) const {
+  std::vector<Row> found;
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (!taken_[i] && rows_[i].config->outcome == Outcome::ok &&
+        record::same_driver(rows_[i].view->device_of(*rows_[i].config), device))
+      found.push_back(rows_[i]);
+  return found;
+}
+
+History::History(const RunContext& run, RecordKeeper& keeper)
+    : run_(run),
+      records_(run.options.records ? *run.options.records
+                                   : own_records_.emplace(run.options.store, run.target.device.arch,
+                                                          run.spec.kernel.name, run.spec.measure.statistic)),
+      busy_(run.options.busy) {
+  std::vector<Row> rows = read(keeper);
+  if (run.options.fresh && run.options.peers) rows.clear();
+  stored_ = KeyedResults(std::move(rows));
+}
+
+/// The rows of this problem on this kind of device.
+std::vector<History::Row> History::read(RecordKeeper& keeper) {
+  if (!run_.measures()) return {};
+  records_.refresh();
+  std::vector<Row> rows = records_.rows_of(run_.problem, run_.target.device);
+  base::Causes causes;
+  for (const std::string& warning : records_.warnings()) causes.add(warning);
+  for (const base::Cause& cause : causes.all()) run_.observer.on_warning(cause.text());
+  for (const Row& row : rows) keeper.learn(row.config->key, row.config->unix_time_ms);
+  record::FutureRecords future(run_.clock.unix_time_ms());
+  Row newest;
+  const auto look_at = [&](const Row& row) {
+    if (future.look_at(row.config->unix_time_ms, row.view->device_of(*row.config).backend)) newest = row;
+  };
+  if (learns_from_store(run_))
+    records_.each_row(look_at);
+  else
+    std::for_each(rows.begin(), rows.end(), look_at);
+  if (newest.config)
+    if (const auto record = read_row(newest, run_.observer)) future.newest_of(record->host);
+  if (const std::string text = future.text(); !text.empty())
+    run_.observer.on_warning(text + ": a clock was wrong then, or is now; what this run measures counts as newer");
+  // All peers must learn from the same records, whenever each of them begins; later records are news.
+  std::erase_if(rows, [&](const Row& row) { return run_.is_of_job(row.config->unix_time_ms); });
+  return rows;
+}
+
+std::optional<History::Answer> History::take(const store::KeyDigest& key, std::uint64_t index) {
+  const KeyedResults::Known found = stored_.find(key);
+  if (!found) return std::nullopt;
+  const Bindings asked = run_.space.named(run_.space.at(index));
+  const Bindings stored = found.record ? found.record->config : store::config_bindings(*found.row.config);
+  const bool same = stored == asked;
+  if (!same && !compile_to_the_same(stored, asked)) {
+    run_.observer.on_warning("a stored record names the configuration " +
+                             base::printable(space::bindings_text(stored), 200) +
+                             ", and its key is of another one: it is damaged and is ignored");
+    return std::nullopt;
+  }
+  const bool of_job = run_.is_of_job(found.unix_time_ms);
+  const Outcome outcome = found.outcome;
+  if (run_.options.fresh && !of_job) return std::nullopt;
+  if (run_.options.retry_failed && !of_job && (outcome == Outcome::crashed || outcome == Outcome::timed_out))
+    return std::nullopt;
+  if (outcome == Outcome::pruned && !run_.races()) return std::nullopt;
+  if (!of_job && measure_again(found)) {
+    stored_.take(key);  // neither is it a rival in the finals
+    return std::nullopt;
+  }
+  Answer answer;
+  answer.from_peers = of_job;
+  if (found.record)
+    answer.whole = *found.record;
+  else if (run_.reads_all() || run_.observer.wants_stored() || outcome == Outcome::timed_out || !same)
+    answer.whole = read_row(found.row, run_.observer);
+  // Only the whole record has the limit under which it timed out.
+  if (outcome == Outcome::timed_out && !of_job && !(answer.whole && answers_under_limits(*answer.whole, run_.spec)))
+    return std::nullopt;
+  // A goal needs to know now whether launches repeat their bits; the record is from a run that did not compare them.
+  if (outcome == Outcome::ok && answer.whole && !answer.whole->repeatable && has_unknown_goal(run_, *answer.whole))
+    return std::nullopt;
+  if (answer.whole) answer.whole->config = asked;
+  if (!found.record && !run_.reads_all() && same) answer.row = found.row;
+  stored_.take(key);
+  if (!answer.whole && !answer.row.config) return std::nullopt;
+  return answer;
+}
+
+/// Whether it was measured while the machine or the device was disturbed, which it may not be now.
+bool History::measure_again(const KeyedResults::Known& found) {
+  const bool tainted = found.record ? !found.record->tainted.empty() : found.row.config->tainted;
+  if (!tainted || run_.options.peers || (found.outcome != Outcome::ok && found.outcome != Outcome::pruned))
+    return false;
+  const auto whole = found.record ? std::optional(*found.record) : read_row(found.row, run_.observer);
+  if (!whole || std::none_of(whole->tainted.begin(), whole->tainted.end(), measure::may_pass)) return false;
+  tainted_ += busy_;
+  return !busy_;
+}
+
+void History::note_taints(const std::vector<std::string>& taints) {
+  if (run_.target.backend.name == "replay") return;
+  const auto passing = std::find_if(taints.begin(), taints.end(), measure::may_pass);
+  if (passing == taints.end()) return;
+  busy_ = true;
+  if (std::exchange(warned_, true)) return;
+  run_.observer.on_warning("a measurement was disturbed (" + passing->substr(0, passing->find(": ")) +
+                           "); such results are marked as tainted, and a later run measures them again");
+}
+
+void History::finish() {
+  if (tainted_ > 0)
+    run_.observer.on_warning(fmt::format(
+        "{} stored result{} disturbed when measured, and {} because the machine is busy now, too; a later run measures "
+        "again",
+        tainted_, tainted_ == 1 ? " was" : "s were", tainted_ == 1 ? "answers" : "answer"));
+}
+
+std::optional<record::Record> History::take_full(const store::KeyDigest& key) {
+  const record::Record* const found = stored_.find(key).record;
+  if (!found || found->outcome == Outcome::pruned) return std::nullopt;
+  record::Record record = *found;
+  stored_.take(key);
+  return record;
+}
+
+/// Reads the whole records among which the rivals are.
+std::vector<const record::Record*> History::read_rivals(double reach) {
+  std::vector<const record::Record*> others = stored_.ok_records(run_.target.device);
+  std::vector<Row> rows = stored_.ok_rows(run_.target.device);
+  rivals_.clear();
+  const auto read_whole = [&](const Row& row) {
+    auto whole = read_row(row, run_.observer);
+    if (whole) others.push_back(&rivals_.emplace_back(std::move(*whole)));
+  };
+  if (run_.criterion.score) {
+    std::for_each(rows.begin(), rows.end(), read_whole);
+    return others;
+  }
+  // Computing a key takes time, so it is done only for rows that may be among the best.
+  const auto after = [](const Row& a, const Row& b) { return ranks_before(b, a); };
+  std::make_heap(rows.begin(), rows.end(), after);
+  for (std::size_t taken = 0; taken < run_.max_finalists() && !rows.empty(); rows.pop_back()) {
+    std::pop_heap(rows.begin(), rows.end(), after);
+    const Row& row = rows.back();
+    if (interval_begin(row) > reach) break;
+    if (!std::isfinite(row.config->time_ms) || !has_key(run_, store::config_bindings(*row.config), row.config->key))
+      continue;
+    read_whole(row);
+    ++taken;
+  }
+  return others;
+}
+
+std::vector<const record::Record*> History::rivals(double reach) {
+  std::vector<const record::Record*> chosen;
+  for (const record::Record* record : record::ranked(read_rivals(reach), run_.criterion)) {
+    if (chosen.size() == run_.max_finalists() || run_.criterion.interval(*record).first > reach) break;
+    if (has_key(run_, record->config, store::KeyDigest(record->key))) chosen.push_back(record);
+  }
+  return chosen;
+}
+
+std::vector<record::Record> History::finals_of_keys(const std::vector<std::string>& keys, record::Tainted tainted,
+                                                    std::int64_t since_unix_ms) const {
+  if (run_.options.fresh && !run_.options.peers) return {};
+  std::vector<const record::Record*> stored;
+  for (const record::Record& record : stored_.finals())
+    if (record.unix_time_ms >= since_unix_ms && run_.criterion.decided_by(record)) stored.push_back(&record);
+  const std::vector<std::string> ids = record::finals_of(stored, keys, tainted);
+  std::vector<record::Record> records;
+  if (ids.empty()) return records;
+  for (const record::Record& record : stored_.finals())
+    if (record.finals == ids.front()) records.push_back(record);
+  return records;
+}
+
+}  // namespace xtune::run
