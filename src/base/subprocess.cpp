@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -30,17 +31,23 @@ constexpr std::uint64_t stray_grace_ms = 1000;
 
 struct Subprocess::State : std::enable_shared_from_this<Subprocess::State> {
   uv_process_t process;
-  uv_pipe_t in, out, err;
+  struct Pipes {
+    uv_pipe_t in, out, err;
+  } pipes;
   EventLoop* loop = nullptr;
   std::function<void(std::string_view)> on_stdout, on_stderr;
   std::function<void(int, int)> on_exit;
   EventLoop::Watch grace;
   std::array<char, read_bytes> buffer;
-  bool own_group = true, exited = false, detached = false;
-  int exit_code = 0, signal = 0;
-  std::int64_t started_ns = 0, ended_ns = 0;
-  int open_handles = 0;  // handles that libuv still uses
-  int calls_inside = 0;  // callbacks on the stack: their captures must outlive them
+  bool own_group = true, detached = false;
+  std::int64_t started_ns = 0;
+  struct End {
+    int exit_code, signal;
+    std::int64_t at_ns;
+  };
+  std::optional<End> end;  // set: it has ended
+  int open_handles = 0;    // handles that libuv still uses
+  int calls_inside = 0;    // callbacks on the stack: their captures must outlive them
   std::shared_ptr<State> self;
 
   void start(const SubprocessOptions& options);
@@ -77,12 +84,12 @@ void Subprocess::State::adopt(uv_pipe_t& pipe, int fd) {
 }
 
 void Subprocess::State::start(const SubprocessOptions& options) {
-  ChildPipes pipes(options);
+  ChildPipes ends(options);
   self = shared_from_this();
   ++open_handles;
   started_ns = system_clock().now_ns();
   try {
-    spawn(loop->raw(), process, options, pipes, [](uv_process_t* handle, std::int64_t code, int by_signal) {
+    spawn(loop->raw(), process, options, ends, [](uv_process_t* handle, std::int64_t code, int by_signal) {
       static_cast<State*>(handle->data)->ended(code, by_signal);
     });
   } catch (...) {
@@ -91,10 +98,10 @@ void Subprocess::State::start(const SubprocessOptions& options) {
     throw;
   }
   process.data = this;
-  adopt(in, pipes.in.release_write_end());
-  adopt(out, pipes.out.release_read_end());
-  adopt(err, pipes.err.release_read_end());
-  for (uv_pipe_t* pipe : {&out, &err}) {
+  adopt(pipes.in, ends.in.release_write_end());
+  adopt(pipes.out, ends.out.release_read_end());
+  adopt(pipes.err, ends.err.release_read_end());
+  for (uv_pipe_t* pipe : {&pipes.out, &pipes.err}) {
     uv_read_start(
         reinterpret_cast<uv_stream_t*>(pipe),
         [](uv_handle_t* handle, std::size_t, uv_buf_t* into) {
@@ -120,7 +127,8 @@ void Subprocess::State::deliver(const std::function<void(std::string_view)>& cal
 void Subprocess::State::on_read(uv_pipe_t& pipe, ssize_t count) {
   if (count == 0) return;
   if (count > 0) {
-    deliver(&pipe == &out ? on_stdout : on_stderr, std::string_view(buffer.data(), static_cast<std::size_t>(count)));
+    deliver(&pipe == &pipes.out ? on_stdout : on_stderr,
+            std::string_view(buffer.data(), static_cast<std::size_t>(count)));
     return;
   }
   close(pipe);
@@ -128,19 +136,16 @@ void Subprocess::State::on_read(uv_pipe_t& pipe, ssize_t count) {
 }
 
 void Subprocess::State::ended(std::int64_t code, int by_signal) noexcept {
-  exited = true;
-  ended_ns = system_clock().now_ns();
-  exit_code = by_signal ? -1 : static_cast<int>(code);
-  signal = by_signal;
+  end = End{by_signal ? -1 : static_cast<int>(code), by_signal, system_clock().now_ns()};
   // This must happen now: the group's id is reserved only as long as the group has a member, and may be reused later.
   if (own_group) ::kill(-process.pid, SIGKILL);
   close(process);
-  close(in);
+  close(pipes.in);
   if (detached) return;
   loop->guarded([&] {
     grace = loop->call_after(stray_grace_ms, [this] {
-      close(out);
-      close(err);
+      close(pipes.out);
+      close(pipes.err);
       finish_if_all_read();
     });
   });
@@ -148,23 +153,23 @@ void Subprocess::State::ended(std::int64_t code, int by_signal) noexcept {
 }
 
 void Subprocess::State::finish_if_all_read() noexcept {
-  if (detached || !exited || !uv_is_closing(reinterpret_cast<uv_handle_t*>(&out)) ||
-      !uv_is_closing(reinterpret_cast<uv_handle_t*>(&err)))
+  if (detached || !end || !uv_is_closing(reinterpret_cast<uv_handle_t*>(&pipes.out)) ||
+      !uv_is_closing(reinterpret_cast<uv_handle_t*>(&pipes.err)))
     return;
   const std::shared_ptr<State> keep = self;
   grace.cancel();
-  if (auto callback = std::exchange(on_exit, nullptr)) loop->guarded([&] { callback(exit_code, signal); });
+  if (auto callback = std::exchange(on_exit, nullptr)) loop->guarded([&] { callback(end->exit_code, end->signal); });
 }
 
 void Subprocess::State::send_signal(int signum) const noexcept {
-  if (exited) return;
+  if (end) return;
   // First, while its children can still be found: a child that has made a session is in another group.
   if (own_group && signum == SIGKILL) loop->guarded([this] { kill_tree(process.pid); });
   ::kill(own_group ? -process.pid : process.pid, signum);
 }
 
 void Subprocess::State::write(std::string bytes) {
-  if (bytes.empty() || exited || uv_is_closing(reinterpret_cast<uv_handle_t*>(&in))) return;
+  if (bytes.empty() || end || uv_is_closing(reinterpret_cast<uv_handle_t*>(&pipes.in))) return;
   struct Request {
     uv_write_t write;
     std::string bytes;
@@ -178,18 +183,18 @@ void Subprocess::State::write(std::string bytes) {
   const auto written = [](uv_write_t* done, int) { delete static_cast<Request*>(done->data); };
   const WriteSignals quiet;
   // A child that has closed its stdin (EPIPE) shows this by its exit or its silence; there is nothing to report here.
-  if (uv_write(&request->write, reinterpret_cast<uv_stream_t*>(&in), &part, 1, written) != 0) delete request;
+  if (uv_write(&request->write, reinterpret_cast<uv_stream_t*>(&pipes.in), &part, 1, written) != 0) delete request;
 }
 
 void Subprocess::State::detach() noexcept {
   detached = true;
   send_signal(SIGKILL);
   grace.cancel();
-  close(in);
-  close(out);
-  close(err);
+  close(pipes.in);
+  close(pipes.out);
+  close(pipes.err);
   // The process handle stays until the child is reaped, but nothing waits for that.
-  if (!exited) uv_unref(reinterpret_cast<uv_handle_t*>(&process));
+  if (!end) uv_unref(reinterpret_cast<uv_handle_t*>(&process));
   forget_callbacks();
 }
 
@@ -223,28 +228,28 @@ void Subprocess::write(std::string bytes) {
 }
 
 std::size_t Subprocess::unwritten_bytes() const noexcept {
-  if (!state_ || uv_is_closing(reinterpret_cast<const uv_handle_t*>(&state_->in))) return 0;
-  return uv_stream_get_write_queue_size(reinterpret_cast<const uv_stream_t*>(&state_->in));
+  if (!state_ || uv_is_closing(reinterpret_cast<const uv_handle_t*>(&state_->pipes.in))) return 0;
+  return uv_stream_get_write_queue_size(reinterpret_cast<const uv_stream_t*>(&state_->pipes.in));
 }
 
 void Subprocess::close_stdin() {
-  if (!state_ || uv_is_closing(reinterpret_cast<uv_handle_t*>(&state_->in))) return;
+  if (!state_ || uv_is_closing(reinterpret_cast<uv_handle_t*>(&state_->pipes.in))) return;
   auto* request = new uv_shutdown_t;
   request->data = state_.get();
   const auto flushed = [](uv_shutdown_t* done, int) {
     auto* state = static_cast<State*>(done->data);
     delete done;
-    state->close(state->in);
+    state->close(state->pipes.in);
   };
-  if (uv_shutdown(request, reinterpret_cast<uv_stream_t*>(&state_->in), flushed) == 0) return;
+  if (uv_shutdown(request, reinterpret_cast<uv_stream_t*>(&state_->pipes.in), flushed) == 0) return;
   delete request;
-  state_->close(state_->in);
+  state_->close(state_->pipes.in);
 }
 
 void Subprocess::read_pending_stderr() {
   uv_os_fd_t fd = -1;
   const std::shared_ptr<State> state = state_;
-  if (!state || uv_fileno(reinterpret_cast<uv_handle_t*>(&state->err), &fd) != 0) return;
+  if (!state || uv_fileno(reinterpret_cast<uv_handle_t*>(&state->pipes.err), &fd) != 0) return;
   // The loop finds the end of the stream itself. This needs a separate buffer, because on_stdout may be reading the
   // shared one. It reads at most the size of the largest pipe, so that a child that writes without end cannot keep this
   // busy.
@@ -266,7 +271,7 @@ int Subprocess::pid() const noexcept { return state_ ? state_->process.pid : 0; 
 
 std::int64_t Subprocess::started_ns() const noexcept { return state_ ? state_->started_ns : 0; }
 
-std::int64_t Subprocess::ended_ns() const noexcept { return state_ ? state_->ended_ns : 0; }
+std::int64_t Subprocess::ended_ns() const noexcept { return state_ && state_->end ? state_->end->at_ns : 0; }
 
 Subprocess start_patiently(EventLoop& loop, const SubprocessOptions& options) {
   constexpr std::chrono::milliseconds first_wait{10}, longest_wait{640};
@@ -281,7 +286,7 @@ Subprocess start_patiently(EventLoop& loop, const SubprocessOptions& options) {
 }
 
 bool Subprocess::running() const noexcept {
-  if (!state_ || state_->exited) return false;
+  if (!state_ || state_->end) return false;
   siginfo_t ended{};
   // Checks without reaping, which is left to libuv.
   return ::waitid(P_PID, static_cast<id_t>(state_->process.pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
