@@ -17,7 +17,7 @@
 #include "core/resolve/resolve.hpp"
 #include "core/validate/npy.hpp"
 #include "dispatch/access.hpp"
-#include "ipc/expected_files.hpp"
+#include "ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

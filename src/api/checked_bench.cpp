@@ -7,7 +7,7 @@
 
 #include "api/interruption.hpp"
 #include "base/files.hpp"
-#include "ipc/expected_files.hpp"
+#include "ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -40,9 +40,9 @@ CheckedBenchService::CheckedBenchService(ipc::BenchService& service, const Outpu
   std::filesystem::create_directories(folder_);
 }
 
-void CheckedBenchService::set_problem(ipc::OpenJob job) {
-  job.outputs = folder_;
-  service_.set_problem(std::move(job));
+void CheckedBenchService::set_problem(ipc::Problem problem) {
+  problem.outputs = folder_;
+  service_.set_problem(std::move(problem));
 }
 
 void CheckedBenchService::bench(const ipc::BenchJob& job, double timeout_s, Callback callback) {

@@ -34,7 +34,7 @@ class CheckedBenchService final : public ipc::BenchService {
  public:
   /// config_of: returns the configuration of a job.
   CheckedBenchService(ipc::BenchService& service, const OutputCheck& check, std::filesystem::path folder);
-  void set_problem(ipc::OpenJob job) override;
+  void set_problem(ipc::Problem problem) override;
   void prepare() override { service_.prepare(); }
   void bench(const ipc::BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) override;

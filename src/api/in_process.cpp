@@ -18,9 +18,9 @@ void InProcessBenchService::cancel_all() {
   wanted_ = std::make_shared<bool>(true);
 }
 
-void InProcessBenchService::set_problem(ipc::OpenJob job) {
+void InProcessBenchService::set_problem(ipc::Problem problem) {
   session_.reset();
-  problem_ = std::move(job);
+  problem_ = std::move(problem);
 }
 
 worker::BenchSession& InProcessBenchService::session() {

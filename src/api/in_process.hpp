@@ -18,7 +18,7 @@ class InProcessBenchService final : public ipc::BenchService {
   using OpenDevice = std::function<std::unique_ptr<measure::Device>(int index)>;
   InProcessBenchService(base::EventLoop& loop, OpenDevice open_device);
   ~InProcessBenchService() override;
-  void set_problem(ipc::OpenJob job) override;
+  void set_problem(ipc::Problem problem) override;
   void bench(const ipc::BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override;
@@ -28,7 +28,7 @@ class InProcessBenchService final : public ipc::BenchService {
   void later(std::function<void()> call);
   base::EventLoop& loop_;
   OpenDevice open_device_;
-  ipc::OpenJob problem_;
+  ipc::Problem problem_;
   std::unique_ptr<measure::Device> device_;
   std::unique_ptr<worker::BenchSession> session_;
   std::shared_ptr<bool> wanted_;  ///< false: the pending job was cancelled

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "cli/commands.hpp"
-#include "worker/clock_guard.hpp"
 #include "worker/worker.hpp"
 
 namespace xtune::cli {

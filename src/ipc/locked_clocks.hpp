@@ -13,7 +13,7 @@ namespace xtune::ipc {
 /// way.
 class LockedClocks {
  public:
-  /// argv: starts a process as guard_clocks describes it (worker/clock_guard.hpp). Throws its Error, or
+  /// argv: starts a process as guard_clocks describes it (worker/worker.hpp). Throws its Error, or
   /// Error(unavailable) if it does not answer within a minute.
   explicit LockedClocks(std::vector<std::string> argv);
   /// Waits until the clocks are restored, at most a minute.

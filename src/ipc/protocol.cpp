@@ -13,7 +13,6 @@
 #include "core/record/record_json.hpp"
 
 namespace xtune::ipc {
-
 namespace {
 
 using Json = nlohmann::json;
@@ -160,7 +159,8 @@ constexpr auto measure_form = fields::object<MeasureSpec>(
 constexpr auto compile_job_form = fields::object<CompileJob>(
     required("backend", &CompileJob::backend), required("cache", &CompileJob::cache, fields::path),
     required("key", &CompileJob::key), required("request", &CompileJob::request, request_form),
-    required("scratch", &CompileJob::scratch, fields::path), required("keep_in_scratch", &CompileJob::keep_in_scratch));
+    required("scratch", &CompileJob::scratch, fields::path), required("keep_in_scratch", &CompileJob::keep_in_scratch),
+    optional("expected_s", &CompileJob::expected_s));
 
 constexpr auto compile_answer_form = fields::object<CompileAnswer>(
     required("outcome", &CompileAnswer::outcome, outcome_form), required("lack", &CompileAnswer::lack, lack_form),
@@ -208,7 +208,7 @@ constexpr auto incumbent_form = fields::object<measure::Incumbent>(
 constexpr auto bench_job_form = fields::object<BenchJob>(
     fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
     required("launch", &BenchJob::launch, plan_form), required("scalars", &BenchJob::scalars, scalars_form),
-    optional("incumbent", &BenchJob::incumbent, incumbent_form),
+    optional("incumbent", &BenchJob::incumbent, incumbent_form), required("config", &BenchJob::config, bindings_form),
     required("scratch", &BenchJob::scratch, fields::List{layout_form}), optional("inputs_seed", &BenchJob::inputs_seed),
     required("maps", &BenchJob::maps, fields::List{map_form}), optional("validate_only", &BenchJob::validate_only));
 

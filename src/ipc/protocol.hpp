@@ -1,10 +1,10 @@
-// The messages between the driver and its worker processes: plain structures and their JSON form.
+// The messages between the driver and its worker processes: plain structures, their JSON form, and the files beside
+// them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -34,7 +34,7 @@ struct CompileJob {
   build::CompileRequest request;
   std::filesystem::path scratch = {};     ///< stores the artifact if the cache cannot; empty: then the job fails
   bool keep_in_scratch = false;           ///< store the artifact in the scratch directory in any case
-  std::optional<double> expected_s = {};  ///< CPU time, for the order of the waiting jobs; not sent to a worker
+  std::optional<double> expected_s = {};  ///< CPU time: of the jobs that wait for a worker, the longest is first
 };
 /// The cache in a scratch directory.
 std::filesystem::path scratch_cache(const std::filesystem::path& scratch);
@@ -71,9 +71,8 @@ struct ReferencePlan {
   std::vector<std::string> command;                         ///< command: argv
   std::filesystem::path folder;                             ///< command: its working directory
   build::Artifact artifact;                                 ///< kernel; without its image
-  std::shared_ptr<const CompileJob> compile_job;          ///< kernel: job that makes the artifact; not sent to a worker
-  device::LaunchPlan launch;                              ///< kernel
-  std::vector<measure::ScalarArgument> scalar_arguments;  ///< of the launch that it describes
+  device::LaunchPlan launch;                                ///< kernel
+  std::vector<measure::ScalarArgument> scalar_arguments;    ///< of the launch that it describes
   /// Kernel: which of the job's constants its artifact's variables are.
   std::vector<std::size_t> constants{};
   std::vector<validate::ArgumentLayout> scratch{};  ///< kernel: its scratch buffers
@@ -92,10 +91,9 @@ struct OpenJob {
   std::vector<validate::ArgumentLayout> constants{};  ///< what the variables of each artifact hold, in their order
   std::vector<measure::ArgumentType> types;  ///< of `arguments`, for the kernel's signature; empty: not compared
   ReferencePlan reference;
-  /// Where each validating launch writes its outputs (expected_files.hpp); empty: not written.
+  /// Where each validating launch writes its outputs (output_path); empty: not written.
   std::filesystem::path outputs;
-  std::optional<build::Artifact> check_kernel;         ///< without its image; unset: everything is checked on the host
-  std::shared_ptr<const CompileJob> check_kernel_job;  ///< the job that makes it; not sent to a worker
+  std::optional<build::Artifact> check_kernel;  ///< without its image; unset: everything is checked on the host
   std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances;  ///< per output argument
   std::vector<std::string> check{};  ///< argv of a command that judges the outputs; empty: none
   std::string check_at{};            ///< its place in the spec
@@ -104,9 +102,6 @@ struct OpenJob {
   bool must_repeat = true;  ///< other bits are a wrong result; else they are only reported
   spec::MeasureSpec measure;
   bool time_reference = false;  ///< measure the time of a reference kernel when it is first launched
-  std::function<void(const std::string&)> warn = {};  ///< receives messages for the user; not sent to a worker
-  /// Receives the samples of the reference kernel, in ms; not sent to a worker.
-  std::function<void(const std::vector<double>& samples_ms)> reference_timed = {};
 };
 
 /// Driver to bench worker, after OpenJob if there is a reference: compute it, or read the result of an earlier worker.
@@ -123,8 +118,7 @@ struct BenchJob {
   device::LaunchPlan launch;
   std::vector<measure::ScalarArgument> scalars;      ///< in kernel order
   std::optional<measure::Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
-  Bindings config = {};                              ///< for services that report it; not sent to a worker
-  std::function<CompileJob()> compile_job = {};      ///< returns the job that makes the artifact; not sent to a worker
+  Bindings config = {};                              ///< for services that report it
   std::vector<validate::ArgumentLayout> scratch{};   ///< in kernel order
   std::optional<std::uint64_t> inputs_seed{};        ///< set: new inputs are drawn by it first
   std::vector<measure::TensorMap> maps{};            ///< in kernel order
@@ -209,5 +203,21 @@ std::string missing_artifact_in(const nlohmann::json& answer);
 nlohmann::json error_to_json(ErrorKind kind, const std::string& message);
 nlohmann::json error_to_json(const MissingArtifact& error);
 void throw_if_error(const nlohmann::json& answer);
+
+/// The expected contents of a buffer argument, by its number among the buffers, raw bytes. Arguments without a file are
+/// not compared.
+inline std::filesystem::path expected_path(const std::filesystem::path& scratch, std::size_t buffer) {
+  return scratch / ("expected-" + std::to_string(buffer));
+}
+/// Exists once all the others do.
+inline std::filesystem::path expected_complete_path(const std::filesystem::path& scratch) {
+  return scratch / "expected-complete";
+}
+/// An output of a validating launch: "first" and "last" for a single configuration, "round-N" for job N of rounds.
+inline std::filesystem::path output_path(const std::filesystem::path& folder, const std::string& launch,
+                                         std::size_t buffer) {
+  return folder / (launch + "-" + std::to_string(buffer));
+}
+inline std::string launch_of_round(std::size_t job) { return "round-" + std::to_string(job); }
 
 }  // namespace xtune::ipc

@@ -14,10 +14,11 @@ namespace xtune::ipc {
 RebuildingBench::RebuildingBench(BenchService& bench, CompileService& compiler, double compile_timeout_s)
     : bench_(bench), compiler_(compiler), compile_timeout_s_(compile_timeout_s) {}
 
-void RebuildingBench::set_problem(OpenJob job) {
-  reference_ = job.reference.compile_job;
-  check_kernel_ = job.check_kernel_job;
-  bench_.set_problem(std::move(job));
+void RebuildingBench::set_problem(Problem problem) {
+  reference_ = problem.reference_job;
+  check_kernel_ = problem.check_kernel_job;
+  compile_job_ = problem.compile_job;
+  bench_.set_problem(std::move(problem));
 }
 
 void RebuildingBench::bench(const BenchJob& job, double timeout_s, Callback callback) {
@@ -64,9 +65,9 @@ CompileJob RebuildingBench::job_of(const std::string& key, const Jobs& jobs) con
   for (const auto& own : {reference_, check_kernel_})
     if (own && own->key == key) return *own;
   for (const BenchJob* job : jobs)
-    if (job->artifact.key == key && job->compile_job) return job->compile_job();
-  throw Error(ErrorKind::io, "artifact " + base::printable(key, 80) +
-                                 " is missing from the store, and nothing of this run says how it is made");
+    if (job->artifact.key == key && compile_job_) return compile_job_(job->config);
+  throw Error(ErrorKind::io,
+              "artifact " + base::printable(key, 80) + " is missing from the store, and no job of this run makes it");
 }
 
 void RebuildingBench::rebuild(CompileJob job, std::function<void()> then) {

@@ -18,7 +18,7 @@ class RebuildingBench final : public BenchService {
  public:
   /// Both must outlive it.
   RebuildingBench(BenchService& bench, CompileService& compiler, double compile_timeout_s);
-  void set_problem(OpenJob job) override;
+  void set_problem(Problem problem) override;
   void prepare() override { bench_.prepare(); }
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
@@ -39,7 +39,8 @@ class RebuildingBench final : public BenchService {
   BenchService& bench_;
   CompileService& compiler_;
   const double compile_timeout_s_;
-  std::shared_ptr<const CompileJob> reference_, check_kernel_;
+  std::optional<CompileJob> reference_, check_kernel_;
+  std::function<CompileJob(const Bindings& config)> compile_job_;
   struct Pending {
     CompileJob job;
     std::function<void()> then;

@@ -237,9 +237,9 @@ WorkerBenchService::WorkerBenchService(base::EventLoop& loop, WorkerCommand comm
   });
 }
 
-void WorkerBenchService::set_problem(OpenJob job) {
+void WorkerBenchService::set_problem(Problem problem) {
   if (refuted_) cancel_all();
-  problem_ = std::move(job);
+  problem_ = std::move(problem);
   opened_generation_ = prepared_generation_ = 0;
 }
 

@@ -3,11 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/memory.hpp"
-#include "ipc/job_memory.hpp"
+#include "ipc/job_count.hpp"
 #include "ipc/protocol.hpp"
 #include "ipc/worker_pool.hpp"
 #include "ipc/worker_process.hpp"
@@ -31,6 +32,16 @@ class CompileService {
   virtual void cancel_all() = 0;                      ///< no callback of an earlier job is called after this
 };
 
+/// The problem of a bench service: the message that opens it in a worker, and what stays with the service.
+struct Problem : OpenJob {
+  std::function<void(const std::string&)> warn;  ///< receives messages for the user; may be empty
+  /// Receives the samples of the reference kernel, in ms; may be empty.
+  std::function<void(const std::vector<double>& samples_ms)> reference_timed;
+  // The jobs that make artifacts; unset: there is none.
+  std::optional<CompileJob> reference_job, check_kernel_job;
+  std::function<CompileJob(const Bindings& config)> compile_job;  ///< of a BenchJob with this configuration
+};
+
 /// Tries one configuration at a time on one device.
 class BenchService {
  public:
@@ -39,7 +50,7 @@ class BenchService {
   virtual ~BenchService() = default;
   /// Sets the problem of all later jobs; it is sent to the worker with the first job, and again to each new worker. If
   /// a reference hangs or crashes, Error(invalid_spec) at its place leaves the event loop.
-  virtual void set_problem(OpenJob job) = 0;
+  virtual void set_problem(Problem problem) = 0;
   /// Prepares for the problem before the first job, which several devices may do at once: opens the device, makes
   /// inputs and buffers, and leaves the reference to the job. The job tries again and reports errors. A service may do
   /// nothing here.
@@ -82,7 +93,7 @@ class WorkerBenchService final : public BenchService {
     further,  ///< the run can continue without it: bench answers no_device
   };
   WorkerBenchService(base::EventLoop& loop, WorkerCommand command, Role role = Role::first);
-  void set_problem(OpenJob job) override;
+  void set_problem(Problem problem) override;
   void prepare() override;
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
@@ -103,7 +114,7 @@ class WorkerBenchService final : public BenchService {
   void mention_printing(const std::string& text, bool measured);  ///< the first time
   WorkerProcess worker_;
   Role role_;
-  OpenJob problem_;
+  Problem problem_;
   std::uint64_t opened_generation_ = 0;    ///< the worker process that has problem_ and its reference
   std::uint64_t prepared_generation_ = 0;  ///< the worker process that has problem_
   std::function<void()> after_prepare_;    ///< the job that waits for prepare

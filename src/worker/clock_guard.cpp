@@ -1,6 +1,4 @@
 // Nothing but clocks is in this process: it must live until they are restored.
-#include "worker/clock_guard.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 
 #include "backends/backend.hpp"
 #include "ipc/protocol.hpp"
+#include "worker/worker.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {

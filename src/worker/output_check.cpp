@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "core/validate/repeatability.hpp"
-#include "ipc/expected_files.hpp"
+#include "ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {

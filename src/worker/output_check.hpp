@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "ipc/protocol.hpp"
-#include "worker/guarded_buffer.hpp"
-#include "worker/sealed_memory.hpp"
+#include "worker/buffers.hpp"
 
 namespace xtune::worker {
 
@@ -57,13 +56,9 @@ bool refuse_damage(const GuardDamage& damage, ipc::BenchAnswer& answer);
 /// Only of this process: several workers may call programs at the same time. Below the run's temporary directory.
 std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string& name);
 
-/// Leaves the outputs where the job wants them, as those of this launch (ipc/expected_files.hpp).
+/// Leaves the outputs where the job wants them, as those of this launch (ipc::output_path).
 void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
                    const std::string& launch);
-
-/// Warnings of tolerances with which a kernel that does nothing, or writes zeros, would pass for most elements.
-std::vector<std::string> tolerance_warnings(const ipc::ReferencePlan& reference,
-                                            const std::vector<TestArgument>& arguments);
 
 /// False, with outcome and message in the answer, if a guard zone was overwritten.
 bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);

@@ -10,7 +10,6 @@
 #include "xtune/error.hpp"
 
 namespace xtune::worker {
-
 namespace {
 
 target::CompilerState probe_compiler(backend::Backend& backend, const std::string& name) {

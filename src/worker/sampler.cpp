@@ -10,7 +10,6 @@
 #include "core/measure/statistics.hpp"
 
 namespace xtune::worker {
-
 namespace {
 // A process that is suspended during each of them still gets a time.
 constexpr int suspended_retakes = 10;

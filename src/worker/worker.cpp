@@ -37,7 +37,6 @@
 #include "ipc/framing.hpp"
 #include "ipc/protocol.hpp"
 #include "worker/bench_session.hpp"
-#include "worker/memory_watch.hpp"
 #include "worker/process_state.hpp"
 #include "xtune/error.hpp"
 

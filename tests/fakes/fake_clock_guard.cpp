@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "worker/clock_guard.hpp"
+#include "worker/worker.hpp"
 #include "xtune/error.hpp"
 
 namespace {

@@ -72,13 +72,13 @@ class FakeBenchService final : public ipc::BenchService {
   std::function<ipc::RoundsAnswer(const ipc::RoundsJob&)> respond_rounds;
   std::vector<ipc::BenchJob> jobs;
   std::vector<ipc::RoundsJob> rounds;
-  std::vector<ipc::OpenJob> problems;
+  std::vector<ipc::Problem> problems;
   bool busy = false, overlapped_itself = false;
   int turns = 1;
 
-  void set_problem(ipc::OpenJob job) override {
+  void set_problem(ipc::Problem problem) override {
     journal_.push_back("problem");
-    problems.push_back(std::move(job));
+    problems.push_back(std::move(problem));
   }
   void bench(const ipc::BenchJob& job, double /*timeout_s*/, Callback callback) override {
     overlapped_itself = overlapped_itself || busy;

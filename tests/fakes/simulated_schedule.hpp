@@ -98,7 +98,7 @@ class SimulatedBench final : public ipc::BenchService {
 
   SimulatedBench(SimulatedTime& time, const SimulatedSteps& steps, bool& has_reference)
       : time_(time), steps_(steps), has_reference_(has_reference) {}
-  void set_problem(ipc::OpenJob /*job*/) override {}
+  void set_problem(ipc::Problem /*problem*/) override {}
   void prepare() override {
     if (open_at_s_ < 0) open_at_s_ = time_.now_s() + steps_.open_s;
   }

@@ -65,25 +65,14 @@ XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, driver_
 }  // namespace xtune::target
 
 namespace xtune::ipc {
-XTUNE_PART_OF_MEMBERS(CompileJob, (backend, cache, key, request, scratch, keep_in_scratch, expected_s),
-                      (backend, cache, key, request, scratch, keep_in_scratch))
+XTUNE_MEMBERS(CompileJob, backend, cache, key, request, scratch, keep_in_scratch, expected_s)
 XTUNE_MEMBERS(CompileAnswer, outcome, lack, message, log, warning, artifact, cached, cpu_s, peak_bytes)
 XTUNE_MEMBERS(ArgumentPlan, buffer, scratch, map_of)
-XTUNE_PART_OF_MEMBERS(ReferencePlan,
-                      (kind, at, name, output, arrays, scalars, file, command, folder, artifact, job, launch,
-                       scalar_arguments, constants, scratch, maps),
-                      (kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
-                       scalar_arguments, constants, scratch, maps))
-XTUNE_PART_OF_MEMBERS(OpenJob,
-                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
-                       check_kernel, job, tolerances, check, check_at, folder, repeats, must_repeat, measure,
-                       time_reference, warn, timed),
-                      (backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
-                       check_kernel, tolerances, check, check_at, folder, repeats, must_repeat, measure,
-                       time_reference))
-XTUNE_PART_OF_MEMBERS(BenchJob,
-                      (artifact, launch, scalars, incumbent, config, job, scratch, inputs_seed, maps, validate_only),
-                      (artifact, launch, scalars, incumbent, scratch, inputs_seed, maps, validate_only))
+XTUNE_MEMBERS(ReferencePlan, kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
+              scalar_arguments, constants, scratch, maps)
+XTUNE_MEMBERS(OpenJob, backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
+              check_kernel, tolerances, check, check_at, folder, repeats, must_repeat, measure, time_reference)
+XTUNE_MEMBERS(BenchJob, artifact, launch, scalars, incumbent, config, scratch, inputs_seed, maps, validate_only)
 XTUNE_PART_OF_MEMBERS(BenchAnswer,
                       (outcome, lack, stage, message, log, samples_ms, validation, repeatable, reported, telemetry,
                        taints, changed, busy_s, no_device, missing_artifact),

@@ -59,7 +59,7 @@ class ReplayBenchService final : public ipc::BenchService {
  public:
   ReplayBenchService(Simulation& simulation, const RecordedAnswers& answers)
       : simulation_(simulation), answers_(answers) {}
-  void set_problem(ipc::OpenJob) override {}  // the recording was measured with its own inputs
+  void set_problem(ipc::Problem) override {}  // the recording was measured with its own inputs
   void bench(const ipc::BenchJob& job, double timeout_s, Callback callback) override;
   /// Repeats the samples of the recording, from the first on.
   void measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) override;

@@ -50,10 +50,10 @@ void DevicePool::exclude_further(const std::string& why) {
     if (!is_first(device)) exclude(device, why);
 }
 
-void DevicePool::set_problem(ipc::OpenJob job) {
+void DevicePool::set_problem(ipc::Problem problem) {
   for (const PooledDevice& device : devices_) {
-    job.device = device.device.index;
-    device.bench->set_problem(job);
+    problem.device = device.device.index;
+    device.bench->set_problem(problem);
   }
 }
 

@@ -51,8 +51,8 @@ class DevicePool {
   void exclude(PooledDevice& device, const std::string& why);
   void exclude_further(const std::string& why);
 
-  /// job.device is set for each.
-  void set_problem(ipc::OpenJob job);
+  /// problem.device is set for each.
+  void set_problem(ipc::Problem problem);
   /// Opens the other devices that wait for their comparison: once, before their first job.
   void prepare_further();
   /// Call it after CompileService::cancel_all: submits again the lost artifacts that devices wait for.

@@ -49,9 +49,6 @@ ipc::ReferencePlan plan_kernel(const RunContext& run) {
         return argument.map && plan.launch.takes(spec::passed_number(run.spec, argument));
       }))
     plan.maps = resolver.tensor_maps(own);
-  const build::CompileRequest request = resolver.reference_request();
-  plan.compile_job =
-      std::make_shared<ipc::CompileJob>(run.compile_job(resolver.reference_artifact_key(request), request));
   return plan;
 }
 
@@ -92,7 +89,7 @@ void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
   request.toolchain = run_.target.backend.toolchain;
   const ipc::CompileJob job = run_.compile_job(run_.resolver.artifact_key(request), request);
   compiler_.compile(job, run_.spec.kernel.compile_timeout_s, [this, done, job](const ipc::CompileAnswer& answer) {
-    if (answer.outcome == Outcome::ok) return done({answer.artifact, std::make_shared<ipc::CompileJob>(job)});
+    if (answer.outcome == Outcome::ok) return done({answer.artifact, job});
     run_.observer.on_note(
         fmt::format("outputs are compared on the host: the kernel that does it on the device did not "
                     "compile: {}",
@@ -102,23 +99,24 @@ void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
 }
 
 /// done is called from the event loop, or at once if nothing has to be compiled.
-void ProblemSetup::make_reference(std::function<void(ipc::ReferencePlan)> done) {
+void ProblemSetup::make_reference(std::function<void(Reference)> done) {
   const spec::ReferenceSpec& reference = run_.spec.validate.reference;
   const bool is_kernel = reference.kind == spec::ReferenceSpec::Kind::kernel;
   ipc::ReferencePlan plan = is_kernel ? plan_kernel(run_) : plan_contents(run_);
   plan.kind = reference.kind;
   plan.at = spec::to_string(reference.at);
   plan.name = reference.name;
-  if (!is_kernel) return done(std::move(plan));
-  const std::shared_ptr<const ipc::CompileJob> job = plan.compile_job;
-  compiler_.compile(*job, run_.spec.kernel.compile_timeout_s,
-                    [plan = std::move(plan), done = std::move(done)](const ipc::CompileAnswer& answer) mutable {
+  if (!is_kernel) return done({std::move(plan), std::nullopt});
+  const build::CompileRequest request = run_.resolver.reference_request();
+  const ipc::CompileJob job = run_.compile_job(run_.resolver.reference_artifact_key(request), request);
+  compiler_.compile(job, run_.spec.kernel.compile_timeout_s,
+                    [job, plan = std::move(plan), done = std::move(done)](const ipc::CompileAnswer& answer) mutable {
                       if (answer.outcome != Outcome::ok)
                         throw Error(kind_of_failure(answer),
                                     fmt::format("{}: the reference kernel '{}' did not compile ({}): {}", plan.at,
                                                 plan.name, to_string(answer.outcome), message_and_log(answer)));
                       plan.artifact = answer.artifact;
-                      done(std::move(plan));
+                      done({std::move(plan), job});
                     });
 }
 
@@ -127,7 +125,7 @@ void ProblemSetup::prepare() {
   if (run_.spec.process && run_.spec.process->build.given())
     build::require_programs_allowed(run_.options.scratch.empty() ? base::temporary_folder() : run_.options.scratch);
   struct Parts {
-    std::optional<ipc::ReferencePlan> reference;
+    std::optional<Reference> reference;
     std::optional<CheckKernel> check_kernel;
   };
   const auto& [values, macros] = run_.resolver.reference_values();
@@ -145,14 +143,14 @@ void ProblemSetup::prepare() {
     parts->check_kernel = std::move(kernel);
     open_with_both();
   });
-  make_reference([parts, open_with_both](ipc::ReferencePlan plan) {
-    parts->reference = std::move(plan);
+  make_reference([parts, open_with_both](Reference reference) {
+    parts->reference = std::move(reference);
     open_with_both();
   });
 }
 
-void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) {
-  ipc::OpenJob job;
+void ProblemSetup::open(Reference reference, CheckKernel check_kernel) {
+  ipc::Problem job;
   job.backend = run_.target.backend.name;
   job.cache = run_.options.artifact_store();
   job.scratch = run_.options.scratch;
@@ -173,7 +171,7 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
     job.types.push_back({argument.name, dtype_of(argument, run_.problem), is_buffer, argument.map.has_value()});
   }
   job.constants = run_.resolver.constants();
-  job.reference = std::move(reference);
+  std::tie(job.reference, job.reference_job) = std::move(reference);
   std::tie(job.check_kernel, job.check_kernel_job) = std::move(check_kernel);
   job.tolerances = run_.resolver.tolerances();
   job.check = run_.resolver.check_command();
@@ -190,6 +188,11 @@ void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) 
       job.reference.kind == spec::ReferenceSpec::Kind::kernel && run_.spec.validate.time_reference && run_.measures();
   job.reference_timed = [this, name = job.reference.name](const std::vector<double>& samples_ms) {
     keeper_.set_reference({name, samples_ms});
+  };
+  job.compile_job = [this](const Bindings& config) {
+    const build::CompileRequest request =
+        run_.resolver.compile_request(run_.space.at(run_.space.index_of(config).value()));
+    return run_.compile_job(run_.resolver.artifact_key(request), request);
   };
   devices_.set_problem(std::move(job));
   // On a GPU the first configuration is still being compiled.

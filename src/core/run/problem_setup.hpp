@@ -28,10 +28,11 @@ class ProblemSetup {
   void restart();
 
  private:
-  using CheckKernel = std::pair<std::optional<build::Artifact>, std::shared_ptr<const ipc::CompileJob>>;
+  using CheckKernel = std::pair<std::optional<build::Artifact>, std::optional<ipc::CompileJob>>;
+  using Reference = std::pair<ipc::ReferencePlan, std::optional<ipc::CompileJob>>;
   void compile_check_kernel(std::function<void(CheckKernel)> done);
-  void make_reference(std::function<void(ipc::ReferencePlan)> done);
-  void open(ipc::ReferencePlan reference, CheckKernel check_kernel);
+  void make_reference(std::function<void(Reference)> done);
+  void open(Reference reference, CheckKernel check_kernel);
 
   const RunContext& run_;
   ipc::CompileService& compiler_;

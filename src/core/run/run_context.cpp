@@ -110,9 +110,6 @@ ipc::BenchJob RunContext::bench_job(const Trial& trial) const {
   job.maps = resolver.tensor_maps(trial.config);
   job.validate_only = !measures();
   if (spec.validate.inputs == spec::Inputs::fresh) job.inputs_seed = inputs_seed(spec.search.seed, job.config);
-  job.compile_job = [this, key = trial.record.artifact_key, config = trial.config] {
-    return compile_job(key, resolver.compile_request(config));
-  };
   return job;
 }
 

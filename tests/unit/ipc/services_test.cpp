@@ -156,7 +156,7 @@ TEST_CASE("A kernel's worker that is killed from outside is tried once more, and
   CHECK(killed.lack == Lack::killed);
   CHECK(bench(workers, service, "crash").lack == Lack::none);
   CHECK(bench(workers, service, "hang", 0.05).lack == Lack::none);
-  OpenJob problem;
+  Problem problem;
   problem.reference.kind = ReferenceSpec::Kind::kernel;
   problem.reference.name = "kill";
   service.set_problem(problem);
@@ -262,7 +262,7 @@ TEST_CASE("A worker that was prepared opens the problem once; its first job may 
 TEST_CASE("A problem that cannot be prepared is reported by the job") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command, WorkerBenchService::Role::further);
-  OpenJob problem;
+  Problem problem;
   for (const char* way : {"error", "crash"}) {
     problem.backend = way;
     service.set_problem(problem);
@@ -319,12 +319,14 @@ TEST_CASE("Where a kernel cut its worker off from all files, another worker find
   PooledCompileService compiler(workers.loop, 1, workers.command);
   WorkerBenchService worker(workers.loop, workers.command);
   RebuildingBench service(worker, compiler, 60);
-  BenchJob job;
-  job.compile_job = [] {
+  Problem problem;
+  problem.compile_job = [](const Bindings&) {
     CompileJob again;
     again.key = "ok";
     return again;
   };
+  service.set_problem(problem);
+  BenchJob job;
   for (const char* key : {"leaves no files", "ok"}) {
     job.artifact.key = key;
     std::optional<BenchAnswer> answer;
@@ -338,7 +340,7 @@ TEST_CASE("Where a kernel cut its worker off from all files, another worker find
 TEST_CASE("What a kernel prints is in its log, is mentioned once, and a failed assertion is the message") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);
-  OpenJob problem;
+  Problem problem;
   std::vector<std::string> warnings;
   problem.warn = [&](const std::string& text) { warnings.push_back(text); };
   service.set_problem(problem);
@@ -376,7 +378,7 @@ TEST_CASE("What a kernel did to its worker's memory is not blamed on the next on
 TEST_CASE("What a kernel prints is in its log, is mentioned once, and a failed assertion is the message") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);
-  OpenJob problem;
+  Problem problem;
   std::vector<std::string> warnings;
   problem.warn = [&](const std::string& text) { warnings.push_back(text); };
   service.set_problem(problem);
@@ -469,7 +471,7 @@ TEST_CASE("A worker that reports a lost device is gone before the next configura
 TEST_CASE("A problem that cannot be prepared ends the run with the reason") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);
-  OpenJob problem;
+  Problem problem;
   problem.backend = "error";
   service.set_problem(problem);
   CHECK(error_of([&] { bench(workers, service, "ok"); }) ==
@@ -485,7 +487,7 @@ TEST_CASE("An artifact that the store lost is named, and costs neither the worke
   for (const auto role : {WorkerBenchService::Role::first, WorkerBenchService::Role::further}) {
     Workers workers;
     WorkerBenchService service(workers.loop, workers.command, role);
-    OpenJob problem;
+    Problem problem;
     problem.reference.kind = ReferenceSpec::Kind::kernel;
     problem.reference.name = "missing";
     service.set_problem(problem);
@@ -512,7 +514,7 @@ TEST_CASE("An artifact that the store lost is named, and costs neither the worke
 TEST_CASE("A further device that does not open is reported in the answer, and may be tried again") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command, WorkerBenchService::Role::further);
-  OpenJob problem;
+  Problem problem;
   const auto answer_where = [&](const std::string& open, const std::string& reference) {
     problem.backend = open;
     problem.reference.kind = ReferenceSpec::Kind::kernel;
@@ -547,7 +549,7 @@ TEST_CASE("A further device whose worker cannot start is reported in the answer"
 TEST_CASE("A reference that hangs or crashes is named at its place; its time follows the measurement's") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);
-  OpenJob problem;
+  Problem problem;
   problem.reference.at = "k.toml:9:1";
   problem.measure.timeout_s = 0.005;
   const auto failure = [&](ReferenceSpec::Kind kind, const std::string& name) {

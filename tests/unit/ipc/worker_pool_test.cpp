@@ -14,7 +14,7 @@
 
 #include "base/files.hpp"
 #include "fakes/process_checks.hpp"
-#include "ipc/job_memory.hpp"
+#include "ipc/job_count.hpp"
 #include "unit/ipc/fake_worker.hpp"
 #include "xtune/error.hpp"
 

@@ -96,12 +96,12 @@ TEST_CASE("Reference and check kernel are compiled again as they were") {
   fakes::FakeCompileService compiler(loop, journal);
   fakes::FakeBenchService inner(loop, journal);
   RebuildingBench bench(inner, compiler, 30);
-  OpenJob problem;
+  Problem problem;
   CompileJob reference{"cuda", "store", "reference", {}, "scratch"}, check{"cuda", "store", "check", {}, "scratch"};
   reference.request.source = "the reference";
   check.request.source = "the check kernel";
-  problem.reference.compile_job = std::make_shared<CompileJob>(reference);
-  problem.check_kernel_job = std::make_shared<CompileJob>(check);
+  problem.reference_job = reference;
+  problem.check_kernel_job = check;
   bench.set_problem(problem);
   std::vector<std::string> lost{"check", "reference"};
   inner.respond = [&](const BenchJob&) {
@@ -161,7 +161,9 @@ TEST_CASE("What a device waits for is compiled although the search is cut") {
   };
   BenchJob job;
   job.artifact.key = "lost";
-  job.compile_job = [] { return CompileJob{"cuda", "store", "lost", {}, "scratch"}; };
+  Problem problem;
+  problem.compile_job = [](const Bindings&) { return CompileJob{"cuda", "store", "lost", {}, "scratch"}; };
+  bench.set_problem(problem);
   bench.bench(job, 10, [&](const BenchAnswer&) { answered = true; });
   loop.run_until([&] { return !compiler.jobs.empty(); });
   compiler.cancel_all();

@@ -84,7 +84,7 @@ TEST_CASE("The bench service learns the problem once, before the first measureme
   Tuning t;
   t.run();
   REQUIRE(t.bench.problems.size() == 1);
-  const OpenJob& problem = t.bench.problems[0];
+  const Problem& problem = t.bench.problems[0];
   REQUIRE(problem.arguments.size() == 3);
   REQUIRE(problem.arguments[0].buffer.has_value());
   CHECK(problem.arguments[0].buffer->shape == std::vector<std::uint64_t>{8, 8});

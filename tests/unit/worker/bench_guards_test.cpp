@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "bench_fixture.hpp"
-#include "worker/guarded_buffer.hpp"
+#include "worker/buffers.hpp"
 
 using namespace xtune::ipc;
 using namespace xtune::measure;

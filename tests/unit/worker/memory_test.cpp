@@ -10,8 +10,8 @@
 
 #include "base/text.hpp"
 #include "bench_fixture.hpp"
-#include "worker/memory_needs.hpp"
-#include "worker/memory_watch.hpp"
+#include "worker/bench_problem.hpp"
+#include "worker/process_state.hpp"
 
 using namespace xtune::base;
 using namespace xtune::ipc;

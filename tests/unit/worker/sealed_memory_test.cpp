@@ -1,6 +1,4 @@
 // Tests of memory that is read-only once sealed.
-#include "worker/sealed_memory.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "worker/buffers.hpp"
 #include "xtune/error.hpp"
 
 using xtune::worker::SealedMemory;

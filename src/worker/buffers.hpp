@@ -1,9 +1,11 @@
-// A buffer between two guard zones, which show whether a kernel wrote beyond either end.
+// Memory of the arguments: guarded on the device, read-only on the host.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/measure/device.hpp"
@@ -38,6 +40,25 @@ class GuardedBuffer final : public measure::Buffer {
   bool damaged(std::size_t offset);
   std::size_t size_, guard_;
   std::unique_ptr<measure::Buffer> memory_;
+};
+
+/// Owns whole pages. Movable, not copyable.
+class SealedMemory {
+ public:
+  SealedMemory() = default;
+  /// Zeroed and writable until seal(). Throws Error(unavailable) if there is not enough memory.
+  explicit SealedMemory(std::size_t bytes);
+  ~SealedMemory();
+  SealedMemory(SealedMemory&& other) noexcept;
+  SealedMemory& operator=(SealedMemory&& other) noexcept;
+
+  std::span<std::byte> writable() noexcept { return {data_, size_}; }
+  std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  void seal() noexcept;
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 }  // namespace xtune::worker

@@ -1,0 +1,145 @@
+// One problem on one device inside the bench worker: its arguments, constants and buffers, and the memory for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/build/cache.hpp"
+#include "core/measure/device.hpp"
+#include "ipc/protocol.hpp"
+#include "worker/output_check.hpp"
+
+namespace xtune::worker {
+
+/// The memory that a problem needs in its bench worker, computed before any of it is allocated. Bytes. On a CPU both
+/// use the same memory.
+struct MemoryNeeds {
+  std::uint64_t host = 0;    ///< inputs and expected outputs to compare with, and outputs that are read back
+  std::uint64_t device = 0;  ///< buffers with guard zones, copies for comparison on the device, flushed memory
+};
+/// sets: number of buffer sets. zone_bytes: of the guard zones before and after each buffer.
+MemoryNeeds memory_needs(const ipc::OpenJob& job, std::size_t sets, std::size_t zone_bytes, std::size_t flush_bytes);
+
+/// Available memory in bytes. 0: unknown.
+struct MemoryFound {
+  std::uint64_t host = 0, device = 0;
+  bool shared = false;  ///< the device is a CPU: `device` is ignored
+};
+/// Throws Error(unavailable) that opens with the largest argument's place in the spec, with the memory that is needed
+/// and available.
+void require_memory(const ipc::OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found);
+
+/// The contents of a problem's constants: variables of a kernel's source that are filled before its launches. Each
+/// program has its own copy of them in its variables, which are numbered as the constants are.
+class Constants {
+ public:
+  Constants() = default;  ///< none
+  /// Throws Error that opens with a constant's place in the spec.
+  Constants(const std::vector<validate::ArgumentLayout>& layouts, std::uint64_t seed);
+
+  std::size_t size() const noexcept { return constants_.size(); }
+  /// Fills the program's variables. numbers: of the constants that it has, if it has only some. Throws
+  /// CandidateFailure(launch_failed) for a variable that is smaller than its constant.
+  void fill(measure::Program& program, const std::optional<std::vector<std::size_t>>& numbers = {}) const;
+  /// False, with outcome and message in the answer, when one no longer holds what it was filled with.
+  bool check(measure::Program& program, ipc::BenchAnswer& answer) const;
+  /// nullptr: there is none of this name.
+  const TestArgument* find(const std::string& name) const noexcept;
+  const std::vector<TestArgument>& all() const noexcept { return constants_; }
+
+ private:
+  std::vector<TestArgument> constants_;
+};
+
+/// The scratch buffers of one configuration: sized for it, and never compared. Borrows the device. All launches of a
+/// program use the same buffers, whichever set of arguments they take.
+class ScratchBuffers {
+ public:
+  /// available_bytes: of a CPU's memory, what may be taken. Throws ShortageFailure(rejected) that names the buffer and
+  /// its size where the device, or the machine, has less memory.
+  ScratchBuffers(measure::Device& device, const std::vector<validate::ArgumentLayout>& layouts, std::size_t zone_bytes,
+                 std::uint64_t available_bytes);
+
+  /// The next buffer in kernel order.
+  measure::Buffer* buffer(std::size_t number) const { return buffers_.at(number).get(); }
+  /// Before a launch that is judged: poison, or zeros where the spec asks for them; fresh guard zones.
+  void renew();
+  /// Before every launch: those that the spec wants zeroed.
+  void zero();
+  bool any_zeroed() const noexcept;
+  /// False, with outcome and message in the answer, for a guard zone that was overwritten.
+  bool check_guards(ipc::BenchAnswer& answer);
+  /// The first guard zone that was overwritten.
+  std::optional<GuardDamage> damaged_guard();
+
+ private:
+  std::vector<validate::ArgumentLayout> layouts_;
+  std::vector<std::unique_ptr<GuardedBuffer>> buffers_;
+};
+
+/// What a job launches, and its arguments that are not buffers of the problem; owned by the job.
+struct KernelCall {
+  explicit KernelCall(const ipc::BenchJob& job)
+      : artifact(job.artifact), launch(job.launch), scalars(job.scalars), maps(job.maps), scratch(job.scratch) {}
+  explicit KernelCall(const ipc::ReferencePlan& plan)
+      : artifact(plan.artifact),
+        launch(plan.launch),
+        scalars(plan.scalar_arguments),
+        maps(plan.maps),
+        scratch(plan.scratch),
+        constants(plan.constants) {}
+
+  const build::Artifact& artifact;
+  const device::LaunchPlan& launch;
+  const std::vector<measure::ScalarArgument>& scalars;
+  const std::vector<measure::TensorMap>& maps;
+  const std::vector<validate::ArgumentLayout>& scratch;
+  std::optional<std::vector<std::size_t>> constants;  ///< unset: the program has all of them
+};
+
+/// A program whose constants are filled.
+struct LoadedProgram {
+  std::unique_ptr<measure::Program> program;
+  std::unique_ptr<ScratchBuffers> scratch;
+};
+
+/// Every buffer is between guard zones, except under a sanitizer; inputs and expected outputs are kept read-only on the
+/// host.
+struct BenchProblem {
+  /// Fills inputs. Throws Error; if there is not enough memory, before allocating any. available_bytes: returns the
+  /// bytes that this process may still use.
+  BenchProblem(measure::Device& device, ipc::OpenJob job, std::function<std::uint64_t()> available_bytes);
+  BenchProblem(const BenchProblem&) = delete;
+  BenchProblem& operator=(const BenchProblem&) = delete;
+
+  /// New inputs, drawn by this seed: the reference must then be computed again.
+  void renew_inputs(std::uint64_t seed);
+  build::Artifact with_image(const build::Artifact& artifact) const;
+  /// Throws CandidateFailure if the program cannot be loaded or does not fit the problem.
+  LoadedProgram load(const KernelCall& call);
+  /// All arguments, in the spec's order; a tensor map that no step takes is a null buffer.
+  std::vector<measure::KernelArgument> arguments_for(BufferSet& set, const ScratchBuffers& scratch,
+                                                     const KernelCall& call) const;
+
+  measure::Device& device;
+  ipc::OpenJob job;
+  const std::function<std::uint64_t()> available_bytes;
+  build::ArtifactCache cache;
+  const std::size_t guard_size;  ///< bytes before and after each buffer
+  std::size_t flush_bytes = 0;   ///< overwritten before each sample
+  MemoryNeeds needs;
+  std::vector<TestArgument> arguments;  ///< buffers only, in kernel order
+  Constants constants;
+  std::vector<BufferSet> sets;
+  bool fresh_inputs = false;  ///< by a seed other than that of the run
+
+ private:
+  std::size_t choose_sets(std::uint64_t free_bytes);
+};
+
+}  // namespace xtune::worker

@@ -1,0 +1,124 @@
+// One program at a time: clocks, temperature and neighbours are looked at before its samples and after them.
+#include "worker/measurer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/measure/series.hpp"
+#include "core/measure/statistics.hpp"
+
+namespace xtune::worker {
+namespace {
+
+// Other processes come and go on a CPU, and run during many launches: an even series of a thousand launches shows
+// little.
+constexpr double shared_roughness = 1;
+
+/// The samples of the series are the last ones that were taken.
+void report(const device::ProgramCall& call, const Sampler& sampler, ipc::BenchAnswer& answer) {
+  for (std::size_t i = 0; i < sampler.reported().size() && i < call.metrics.size(); ++i) {
+    const std::vector<double>& all = sampler.reported()[i];
+    const std::size_t count = std::min(answer.samples_ms.size(), all.size());
+    answer.reported.emplace_back(call.metrics[i].name,
+                                 std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(count), all.end()));
+  }
+}
+
+}  // namespace
+
+Measurer::Measurer(BenchProblem& problem, Validator& validator, base::Clock& clock)
+    : problem_(problem),
+      validator_(validator),
+      clock_(clock),
+      guard_(problem.job.measure.wait_s),
+      roughness_(device::is_cpu(problem.device.info()) ? shared_roughness : 0) {}
+
+Sampler Measurer::sampler(LoadedProgram& loaded, const KernelCall& call) {
+  ScratchBuffers& scratch = *loaded.scratch;
+  Sampler::Plan plan;
+  plan.flush_bytes = problem_.flush_bytes;
+  plan.graph = problem_.job.measure.launch == spec::LaunchBy::graph;
+  for (BufferSet& set : problem_.sets) plan.sets.push_back(problem_.arguments_for(set, scratch, call));
+  const bool in_place =
+      std::any_of(problem_.arguments.begin(), problem_.arguments.end(),
+                  [](const TestArgument& argument) { return argument.layout.role == spec::ArgRole::inout; });
+  if (in_place || scratch.any_zeroed())
+    plan.restore = [this, in_place, &scratch](std::size_t set) {
+      scratch.zero();
+      if (in_place) validator_.restore_in_place(problem_.sets[set]);
+    };
+  return Sampler(*loaded.program, std::move(plan));
+}
+
+void Measurer::settle() {
+  guard_.settle([this] { return look(); },
+                [this](double seconds) {
+                  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+                  looked_ns_.reset();
+                });
+}
+
+// NVML takes 3 to 12 ms to answer: configurations in quick succession share a reading, so that readings take about a
+// fiftieth of the time. A CPU's state is what happened since the last reading, so each series has its own two.
+measure::DeviceState Measurer::look() {
+  constexpr std::int64_t fresh_ns = 100'000'000;
+  const std::int64_t now_ns = clock_.now_ns();
+  if (device::is_cpu(problem_.device.info()) || !looked_ns_ ||
+      now_ns - *looked_ns_ >= std::max(fresh_ns, 50 * look_took_ns_)) {
+    state_ = problem_.device.state();
+    looked_ns_ = clock_.now_ns();
+    look_took_ns_ = *looked_ns_ - now_ns;
+  }
+  return state_;
+}
+
+std::vector<std::string> Measurer::watch(measure::Telemetry& telemetry) {
+  const measure::DeviceState state = look();
+  std::vector<std::string> taints = guard_.taints(state, telemetry.clock_mhz);
+  telemetry.temperature_c = state.temperature_c.value_or(0);
+  telemetry.power_w = state.power_w.value_or(0);
+  return taints;
+}
+
+// The device's counter is updated about ten times a second, so a single launch or a short series of them is not enough.
+void Measurer::measure_energy(Sampler& sampler, ipc::BenchAnswer& answer) {
+  const measure::DeviceState before = problem_.device.state();
+  if (!before.energy_j) return;
+  const std::int64_t start_ns = clock_.now_ns();
+  double spent_s = 0;
+  // About 20 ms at a time: the host checks the clock rarely, and not much later than it should.
+  const double one_ms = std::max(measure::summarize(answer.samples_ms).median, measure::min_sample_ms);
+  const int batch = static_cast<int>(std::clamp(20 / one_ms, 1.0, 200.0));
+  double launches = 0;
+  while (spent_s * 1e3 < problem_.job.measure.energy_ms) {
+    sampler.run_on(batch);
+    launches += batch;
+    spent_s = static_cast<double>(clock_.now_ns() - start_ns) * 1e-9;
+  }
+  const double joules = problem_.device.state().energy_j.value_or(*before.energy_j) - *before.energy_j;
+  answer.telemetry.energy_j = joules / launches;
+  answer.telemetry.power_w = joules / spent_s;
+}
+
+bool Measurer::measure(Sampler& sampler, const ipc::BenchJob& job, double first_ms, ipc::BenchAnswer& answer) {
+  const spec::MeasureSpec& measure = problem_.job.measure;
+  const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
+                                   measure.noise};
+  settle();
+  measure::Series series = measure::measure_challenger(
+      {[&] { return sampler.sample_ms(); }, [&](int launches) { sampler.warm_up(launches); }, measure.warmup, first_ms},
+      rule, clock_, job.incumbent, roughness_);
+  answer.samples_ms = std::move(series.samples_ms);
+  if (job.launch.call) report(*job.launch.call, sampler, answer);
+  answer.telemetry = sampler.telemetry();
+  answer.taints = watch(answer.telemetry);
+  if (series.stopped_by == measure::Stop::beaten) {
+    answer.outcome = Outcome::pruned;
+    return false;
+  }
+  if (measure.energy_ms > 0) measure_energy(sampler, answer);
+  return true;
+}
+
+}  // namespace xtune::worker

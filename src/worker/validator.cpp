@@ -1,0 +1,182 @@
+// A kernel may be right only in its first launch, but the measured launches are the others: the launch after all
+// measured ones is checked like the first one.
+#include "worker/validator.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "worker/command_reference.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::worker {
+
+// Compares bits: tolerances do not matter here.
+RepeatCheck::RepeatCheck(const std::vector<TestArgument>& arguments, DeviceCheck* device_check, BufferSet& set)
+    : arguments_(arguments), device_check_(device_check), first_(arguments.size()) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!spec::is_output(arguments[i].layout.role)) continue;
+    first_[i].resize(arguments[i].layout.bytes());
+    set[i]->read(0, first_[i]);
+  }
+  if (device_check_) first_sums_ = device_check_->output_sums(set);
+}
+
+bool RepeatCheck::compare(BufferSet& set) {
+  if (!result_.same()) return false;
+  ++result_.launches;
+  if (device_check_ && device_check_->output_sums(set) == first_sums_) return true;
+  for (std::size_t i = 0; i < first_.size() && result_.same(); ++i)
+    result_.difference =
+        validate::bit_difference(arguments_[i].layout, first_[i],
+                                 [&](std::size_t offset, std::span<std::byte> bytes) { set[i]->read(offset, bytes); });
+  return result_.same();
+}
+
+bool RepeatCheck::refuse(ipc::BenchAnswer& answer) const {
+  answer.outcome = Outcome::wrong_result;
+  answer.message = fmt::format(
+      "{}: launch {} on the same inputs gave other bits than launch 1: {}: a race, or sums whose order changes from "
+      "launch to launch, as those of floating-point atomics do (with repeatable = \"record\", this is only recorded)",
+      result_.difference->argument, result_.launches, result_.difference->text());
+  return false;
+}
+
+/// If the device has no memory to spare, or refuses the kernel, the host checks.
+void Validator::prepare_device() {
+  if (!problem_.job.check_kernel) return;
+  try {
+    device_check_ = std::make_unique<DeviceCheck>(problem_.device, problem_.with_image(*problem_.job.check_kernel),
+                                                  problem_.arguments);
+  } catch (const ipc::MissingArtifact&) {
+    throw;  // the driver makes it again
+  } catch (const Error&) {
+  } catch (const build::CandidateFailure&) {  // if the device is lost, the next call reports it
+  }
+}
+
+void Validator::forget() {
+  device_check_.reset();
+  inputs_intact_.assign(problem_.sets.size(), false);
+}
+
+void Validator::reset_sets() {
+  for (std::size_t i = 0; i < problem_.sets.size(); ++i) {
+    if (device_check_)
+      device_check_->reset(problem_.sets[i], !inputs_intact_[i]);
+    else
+      worker::reset(problem_.arguments, problem_.sets[i], !inputs_intact_[i]);
+    inputs_intact_[i] = false;
+  }
+}
+
+void Validator::restore_in_place(BufferSet& set) {
+  device_check_ ? device_check_->restore_in_place(set) : worker::restore_in_place(problem_.arguments, set);
+}
+
+void Validator::poison_outputs(BufferSet& set, validate::Poison poison) {
+  device_check_ ? device_check_->poison_outputs(set, poison) : worker::poison_outputs(problem_.arguments, set, poison);
+}
+
+bool Validator::judge_outputs(BufferSet& set, ipc::BenchAnswer& answer) {
+  if (device_check_ && device_check_->outputs_agree(set, answer)) return true;
+  return check_outputs(problem_.arguments, set, answer);
+}
+
+bool Validator::judge_inputs(ipc::BenchAnswer& answer) {
+  bool intact = true;
+  for (std::size_t i = 0; i < problem_.sets.size() && intact; ++i) {
+    intact = (device_check_ && device_check_->inputs_intact(problem_.sets[i])) ||
+             check_inputs(problem_.arguments, problem_.sets[i], answer);
+    inputs_intact_[i] = intact;
+  }
+  return intact;
+}
+
+bool Validator::judge_guards(ipc::BenchAnswer& answer) {
+  for (BufferSet& set : problem_.sets)
+    if (!check_guards(problem_.arguments, set, answer)) return false;
+  return true;
+}
+
+/// The sets' outputs contain `poison` and the opposite one alternately.
+bool Validator::judge_launches(Sampler& sampler, ScratchBuffers& scratch, int launches, validate::Poison poison,
+                               ipc::BenchAnswer& answer) {
+  scratch.renew();
+  for (BufferSet& set : problem_.sets) {
+    poison_outputs(set, poison);
+    poison = poison == validate::Poison::high ? validate::Poison::low : validate::Poison::high;
+  }
+  sampler.run_on(std::max(launches, static_cast<int>(problem_.sets.size())));
+  if (!scratch.check_guards(answer)) return false;
+  for (BufferSet& set : problem_.sets)
+    if (!judge_outputs(set, answer)) return false;
+  return true;
+}
+
+/// Launches back to back as in a sample, then once. A kernel that is right only every second time is caught: with one
+/// set the checked launches are consecutive, with several sets all of them are checked.
+bool Validator::judge_last_launch(LoadedProgram& loaded, Sampler& sampler, ipc::BenchAnswer& answer) {
+  if (loaded.program->times_itself()) {
+    loaded.program->check_last_run();
+    return true;
+  }
+  const bool right =
+      judge_launches(sampler, *loaded.scratch, sampler.launches(), validate::Poison::high, answer) &&
+      (problem_.sets.size() > 1 || judge_launches(sampler, *loaded.scratch, 1, validate::Poison::low, answer));
+  if (right) {
+    answer.stage = "validate";
+    check_by_command(problem_.sets[0], late_words());
+    answer.stage = "measure";
+    leave_outputs(problem_.job, problem_.arguments, problem_.sets[0], "last");
+    return true;
+  }
+  answer.stage = "validate";
+  // An input that a measured launch changed is the cause of wrong outputs, not their consequence.
+  ipc::BenchAnswer inputs;
+  if (judge_inputs(inputs)) {
+    answer.message += late_words();
+  } else {
+    answer.stage = "measure";
+    answer.message = inputs.message;
+  }
+  return false;
+}
+
+void Validator::check_by_command(BufferSet& set, const std::string& after) const {
+  if (problem_.job.check.empty()) return;
+  CommandCall call{problem_.job.check, problem_.job.folder, exchange_folder(problem_.job, "check"),
+                   problem_.job.measure.timeout_s};
+  std::vector<std::vector<std::byte>> contents(problem_.arguments.size());
+  std::vector<validate::ArrayView> outputs;
+  for (std::size_t i = 0; i < problem_.arguments.size(); ++i) {
+    const validate::ArgumentLayout& layout = problem_.arguments[i].layout;
+    if (spec::is_input(layout.role)) call.inputs.push_back({&layout, problem_.arguments[i].pristine.bytes()});
+    if (!spec::is_output(layout.role)) continue;
+    contents[i].resize(layout.bytes());
+    set[i]->read(0, contents[i]);
+    outputs.push_back({&layout, contents[i]});
+  }
+  for (const TestArgument& constant : problem_.constants.all())
+    call.inputs.push_back({&constant.layout, constant.pristine.bytes()});
+  try {
+    run_command_check(call, outputs);
+  } catch (const build::CandidateFailure& failure) {
+    if (after.empty() || failure.outcome() != Outcome::wrong_result || build::lack_of(failure) != build::Lack::none)
+      throw;
+    throw build::CandidateFailure(failure.outcome(), failure.what() + after, failure.log());
+  }
+}
+
+const char* Validator::late_words() const noexcept {
+  return problem_.job.sanitize
+             ? "; the first launch was right, and one in which the threads of a block change at random stores was not: "
+               "do two of them write to one place without an atomic function or a barrier, or does the kernel rely on "
+               "what only the first launch finds?"
+             : "; the first launch was right, and one after the measured launches was not: does the kernel rely on "
+               "what only the first launch finds, such as a counter that no launch resets, or on what its outputs hold "
+               "before the launch?";
+}
+
+}  // namespace xtune::worker
