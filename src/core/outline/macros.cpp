@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
-#include <charconv>
 #include <initializer_list>
 #include <string_view>
 
@@ -239,24 +238,15 @@ std::vector<Value> plausible_values(const std::string& name, std::optional<std::
 }
 
 std::optional<std::int64_t> integer_of(const std::string& literal) {
-  std::string digits = literal;
-  while (!digits.empty() && (std::tolower(digits.back()) == 'u' || std::tolower(digits.back()) == 'l'))
-    digits.pop_back();
-  const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
-  if (hexadecimal) digits.erase(0, 2);
+  static const RE2 form("(?i)(0x[0-9a-f]+|[0-9]+)[ul]*");
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return RE2::FullMatch(literal, form, RE2::CRadix(&value)) ? std::optional(value) : std::nullopt;
 }
 
 std::string macro_case(const std::string& name) {
-  std::string text;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto c = static_cast<unsigned char>(name[i]);
-    if (i > 0 && std::isupper(c) != 0 && std::islower(static_cast<unsigned char>(name[i - 1])) != 0) text += '_';
-    text += static_cast<char>(std::toupper(c));
-  }
+  std::string text = name;
+  RE2::GlobalReplace(&text, "([a-z])([A-Z])", "\\1_\\2");
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
   return text;
 }
 
