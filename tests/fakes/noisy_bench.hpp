@@ -26,17 +26,19 @@ class NoisyBench {
   double busy_s = 0;
   /// From this round of the finals on (0: the first), launches take `slowness` times as long.
   std::size_t slow_from_round = SIZE_MAX;
+  std::size_t slow_from_configuration = SIZE_MAX;  ///< the same for the search
   double slowness = 1.37;
 
  private:
   double launch(const ipc::BenchJob& job) {
-    const double slow = rounds_ > slow_from_round ? slowness : 1;
+    const double slow = rounds_ > slow_from_round || configurations_ > slow_from_configuration ? slowness : 1;
     const double time_ms = device_.launch_ms(true_ms_(job)) * slow;
     clock_.advance_s(time_ms * 1e-3);
     busy_s += time_ms * 1e-3;
     return time_ms;
   }
   ipc::BenchAnswer bench(const ipc::BenchJob& job) {
+    ++configurations_;
     const double before_s = busy_s;
     const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
                                      measure.noise};
@@ -66,7 +68,7 @@ class NoisyBench {
     return answer;
   }
   FakeClock& clock_;
-  std::size_t rounds_ = 0;  ///< begun so far
+  std::size_t rounds_ = 0, configurations_ = 0;  ///< begun so far
   measure::Roughness roughness_;
   NoisyDevice device_;
   std::function<double(const ipc::BenchJob&)> true_ms_;

@@ -47,9 +47,9 @@ namespace xtune::record {
 XTUNE_MEMBERS(StepUsage, entry, usage, dynamic_shared_bytes)
 XTUNE_MEMBERS(ReferenceTime, name, samples_ms)
 XTUNE_MEMBERS(Record, kernel, key, key_parts, problem, config, outcome, stage, message, limit_s, log, samples_ms,
-              time_ms, reported, validation, repeatable, reference, telemetry, usage, dynamic_shared_bytes, steps,
-              artifact_key, artifact_sha256, device, toolchain, host, attempt, proposed_by, tainted, drift, finals,
-              finals_by, unix_time_ms, compile_s, compile_cpu_s, bench_s)
+              time_ms, slowness, reported, validation, repeatable, reference, telemetry, usage, dynamic_shared_bytes,
+              steps, artifact_key, artifact_sha256, device, toolchain, host, attempt, proposed_by, tainted, drift,
+              finals, finals_by, unix_time_ms, compile_s, compile_cpu_s, bench_s)
 }  // namespace xtune::record
 
 namespace xtune::test {

@@ -70,6 +70,13 @@ std::size_t interval_rank(std::size_t count, double tail) {
   return rank;
 }
 
+Summary scaled(Summary summary, double factor) noexcept {
+  for (double* const value : {&summary.min, &summary.q1, &summary.median, &summary.q3, &summary.mean, &summary.max,
+                              &summary.low, &summary.high, &summary.inlier_mean})
+    *value *= factor;
+  return summary;
+}
+
 Summary summarize(std::span<const double> samples) {
   Summary summary;
   if (samples.empty()) return summary;

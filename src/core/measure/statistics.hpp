@@ -42,6 +42,9 @@ std::size_t interval_rank(std::size_t count, double tail);
 /// quartile by up to 0.1 % of the median are none: a coarse timer gives most samples one value, and all quartiles too.
 bool is_outlier(double sample, const Summary& summary) noexcept;
 
+/// The summary of all samples multiplied by `factor`.
+Summary scaled(Summary summary, double factor) noexcept;
+
 /// An empty series gives zeros. Throws std::invalid_argument for a sample that is not finite, which is an error of the
 /// timer.
 Summary summarize(std::span<const double> samples);

@@ -112,10 +112,7 @@ void put_on_one_scale(const std::vector<Record*>& records, const Standings& stan
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (!standings.empty() && records[i]->reference && standings.best().reference)
       records[i]->reference = standings.best().reference;
-    measure::Summary& time = records[i]->time_ms;
-    for (double* const value :
-         {&time.min, &time.q1, &time.median, &time.q3, &time.mean, &time.max, &time.low, &time.high, &time.inlier_mean})
-      *value *= factors[i];
+    records[i]->time_ms = measure::scaled(records[i]->time_ms, factors[i]);
   }
 }
 

@@ -122,6 +122,7 @@ constexpr auto record_form = fields::object<Record>(
     fields::optional("finals_by", &Record::finals_by, fields::text),
     fields::required("unix_time_ms", &Record::unix_time_ms),
     fields::optional("limit_s", &Record::limit_s, fields::number),
+    fields::optional("slowness", &Record::slowness, fields::number),
     fields::optional("compile_s", &Record::compile_s, fields::number),
     fields::optional("compile_cpu_s", &Record::compile_cpu_s, fields::number),
     fields::optional("bench_s", &Record::bench_s, fields::number));
@@ -141,7 +142,7 @@ void add_inliers(Record& record) {
   }
   const Summary made = measure::summarize(record.samples_ms);
   time.outliers = made.outliers;
-  if (made.outliers > 0) time.inlier_mean = made.inlier_mean;
+  if (made.outliers > 0) time.inlier_mean = made.inlier_mean / record.slowness;
 }
 
 }  // namespace

@@ -48,7 +48,9 @@ struct Record {
   double limit_s = 0;              ///< for timed_out: the time limit, if no part of the key has it; 0: unknown
   std::string log;                 ///< for a failure at run time: the end of its standard error
   std::vector<double> samples_ms;  ///< in JSON, rounded by kept_time_ms
-  measure::Summary time_ms;        ///< all zero unless ok or pruned
+  measure::Summary time_ms;        ///< of the samples, divided by slowness; all zero unless ok or pruned
+  /// How many times as long the incumbent took in its last check as at the run's start; 1 for records of finals.
+  double slowness = 1;
   /// Other values that a program reports: the metric, and its value for each of the samples.
   std::vector<std::pair<std::string, std::vector<double>>> reported;
   std::optional<validate::Comparison> validation;

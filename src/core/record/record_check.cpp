@@ -87,6 +87,7 @@ bool follows_from(const measure::Summary& summary, std::span<const double> sampl
 std::string time_damage(const Record& record) {
   const measure::Summary& time = record.time_ms;
   if (!has_times(record) || time.count == 0) return {};
+  if (!(record.slowness > 0 && std::isfinite(record.slowness))) return "its slowness is not a positive number";
   const std::array times{time.min, time.q1, time.median, time.q3, time.mean, time.max, time.low, time.high};
   return std::all_of(times.begin(), times.end(), measure::is_time)
              ? ""
@@ -97,7 +98,9 @@ std::string summary_damage(const Record& record) {
   // Without a summary it is never used; recordings that are made by hand have only samples.
   if (!has_times(record) || record.time_ms.count == 0) return {};
   if (std::string wrong = time_damage(record); !wrong.empty() || record.samples_ms.empty()) return wrong;
-  return follows_from(record.time_ms, record.samples_ms) ? "" : "its time_ms does not follow from its samples_ms";
+  return follows_from(measure::scaled(record.time_ms, record.slowness), record.samples_ms)
+             ? ""
+             : "its time_ms does not follow from its samples_ms";
 }
 
 bool runtime_matches(const std::string& part, const Bindings& config) {

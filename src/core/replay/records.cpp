@@ -57,7 +57,8 @@ RecordedConfig result_of(const record::Record& record, spec::Statistic ranking, 
   const bool sound =
       !record.samples_ms.empty() && std::all_of(record.samples_ms.begin(), record.samples_ms.end(), measure::is_time);
   if (sound) {
-    result.time_ms = measure::statistic(measure::summarize(record.samples_ms), ranking);
+    for (double& sample_ms : result.samples_ms) sample_ms /= record.slowness;
+    result.time_ms = measure::statistic(measure::summarize(result.samples_ms), ranking);
   } else {
     const std::string why =
         record.samples_ms.empty() ? "it has no samples" : "a sample is not a time that a kernel can take";

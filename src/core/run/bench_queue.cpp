@@ -29,13 +29,6 @@ std::string time_unit_warning(const spec::ProcessSpec& process, const ipc::Bench
       base::human_time_ms(time_ms), base::human_time_ms(ran_ms), unit, unit);
 }
 
-namespace {
-
-// for measuring the incumbent again
-constexpr std::size_t drift_rounds = 7;
-
-}  // namespace
-
 BenchQueue::BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration, OutcomeHandler& outcomes,
                        CompileQueue& compiles, RecordKeeper& keeper, WorkerTotals& totals)
     : run_(run),
@@ -89,7 +82,7 @@ void BenchQueue::start(PooledDevice& device) {
   device.busy = true;
   ipc::BenchJob job = run_.bench_job(*trial);
   if (const auto bar = outcomes_.incumbent().bar(); bar && run_.races() && trial->purpose == Trial::Purpose::search)
-    job.incumbent = measure::scaled(*bar, device.slowness);
+    job.incumbent = measure::scaled(*bar, device.slowness * keeper_.slowness());
   device.bench->bench(job, run_.bench_timeout_s(),
                       [this, trial, &device](const ipc::BenchAnswer& answer) { take(trial, device, answer); });
 }
@@ -153,15 +146,16 @@ void BenchQueue::calibrate(PooledDevice& device, const TrialPtr& trial) {
                       });
 }
 
-void BenchQueue::follow_drift() {
-  if (!run_.races() || cut_) return;
-  if (const auto index = outcomes_.incumbent().take_due())
-    compiles_.start(run_.make_trial(*index, Trial::Purpose::drift));  // from the cache
+bool BenchQueue::follow_drift(bool last) {
+  const auto index = run_.races() && !cut_ ? outcomes_.incumbent().take_due(last) : std::nullopt;
+  if (index) compiles_.start(run_.make_trial(*index, Trial::Purpose::drift));  // from the cache
+  return index.has_value();
 }
 
 void BenchQueue::measure_incumbent(const TrialPtr& trial) {
   PooledDevice& first = devices_.first();
-  ipc::RoundsJob job{{run_.bench_job(*trial)}, std::vector<std::vector<std::size_t>>(drift_rounds, {0})};
+  ipc::RoundsJob job{{run_.bench_job(*trial)},
+                     std::vector<std::vector<std::size_t>>(IncumbentTracker::check_rounds, {0})};
   first.busy = true;
   first.bench->measure_rounds(job, run_.bench_timeout_s(), [this, trial](const ipc::RoundsAnswer& answer) {
     ++totals_.answers;
@@ -195,9 +189,15 @@ void BenchQueue::take_drift(const Trial& trial, const ipc::RoundsAnswer& answer)
   record.tainted = answer.taints;
   record.compile_s = record.compile_cpu_s = 0;
   record.bench_s = answer.busy_s;
+  const bool clean = record.tainted.empty();
+  const double before = keeper_.slowness();
+  if (clean && known->tainted.empty())
+    keeper_.follow_speed(measure::scaled(known->time_ms, 1 / devices_.slowness_of(known->device)), record.time_ms);
   keeper_.stamp(record);
   keeper_.store(record);
-  if (record.tainted.empty()) outcomes_.incumbent().update(record.time_ms, answer.busy_s);
+  if (!clean) return;
+  outcomes_.follow_speed(record.key, before);
+  outcomes_.incumbent().update(record.key, record.time_ms, answer.busy_s);
 }
 
 }  // namespace xtune::run

@@ -40,6 +40,8 @@ class BenchQueue {
   bool may_compile() const { return !run_.alternates || (idle() && !devices_turn_); }
   /// The compilers are idle: if they take turns with the device, it is the device's turn.
   void begin_turn();
+  /// Measures the incumbent again if it is time for that; last: the search is over. Returns whether it does.
+  bool follow_drift(bool last = false);
   /// Gives waiting trials to free devices.
   void give_work();
   void end_turn() {
@@ -53,7 +55,6 @@ class BenchQueue {
   void start(PooledDevice& device);
   bool seek_calibration();
   void calibrate(PooledDevice& device, const TrialPtr& trial);
-  void follow_drift();
   void measure_incumbent(const TrialPtr& trial);
   void take_drift(const Trial& trial, const ipc::RoundsAnswer& answer);
   void take(const TrialPtr& trial, PooledDevice& device, const ipc::BenchAnswer& answer);

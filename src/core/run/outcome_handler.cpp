@@ -11,7 +11,7 @@
 namespace xtune::run {
 namespace {
 
-constexpr std::size_t races_between = 40, races_after_stored = 8;
+constexpr std::size_t races_between = 40, races_before_end = 20, races_after_stored = 8;
 constexpr double max_busy_share = 0.05;
 
 }  // namespace
@@ -32,8 +32,11 @@ void IncumbentTracker::consider(std::uint64_t index, const record::Record& recor
   if (best_) {
     const bool best_clean = best_->record.tainted.empty();
     if (clean != best_clean ? best_clean : time_ms >= best_->time_ms) return;
+    if (!former_ && best_clean) former_ = best_;
   }
-  best_.emplace(Best{index, record, incumbent, time_ms, record.bench_s, stored});
+  const double samples = static_cast<double>(std::max(record.samples_ms.size(), check_rounds));
+  const double cost_s = record.bench_s * static_cast<double>(check_rounds) / samples;
+  best_.emplace(Best{index, record, incumbent, time_ms, cost_s, stored});
 }
 
 bool IncumbentTracker::may_lead(double time_ms, bool clean) const {
@@ -50,33 +53,44 @@ std::optional<measure::Incumbent> IncumbentTracker::bar() const {
 
 void IncumbentTracker::clear() {
   leaders_.clear();
+  former_.reset();
   best_.reset();
 }
 
 void IncumbentTracker::count_race(double busy_s) {
-  if (!best_) return;
-  ++best_->races;
-  best_->busy_s += busy_s;
+  for (std::optional<Best>* const one : {&former_, &best_})
+    if (*one) ++(*one)->races, (*one)->busy_s += busy_s;
 }
 
-std::optional<std::uint64_t> IncumbentTracker::take_due() {
-  if (!best_ || best_->asked) return std::nullopt;
-  if (best_->races < (best_->stored ? races_after_stored : races_between)) return std::nullopt;
-  if (best_->cost_s > max_busy_share * best_->busy_s && !best_->stored) return std::nullopt;
-  best_->asked = true;
-  return best_->index;
+bool IncumbentTracker::affordable(const Best& one) { return one.stored || one.cost_s <= max_busy_share * one.busy_s; }
+
+std::optional<std::uint64_t> IncumbentTracker::take_due(bool last) {
+  for (std::optional<Best>* const one : {&former_, &best_}) {
+    if (!*one) continue;
+    Best& due = **one;
+    if (due.asked) return std::nullopt;
+    if (due.races < (due.stored ? races_after_stored : last ? races_before_end : races_between)) continue;
+    if (affordable(due)) return due.asked = true, due.index;
+    if (one == &former_) former_.reset();
+  }
+  return std::nullopt;
 }
 
 const record::Record* IncumbentTracker::remeasured(const std::string& key) {
-  if (!best_ || best_->record.key != key) return nullptr;
+  const bool is_former = former_ && former_->asked && former_->record.key == key;
+  if (!is_former && (!best_ || best_->record.key != key)) return nullptr;
+  checked_ = is_former ? former_->record : best_->record;
+  former_.reset();
+  if (!best_) return &checked_;
   best_->asked = false;
   best_->stored = false;
   best_->races = 0;
   best_->busy_s = 0;
-  return &best_->record;
+  return &checked_;
 }
 
-void IncumbentTracker::update(const measure::Summary& time_ms, double busy_s) {
+void IncumbentTracker::update(const std::string& key, const measure::Summary& time_ms, double busy_s) {
+  if (!best_ || best_->record.key != key) return;
   best_->time_ms = measure::statistic(time_ms, statistic_);
   best_->incumbent = measure::incumbent_of(time_ms, best_->time_ms);
   best_->cost_s = busy_s;
@@ -95,9 +109,9 @@ OutcomeHandler::OutcomeHandler(const RunContext& run, RecordKeeper& keeper, Hist
       incumbent_(run.spec.measure.statistic, run.options.top) {}
 
 void OutcomeHandler::finish(Trial& trial, const std::string& log) {
+  keeper_.stamp(trial.record);
   if (trial.record.outcome == Outcome::ok) race(trial.proposal.index, trial.record, false);
   history_.note_taints(trial.record.tainted);
-  keeper_.stamp(trial.record);
   keeper_.keep(trial.record, trial.lack);
   handle(trial, trial.record, log, false);
 }
@@ -177,6 +191,20 @@ void OutcomeHandler::race_best_of(const std::vector<record::Record>& news) {
   if (index && run_.make_trial(*index)->record.key == best->key) race(*index, *best, true);
 }
 
+void OutcomeHandler::follow_speed(const std::string& key, double before) {
+  const double now = keeper_.slowness();
+  const std::size_t since = std::exchange(checked_, results_.records().size());
+  if (now == before) return;
+  std::set<std::size_t> unsure;
+  for (std::size_t i = since; i < checked_; ++i) {
+    const record::Record& record = results_.records()[i];
+    if (record.attempt != run_.options.attempt || record.key == key) continue;
+    if (record.outcome == Outcome::ok) unsure.insert(i);
+    results_.doubt_speed(i, std::max(now, before));
+  }
+  race_all(unsure, false);
+}
+
 TrialPtr OutcomeHandler::take_doubtful() {
   const auto next = results_.take_doubtful([&](const auto& one) { return still_loses(one); });
   if (!next) return nullptr;
@@ -197,19 +225,26 @@ bool OutcomeHandler::still_loses(const Results::Pruned& one) {
     there = measure::incumbent_of(best.time_ms, measure::statistic(best.time_ms, run_.spec.measure.statistic));
     slowness /= devices_.slowness_of(best.device);
   }
-  if (!there) return false;
-  if (record) return measure::still_lost(record->samples_ms, measure::scaled(*there, slowness));
+  if (!there || (record && record->outcome == Outcome::ok)) return false;
+  if (record) return measure::still_lost(record->samples_ms, measure::scaled(*there, slowness * record->slowness));
   return measure::still_lost(row.config->samples, row.config->low_ms, measure::scaled(*there, slowness));
 }
 
 void OutcomeHandler::refute(const record::Record& wrong) {
   history_.add(wrong);
   results_.refute(wrong);
+  race_all({}, true);
+}
+
+void OutcomeHandler::race_all(const std::set<std::size_t>& without, bool stored) {
   incumbent_.clear();
   if (!run_.races()) return;
   for (const Row& row : results_.rows()) race(run_.space.index_of(store::config_bindings(*row.config)).value(), row);
-  for (const record::Record& record : results_.records())
-    if (record.outcome == Outcome::ok) race(run_.space.index_of(record.config).value(), record, true);
+  for (std::size_t i = 0; i < results_.records().size(); ++i) {
+    const record::Record& record = results_.records()[i];
+    if (record.outcome == Outcome::ok && !without.contains(i))
+      race(run_.space.index_of(record.config).value(), record, stored);
+  }
 }
 
 }  // namespace xtune::run

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,13 +23,14 @@ namespace xtune::run {
 /// Challengers race the fastest clean result so far; if the `top` best are requested, the slowest of those, so that
 /// each of them is measured in full.
 ///
-/// All times here are relative to the first device of the run: a caller divides times of another device by its
-/// slowness. A device's speed drifts with its temperature and clocks, so a time of the incumbent from ten minutes ago
-/// would not be a fair comparison. The incumbent is therefore measured again after 40 races (8, if another run measured
-/// it: the device may have changed in all but name), if that costs at most a twentieth of the device time of the races.
-/// The new time replaces the old one unless it is tainted.
+/// All times here are relative to the first device at the run's start: a caller divides other times by the slowness of
+/// their device and of their moment. A device's speed drifts with its temperature and clocks, so a time of the
+/// incumbent from ten minutes ago would not be a fair comparison. The incumbent is therefore measured again after 40
+/// races (8, if another run measured it: the device may have changed in all but name), if that costs at most a
+/// twentieth of the device time of the races. The new time replaces the old one unless it is tainted.
 class IncumbentTracker {
  public:
+  static constexpr std::size_t check_rounds = 7;  ///< launches in which the incumbent is measured again
   /// statistic: the one that ranks.
   IncumbentTracker(measure::Statistic statistic, std::size_t top);
 
@@ -42,13 +44,15 @@ class IncumbentTracker {
 
   /// A challenger was measured, which used the device for busy_s.
   void count_race(double busy_s);
-  /// The incumbent's index in the space if it must be measured again. Returned once: then nullopt until remeasured.
-  std::optional<std::uint64_t> take_due();
+  /// The index in the space of what must be measured again: the incumbent, or the former one that was last checked, as
+  /// only a time from before shows whether the device has changed its speed. Returned once: then nullopt until
+  /// remeasured. last: the search is over, and 20 races are enough.
+  std::optional<std::uint64_t> take_due(bool last = false);
   /// The configuration with this key was measured again, or that failed: the count of races starts from zero. Returns
-  /// the incumbent's first record; null: another configuration is the incumbent by now.
+  /// its first record, until the next call; null: another configuration is the incumbent by now.
   const record::Record* remeasured(const std::string& key);
-  /// The incumbent's new time, and the device time that it cost.
-  void update(const measure::Summary& time_ms, double busy_s);
+  /// The new time of the configuration with this key, if it is the incumbent, and the device time that it cost.
+  void update(const std::string& key, const measure::Summary& time_ms, double busy_s);
 
  private:
   struct Best {
@@ -62,9 +66,12 @@ class IncumbentTracker {
     double busy_s = 0;             ///< device time since then
     bool asked = false;            ///< its measurement is in progress
   };
+  static bool affordable(const Best& one);
   const measure::Statistic statistic_;
   const std::size_t top_;
   std::optional<Best> best_;
+  std::optional<Best> former_;  ///< the incumbent at the last check, if another one is by now
+  record::Record checked_;      ///< of the last check
   std::vector<std::pair<double, measure::Incumbent>> leaders_;  ///< the fastest clean ones by the statistic, up to top_
 };
 
@@ -86,7 +93,12 @@ class OutcomeHandler {
   /// Uses other processes' records for the race: challengers race the best of all, which may be measured long before
   /// this process reaches its place.
   void race_best_of(const std::vector<record::Record>& news);
-  /// A configuration that lost its race and may nevertheless be among the best, to be measured in full; null: none.
+  /// The configuration with this key was measured again; `before`: the slowness that was assumed until then. If it has
+  /// changed, the moment is unknown: what was measured in full since the last check is measured again, and what lost is
+  /// taken to have lost at the slower speed.
+  void follow_speed(const std::string& key, double before);
+  /// A configuration to be measured in full: it lost its race and may nevertheless be among the best, or the speed at
+  /// which it was measured is unknown; null: none.
   TrialPtr take_doubtful();
   /// A configuration that passed before turned out to be wrong: its earlier results are no longer used.
   void refute(const record::Record& wrong);
@@ -100,6 +112,8 @@ class OutcomeHandler {
   void handle(const SearchPath::Proposal& proposal, const Row& row);
   void race(std::uint64_t index, const record::Record& record, bool stored);
   void race(std::uint64_t index, const Row& row);
+  /// Chooses the incumbent again, without these records of the run. stored: it is to be checked before long.
+  void race_all(const std::set<std::size_t>& without, bool stored);
   bool still_loses(const Results::Pruned& one);
 
   const RunContext& run_;
@@ -111,6 +125,7 @@ class OutcomeHandler {
   const std::function<void()> progress_;
   Results results_;
   IncumbentTracker incumbent_;
+  std::size_t checked_ = 0;  ///< number of records at the last check
 };
 
 }  // namespace xtune::run

@@ -8,6 +8,7 @@
 
 #include "base/host_name.hpp"
 #include "base/text.hpp"
+#include "core/measure/finals.hpp"
 #include "core/record/stored_shortage.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/process_spec.hpp"
@@ -54,12 +55,20 @@ void RecordKeeper::renew_reference(std::vector<double> samples_ms) {
   reference_->samples_ms = std::move(samples_ms);
 }
 
+void RecordKeeper::follow_speed(const measure::Summary& first, const measure::Summary& now) {
+  const double slowness = now.median / first.median, change = slowness / slowness_;
+  const bool apart = now.low > first.high * slowness_ || now.high < first.low * slowness_;
+  if (apart && std::max(change, 1 / change) > 1 + measure::finals_least_drift) slowness_ = slowness;
+}
+
 void RecordKeeper::stamp(record::Record& record) {
   record.host = base::host_name();
   record.attempt = run_.options.attempt;
   record.unix_time_ms = stamps_.next(store::KeyDigest(record.key));
   record.reference = record.outcome == Outcome::ok ? reference_ : std::nullopt;
   record.limit_s = record.outcome == Outcome::timed_out ? limit_beside_key(run_.spec, record.stage) : 0;
+  record.slowness = record.time_ms.count > 0 && record.finals.empty() ? slowness_ : 1;
+  record.time_ms = measure::scaled(record.time_ms, 1 / record.slowness);
 }
 
 void RecordKeeper::store(const record::Record& record) {

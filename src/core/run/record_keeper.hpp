@@ -58,7 +58,14 @@ class RecordKeeper {
   bool has_reference() const noexcept { return reference_.has_value(); }
   /// Its samples from the finals, for the records of these.
   void renew_reference(std::vector<double> samples_ms);
-  /// Sets host, attempt, time, the reference's time if it passed, and the time limit if it timed out.
+  /// A configuration takes `now`, and took `first`, which is corrected for the slowness at that time. If this
+  /// is a change by more than measure::finals_least_drift, and the intervals are apart, their ratio is the slowness
+  /// from now on.
+  void follow_speed(const measure::Summary& first, const measure::Summary& now);
+  /// By how much slower the first device is than at the run's start, as far as is known.
+  double slowness() const noexcept { return slowness_; }
+  /// Sets host, attempt, time, the reference's time if it passed, and the time limit if it timed out. Corrects the
+  /// times for the slowness, except those of finals.
   void stamp(record::Record& record);
   /// Throws Error(io) if data that the measurement keys describe has changed.
   void store(const record::Record& record);
@@ -78,6 +85,7 @@ class RecordKeeper {
   const RunContext& run_;
   TimeStamps stamps_;
   std::optional<record::ReferenceTime> reference_;
+  double slowness_ = 1;
   record::RecordWriter writer_;
   bool unsynced_ = false;  ///< records were stored since sync_for_peers
   bool peers_lack_some_ = false;

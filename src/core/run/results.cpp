@@ -27,7 +27,7 @@ Results::Results(const RunContext& run) : run_(run) {
 const record::Record& Results::put(const Trial& trial, record::Record record) {
   const bool settled = trial.purpose == Trial::Purpose::settle;
   const std::size_t place = settled && trial.replaces ? *trial.replaces : result_.records.size();
-  if (settled) drop(result_.counts, Outcome::pruned);
+  if (settled) drop(result_.counts, trial.replaces ? result_.records[place].outcome : Outcome::pruned);
   if (settled && !trial.replaces) drop(result_.unread, Outcome::pruned);
   if (!settled) ++evaluated_;
   const Outcome outcome = record.outcome;
@@ -36,6 +36,7 @@ const record::Record& Results::put(const Trial& trial, record::Record record) {
     result_.records[place] = std::move(record);
   else
     result_.records.push_back(std::move(record));
+  if (settled && best_score_ && !best_row_ && best_ == place) choose_best();  // it may be the best no longer
   if (outcome == Outcome::ok && run_.measures()) consider(place);
   if (outcome == Outcome::pruned) open_.push_back({trial.proposal.index, place, {}});
   return result_.records[place];
@@ -78,11 +79,22 @@ void Results::refute(const record::Record& wrong) {
   lost_.clear();
   std::erase_if(
       open_, [&](const Pruned& one) { return one.record && result_.records[*one.record].outcome != Outcome::pruned; });
+  choose_best();
+}
+
+void Results::choose_best() {
   best_score_.reset();
   best_row_.reset();
   for (const Row& row : rows_) consider(row);
   for (std::size_t i = 0; i < result_.records.size(); ++i)
     if (result_.records[i].outcome == Outcome::ok) consider(i);
+}
+
+void Results::doubt_speed(std::size_t place, double slowness) {
+  record::Record& record = result_.records[place];
+  if (record.outcome == Outcome::pruned)
+    record.time_ms = measure::scaled(record.time_ms, std::exchange(record.slowness, slowness) / slowness);
+  if (record.outcome == Outcome::ok) open_.push_back({run_.space.index_of(record.config).value(), place, {}});
 }
 
 std::optional<Results::Pruned> Results::take_doubtful(const std::function<bool(const Pruned&)>& lost) {

@@ -34,7 +34,7 @@ class Results {
   };
   explicit Results(const RunContext& run);
 
-  /// Adds an evaluated configuration's record, or replaces a pruned one by the record of its settling trial. The
+  /// Adds an evaluated configuration's record, or replaces one by the record of its settling trial. The
   /// reference is valid until the next call.
   const record::Record& put(const Trial& trial, record::Record record);
   /// Adds a stored result that stays a row. index: of its configuration in the space.
@@ -42,6 +42,9 @@ class Results {
   /// Adds records of finals and others on which the answer is based.
   void add_further(record::Record record) { result_.further.push_back(std::move(record)); }
   void count_stored(bool from_peers);
+  /// The device changed its speed at an unknown moment: a pruned record may have been measured while it was this slow;
+  /// one that passed is doubtful.
+  void doubt_speed(std::size_t place, double slowness);
   /// Results with this key turned out to be wrong: they are replaced by this record, and the best is chosen again.
   void refute(const record::Record& wrong);
   /// Removes and returns the most promising pruned one that is doubtful. lost: whether it is slower than the best of
@@ -69,6 +72,7 @@ class Results {
  private:
   void consider(std::size_t place);
   void consider(const Row& row);
+  void choose_best();
   void add_read(record::Record record, Outcome outcome);
   void read_example(const Row& failure);
   void read_within(std::size_t count, double reach_ms);

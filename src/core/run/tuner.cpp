@@ -257,6 +257,7 @@ bool Tuning::search_is_over() {
 
 bool Tuning::go_on_after_search() {
   if (finals_.begun()) return false;
+  if (benches_.follow_drift(true)) return true;
   const TrialPtr doubtful = outcomes_.take_doubtful();
   if (!doubtful) return finals_.start();
   if (claim(doubtful, "in full " + doubtful->record.key)) compiles_.start(doubtful);

@@ -86,12 +86,12 @@ std::string export_csv(std::vector<StoredMeasurements> measurements) {
     std::map<const record::Record*, double> scales;
     for (const auto& [name, records] : groups) {
       const record::Standings standings(std::vector<const record::Record*>(records.begin(), records.end()));
-      for (const record::Record* record : records) scales[record] = standings.factor(*record);
+      for (const record::Record* record : records) scales[record] = standings.factor(*record) / record->slowness;
       record::put_on_one_scale(records, standings);
     }
     for (const record::Record& record : part.records) {
       const auto scale = scales.find(&record);
-      rows.push_back(csv_row(record, scale == scales.end() ? 1 : scale->second));
+      rows.push_back(csv_row(record, scale == scales.end() ? 1 / record.slowness : scale->second));
     }
   }
   return base::csv_text(rows);

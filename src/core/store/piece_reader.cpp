@@ -97,7 +97,7 @@ double ranking_time_ms(const ScannedRecord& from, measure::Statistic statistic, 
   if (statistic != measure::Statistic::inlier_mean) return measure::statistic(from.time_ms, statistic);
   samples.clear();
   const bool known = !from.samples_ms.empty() && plain_numbers(from.samples_ms, samples) && !samples.empty();
-  return known ? measure::summarize(samples).inlier_mean : from.time_ms.mean;
+  return known ? measure::summarize(samples).inlier_mean / from.slowness : from.time_ms.mean;
 }
 
 }  // namespace
@@ -187,7 +187,8 @@ bool PieceReader::is_consistent(const ScannedRecord& record) {
   const bool timed = record.outcome == Outcome::ok || record.outcome == Outcome::pruned;
   if (timed && record.time_ms.count != 0 && !record.samples_ms.empty()) {
     samples_.clear();
-    if (!plain_numbers(record.samples_ms, samples_) || !record::follows_from(record.time_ms, samples_)) return false;
+    const measure::Summary taken = measure::scaled(record.time_ms, record.slowness);
+    if (!plain_numbers(record.samples_ms, samples_) || !record::follows_from(taken, samples_)) return false;
   }
   if (record.key_parts.empty()) return true;
   // A text that was hashed in another form has another hash, and is left to the reader of whole records.
@@ -299,7 +300,7 @@ void PieceReader::add(const record::Record& record, std::string_view line) {
   plain.outcome = record.outcome;
   plain.tainted = !record.tainted.empty(), plain.drift = record.drift;
   plain.sanitized = record::is_sanitized(record);
-  plain.time_ms = record.time_ms;
+  plain.time_ms = record.time_ms, plain.slowness = record.slowness;
   plain.has_checksum = true;  // it was checked as a whole
   plain.unix_time_ms = record.unix_time_ms;
   if (resolve(plain)) return add_row(plain, failure, line);

@@ -163,6 +163,7 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
     case 's':
       if (name == "stage") record.stage = value;
       if (name == "samples_ms") return record.samples_ms = value, value.front() == '[';
+      if (name == "slowness") return scan_number(value, record.slowness) && record.slowness > 0;
       return name != "schema" || (required(schema) && value == "1");
     case 't':
       if (name == "time_ms") return read_times(value, record.time_ms);

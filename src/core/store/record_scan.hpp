@@ -19,7 +19,7 @@ struct ScannedRecord {
   bool tainted = false, drift = false, sanitized = false;
   bool has_checksum = false;  ///< it has one, and it is right
   measure::Summary time_ms;   ///< without noise; count = 0: no times
-  double compile_s = 0;
+  double compile_s = 0, slowness = 1;
   std::int64_t unix_time_ms = 0;
 };
 

@@ -35,7 +35,7 @@ TEST_CASE("The incumbent is measured again after 40 races that took twenty times
   CHECK_FALSE(tracker.take_due());  // it is under way
   CHECK(tracker.remeasured("b") == nullptr);
   REQUIRE(tracker.remeasured("a"));
-  tracker.update(record_of("a", 3).time_ms, 1);
+  tracker.update("a", record_of("a", 3).time_ms, 1);
   CHECK(tracker.bar()->median_ms == 3);
   // Another one takes over that is faster than the incumbent's current time.
   tracker.consider(8, record_of("b", 2.5), 1, false);

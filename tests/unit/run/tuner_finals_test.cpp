@@ -163,6 +163,50 @@ TEST_CASE("A device that slows down before or in the finals changes neither winn
   }
 }
 
+TEST_CASE("A device that changes its speed within the search changes neither winner nor ratios") {
+  const auto true_ms = [](const Bindings& config) {
+    const std::int64_t id = 4 * Tuning::value(config, "A") + Tuning::value(config, "C");
+    return id == 62 ? 1.0 : 1.05 + 0.01 * static_cast<double>(id * 53 % 120);
+  };
+  for (const std::size_t top : {1, 10})
+    for (const double slowness : {1.37, 1 / 1.37})
+      for (const std::size_t from : {5, 30, 43, 58, 75, 95}) {
+        CAPTURE(top);
+        CAPTURE(slowness);
+        CAPTURE(from);
+        Finale t;
+        t.parameters = "A = { min = 1, max = 30 }\nC = { min = 1, max = 4 }\n";
+        t.rest = "[search]\nstrategy = \"exhaustive\"\n";
+        t.options.top = top;
+        t.noise.spread = 0.004;
+        t.device.emplace(t.bench, t.clock, t.noise, t.seed, [&](const BenchJob& job) { return true_ms(job.config); });
+        t.device->slow_from_configuration = from;
+        t.device->slowness = slowness;
+        t.device->measure.warmup = 0;  // so that a check takes less than a twentieth of 40 races
+        const TuneResult result = t.run();
+        const Standings standings(result.all());
+        CHECK(true_ms(standings.best().config) == 1);
+        CHECK(tied_a(result).empty());
+        std::size_t ranked = 0;
+        for (const Record* record : result.all()) {
+          const double expected = true_ms(record->config);
+          CAPTURE(expected);
+          const Ratio ratio = standings.ratio(*record).value();
+          CHECK(ratio.low < expected * 1.02);
+          if (record->outcome == Outcome::ok) CHECK(ratio.high > expected * 0.98);
+        }
+        for (const Record* record : standings.order())
+          if (ranked++ < top) CHECK(true_ms(record->config) < 1.045 + 0.01 * static_cast<double>(top));
+        // The same from the store.
+        const std::vector<Record> records = read_records(t.options.store, "sm_90", "k").records;
+        const Standings stored(records);
+        for (std::size_t i = 0; i < std::min(top, stored.order().size()); ++i)
+          CHECK(stored.order()[i]->config == standings.order()[i]->config);
+        CHECK(true_ms(best_of(t.run().all())->record->config) == 1);
+        CHECK(t.journal.empty());
+      }
+}
+
 TEST_CASE("Finals in which the device changed its speed go on until they are decided") {
   const auto rounds_of = [](std::size_t slow_from_round) {
     Finale t;

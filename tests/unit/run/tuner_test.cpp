@@ -274,8 +274,14 @@ TEST_CASE("The way of a search depends on the outcomes, not on which worker was 
         return 1 + (job.key[0] * (delay * delay + 1)) % (delay + 2) * 3;
       };
       t.bench.turns = 1 + delay % 2;
-      t.bench.respond = [](const BenchJob& job) {
-        return measured(1 + std::abs(static_cast<int>(threads_of(job)) - 640) + (job.artifact.key[0] % 16) * 0.25);
+      const auto time_of = [](const BenchJob& job) {
+        return 1 + std::abs(static_cast<int>(threads_of(job)) - 640) + (job.artifact.key[0] % 16) * 0.25;
+      };
+      t.bench.respond = [&](const BenchJob& job) { return measured(time_of(job)); };
+      t.bench.respond_rounds = [&](const RoundsJob& job) {
+        RoundsAnswer answer;
+        answer.samples_ms = {std::vector<double>(job.rounds.size(), time_of(job.jobs[0]))};
+        return answer;
       };
       const TuneResult result = t.run();
       CHECK(result.records.size() == 80);
