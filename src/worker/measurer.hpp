@@ -17,6 +17,7 @@
 
 namespace xtune::worker {
 
+/// Takes the samples of one program at a time.
 class Measurer {
  public:
   /// The references must outlive it.

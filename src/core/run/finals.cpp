@@ -265,22 +265,22 @@ bool FinalsPhase::start() {
       std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
   const record::Tainted tainted = clean && !history_.busy() ? record::Tainted::never : record::Tainted::too;
   if (take_stored(keys, tainted)) return false;
-  Held held{{}, keys, "finals"};
+  SharedFinals shared{{}, keys, "finals"};
   // In a fixed order: a process that has read only a part of the finals that another is storing ranks by them.
   std::sort(keys.begin(), keys.end());
-  for (const std::string& key : keys) held.claim += " " + key;
+  for (const std::string& key : keys) shared.claim += " " + key;
   for (const record::Record* record : finalists) {
     const TrialPtr trial = run_.make_trial(run_.space.index_of(record->config).value(), Trial::Purpose::finalist);
     trial->record.validation = record->validation;
     trial->record.repeatable = record->repeatable;
     trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to measure it
     trial->record.dynamic_shared_bytes = trial->launch.max_shared_bytes();
-    held.finalists.push_back(trial);
+    shared.finalists.push_back(trial);
   }
-  if (peers_ && !peers_->take(held.claim))
-    elsewhere_ = std::move(held);
+  if (peers_ && !peers_->take(shared.claim))
+    elsewhere_ = std::move(shared);
   else
-    for (const TrialPtr& trial : held.finalists) compiles_.start(trial);
+    for (const TrialPtr& trial : shared.finalists) compiles_.start(trial);
   return true;
 }
 
@@ -302,7 +302,7 @@ void FinalsPhase::look_at_peers() {
   if (take_stored(elsewhere_->keys, record::Tainted::too, peers_->began_unix_ms())) {
     elsewhere_.reset();
   } else if (peers_->take(elsewhere_->claim)) {
-    const Held left = *std::exchange(elsewhere_, std::nullopt);
+    const SharedFinals left = *std::exchange(elsewhere_, std::nullopt);
     for (const TrialPtr& trial : left.finalists) compiles_.start(trial);
   }
 }

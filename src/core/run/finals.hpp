@@ -48,7 +48,7 @@ class FinalsPhase {
   void look_at_peers();
 
  private:
-  struct Held {
+  struct SharedFinals {
     std::vector<TrialPtr> finalists;
     std::vector<std::string> keys;
     std::string claim;
@@ -76,7 +76,7 @@ class FinalsPhase {
   int held_ = 0;                  ///< number of finals in this run
   std::set<std::string> passed_;  ///< keys of the configurations that passed the last finals of this run
   Peers* peers_ = nullptr;
-  std::optional<Held> elsewhere_;  ///< another process holds them
+  std::optional<SharedFinals> elsewhere_;  ///< another process holds them
 };
 
 }  // namespace xtune::run

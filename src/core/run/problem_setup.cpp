@@ -124,7 +124,7 @@ void ProblemSetup::prepare() {
   if (std::exchange(begun_, true)) return;
   if (run_.spec.process && run_.spec.process->build.given())
     build::require_programs_allowed(run_.options.scratch.empty() ? base::temporary_folder() : run_.options.scratch);
-  struct Parts {
+  struct Compiled {
     std::optional<Reference> reference;
     std::optional<CheckKernel> check_kernel;
   };
@@ -135,16 +135,17 @@ void ProblemSetup::prepare() {
         "value in the reference's options, such as \"-D{}=...\"",
         spec::to_string(run_.spec.validate.reference.at), name, space::shown_text(Bindings{{name, values.at(name)}}),
         name));
-  const auto parts = std::make_shared<Parts>();
-  const auto open_with_both = [this, parts] {
-    if (parts->reference && parts->check_kernel) open(std::move(*parts->reference), std::move(*parts->check_kernel));
+  const auto compiled = std::make_shared<Compiled>();
+  const auto open_with_both = [this, compiled] {
+    if (compiled->reference && compiled->check_kernel)
+      open(std::move(*compiled->reference), std::move(*compiled->check_kernel));
   };
-  compile_check_kernel([parts, open_with_both](CheckKernel kernel) {
-    parts->check_kernel = std::move(kernel);
+  compile_check_kernel([compiled, open_with_both](CheckKernel kernel) {
+    compiled->check_kernel = std::move(kernel);
     open_with_both();
   });
-  make_reference([parts, open_with_both](Reference reference) {
-    parts->reference = std::move(reference);
+  make_reference([compiled, open_with_both](Reference reference) {
+    compiled->reference = std::move(reference);
     open_with_both();
   });
 }

@@ -162,19 +162,15 @@ Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Ta
       benches_(run_, devices_, calibration_, outcomes_, compiles_, keeper_, totals_),
       finals_(run_, outcomes_, history_, keeper_, devices_, compiles_, totals_) {
   const Results& results = outcomes_.results();
-  path_.set_advisor(make_advisor(
-      run_, loop_, path_.learns(),
-      {[&results] {
-    return results.evaluated(); }, [&results]() -> const auto& { return results.records();
+  path_.set_advisor(make_advisor(run_, loop_, path_.learns(),
+                                 {[&results] { return results.evaluated(); },
+                                  [&results]() -> const std::vector<record::Record>& { return results.records(); }}));
+  if (!options.peers) return;
+  peers_.emplace(run_, *options.peers, loop_, outcomes_, totals_, [this](const TrialPtr& trial) {
+    trial->purpose == Trial::Purpose::settle ? compiles_.start(trial) : begin(trial);
+  });
+  finals_.share_with(peers_->peers());
 }
-}  // namespace
-));
-if (!options.peers) return;
-peers_.emplace(run_, *options.peers, loop_, outcomes_, totals_, [this](const TrialPtr& trial) {
-  trial->purpose == Trial::Purpose::settle ? compiles_.start(trial) : begin(trial);
-});
-finals_.share_with(peers_->peers());
-}  // namespace xtune::run
 
 /// Checks for a stop while a large space is built, which may take long.
 void Tuning::stop_where_asked() {
