@@ -4,6 +4,10 @@
 include(GNUInstallDirs)
 install(TARGETS xtune RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY kernels configs DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune)
+# The scripts of `xtune import kbench` and `xtune store export` (src/cli/script.cpp).
+foreach(script __init__ __main__ _text kbench headers vllm)
+  install(FILES "python/xtune/compat/${script}.py" DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune/compat)
+endforeach()
 configure_file(packaging/lmod/xtune.lua.in xtune.lua @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/xtune.lua" DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune/modulefiles/xtune
         RENAME ${PROJECT_VERSION}.lua)
@@ -40,7 +44,7 @@ if(XTUNE_STATIC)
     endforeach()
   endif()
   # The licences of libraries that are linked into the program.
-  foreach(package libuv1-dev libcrypto++-dev zlib1g-dev libyaml-cpp-dev libfmt-dev libtomlplusplus-dev libcli11-dev
+  foreach(package libuv1-dev libcrypto++-dev zlib1g-dev libfmt-dev libtomlplusplus-dev libcli11-dev
                   nlohmann-json3-dev libeigen3-dev libnanoflann-dev libboost-context-dev libre2-dev)
     if(EXISTS "/usr/share/doc/${package}/copyright")
       file(REAL_PATH "/usr/share/doc/${package}/copyright" notice)

@@ -5,11 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/existing_files.hpp"
 #include "cli/import_commands.hpp"
+#include "cli/script.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/replay/kbench.hpp"
 #include "core/spec/command_text.hpp"
 
 namespace xtune::cli {
@@ -23,36 +24,46 @@ struct KbenchCommand {
   bool force = false;
 };
 
-std::vector<replay::KbenchText> texts_of(const std::vector<std::string>& paths) {
-  std::vector<replay::KbenchText> texts;
+nlohmann::ordered_json texts_of(const std::vector<std::string>& paths) {
+  nlohmann::ordered_json texts = nlohmann::ordered_json::array();
   for (const std::string& path : paths) try {
-      texts.push_back({path, base::read_file(path, std::uint64_t{16} << 20)});
+      const std::string text = base::read_file(path, std::uint64_t{16} << 20);
+      texts.push_back({{"path", path}, {"text", text}, {"utf8", base::is_utf8(text)}});
     } catch (const Error& error) {
       throw Error(ErrorKind::invalid_argument, error.what());
     }
   return texts;
 }
 
-replay::KbenchOptions options_of(const KbenchCommand& command) {
-  replay::KbenchOptions options;
-  options.device = command.device;
-  options.params = command.params;
-  options.shapes = texts_of(command.shapes);
-  options.metrics = command.metrics;
-  for (const std::string& name : command.cases) options.cases.push_back(name.starts_with('$') ? name.substr(1) : name);
+/// One spec, and the list of its configurations if they are not a plain product; else empty.
+struct KbenchSpec {
+  std::string stem, kernel, spec, configs;
+};
+
+std::vector<KbenchSpec> specs_of(const KbenchCommand& command) {
+  nlohmann::ordered_json request{{"params", command.params},
+                                 {"cases", command.cases},
+                                 {"metrics", command.metrics},
+                                 {"device", command.device},
+                                 {"build_opts", nlohmann::json::array()}};
+  request["shapes"] = texts_of(command.shapes);
   for (const spec::Text& word : spec::split_command({command.build_opts, spec::Location{"--build-opts", 0, 0}}))
-    options.build_opts.push_back(word.text);
-  return options;
+    request["build_opts"].push_back(word.text);
+  request["files"] = texts_of(command.paths);
+  request["stem"] = file_stem(command.name.empty() ? fs::path(command.paths.front()).stem().string() : command.name);
+  std::vector<KbenchSpec> specs;
+  std::vector<std::string> warnings;
+  for (const auto& each : script_answer("kbench", request, warnings))
+    specs.push_back({each["stem"], each["kernel"], each["spec"], each["configs"]});
+  return specs;
 }
 
 /// The list of configurations beside a spec that has one.
-fs::path list_of(const replay::KbenchSpec& each, const fs::path& folder) {
-  return folder / (each.stem + ".configs.csv");
-}
+fs::path list_of(const KbenchSpec& each, const fs::path& folder) { return folder / (each.stem + ".configs.csv"); }
 
-std::vector<fs::path> files_of(const std::vector<replay::KbenchSpec>& specs, const fs::path& folder) {
+std::vector<fs::path> files_of(const std::vector<KbenchSpec>& specs, const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const replay::KbenchSpec& each : specs) {
+  for (const KbenchSpec& each : specs) {
     files.push_back(folder / (each.stem + ".toml"));
     if (!each.configs.empty()) files.push_back(list_of(each, folder));
   }
@@ -61,7 +72,7 @@ std::vector<fs::path> files_of(const std::vector<replay::KbenchSpec>& specs, con
 
 /// The number of configurations of the spec, whose list is in the directory. This also checks that the written spec is
 /// valid.
-std::uint64_t counted_configs(const KbenchCommand& command, const replay::KbenchSpec& each, const fs::path& folder) {
+std::uint64_t counted_configs(const KbenchCommand& command, const KbenchSpec& each, const fs::path& folder) {
   try {
     if (!each.configs.empty()) base::write_file_atomically(list_of(each, folder), each.configs);
     const spec::Spec spec = spec::parse_spec(each.spec, each.stem + ".toml", folder);
@@ -75,19 +86,15 @@ std::uint64_t counted_configs(const KbenchCommand& command, const replay::Kbench
 }
 
 int import_file(const KbenchCommand& command) {
-  const replay::KbenchOptions options = options_of(command);
-  const std::vector<replay::KbenchText> texts = texts_of(command.paths);
-  const std::string stem =
-      file_stem(command.name.empty() ? fs::path(command.paths.front()).stem().string() : command.name);
-  const std::vector<replay::KbenchSpec> specs = replay::import_kbench(texts, stem, options);
+  const std::vector<KbenchSpec> specs = specs_of(command);
   std::vector<std::uint64_t> configs;
   const base::TemporaryDirectory trial;
-  for (const replay::KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
+  for (const KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
   const fs::path folder = command.folder;
   require_new_files(files_of(specs, folder), command.force, other_files);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const replay::KbenchSpec& each = specs[i];
+    const KbenchSpec& each = specs[i];
     const fs::path path = folder / (each.stem + ".toml");
     if (!each.configs.empty()) base::write_output_file(list_of(each, folder), each.configs);
     base::write_output_file(path, each.spec);

@@ -1,7 +1,6 @@
 // xtune store export: winners, measurements and decision trees in formats for other programs.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "cli/script.hpp"
 #include "cli/store_commands.hpp"
 #include "core/store/export.hpp"
 #include "core/store/measurements.hpp"
@@ -20,11 +20,10 @@ struct ExportFlags {
   std::string store, output, form = "json";
   store::WinnerFilter filter;
   std::vector<std::string> defines;
-  store::TreeOptions tree;
+  std::size_t max_configs = 8, max_depth = 16;  ///< of trees
   std::string within = "5%";
   std::vector<std::string> names;  ///< --map
-  std::string block_shape;
-  store::VllmOptions vllm;
+  std::string dtype, block_shape;
 
   std::filesystem::path path() const { return base::chosen_store(store); }
 };
@@ -42,21 +41,6 @@ std::map<std::string, std::string> pairs_of(const std::string& option, const std
   return pairs;
 }
 
-std::pair<std::int64_t, std::int64_t> block_shape_of(const std::string& text) {
-  std::int64_t numbers[2] = {0, 0};
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (std::int64_t& number : numbers) {
-    const auto [stop, error] = std::from_chars(at, end, number);
-    const bool is_last = &number == &numbers[1];
-    if (error != std::errc() || number <= 0 || (is_last ? stop != end : stop == end || *stop != ','))
-      throw Error(ErrorKind::invalid_argument,
-                  "--block-shape '" + base::printable(text, 80) + "': write two numbers, for example 128,128");
-    at = stop + 1;
-  }
-  return {numbers[0], numbers[1]};
-}
-
 void write_text(const ExportFlags& flags, const std::string& text) {
   if (flags.output.empty())
     fmt::print("{}", text);
@@ -69,10 +53,10 @@ std::string json_text(const nlohmann::ordered_json& json, int indent) {
 }
 
 /// Into a directory under vLLM's names; or one table to a file or to standard output.
-void write_tables(const ExportFlags& flags, const std::map<std::string, nlohmann::ordered_json>& tables) {
+void write_tables(const ExportFlags& flags, const nlohmann::ordered_json& tables) {
   const std::filesystem::path output = flags.output;
   if (std::error_code ignored; std::filesystem::is_directory(output, ignored)) {
-    for (const auto& [name, table] : tables) {
+    for (const auto& [name, table] : tables.items()) {
       base::write_output_file(output / name, json_text(table, 4));
       tell("{}\n", (output / name).string());
     }
@@ -80,38 +64,49 @@ void write_tables(const ExportFlags& flags, const std::map<std::string, nlohmann
   }
   if (tables.size() > 1) {
     std::string names;
-    for (const auto& [name, table] : tables) names += "\n  " + base::printable(name, 200);
+    for (const auto& [name, table] : tables.items()) names += "\n  " + base::printable(name, 200);
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("the store has {} tables: name an existing directory with -o, or select one with "
                             "--arch and -D:{}",
                             tables.size(), names));
   }
-  write_text(flags, json_text(tables.begin()->second, 4));
-  tell("vLLM looks for this table under the name {}\n", tables.begin()->first);
+  write_text(flags, json_text(*tables.begin(), 4));
+  tell("vLLM looks for this table under the name {}\n", tables.begin().key());
 }
 
-void export_vllm(ExportFlags flags, std::vector<std::string>& warnings) {
-  flags.vllm.names = pairs_of("--map", flags.names, "--map VLLM_NAME=NAME, for example --map BLOCK_SIZE_M=BM");
-  if (!flags.block_shape.empty()) flags.vllm.block_shape = block_shape_of(flags.block_shape);
-  if (flags.vllm.dtype.find_first_of("/,=") != std::string::npos)
-    throw Error(ErrorKind::invalid_argument,
-                "--dtype '" + base::printable(flags.vllm.dtype, 80) + "': write a word of vLLM, for example fp8_w8a8");
-  const auto tables =
-      store::export_vllm_moe(store::winners_of(flags.path(), flags.filter, warnings), flags.vllm, warnings);
-  tell_warnings(warnings);
-  write_tables(flags, tables);
+/// What the script of that name makes of the winners, or of the measured cases.
+nlohmann::ordered_json scripted(const ExportFlags& flags, const char* script, nlohmann::ordered_json request,
+                                std::vector<std::string>& warnings) {
+  const double within = share_of("--within", flags.within);
+  const bool trees = flags.form.starts_with("tree-");
+  request.update({{"format", flags.form}, {"within", within}, {"max_depth", flags.max_depth}});
+  bool empty = false;
+  if (trees) {
+    const auto cases = store::measured_cases(flags.path(), flags.filter, warnings);
+    empty = cases.empty();
+    request["groups"] = store::tree_groups(cases, flags.max_configs, within, warnings);
+  } else {
+    const auto winners = store::winners_of(flags.path(), flags.filter, warnings);
+    empty = winners.empty();
+    request["winners"] = store::export_json(winners);
+  }
+  nlohmann::ordered_json answer = script_answer(script, std::move(request), warnings);  // which checks the options
+  if (empty) throw store::no_answers();
+  return answer;
 }
 
 int export_store(ExportFlags flags) {
   flags.filter.problem = pairs_of("-D", flags.defines, "-D NAME=value, for example -D M=8192");
-  flags.tree.within = share_of("--within", flags.within);
+  share_of("--within", flags.within);
   std::vector<std::string> warnings;
   if (flags.form == "vllm-moe") {
-    export_vllm(std::move(flags), warnings);
+    const auto names = pairs_of("--map", flags.names, "--map VLLM_NAME=NAME, for example --map BLOCK_SIZE_M=BM");
+    const auto tables =
+        scripted(flags, "vllm", {{"map", names}, {"dtype", flags.dtype}, {"block_shape", flags.block_shape}}, warnings);
+    tell_warnings(warnings);
+    write_tables(flags, tables);
     return done;
   }
-  const auto winners = [&] { return store::winners_of(flags.path(), flags.filter, warnings); };
-  const auto cases = [&] { return store::measured_cases(flags.path(), flags.filter, warnings); };
   std::string text;
   if (flags.form == "csv")
     text = store::export_csv(store::measurements_of(flags.path(), flags.filter, warnings));
@@ -120,20 +115,18 @@ int export_store(ExportFlags flags) {
   else if (flags.form == "kernel-tuner")
     text = json_text(store::export_kernel_tuner(flags.path(), flags.filter, warnings), 1);
   else if (flags.form == "tree-json")
-    text = json_text(store::export_tree_json(cases(), flags.tree, warnings), 2);
-  else if (flags.form == "tree-header")
-    text = store::export_tree_header(cases(), flags.tree, warnings);
-  else if (flags.form == "header")
-    text = store::export_header(winners(), warnings);
+    text = json_text(scripted(flags, "headers", {}, warnings), 2);
+  else if (flags.form == "json")
+    text = json_text(store::export_json(store::winners_of(flags.path(), flags.filter, warnings)), 2);
   else
-    text = json_text(store::export_json(winners()), 2);
+    text = scripted(flags, "headers", {}, warnings);
   tell_warnings(warnings);
   write_text(flags, text);
   return done;
 }
 
 void add_tree_options(CLI::App& command, ExportFlags& flags) {
-  command.add_option("--max-configs", flags.tree.max_configs, "For trees: choose among at most N configurations")
+  command.add_option("--max-configs", flags.max_configs, "For trees: choose among at most N configurations")
       ->check(whole_number(1))
       ->type_name("N")
       ->capture_default_str()
@@ -143,7 +136,7 @@ void add_tree_options(CLI::App& command, ExportFlags& flags) {
       ->type_name("SHARE")
       ->capture_default_str()
       ->group(option_group::output);
-  command.add_option("--max-depth", flags.tree.max_depth, "For trees: ask at most N questions on the way to a leaf")
+  command.add_option("--max-depth", flags.max_depth, "For trees: ask at most N questions on the way to a leaf")
       ->check(whole_number(0, 64))
       ->type_name("N")
       ->capture_default_str()
@@ -157,7 +150,7 @@ void add_vllm_options(CLI::App& command, ExportFlags& flags) {
       ->type_name("VLLM_NAME=NAME")
       ->allow_extra_args(false)
       ->group(option_group::output);
-  command.add_option("--dtype", flags.vllm.dtype, "For vllm-moe: put this data type into the file's name: fp8_w8a8")
+  command.add_option("--dtype", flags.dtype, "For vllm-moe: put this data type into the file's name: fp8_w8a8")
       ->type_name("WORD")
       ->group(option_group::output);
   command

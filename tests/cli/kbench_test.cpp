@@ -163,3 +163,29 @@ TEST_CASE("an import of kbench's YAML keeps specs that exist, unless --force is 
   renamed.insert(renamed.end(), {"--name", "other"});
   CHECK(cli.xtune(renamed).exit_code == 0);
 }
+
+TEST_CASE("without python3 or a module of it, the message names the Debian package") {
+  Cli cli;
+  const std::string yaml = cli.write("mm.yaml", "name: mm\nfile: mm.py\nparams: {M: [1, 2]}\n");
+  cli.write("mm.py", "print(1)\n");
+  fs::create_directories(cli.path("bin"));
+  const std::string system_path = std::getenv("PATH");
+  cli.env.emplace_back("PATH", cli.path("bin"));
+  const auto imported = [&] { return cli.xtune({"import", "kbench", yaml, "-o", cli.path("out")}); };
+  CommandResult result = imported();
+  CHECK(result.exit_code == 4);
+  CHECK(has(result.stderr_text, "this command needs python3, which is not installed (Debian: python3)"));
+  cli.write("bin/python3", "#!/bin/sh\necho '{\"missing\": \"yaml\"}'\n");
+  fs::permissions(cli.path("bin/python3"), fs::perms::owner_all);
+  result = imported();
+  CHECK(result.exit_code == 4);
+  CHECK(has(result.stderr_text, "the Python module yaml, which is not installed (Debian: python3-yaml)"));
+  CHECK_FALSE(fs::exists(cli.path("out")));
+  // Another python3 in PATH may have it.
+  cli.env.back().second += ":" + system_path;
+  CHECK(imported().exit_code == 0);
+  cli.write("bin/python3", "#!/bin/sh\necho 'no room' >&2; exit 7\n");
+  result = imported();
+  CHECK(result.exit_code == 1);
+  CHECK(has(result.stderr_text, "kbench.py failed (exit code 7): no room"));
+}

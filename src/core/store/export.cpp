@@ -1,18 +1,22 @@
-// Exports as JSON: the winners, and Kernel Tuner's results.
+// Exports as JSON: the winners, measured cases for trees, and Kernel Tuner's results.
 #include "core/store/export.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/text.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/store/cover.hpp"
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
@@ -68,7 +72,84 @@ std::string title(const record::Record& record) {
                      space::shown_text(record.problem));
 }
 
+bool same_names(const Bindings& a, const Bindings& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x.first == y.first; });
+}
+
+using Group = std::vector<const MeasuredCase*>;
+
+/// Those with the names of the newest case of their kernel, by kernel and architecture.
+std::map<std::pair<std::string, std::string>, Group> alike_groups(const std::vector<MeasuredCase>& cases,
+                                                                  std::vector<std::string>& warnings) {
+  std::map<std::string, const MeasuredCase*> newest;
+  for (const MeasuredCase& one : cases) {
+    const MeasuredCase*& known = newest[one.kernel];
+    if (!known || one.newest_unix_ms > known->newest_unix_ms) known = &one;
+  }
+  std::map<std::pair<std::string, std::string>, Group> groups;
+  std::map<std::string, std::size_t> skipped;
+  for (const MeasuredCase& one : cases) {
+    const MeasuredCase& like = *newest[one.kernel];
+    const bool fits = same_names(one.problem, like.problem) &&
+                      std::all_of(one.times_ms.begin(), one.times_ms.end(), [&](const auto& time) {
+                        return same_names(time.first, like.times_ms.front().first);
+                      });
+    if (fits)
+      groups[{one.kernel, one.arch}].push_back(&one);
+    else
+      ++skipped[one.kernel];
+  }
+  for (const auto& [kernel, count] : skipped)
+    warnings.push_back(fmt::format("{}: {} cases skipped: their parameters or dimensions differ from the newest's",
+                                   base::printable(kernel, 80), count));
+  return groups;
+}
+
+OrderedJson group_json(const Group& group, std::size_t max_configs, double within) {
+  constexpr double not_measured = std::numeric_limits<double>::infinity();
+  std::vector<const Bindings*> configs;  // by their first appearance
+  std::map<Bindings, std::size_t> numbers;
+  for (const MeasuredCase* one : group)
+    for (const auto& [config, time_ms] : one->times_ms)
+      if (const auto [place, is_new] = numbers.emplace(config, numbers.size()); is_new)
+        configs.push_back(&place->first);
+  std::vector<std::vector<double>> times_ms, ratios;
+  for (const MeasuredCase* one : group) {
+    std::vector<double>& row = times_ms.emplace_back(numbers.size(), not_measured);
+    for (const auto& [config, time_ms] : one->times_ms) {
+      double& known = row[numbers.at(config)];
+      known = std::min(known, time_ms);
+    }
+    std::vector<double>& of_best = ratios.emplace_back();
+    for (const double time : row) of_best.push_back(std::max(time / one->times_ms.front().second, 1.0));
+  }
+  const Cover cover = smallest_cover(ratios, 1 + within, max_configs, Preference::measured);
+  OrderedJson json{{"kernel", group.front()->kernel}, {"arch", group.front()->arch}};
+  for (const char* list : {"configs", "cases"}) json[list] = OrderedJson::array();
+  for (const std::size_t config : cover.configs) json["configs"].push_back(bindings_json(*configs[config]));
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const auto& [best, best_ms] = group[i]->times_ms.front();
+    OrderedJson times = OrderedJson::array();  // an infinite one is null in JSON
+    for (const std::size_t config : cover.configs) times.push_back(times_ms[i][config]);
+    json["cases"].push_back({{"problem", bindings_json(group[i]->problem)},
+                             {"device", group[i]->device},
+                             {"best", bindings_json(best)},
+                             {"best_ms", best_ms},
+                             {"times_ms", times}});
+  }
+  return json;
+}
+
 }  // namespace
+
+OrderedJson tree_groups(const std::vector<MeasuredCase>& cases, std::size_t max_configs, double within,
+                        std::vector<std::string>& warnings) {
+  OrderedJson list = OrderedJson::array();
+  for (const auto& [name, group] : alike_groups(cases, warnings))
+    list.push_back(group_json(group, max_configs, within));
+  return list;
+}
 
 OrderedJson export_json(const std::vector<Winner>& winners) {
   OrderedJson list = OrderedJson::array();

@@ -62,13 +62,6 @@ std::string error_of(const fs::path& path) {
   return "";
 }
 
-std::string compile(const std::string& compiler, const fs::path& source) {
-  return run_command({compiler, "-std=c++17", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror",
-                      "-fsyntax-only", source.string()},
-                     {})
-      .stderr_text;
-}
-
 }  // namespace
 
 TEST_CASE("a bundle gives the same answers as its store, from a read-only place") {
@@ -183,15 +176,6 @@ TEST_CASE("what the store lacks is said: an architecture, a kernel, an artifact,
   CHECK(report.warnings[0].find("not in the bundle") != std::string::npos);
 }
 
-/// Whether a compiler is on this machine.
-static bool is_there(const std::string& compiler) {
-  try {
-    return run_command({compiler, "--version"}, {}).exit_code == 0;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 TEST_CASE("a winner holds by the newest measurements: of its configuration, and with what they were compared with") {
   const auto record = [](std::int64_t block, double time_ms, const char* reference, std::int64_t at) {
     Record made = example_record(block, time_ms);
@@ -238,29 +222,33 @@ TEST_CASE("a winner of an earlier source is not one") {
   CHECK(std::get<std::int64_t>(winners[0].record.config.at("BLOCK")) == 256);
 }
 
-TEST_CASE("the header is self-contained, compiles without a warning, and chooses at compile time") {
+TEST_CASE("measured cases for trees: the configurations of a cover, with their times") {
   const TemporaryDirectory store;
   fill_two_archs(store.path());
-  Record odd = stored_record(store.path(), 64, 32, 1);
-  odd.kernel = "9 odd-name*/\\";
-  odd.problem = {};
-  write_records(store.path(), {odd}, "a2", "sm_90", odd.kernel);
+  Record other = stored_record(store.path(), 9000, 32, 1);
+  other.problem["N"] = std::int64_t{1};
+  other.unix_time_ms = 1;
+  write_records(store.path(), {other, stored_record(store.path(), 64, 256, 1)}, "a2");
   std::vector<std::string> warnings;
-  write_text(store.path() / "best.hpp", export_header(winners_of(store.path(), {}, warnings), warnings));
-  CHECK(warnings.empty());
-  const fs::path source = store.path() / "use.cpp";
-  write_text(source,
-             "#include \"best.hpp\"\n"
-             "namespace gemm = xtune_best::gemm;\n"
-             "static_assert(gemm::best(\"sm_90\", {1024}).BLOCK == 128);\n"
-             "static_assert(gemm::best(\"sm_90\", {1100}).BLOCK == 128);\n"
-             "static_assert(gemm::best(\"gfx90a\", {100000}, \"NVIDIA H200\").BLOCK == 32);\n"
-             "static_assert(gemm::best(\"sm_90\", {1024}).new_ == 0.5);\n"
-             "static_assert(gemm::best(\"sm_90\", {4096}).ORDER == \"row \\\"?\\?=\\303\\244\");\n"
-             "static_assert(gemm::best(\"sm_70\", {1024}).BLOCK == gemm::default_config.BLOCK);\n"
-             "static_assert(xtune_best::p9_odd_name_::best(\"sm_90\", {}).BLOCK == 32);\n");
-  CHECK(compile("g++", source) == "");
-  if (is_there("clang++")) CHECK(compile("clang++", source) == "");
+  const std::vector<MeasuredCase> cases = measured_cases(store.path(), {}, warnings);
+  CHECK(cases.size() == 6);
+  const auto groups = tree_groups(cases, 8, 0.05, warnings);
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].at("arch") == "gfx90a");
+  const auto& group = groups[1];
+  REQUIRE(group.at("configs").size() == 3);
+  REQUIRE(group.at("cases").size() == 3);
+  std::map<std::int64_t, std::vector<std::string>> times;
+  for (const auto& one : group.at("cases")) {
+    CHECK(one.at("best_ms").get<double>() > 0);
+    for (const auto& time : one.at("times_ms")) times[one.at("problem").at("M")].push_back(time.dump());
+  }
+  // The best of one problem is not measured for another one: infinite, which JSON writes as null.
+  CHECK(times[64] == std::vector<std::string>{"null", "null", "1.0"});
+  CHECK(times[4096] == std::vector<std::string>{"128.0", "32.0", "null"});
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("1 cases skipped") != std::string::npos);
+  CHECK(tree_groups(cases, 1, 0.05, warnings)[1].at("configs").size() == 1);
 }
 
 TEST_CASE("exports as JSON: winners, and Kernel Tuner's results of one task") {

@@ -47,14 +47,14 @@ class Xtune(CMakePackage):
     depends_on("cryptopp")
     depends_on("zlib-api")
     depends_on("re2")
-    depends_on("yaml-cpp")
     depends_on("boost+context")
 
     depends_on("cuda@11:", when="+cuda", type="run")  # NVRTC; nothing of it is needed to build
     depends_on("hip@5:", when="+rocm")
 
     depends_on("doctest", type="test")
-    depends_on("python@3.9:", type=("build", "test"))
+    depends_on("python@3.9:", type=("build", "run", "test"))
+    depends_on("py-pyyaml", type="run")  # of `xtune import kbench`
     depends_on("kokkos@3.4:", type="test")
 
     conflicts("%gcc@:11", msg="xtune is written in C++20: use GCC 12 or later")
