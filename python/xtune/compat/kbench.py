@@ -305,7 +305,8 @@ class Reader:
                     self.fail(event, f"nested more than {MAX_NESTED} deep")
             documents = list(yaml.compose_all(text, loader))
         except yaml.MarkedYAMLError as error:
-            self.fail(error.problem_mark or error.context_mark, f"not valid YAML: {error.problem or error.context}")
+            why = ", ".join(filter(None, (error.context, error.problem)))
+            self.fail(error.problem_mark or error.context_mark, f"not valid YAML: {why}")
         except yaml.YAMLError as error:
             self.fail(None, f"not valid YAML: {error}")
         if len(documents) > 1:
