@@ -4,18 +4,16 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "backends/replay/target.hpp"
 #include "base/files.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
+#include "cli/cases.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/replayed_case.hpp"
-#include "cli/spec_list.hpp"
-#include "cli/stop_signals.hpp"
-#include "cli/terminal.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/run/audit.hpp"
 #include "core/run/job.hpp"
@@ -26,14 +24,11 @@
 namespace xtune::cli {
 namespace {
 
-struct AuditOptions {
-  CommonOptions common;
-  std::vector<std::string> paths;
-  std::string path;  ///< path for one of them
+struct AuditOptions : SpecsOptions {
   std::uint64_t repeats = 10;
   run::SearchSettings search;
   std::string recording, max_flips, max_regret;
-  bool same_seed = false, quiet = false;
+  bool same_seed = false;
 };
 
 /// What the measurements of an audit come from: a device, or a recording for each case.
@@ -59,9 +54,7 @@ class DeviceBench final : public AuditBench {
   spec::Spec spec() override {
     tell_no_gpu(target_, "tuning");
     spec::Spec spec = load_spec_for(options_.path, options_.common, target_);
-    if (spec.space_only())
-      throw Error(ErrorKind::invalid_spec,
-                  options_.path + ": the spec describes only a space; there is nothing to tune");
+    require_more_than_space(options_.path, spec, "tune");
     return spec;
   }
   bool with(const Bindings& /*problem*/, const std::atomic<bool>& stop, const Work& work) override {
@@ -124,19 +117,18 @@ class QuietObserver final : public run::TuneObserver {
 /// One spec.
 class AuditRun {
  public:
-  AuditRun(const AuditOptions& options, base::EventLoop& loop, const std::atomic<bool>& stop)
-      : options_(options), stop_(stop) {
+  AuditRun(const AuditOptions& options, SpecsWork& work) : options_(options), stop_(work.stop) {
     if (wants_replay(options.path, options.common, options.recording))
-      bench_ = std::make_unique<ReplayBench>(options, loop);
+      bench_ = std::make_unique<ReplayBench>(options, work.loop);
     else
-      bench_ = std::make_unique<DeviceBench>(options, loop);
+      bench_ = std::make_unique<DeviceBench>(options, work.loop);
     spec::Spec spec = bench_->spec();
     run::apply(options.search, spec.search);
     audit_ = std::make_unique<run::Audit>(std::move(spec), run::Audit::Settings{folder_.path(), options.same_seed});
   }
 
   /// Returns the exit code.
-  int go(std::vector<nlohmann::ordered_json>& answers) {
+  int go(std::vector<Json>& answers) {
     announce();
     for (std::uint64_t repeat = 0; repeat < options_.repeats && tune_all(repeat); ++repeat) tell_rest(repeat);
     run::find_neighbours(audit_->spec(), audit_->cases());
@@ -193,9 +185,9 @@ class AuditRun {
            base::human_seconds(seconds_ * left));
   }
 
-  void print(std::vector<nlohmann::ordered_json>& answers) const {
+  void print(std::vector<Json>& answers) const {
     if (options_.common.json()) {
-      nlohmann::ordered_json json = report::audit_json(spec(), audit_->cases());
+      Json json = report::audit_json(spec(), audit_->cases());
       json["interrupted"] = stop_.load();
       answers.push_back(std::move(json));
       return;
@@ -244,77 +236,38 @@ int audit(const AuditOptions& options) {
   for (const auto& [name, text] : {std::pair("--max-flips", options.max_flips), {"--max-regret", options.max_regret}})
     if (!text.empty()) share_of(name, text);
   check_seeds(options);
-  SpecList list = list_specs(options.paths);
-  read_all(list, options.common);
-  base::EventLoop loop;
-  const StopSignals signals(loop);
-  const std::atomic<bool>& stop = signals.asked();
-  base::remove_abandoned_temporaries();
-  std::vector<std::vector<nlohmann::ordered_json>> answers;
-  const auto audit_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
-    AuditOptions one = options;
-    one.path = item.path;
-    one.common = options_for(item, options.common);
-    return AuditRun(one, loop, stop).go(own);
-  };
-  const int code = for_each_spec(list, in_order(list), answers, audit_item, [&] { return stop.load(); });
-  if (options.common.json()) print_answers(list, answers);
-  return stop ? static_cast<int>(interrupted) : code;
-}
-
-void add_repeat_options(CLI::App& command, AuditOptions& options) {
-  command.add_option("--repeats", options.repeats, "Tune this many times")
-      ->check(whole_number(2, 10000))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(option_group::search);
-  command.add_option("--evals", options.search.evals, "Stop each tuning after this many configurations")
-      ->check(whole_number(1))
-      ->type_name("N")
-      ->group(option_group::search);
-  command
-      .add_option("--seconds", options.search.seconds,
-                  "Stop each tuning after this much time; kernels are then compiled again in each of them")
-      ->check(positive_seconds())
-      ->type_name("S")
-      ->group(option_group::search);
-  add_strategy_option(command, options.search.strategy);
-  command
-      .add_option("--seed", options.search.seed, "Seed the first tuning; each further one has the next number as seed")
-      ->check(whole_number(0))
-      ->type_name("N")
-      ->group(option_group::search);
-  command
-      .add_flag("--same-seed", options.same_seed,
-                "Give all tunings the same seed, so that only the noise of measurements differs")
-      ->group(option_group::search);
-  command
-      .add_option("--max-flips", options.max_flips,
-                  "Exit with code 5 if a larger share of the tunings names another winner: 2% or 0.02")
-      ->type_name("SHARE")
-      ->group(option_group::search);
-  command
-      .add_option(
-          "--max-regret", options.max_regret,
-          "Exit with code 5 if a winner is slower than the best one by more than this share, and provably slower")
-      ->type_name("SHARE")
-      ->group(option_group::search);
+  return for_each_spec(options, [](const AuditOptions& one, SpecsWork& work, std::vector<Json>& answers) {
+    return AuditRun(one, work).go(answers);
+  });
 }
 
 }  // namespace
 
 void add_audit_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("audit", "Tune repeatedly: how often the winner changes, and what each winner costs");
-  add_example(*command, "xtune audit configs/gemm.toml --repeats 20 --evals 100 --max-flips 2% --max-regret 1%");
-  static AuditOptions options;
-  add_specs_argument(*command, options.paths);
-  add_repeat_options(*command, options);
-  add_recording_option(*command, options.recording);
-  add_jobs_option(*command, options.common);
-  add_common_options(*command, options.common);
-  command->add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
-  command->callback([&context] { context.exit_code = audit(options); });
+  const auto [command, options] = add_command<AuditOptions>(
+      app, context, "audit", "Tune repeatedly: how often the winner changes, and what each winner costs",
+      "xtune audit configs/gemm.toml --repeats 20 --evals 100 --max-flips 2% --max-regret 1%", audit);
+  add_specs_argument(command, options.paths);
+  const OptionGroup search(command, option_group::search);
+  search.number("--repeats", options.repeats, 2, "Tune this many times", 10000);
+  search.number("--evals", options.search.evals, 1, "Stop each tuning after this many configurations");
+  search
+      .value("--seconds", options.search.seconds, "S",
+             "Stop each tuning after this much time; kernels are then compiled again in each of them")
+      ->check(positive_seconds());
+  add_strategy_option(command, options.search.strategy);
+  search.number("--seed", options.search.seed, 0,
+                "Seed the first tuning; each further one has the next number as seed");
+  search.flag("--same-seed", options.same_seed,
+              "Give all tunings the same seed, so that only the noise of measurements differs");
+  search.value("--max-flips", options.max_flips, "SHARE",
+               "Exit with code 5 if a larger share of the tunings names another winner: 2% or 0.02");
+  search.value("--max-regret", options.max_regret, "SHARE",
+               "Exit with code 5 if a winner is slower than the best one by more than this share, and provably slower");
+  add_recording_option(command, options.recording);
+  add_jobs_option(command, options.common);
+  add_common_options(command, options.common);
+  add_quiet_option(command, options.quiet);
 }
 
 }  // namespace xtune::cli

@@ -3,12 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/machine_memory.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
+#include "cli/cases.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
 #include "core/record/objective.hpp"
@@ -21,11 +20,11 @@
 namespace xtune::cli {
 namespace {
 
-nlohmann::ordered_json answer_json(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
-                                   const record::LookupResult& found) {
-  nlohmann::ordered_json json{{"kernel", spec.kernel.name},
-                              {"problem", report::bindings_json(problem)},
-                              {"match", record::to_string(found.match)}};
+Json answer_json(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
+                 const record::LookupResult& found) {
+  Json json{{"kernel", spec.kernel.name},
+            {"problem", report::bindings_json(problem)},
+            {"match", record::to_string(found.match)}};
   json["best"] = nullptr;
   if (found.record) {
     json["best"] = report::measured_json(spec, *found.record);
@@ -38,7 +37,7 @@ nlohmann::ordered_json answer_json(const spec::Spec& spec, const Bindings& probl
   json["reasons"] = found.reasons;
   if (!found.record) {
     const std::optional<Bindings> config = default_of(spec, problem, device);
-    json["default"] = config ? report::bindings_json(*config) : nlohmann::ordered_json();
+    json["default"] = config ? report::bindings_json(*config) : Json();
   }
   return json;
 }
@@ -106,8 +105,8 @@ class AcrossAnswer {
                             build::part_names(differences_[i]));
     return text;
   }
-  nlohmann::ordered_json json(std::size_t index) const {
-    nlohmann::ordered_json json = report::across_json(spec_, choice_, index);
+  Json json(std::size_t index) const {
+    Json json = report::across_json(spec_, choice_, index);
     if (choice_) json["differences"] = differences_[index];
     return json;
   }
@@ -138,7 +137,16 @@ struct BestOptions {
   std::optional<double> share;  ///< of --top
 };
 
-int show(const BestOptions& given) {
+void read_share(BestOptions& options) {
+  if (options.top.empty()) return;
+  options.share = share_of("--top", options.top);
+  if (!(*options.share > 0 && *options.share <= 1))
+    throw bad_argument("--top '{}': write more than 0% and at most 100%", options.top);
+  if (options.common.csv()) throw bad_argument("--top prints text or JSON, not CSV");
+}
+
+int print_best(BestOptions& given) {
+  read_share(given);
   const CommonOptions& options = given.common;
   const std::string& path = given.path;
   const base::RememberNothing writes_nothing(!given.frozen.empty());
@@ -149,10 +157,10 @@ int show(const BestOptions& given) {
   const StoredAnswers stored(spec, options, target, across || given.share, bundle.get());
   const std::string contents = bundle ? bundle->digest() : "";
   std::vector<store::ProblemChoice> choices;
-  std::vector<nlohmann::ordered_json> answers;
+  std::vector<Json> answers;
   bool all = true;
   for (const Bindings& problem : spec.cases) {
-    record::SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
+    record::SpecFit fit = fit_of(spec, problem, target);
     const record::LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
     choices.emplace_back(problem, found.record ? std::optional(found.record->config) : std::nullopt);
@@ -174,7 +182,7 @@ int show(const BestOptions& given) {
   }
   if (bundle) {
     const std::string digest = store::choices_digest(contents, spec.kernel.name, choices);
-    for (nlohmann::ordered_json& answer : answers) answer["bundle_digest"] = contents, answer["digest"] = digest;
+    for (Json& answer : answers) answer["bundle_digest"] = contents, answer["digest"] = digest;
     if (options.text()) print_out("digest: {}\n", digest);
   }
   if (options.json()) print_json(answers);
@@ -185,36 +193,23 @@ int show(const BestOptions& given) {
 }  // namespace
 
 void add_best_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("best", "Print the best stored configuration for a problem");
-  add_example(*command,
-              "xtune best configs/gemm.toml -D M=8192 --arch sm_90\n"
-              "  xtune best configs/gemm.toml --frozen gemm.xtune --format json");
-  static BestOptions options;
-  add_spec_argument(*command, options.path);
-  command
-      ->add_option(
-          "--top", options.top,
-          "Print which parameter values the best configurations have, of this share of all that were measured: "
-          "5%")
-      ->type_name("SHARE")
-      ->group(option_group::output);
-  add_common_options(*command, options.common, true);
-  add_store_option(*command, options.common.store);
-  command
-      ->add_option("--frozen", options.frozen,
-                   "Answer only from this bundle, and print a digest of its contents and of the answers, which "
-                   "processes can compare")
-      ->type_name("BUNDLE")
-      ->group(option_group::store)
+  const auto [command, options] =
+      add_command<BestOptions>(app, context, "best", "Print the best stored configuration for a problem",
+                               "xtune best configs/gemm.toml -D M=8192 --arch sm_90\n"
+                               "  xtune best configs/gemm.toml --frozen gemm.xtune --format json",
+                               print_best);
+  add_spec_argument(command, options.path);
+  OptionGroup(command, option_group::output)
+      .value("--top", options.top, "SHARE",
+             "Print which parameter values the best configurations have, of this share of all that were measured: 5%")
+      ->check(not_empty());
+  add_common_options(command, options.common, true);
+  add_store_option(command, options.common.store);
+  OptionGroup(command, option_group::store)
+      .value("--frozen", options.frozen, "BUNDLE",
+             "Answer only from this bundle, and print a digest of its contents and of the answers, which processes can "
+             "compare")
       ->excludes("--store");
-  command->callback([&context, command] {
-    if (command->count("--top") > 0) options.share = share_of("--top", options.top);
-    if (options.share && !(*options.share > 0 && *options.share <= 1))
-      throw Error(ErrorKind::invalid_argument, "--top '" + options.top + "': write more than 0% and at most 100%");
-    if (options.share && options.common.csv())
-      throw Error(ErrorKind::invalid_argument, "--top prints text or JSON, not CSV");
-    context.exit_code = show(options);
-  });
 }
 
 }  // namespace xtune::cli

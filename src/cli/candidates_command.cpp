@@ -2,11 +2,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.hpp"
-#include "cli/commands.hpp"
-#include "cli/terminal.hpp"
+#include "cli/cases.hpp"
+#include "cli/output.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
 #include "report/run_report.hpp"
@@ -105,7 +103,7 @@ device::DeviceInfo device_for(const CandidatesOptions& options) {
           "docs/candidates.md lists the templates and their fields");
 }
 
-nlohmann::ordered_json part_json(const model::Estimate& estimate) {
+Json part_json(const model::Estimate& estimate) {
   return {{"time_ms", estimate.time_ms},
           {"bound", estimate.bound},
           {"residency", estimate.residency},
@@ -123,22 +121,21 @@ nlohmann::ordered_json part_json(const model::Estimate& estimate) {
           {"latency_ms", estimate.latency_ms}};
 }
 
-nlohmann::ordered_json ranking_json(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                                    const device::DeviceModel& device, const model::RankOptions& options,
-                                    const model::Ranking& ranking) {
-  nlohmann::ordered_json json;
+Json ranking_json(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                  const device::DeviceModel& device, const model::RankOptions& options, const model::Ranking& ranking) {
+  Json json;
   json["device"] = {{"name", device.info.name}, {"arch", device.info.arch}};
   json["template"] = spec.candidates->template_name;
   json["rank"] = options.mode == model::RankMode::carver ? "carver" : "model";
   if (!problem.empty()) json["problem"] = report::bindings_json(problem);
   json["space"] = {
       {"valid", space.size()}, {"scored", ranking.scored}, {"unfit", ranking.unfit}, {"whole", ranking.whole}};
-  json["candidates"] = nlohmann::ordered_json::array();
+  json["candidates"] = Json::array();
   for (const model::RankedConfig& config : ranking.configs) {
-    nlohmann::ordered_json entry{{"index", config.index},
-                                 {"config", report::bindings_json(space.named(space.at(config.index)))},
-                                 {"cost", config.cost},
-                                 {"reason", config.reason}};
+    Json entry{{"index", config.index},
+               {"config", report::bindings_json(space.named(space.at(config.index)))},
+               {"cost", config.cost},
+               {"reason", config.reason}};
     if (config.estimate) entry["estimate"] = part_json(*config.estimate);
     json["candidates"].push_back(std::move(entry));
   }
@@ -163,7 +160,7 @@ void print_ranking(const space::Space& space, const Bindings& problem, const dev
     for (const Value& value : space.at(config.index)) values.push_back(to_text(value));
     table.texts.back().cells.push_back(config.reason);
   }
-  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+  print_table(table);
 }
 
 /// The sizes of a template without a spec: -D M=4096.
@@ -185,7 +182,7 @@ Bindings sizes(const std::vector<std::string>& defines) {
   return problem;
 }
 
-int show(const CandidatesOptions& options) {
+int print_candidates(const CandidatesOptions& options) {
   if (options.path.empty() == options.template_name.empty())
     throw Error(ErrorKind::invalid_argument, "give a spec, or --template with its sizes as -D NAME=value");
   const device::DeviceModel device = device::device_model(device_for(options));
@@ -213,7 +210,7 @@ int show(const CandidatesOptions& options) {
   model::RankOptions rank = model::rank_options(*spec.candidates);
   rank.seed = options.seed;
   model::check_candidates(spec);
-  std::vector<nlohmann::ordered_json> answers;
+  std::vector<Json> answers;
   for (const Bindings& problem : spec.cases) {
     const space::Space space = spec::make_space(spec, problem, facts);
     const model::Ranking ranking = model::rank_candidates(spec, space, problem, device, rank);
@@ -229,44 +226,27 @@ int show(const CandidatesOptions& options) {
 }  // namespace
 
 void add_candidates_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("candidates", "List what a model of the hardware rates best, and why");
-  add_example(*command,
-              "xtune candidates configs/gemm.toml --arch gfx942 --top 10\n"
-              "  xtune candidates --template matmul -D M=4096 -D N=4096 -D K=4096 --dtype f16 --arch sm_90");
-  static CandidatesOptions options;
-  add_spec_argument(*command, options.path);
-  command->get_option("spec")->required(false);
-  command->add_option("--top", options.top, "List this many, instead of the spec's top_k")
-      ->check(whole_number(1, 1'000'000))
-      ->type_name("N")
-      ->group(option_group::search);
-  restrict_to(command->add_option("--rank", options.rank, "Rank by this, instead of the spec's rank"),
-              {"model", "carver"})
-      ->group(option_group::search);
-  command->add_option("--seed", options.seed, "Seed the sample that stands for a huge space")
-      ->check(whole_number(0))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(option_group::search);
-  command
-      ->add_option("--template", options.template_name,
-                   "Rank the space of a template, with its sizes by -D, instead of "
-                   "a spec's")
-      ->type_name("NAME")
-      ->group(option_group::problem);
-  add_problem_options(*command, options.common);
-  command->add_option("--dtype", options.dtype, "Set the element type of the inputs, instead of the spec's")
-      ->type_name("TYPE")
-      ->group(option_group::problem);
-  add_arch_option(*command, options.common,
+  const auto [command, options] = add_command<CandidatesOptions>(
+      app, context, "candidates", "List what a model of the hardware rates best, and why",
+      "xtune candidates configs/gemm.toml --arch gfx942 --top 10\n"
+      "  xtune candidates --template matmul -D M=4096 -D N=4096 -D K=4096 --dtype f16 --arch sm_90",
+      print_candidates);
+  add_spec_argument(command, options.path)->required(false);
+  const OptionGroup search(command, option_group::search), problem(command, option_group::problem);
+  search.number("--top", options.top, 1, "List this many, instead of the spec's top_k", 1'000'000);
+  search.words("--rank", options.rank, {"model", "carver"}, "Rank by this, instead of the spec's rank");
+  search.number("--seed", options.seed, 0, "Seed the sample that stands for a huge space");
+  problem.value("--template", options.template_name, "NAME",
+                "Rank the space of a template, with its sizes by -D, instead of a spec's");
+  add_problem_options(command, options.common);
+  problem.value("--dtype", options.dtype, "TYPE", "Set the element type of the inputs, instead of the spec's");
+  add_arch_option(command, options.common,
                   "Choose an architecture, such as sm_90 or gfx942; default: this machine's GPU");
-  command->add_option("--product", options.product, "Choose a product of an architecture, such as \"RTX 2080 Ti\"")
-      ->type_name("NAME")
-      ->group(option_group::device);
-  add_backend_option(*command, options.common, "Take the device of this backend");
-  add_device_option(*command, options.common);
-  add_format_option(*command, options.common.format);
-  command->callback([&context] { context.exit_code = show(options); });
+  OptionGroup(command, option_group::device)
+      .value("--product", options.product, "NAME", "Choose a product of an architecture, such as \"RTX 2080 Ti\"");
+  add_backend_option(command, options.common, "Take the device of this backend");
+  add_device_option(command, options.common);
+  add_format_option(command, options.common.format);
 }
 
 }  // namespace xtune::cli

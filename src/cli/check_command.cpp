@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/text.hpp"
-#include "cli/spec_list.hpp"
+#include "cli/cases.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
 #include "core/resolve/resolve.hpp"
@@ -142,7 +141,7 @@ void print_text(const std::string& path, const spec::Spec& spec, const std::vect
               counted(space.valid, "valid configuration"));
 }
 
-int check_one(const std::string& path, const CommonOptions& options, std::vector<nlohmann::ordered_json>& answers) {
+int check_one(const std::string& path, const CommonOptions& options, std::vector<Json>& answers) {
   // Every backend's overlay must be valid, not only that of the current device.
   std::vector<std::string> backends = device::backends_of(device::SourceKind::cuda_cpp);
   if (options.backend != "auto") backends = {options.backend};
@@ -164,12 +163,12 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
     print_text(path, spec, spaces);
     return done;
   }
-  nlohmann::ordered_json json{{"spec", spec.path.string()}, {"kernel", spec.kernel.name}, {"valid", true}};
+  Json json{{"spec", spec.path.string()}, {"kernel", spec.kernel.name}, {"valid", true}};
   json["parameters"] = spec.parameters.size();
   json["constraints"] = spec.constraints.size();
   if (spec.configs) json["configs"] = spec.configs->size();
   json["cases"] = spec.cases.size();
-  json["spaces"] = nlohmann::ordered_json::array();
+  json["spaces"] = Json::array();
   for (const CheckedSpace& space : spaces)
     json["spaces"].push_back(
         {{"backend", space.backend}, {"problem", report::bindings_json(space.problem)}, {"valid", space.valid}});
@@ -177,10 +176,14 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   return done;
 }
 
-int check(const std::vector<std::string>& paths, const CommonOptions& options) {
-  const SpecList list = list_specs(paths);
-  std::vector<std::vector<nlohmann::ordered_json>> answers;
-  const auto check_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
+struct CheckOptions : CommonOptions {
+  std::vector<std::string> paths;
+};
+
+int check(const CheckOptions& options) {
+  const SpecList list = list_specs(options.paths);
+  Answers answers;
+  const auto check_item = [&](const SpecList::Item& item, std::vector<Json>& own) {
     return check_one(item.path, options_for(item, options), own);
   };
   const int code = for_each_spec(list, in_order(list), answers, check_item);
@@ -194,17 +197,14 @@ int check(const std::vector<std::string>& paths, const CommonOptions& options) {
 }  // namespace
 
 void add_check_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("check", "Check specs without compiling");
-  add_example(*command, "xtune check configs/gemm.toml");
-  static CommonOptions options;
-  static std::vector<std::string> paths;
-  add_specs_argument(*command, paths);
-  add_problem_options(*command, options);
-  add_backend_option(*command, options,
+  const auto [command, options] = add_command<CheckOptions>(app, context, "check", "Check specs without compiling",
+                                                            "xtune check configs/gemm.toml", check);
+  add_specs_argument(command, options.paths);
+  add_problem_options(command, options);
+  add_backend_option(command, options,
                      "Check with the overlay of this backend; auto checks each of them, gpu those of GPUs");
-  add_arch_option(*command, options, "Check constraints with the facts of this architecture; default: the device's");
-  add_format_option(*command, options.format);
-  command->callback([&context] { context.exit_code = check(paths, options); });
+  add_arch_option(command, options, "Check constraints with the facts of this architecture; default: the device's");
+  add_format_option(command, options.format);
 }
 
 }  // namespace xtune::cli

@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "cli/spec_list.hpp"
-#include "cli/stop_signals.hpp"
-#include "cli/terminal.hpp"
+#include "cli/cases.hpp"
+#include "cli/output.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
@@ -27,12 +25,9 @@
 namespace xtune::cli {
 namespace {
 
-struct CompileOptions {
-  CommonOptions common;
-  std::vector<std::string> paths;
-  std::string path;  ///< path for one of them
+struct CompileOptions : SpecsOptions {
   std::uint64_t limit = 400;
-  bool sanitize = false, quiet = false;
+  bool sanitize = false;
 };
 
 /// A configuration of one case for one architecture.
@@ -60,18 +55,15 @@ struct CompileReport {
 /// All cases of one spec, one architecture after the other.
 class CompileRun {
  public:
-  CompileRun(const CompileOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
-             const std::atomic<bool>& stop)
-      : options_(options), loop_(loop), compiler_(compiler), stop_(stop) {
+  CompileRun(const CompileOptions& options, SpecsWork& work)
+      : options_(options), loop_(work.loop), workers_(loop_, ipc::job_count(options.common.jobs)), stop_(work.stop) {
     if (base::cache_disabled()) scratch_.emplace();
   }
 
   /// Throws Error if it cannot compile for this architecture; artifacts for others are kept.
   void compile_for(const target::Target& target, ArchSummary& summary) {
     const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
-    if (spec.space_only())
-      throw Error(ErrorKind::invalid_spec,
-                  options_.path + ": the spec describes only a space; there is nothing to compile");
+    require_more_than_space(options_.path, spec, "compile");
     report_.several_cases = spec.cases.size() > 1;
     for (const Bindings& problem : spec.cases) {
       if (stop_) return;
@@ -84,9 +76,8 @@ class CompileRun {
  private:
   void compile_case(const target::Target& target, const spec::Spec& spec, const Bindings& problem,
                     ArchSummary& summary) {
-    const space::Space space = spec::make_space(spec, problem, device::device_facts(target.device));
-    const resolve::CandidateResolver resolver(spec, space, problem, target.device, target.arch,
-                                              target.backend.toolchain, options_.sanitize);
+    const space::Space space = space_of(spec, problem, target);
+    const resolve::CandidateResolver resolver = resolver_of(spec, space, problem, target, options_.sanitize);
     const auto artifact_of = [&](std::uint64_t index) {
       return resolver.artifact_key(resolver.compile_request(space.at(index)));
     };
@@ -95,7 +86,7 @@ class CompileRun {
       tell("{}: {} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
            target.arch, chosen.size(), space.size());
     run::CompileSweep sweep(spec, space, resolver, target.backend.name,
-                            scratch_ ? scratch_->path() : options_.common.store_path(), loop_, compiler_);
+                            scratch_ ? scratch_->path() : options_.common.store_path(), loop_, workers_.compiler());
     std::vector<Row> rows;
     for (run::SweptConfig& swept : sweep.compile(chosen, [this] { return stop_.load(); })) {
       if (!swept.done) continue;
@@ -110,7 +101,7 @@ class CompileRun {
 
   const CompileOptions& options_;
   base::EventLoop& loop_;
-  ipc::CompileService& compiler_;
+  run::JobWorkers workers_;
   const std::atomic<bool>& stop_;
   std::optional<base::TemporaryDirectory> scratch_;  ///< instead of the store, if nothing is to be kept
   CompileReport report_;
@@ -139,7 +130,7 @@ void print_text(const CompileReport& report) {
   const bool any_message =
       std::any_of(report.rows.begin(), report.rows.end(), [](const Row& row) { return !row.swept.message.empty(); });
   if (!any_message) table.texts.pop_back();
-  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+  print_table(table);
   for (const ArchSummary& each : report.archs)
     if (each.error)
       print_out("{}: {}\n", each.arch, base::printable(base::first_line(each.error->what())));
@@ -147,35 +138,31 @@ void print_text(const CompileReport& report) {
       print_out("{}: {} of {} compiled\n", each.arch, each.compiled, each.configurations);
 }
 
-nlohmann::ordered_json row_json(const Row& row, bool several_cases) {
-  const auto number = [](const auto& value) {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-  };
+Json row_json(const Row& row, bool several_cases) {
   const run::SweptConfig& swept = row.swept;
-  nlohmann::ordered_json json{{"arch", row.arch}};
+  Json json{{"arch", row.arch}};
   if (several_cases) json["problem"] = report::bindings_json(row.problem);
   json["config"] = report::bindings_json(row.config);
   json["key"] = swept.key;
   json["outcome"] = to_string(swept.outcome);
-  json["registers"] = number(swept.usage.registers);
-  json["spilled_bytes"] = number(swept.usage.spilled_bytes);
-  json["shared_bytes"] = number(run::shared_bytes(swept));
+  json["registers"] = optional_json(swept.usage.registers);
+  json["spilled_bytes"] = optional_json(swept.usage.spilled_bytes);
+  json["shared_bytes"] = optional_json(run::shared_bytes(swept));
   json["seconds"] = swept.seconds;
   json["cached"] = swept.cached;
   if (!swept.message.empty()) json["message"] = swept.message;
   return json;
 }
 
-nlohmann::ordered_json summary_json(const ArchSummary& summary) {
-  nlohmann::ordered_json json{
-      {"arch", summary.arch}, {"compiled", summary.compiled}, {"configurations", summary.configurations}};
+Json summary_json(const ArchSummary& summary) {
+  Json json{{"arch", summary.arch}, {"compiled", summary.compiled}, {"configurations", summary.configurations}};
   if (summary.error) json["error"] = {{"kind", to_string(summary.error->kind())}, {"message", summary.error->what()}};
   return json;
 }
 
 /// The rows; with several architectures, or if one cannot be compiled for, a summary of each follows.
-std::vector<nlohmann::ordered_json> report_json(const CompileReport& report) {
-  std::vector<nlohmann::ordered_json> list;
+std::vector<Json> report_json(const CompileReport& report) {
+  std::vector<Json> list;
   for (const Row& row : report.rows) list.push_back(row_json(row, report.several_cases));
   const bool any_error =
       std::any_of(report.archs.begin(), report.archs.end(), [](const auto& each) { return each.error.has_value(); });
@@ -211,13 +198,12 @@ std::vector<std::pair<ArchSummary, std::optional<target::Target>>> targets_of(co
   return targets;
 }
 
-int compile_one(const CompileOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
-                const std::atomic<bool>& stop, std::vector<nlohmann::ordered_json>& answers) {
+int compile_one(const CompileOptions& options, SpecsWork& work, std::vector<Json>& answers) {
   auto targets = targets_of(options);
-  CompileRun run(options, loop, compiler, stop);
+  CompileRun run(options, work);
   int code = done;
   for (auto& [summary, target] : targets) {
-    if (stop) break;
+    if (work.stop) break;
     try {
       if (target) run.compile_for(*target, summary);
     } catch (const Error& error) {
@@ -234,64 +220,34 @@ int compile_one(const CompileOptions& options, base::EventLoop& loop, ipc::Compi
     answers = report_json(run.report());
   else
     print_text(run.report());
-  return stop ? static_cast<int>(interrupted) : code;
+  return code;
 }
 
-int compile(const CompileOptions& options) {
-  SpecList list = list_specs(options.paths);
-  read_all(list, options.common);
-  base::EventLoop loop;
-  const StopSignals signals(loop);
-  const std::atomic<bool>& stop = signals.asked();
-  base::remove_abandoned_temporaries();
-  run::JobWorkers workers(loop, ipc::job_count(options.common.jobs));
-  std::vector<std::vector<nlohmann::ordered_json>> answers;
-  const auto compile_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
-    CompileOptions one = options;
-    one.path = item.path;
-    one.common = options_for(item, options.common);
-    return compile_one(one, loop, workers.compiler(), stop, own);
-  };
-  const int code = for_each_spec(list, in_order(list), answers, compile_item, [&] { return stop.load(); });
-  if (options.common.json()) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const auto& own : answers)
-      for (const auto& answer : own) all.push_back(answer);
-    print_json(all);
-  }
-  return stop ? static_cast<int>(interrupted) : code;
-}
+int compile(const CompileOptions& options) { return for_each_spec(options, compile_one, true); }
 
 }  // namespace
 
 void add_compile_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("compile", "Compile without a device; print registers and memory");
-  add_example(*command, "xtune compile configs/gemm.toml --backend cuda --arch sm_80,sm_90a --limit 50");
-  static CompileOptions options;
-  add_specs_argument(*command, options.paths);
-  command
-      ->add_option("--limit", options.limit,
-                   "Compile at most N configurations for each architecture and case: of a larger space, a sample that "
-                   "shows every parameter value. Configurations that share a binary count once")
-      ->check(whole_number(1))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(option_group::search);
-  add_problem_options(*command, options.common);
-  add_backend_option(*command, options.common,
+  const auto [command, options] = add_command<CompileOptions>(
+      app, context, "compile", "Compile without a device; print registers and memory",
+      "xtune compile configs/gemm.toml --backend cuda --arch sm_80,sm_90a --limit 50", compile);
+  add_specs_argument(command, options.paths);
+  OptionGroup(command, option_group::search)
+      .number("--limit", options.limit, 1,
+              "Compile at most N configurations for each architecture and case: of a larger space, a sample that shows "
+              "every parameter value. Configurations that share a binary count once");
+  add_problem_options(command, options.common);
+  add_backend_option(command, options.common,
                      "Choose the backend; auto takes that of --arch, else that of a GPU that is here, else the first "
                      "with a compiler");
-  add_compiler_option(*command, options.common);
-  add_arch_option(*command, options.common,
+  add_compiler_option(command, options.common);
+  add_arch_option(command, options.common,
                   "Compile for these architectures, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
-  command
-      ->add_flag("--sanitize", options.sanitize, "Compile kernels of the host backend with AddressSanitizer and UBSan")
-      ->group(option_group::device);
-  add_jobs_option(*command, options.common);
-  add_format_option(*command, options.common.format);
-  command->add_flag("--quiet", options.quiet, "Print no notes on standard error")->group(option_group::output);
-  add_store_option(*command, options.common.store);
-  command->callback([&context] { context.exit_code = compile(options); });
+  add_sanitize_option(command, options.sanitize);
+  add_jobs_option(command, options.common);
+  add_format_option(command, options.common.format);
+  add_quiet_option(command, options.quiet, "notes");
+  add_store_option(command, options.common.store);
 }
 
 }  // namespace xtune::cli

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_text.hpp"
+#include "cli/help.hpp"
 
 namespace xtune::cli {
 

@@ -5,14 +5,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/text.hpp"
-#include "cli/commands.hpp"
+#include "cli/cases.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
 #include "core/record/objective.hpp"
@@ -158,9 +157,7 @@ Matrix matrix_of(const std::vector<Bindings>& problems, const ScoresOf& scores_o
 Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
                  const target::Target& target) {
   const record::Objective objective(spec);
-  const auto fit = [&](const Bindings& problem) {
-    return record::SpecFit(spec, problem, target.device, target.arch, target.backend.toolchain);
-  };
+  const auto fit = [&](const Bindings& problem) { return fit_of(spec, problem, target); };
   if (const store::StoreView* const view = stored.view())
     return matrix_of(problems, [&](const Bindings& problem) {
       return scores_of(problem, *view, target, fit(problem), spec.measure.statistic);
@@ -196,16 +193,16 @@ std::string method_of(const store::Cover& cover) {
   return "greedy";
 }
 
-nlohmann::ordered_json cover_json(const spec::Spec& spec, const Matrix& matrix, const store::Cover& cover, double limit,
-                                  const device::DeviceInfo& now) {
-  nlohmann::ordered_json json{{"kernel", spec.kernel.name},
-                              {"within", limit - 1},
-                              {"method", method_of(cover)},
-                              {"served", cover.within},
-                              {"cases", matrix.problems.size() + matrix.without.size()}};
-  json["configs"] = nlohmann::ordered_json::array();
+Json cover_json(const spec::Spec& spec, const Matrix& matrix, const store::Cover& cover, double limit,
+                const device::DeviceInfo& now) {
+  Json json{{"kernel", spec.kernel.name},
+            {"within", limit - 1},
+            {"method", method_of(cover)},
+            {"served", cover.within},
+            {"cases", matrix.problems.size() + matrix.without.size()}};
+  json["configs"] = Json::array();
   for (const std::size_t config : cover.configs) {
-    nlohmann::ordered_json serves = nlohmann::ordered_json::array();
+    Json serves = Json::array();
     for (std::size_t i = 0; i < matrix.problems.size(); ++i)
       if (cover.served_by[i] == config)
         serves.push_back({{"problem", report::bindings_json(matrix.problems[i])},
@@ -214,11 +211,11 @@ nlohmann::ordered_json cover_json(const spec::Spec& spec, const Matrix& matrix, 
     json["configs"].push_back(
         {{"config", report::bindings_json(matrix.config(config))}, {"serves", std::move(serves)}});
   }
-  json["stale"] = nlohmann::ordered_json::array();
+  json["stale"] = Json::array();
   for (const auto& [problem, device] : matrix.stale)
     json["stale"].push_back(
         {{"problem", report::bindings_json(problem)}, {"driver", {{"measured", device.driver}, {"now", now.driver}}}});
-  json["not_measured"] = nlohmann::ordered_json::array();
+  json["not_measured"] = Json::array();
   for (const Bindings& problem : matrix.without) json["not_measured"].push_back(report::bindings_json(problem));
   return json;
 }
@@ -260,7 +257,7 @@ void print_text(const spec::Spec& spec, const Matrix& matrix, const store::Cover
         counted(most, "configuration"));
 }
 
-int show(const CoverOptions& options) {
+int print_cover(const CoverOptions& options) {
   const double limit = 1 + share_of("--within", options.within);
   // Before the device is opened, since that may create the directory of the default store.
   store::require_store(options.common.store_path());
@@ -280,24 +277,16 @@ int show(const CoverOptions& options) {
 }  // namespace
 
 void add_cover_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("cover", "Pick the fewest configurations that serve all cases well");
-  add_example(*command, "xtune cover configs/gemm.toml --max-configs 8 --within 5%");
-  static CoverOptions options;
-  add_spec_argument(*command, options.path);
-  command->add_option("--max-configs", options.most, "Pick at most N configurations")
-      ->check(whole_number(1))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(option_group::search);
-  command->add_option("--within", options.within, "Accept this much more time than the best of a case: 5% or 0.05")
-      ->type_name("SHARE")
-      ->capture_default_str()
-      ->group(option_group::search);
-  command->add_flag("--stored", options.stored, "Serve all problems of the store, instead of the spec's cases")
-      ->group(option_group::problem);
-  add_common_options(*command, options.common);
-  add_store_option(*command, options.common.store);
-  command->callback([&context] { context.exit_code = show(options); });
+  const auto [command, options] =
+      add_command<CoverOptions>(app, context, "cover", "Pick the fewest configurations that serve all cases well",
+                                "xtune cover configs/gemm.toml --max-configs 8 --within 5%", print_cover);
+  add_spec_argument(command, options.path);
+  const OptionGroup search(command, option_group::search), problem(command, option_group::problem);
+  search.number("--max-configs", options.most, 1, "Pick at most N configurations");
+  search.value("--within", options.within, "SHARE", "Accept this much more time than the best of a case: 5% or 0.05");
+  problem.flag("--stored", options.stored, "Serve all problems of the store, instead of the spec's cases");
+  add_common_options(command, options.common);
+  add_store_option(command, options.common.store);
 }
 
 }  // namespace xtune::cli

@@ -3,14 +3,13 @@
 #include <unistd.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
-#include "cli/terminal.hpp"
+#include "cli/cases.hpp"
+#include "cli/output.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/store_view.hpp"
 #include "dispatch/coverage_log.hpp"
@@ -62,19 +61,19 @@ std::string kind_of(const CoveredProblem& problem) {
 
 bool is_near(const CoveredProblem& problem) { return !problem.measured_for.empty(); }
 
-nlohmann::ordered_json problem_json(const CoveredProblem& problem, const std::optional<double>& loss) {
-  nlohmann::ordered_json json{{"kernel", problem.kernel},
-                              {"arch", problem.arch},
-                              {"device", problem.device},
-                              {"problem", report::bindings_json(problem.problem)},
-                              {"calls", problem.calls},
-                              {"kind", kind_of(problem)},
-                              {"config", report::bindings_json(problem.config)},
-                              {"measured_for", nullptr},
-                              {"distance", nullptr},
-                              {"stale", problem.stale},
-                              {"loss", nullptr},
-                              {"spec", problem.spec.string()}};
+Json problem_json(const CoveredProblem& problem, const std::optional<double>& loss) {
+  Json json{{"kernel", problem.kernel},
+            {"arch", problem.arch},
+            {"device", problem.device},
+            {"problem", report::bindings_json(problem.problem)},
+            {"calls", problem.calls},
+            {"kind", kind_of(problem)},
+            {"config", report::bindings_json(problem.config)},
+            {"measured_for", nullptr},
+            {"distance", nullptr},
+            {"stale", problem.stale},
+            {"loss", nullptr},
+            {"spec", problem.spec.string()}};
   if (is_near(problem)) {
     json["measured_for"] = report::bindings_json(problem.measured_for);
     json["distance"] = problem.distance;
@@ -84,7 +83,7 @@ nlohmann::ordered_json problem_json(const CoveredProblem& problem, const std::op
   return json;
 }
 
-void print_table(const std::vector<CoveredProblem>& problems, const std::vector<std::optional<double>>& losses) {
+void print_problems(const std::vector<CoveredProblem>& problems, const std::vector<std::optional<double>>& losses) {
   report::FittedTable table;
   table.header = {"kernel", "calls", "answer", "distance", "loss"};
   table.texts = {{"problem", {}}, {"device", {}}};
@@ -97,7 +96,7 @@ void print_table(const std::vector<CoveredProblem>& problems, const std::vector<
     table.texts[0].cells.push_back(space::shown_text(problem.problem));
     table.texts[1].cells.push_back(base::printable(problem.device, 100));
   }
-  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+  print_table(table);
 }
 
 std::map<std::string, std::size_t> counts_of(const std::vector<CoveredProblem>& problems) {
@@ -142,7 +141,7 @@ bool is_selected(const std::vector<std::string>& names, const std::string& name)
   return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
-int show(const CoverageFlags& flags) {
+int print_coverage(const CoverageFlags& flags) {
   std::vector<std::string> warnings;
   std::vector<CoveredProblem> problems = dispatch::read_coverage({flags.logs.begin(), flags.logs.end()}, warnings);
   tell_warnings(warnings);
@@ -153,13 +152,13 @@ int show(const CoverageFlags& flags) {
   std::vector<std::optional<double>> losses;
   for (const CoveredProblem& problem : problems) losses.push_back(store.of(problem));
   if (flags.format == "json") {
-    nlohmann::ordered_json json{{"problems", nlohmann::ordered_json::array()}, {"counts", counts_of(problems)}};
+    Json json{{"problems", Json::array()}, {"counts", counts_of(problems)}};
     for (std::size_t i = 0; i < problems.size(); ++i) json["problems"].push_back(problem_json(problems[i], losses[i]));
     print_json(json);
   } else if (problems.empty()) {
     print_out("the log has no problems\n");
   } else {
-    print_table(problems, losses);
+    print_problems(problems, losses);
     print_counts(problems);
   }
   const int written = flags.output.empty() ? done : write_suite(flags, problems);
@@ -169,35 +168,20 @@ int show(const CoverageFlags& flags) {
 }  // namespace
 
 void add_coverage_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("coverage", "List the problems of an application's run by how well they were answered");
-  add_example(
-      *command,
-      "XTUNE_COVERAGE=run.jsonl ./application\n  xtune coverage run.jsonl -o cases.toml\n  xtune run cases.toml");
-  static CoverageFlags flags;
-  command->add_option("log", flags.logs, "Logs of XTUNE_COVERAGE, or directories of logs")
-      ->required()
-      ->type_name("LOG");
-  command->add_option("-o,--output", flags.output, "Write a suite of the problems without an exact answer, worst first")
-      ->type_name("FILE")
-      ->group(option_group::output);
-  command->add_flag("--all", flags.all, "Write problems with an exact answer into the suite, too")
-      ->group(option_group::output);
-  command->add_option("--spec", flags.specs, "Take this spec for the suite in place of the one that the log names")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
-      ->group(option_group::output);
-  command->add_option("--arch", flags.archs, "Take only problems on this architecture")
-      ->type_name("ARCH")
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  command->add_option("--kernel", flags.kernels, "Take only problems of this kernel")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  add_format_option(*command, flags.format);
-  add_store_option(*command, flags.store, "Compare with the measurements in this store");
-  command->callback([&context] { context.exit_code = show(flags); });
+  const auto [command, flags] = add_command<CoverageFlags>(
+      app, context, "coverage", "List the problems of an application's run by how well they were answered",
+      "XTUNE_COVERAGE=run.jsonl ./application\n  xtune coverage run.jsonl -o cases.toml\n  xtune run cases.toml",
+      print_coverage);
+  add_argument(command, "log", flags.logs, "LOG", "Logs of XTUNE_COVERAGE, or directories of logs");
+  const OptionGroup output(command, option_group::output), problem(command, option_group::problem);
+  output.value("-o,--output", flags.output, "FILE",
+               "Write a suite of the problems without an exact answer, worst first");
+  output.flag("--all", flags.all, "Write problems with an exact answer into the suite, too");
+  output.list("--spec", flags.specs, "FILE", "Take this spec for the suite in place of the one that the log names");
+  problem.list("--arch", flags.archs, "ARCH", "Take only problems on this architecture");
+  problem.list("--kernel", flags.kernels, "NAME", "Take only problems of this kernel");
+  add_format_option(command, flags.format);
+  add_store_option(command, flags.store, "Compare with the measurements in this store");
 }
 
 }  // namespace xtune::cli

@@ -3,11 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "cli/commands.hpp"
-#include "cli/terminal.hpp"
+#include "cli/cases.hpp"
+#include "cli/output.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
 #include "report/table.hpp"
@@ -39,7 +38,7 @@ void print_text(const std::vector<target::BackendState>& states) {
       table.texts[0].cells.push_back(device.name);
       table.texts[1].cells.push_back(device.driver);
     }
-  if (!table.rows.empty()) print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+  if (!table.rows.empty()) print_table(table);
   print_out("\n");
   for (const target::BackendState& state : states) {
     if (state.devices.empty() && state.toolchain.empty() && state.device_reason == state.toolchain_reason) {
@@ -56,27 +55,27 @@ void print_text(const std::vector<target::BackendState>& states) {
   }
 }
 
+int list_devices(const CommonOptions& options) {
+  const std::vector<target::BackendState> states = states_of(options.backend);
+  if (options.json()) {
+    nlohmann::json json = nlohmann::json::array();
+    for (const target::BackendState& state : states) json.push_back(target::to_json(state));
+    print_json(Json{{"backends", json}});
+  } else {
+    print_text(states);
+  }
+  const auto has_devices = [](const target::BackendState& state) { return !state.devices.empty(); };
+  return std::any_of(states.begin(), states.end(), has_devices) ? done : unavailable;
+}
+
 }  // namespace
 
 void add_devices_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("devices", "List devices and compilers that work, and why others do not");
-  add_example(*command, "xtune devices --format json");
-  static CommonOptions options;
-  add_backend_option(*command, options, "List only this backend, or those of GPUs; auto lists all");
-  add_format_option(*command, options.format);
-  command->callback([&context] {
-    const std::vector<target::BackendState> states = states_of(options.backend);
-    bool any = false;
-    for (const target::BackendState& state : states) any = any || !state.devices.empty();
-    if (options.json()) {
-      nlohmann::json json = nlohmann::json::array();
-      for (const target::BackendState& state : states) json.push_back(target::to_json(state));
-      print_json(nlohmann::ordered_json{{"backends", json}});
-    } else {
-      print_text(states);
-    }
-    context.exit_code = any ? done : unavailable;
-  });
+  const auto [command, options] =
+      add_command<CommonOptions>(app, context, "devices", "List devices and compilers that work, and why others do not",
+                                 "xtune devices --format json", list_devices);
+  add_backend_option(command, options, "List only this backend, or those of GPUs; auto lists all");
+  add_format_option(command, options.format);
 }
 
 }  // namespace xtune::cli

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/gzip.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
-#include "cli/terminal.hpp"
+#include "cli/cases.hpp"
+#include "cli/output.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/measurements.hpp"
 #include "report/comparison_text.hpp"
@@ -150,7 +149,7 @@ int print(const report::Comparisons& comparisons, const DiffOptions& options) {
   if (options.format == "csv") {
     print_csv(report::comparison_rows(comparisons));
   } else if (options.format == "json") {
-    nlohmann::ordered_json json = report::comparison_json(comparisons, options.rows);
+    Json json = report::comparison_json(comparisons, options.rows);
     json["noise"] = share_of("--noise", options.noise);
     json["failed"] = fails;
     print_json(json);
@@ -186,51 +185,26 @@ int diff(const DiffOptions& options) {
 }  // namespace
 
 void add_diff_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("diff", "Compare two stores, results, devices or versions: faster, slower, why");
-  add_example(*command,
-              "xtune diff baseline.json now.json --fail-if-slower 5%\n  xtune diff ~/.cache/xtune --devices H100,H200");
-  static DiffOptions options;
-  command
-      ->add_option("before", options.before,
-                   "The directory of a store, a record file (.jsonl), or what `run --format json` printed")
-      ->type_name("STORE|FILE")
-      ->required();
-  command
-      ->add_option("after", options.after,
-                   "What to compare with it; without it, the last two versions of source and compiler in the first")
-      ->type_name("STORE|FILE");
-  command
-      ->add_option("--devices", options.devices, "Compare two devices of one store by parts of their names: H100,H200")
-      ->type_name("A,B")
-      ->group(option_group::device);
-  command->add_option("--arch", options.arch, "Compare only records of this architecture")
-      ->type_name("ARCH")
-      ->group(option_group::device);
-  command->add_option("--kernel", options.kernels, "Compare only this kernel")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  command->add_option("-D", options.defines, "Compare only problems of this size")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  command->add_option("--noise", options.noise, "Count a difference up to this share as noise: 5% or 0.05")
-      ->type_name("SHARE")
-      ->capture_default_str()
-      ->group(option_group::search);
-  command
-      ->add_option("--fail-if-slower", options.fail_if_slower,
-                   "Exit with code 5 if an answer is lost, or slower by more than this share and beyond the noise")
-      ->type_name("SHARE")
-      ->group(option_group::search);
-  command->add_option("--rows", options.rows, "List this many configurations of each problem")
-      ->check(whole_number(0))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(option_group::output);
-  add_format_option(*command, options.format, "Print text, or only JSON or CSV on standard output", true);
-  command->callback([&context] { context.exit_code = diff(options); });
+  const auto [command, options] = add_command<DiffOptions>(
+      app, context, "diff", "Compare two stores, results, devices or versions: faster, slower, why",
+      "xtune diff baseline.json now.json --fail-if-slower 5%\n  xtune diff ~/.cache/xtune --devices H100,H200", diff);
+  add_argument(command, "before", options.before, "STORE|FILE",
+               "The directory of a store, a record file (.jsonl), or what `run --format json` printed");
+  add_argument(command, "after", options.after, "STORE|FILE",
+               "What to compare with it; without it, the last two versions of source and compiler in the first")
+      ->required(false);
+  const OptionGroup device(command, option_group::device), problem(command, option_group::problem),
+      search(command, option_group::search), output(command, option_group::output);
+  device.value("--devices", options.devices, "A,B",
+               "Compare two devices of one store by parts of their names: H100,H200");
+  device.value("--arch", options.arch, "ARCH", "Compare only records of this architecture");
+  problem.list("--kernel", options.kernels, "NAME", "Compare only this kernel");
+  problem.list("-D", options.defines, "NAME=VALUE", "Compare only problems of this size");
+  search.value("--noise", options.noise, "SHARE", "Count a difference up to this share as noise: 5% or 0.05");
+  search.value("--fail-if-slower", options.fail_if_slower, "SHARE",
+               "Exit with code 5 if an answer is lost, or slower by more than this share and beyond the noise");
+  output.number("--rows", options.rows, 0, "List this many configurations of each problem");
+  add_format_option(command, options.format, "Print text, or only JSON or CSV on standard output", true);
 }
 
 }  // namespace xtune::cli

@@ -1,20 +1,208 @@
-// Wraps and indents; the texts come from describe().
+// Reads the parser's description of its options; wraps and indents it.
 #include "cli/help.hpp"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 #include <string_view>
 #include <vector>
 
-#include "cli/commands.hpp"
-#include "cli/terminal.hpp"
+#include "base/text.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "report/wrap.hpp"
+#include "xtune/version.hpp"
 
 namespace xtune::cli {
+
+namespace {
+
+// A longer list of words is put into the option's summary.
+constexpr std::size_t longest_value = 16;
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  if (text.find('|') == std::string::npos) return words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('|', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+ValueKind kind_of(const CLI::Option& option, const std::string& type) {
+  if (option.get_items_expected_max() == 0) return ValueKind::none;
+  if (type == "FILE" || type == "SPEC") return ValueKind::file;
+  return type == "DIR" ? ValueKind::directory : ValueKind::text;
+}
+
+bool is_repeated(const CLI::Option& option) { return option.get_expected_max() > 1; }
+
+OptionText option_text(const CLI::Option& option) {
+  OptionText text;
+  for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  const std::string type = option.get_type_name();
+  text.kind = kind_of(option, type);
+  text.words = split_words(type);
+  text.required = option.get_required();
+  text.repeated = is_repeated(option);
+  text.summary = option.get_description();
+  if (text.kind == ValueKind::none) return text;
+  text.value = type.size() > longest_value && !text.words.empty() ? "NAME" : type;
+  if (text.names.empty()) {  // a positional argument
+    if (text.value != type) text.value = "COMMAND";
+    if (text.repeated) text.value += "...";
+    return text;
+  }
+  if (text.value != type) text.remark = fmt::format(": {}", fmt::join(text.words, ", "));
+  if (const std::string value = option.get_default_str(); !value.empty() && value != "\"\"")
+    text.remark += fmt::format(" (default: {})", value);
+  else if (text.repeated)
+    text.remark += " (may be repeated)";
+  return text;
+}
+
+std::string usage_of(const CommandText& command) {
+  std::string usage = command.path;
+  if (!command.commands.empty()) usage += " COMMAND";
+  for (const OptionText& argument : command.arguments)
+    usage += argument.required ? " " + argument.value : " [" + argument.value + "]";
+  for (const auto& [group, options] : command.groups)
+    for (const OptionText& option : options)
+      if (option.required) usage += fmt::format(" {} {}", option.names.front(), option.value);
+  return usage + " [OPTIONS]";
+}
+
+void add_to_group(CommandText& command, const std::string& group, OptionText option) {
+  const auto found =
+      std::find_if(command.groups.begin(), command.groups.end(), [&](const auto& each) { return each.first == group; });
+  if (found != command.groups.end())
+    found->second.push_back(std::move(option));
+  else
+    command.groups.push_back({group, {std::move(option)}});
+}
+
+std::size_t rank_of(const std::string& group) {
+  using namespace option_group;
+  const char* const order[] = {search, problem, device, job, output, store};
+  const auto found = std::find(std::begin(order), std::end(order), group);
+  return group == other ? std::size(order) + 1 : static_cast<std::size_t>(found - std::begin(order));
+}
+
+/// Reads a footer: lines that begin with spaces are examples, the others are notes.
+void read_footer(const std::string& footer, CommandText& command) {
+  std::istringstream lines(footer);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  "))
+      command.examples.push_back(line.substr(2));
+    else if (!line.empty() && line != "Example:")
+      command.notes.push_back(line);
+  }
+}
+
+}  // namespace
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "xtune" : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+CommandText describe(const CLI::App& app) {
+  CommandText command;
+  command.name = app.get_name();
+  command.path = full_name(app);
+  command.summary = app.get_description();
+  read_footer(app.get_footer(), command);
+  const std::string unnamed = CLI::OptionDefaults().get_group();  // its name differs between releases of CLI11
+  for (const CLI::Option* const option : app.get_options()) {
+    const std::string group = option->get_group();
+    if (option->get_positional())
+      command.arguments.push_back(option_text(*option));
+    else if (!group.empty())
+      add_to_group(command, group == unnamed ? option_group::other : group, option_text(*option));
+  }
+  std::stable_sort(command.groups.begin(), command.groups.end(),
+                   [](const auto& a, const auto& b) { return rank_of(a.first) < rank_of(b.first); });
+  for (const CLI::App* const each : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (!each->get_group().empty()) command.commands.push_back(describe(*each));
+  command.usage = usage_of(command);
+  return command;
+}
+
+namespace {
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const auto*) { return true; });
+}
+
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* const each : commands_of(app))
+    if (each->get_name() == name) return each;
+  return nullptr;
+}
+
+Words command_names(const CLI::App& app) {
+  Words names;
+  for (const CLI::App* const each : commands_of(app))
+    if (!each->get_group().empty()) names.push_back(each->get_name());
+  return names;
+}
+
+Words option_names(const CLI::App& app) {
+  Words names;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+}  // namespace
+
+const CLI::App& chosen_command(const CLI::App& app, const Words& words) {
+  const CLI::App* at = &app;
+  for (const std::string& word : words) {
+    const CLI::App* const next = find_command(*at, word);
+    if (next == nullptr) break;
+    at = next;
+  }
+  return *at;
+}
+
+std::string unknown_command(const CLI::App& app, const Words& words) {
+  const CLI::App& command = chosen_command(app, words);
+  if (commands_of(command).empty()) return {};
+  // Only options may be between a command and its subcommands, and these take no values.
+  std::size_t position = 0;
+  for (const CLI::App* at = &command; at != &app; at = at->get_parent()) ++position;
+  while (position < words.size() && words[position].starts_with('-')) ++position;
+  if (position == words.size() || find_command(command, words[position])) return {};
+  const Words names = command_names(command);
+  const std::string& word = words[position];
+  const std::string of = &command == &app ? "" : " of `" + full_name(command) + "`";
+  return fmt::format("unknown command '{}'{}{}; the commands are {}", base::printable(word, 80), of,
+                     base::did_you_mean(word, names), fmt::join(names, ", "));
+}
+
+std::string parse_error_text(const CLI::App& app, const Words& words, const CLI::ParseError& error) {
+  const CLI::App& command = chosen_command(app, words);
+  // Unknown words are reported before missing ones: often the missing word is the unknown one, misspelt.
+  for (const std::string& word : app.remaining(true)) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.starts_with('-') && name != "-")
+      return fmt::format("unknown option '{}'{}", base::printable(name, 80),
+                         base::did_you_mean(name, option_names(command)));
+    return fmt::format("unexpected argument '{}'", base::printable(word, 80));
+  }
+  return base::printable_lines(error.what());
+}
+
 namespace {
 
 constexpr std::size_t indent = 2, gap = 2, max_left = 24;
@@ -110,6 +298,111 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
   const std::size_t width = terminal_width(STDOUT_FILENO);
   const CommandText command = describe(*app);
   return mode == CLI::AppFormatMode::All ? help_of_all(command, width) : help_text(command, width);
+}
+
+namespace {
+
+/// Escapes characters with a meaning in roff. Hyphens stay ASCII hyphens, which users can copy.
+std::string roff(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\\')
+      escaped += "\\e";
+    else if (c == '-')
+      escaped += "\\-";
+    else if (c == '`')
+      escaped += "\\(ga";
+    else if (c == '\'')
+      escaped += "\\(aq";
+    else if (c == '^')
+      escaped += "\\(ha";
+    else if (c == '~')
+      escaped += "\\(ti";
+    else
+      escaped += c;
+  }
+  return escaped.starts_with('.') ? "\\&" + escaped : escaped;
+}
+
+std::string dashed(std::string path) {
+  std::replace(path.begin(), path.end(), ' ', '-');
+  return path;
+}
+
+std::string bold(const std::string& text) { return "\\fB" + roff(text) + "\\fR"; }
+std::string italic(const std::string& text) { return "\\fI" + roff(text) + "\\fR"; }
+
+std::string entry(const OptionText& option) {
+  std::string names;
+  for (const std::string& name : option.names) names += (names.empty() ? "" : ", ") + bold(name);
+  if (!option.value.empty()) names += (names.empty() ? "" : " ") + italic(option.value);
+  return fmt::format(".TP\n{}\n{}.\n", names, roff(option.summary + option.remark));
+}
+
+std::string lower_first(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string see_also(const CommandText& command, const CommandText& root) {
+  std::vector<std::string> pages;
+  if (&command != &root) pages.push_back(root.path);
+  for (const CommandText& each : command.commands) pages.push_back(each.path);
+  std::string text;
+  for (const std::string& page : pages)
+    text += (text.empty() ? "" : ",\n") + fmt::format(".BR {} (1)", roff(dashed(page)));
+  return text.empty() ? "" : ".SH SEE ALSO\n" + text + "\n";
+}
+
+}  // namespace
+
+std::string manual_page(const CommandText& command, const CommandText& root) {
+  std::string title = dashed(command.path);
+  for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string text = fmt::format(".TH {} 1 \"\" \"xtune {}\" \"User Commands\"\n", title, version);
+  const bool is_root = command.path == root.path;
+  text += fmt::format(".SH NAME\n{} \\- {}\n", roff(dashed(command.path)),
+                      roff(is_root ? "find the fastest configuration of a GPU kernel" : lower_first(command.summary)));
+  text += fmt::format(".SH SYNOPSIS\n{} {}\n", bold(command.path),
+                      italic(command.usage.substr(std::min(command.usage.size(), command.path.size() + 1))));
+  text += fmt::format(".SH DESCRIPTION\n{}{}\n", roff(command.summary), command.summary.ends_with('.') ? "" : ".");
+  for (const std::string& note : command.notes) text += fmt::format(".PP\n{}\n", roff(note));
+  if (!command.commands.empty()) text += ".SH COMMANDS\n";
+  for (const CommandText& each : command.commands)
+    text += fmt::format(".TP\n{}\n{}.\n", bold(each.name), roff(each.summary));
+  if (!command.arguments.empty()) text += ".SH ARGUMENTS\n";
+  for (const OptionText& argument : command.arguments) text += entry(argument);
+  if (!command.groups.empty()) text += ".SH OPTIONS\n";
+  for (const auto& [group, options] : command.groups) {
+    if (group != option_group::other) text += fmt::format(".SS {}\n", group);
+    if (group == option_group::other && command.groups.size() > 1) text += ".SS Other\n";
+    for (const OptionText& option : options) text += entry(option);
+  }
+  text += ".SH EXIT STATUS\n";
+  for (const auto& [code, meaning] : exit_code_meanings())
+    text += fmt::format(".TP\n.B {}\n{}.\n", code, roff(meaning));
+  if (!command.examples.empty()) {
+    text += ".SH EXAMPLES\n.EX\n";
+    for (const std::string& example : command.examples) text += roff(example) + "\n";
+    text += ".EE\n";
+  }
+  return text + see_also(command, root);
+}
+
+namespace {
+
+void add_pages(const CommandText& command, const CommandText& root,
+               std::vector<std::pair<std::string, std::string>>& pages) {
+  pages.emplace_back(dashed(command.path) + ".1", manual_page(command, root));
+  for (const CommandText& each : command.commands) add_pages(each, root, pages);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> manual_pages(const CommandText& root) {
+  std::vector<std::pair<std::string, std::string>> pages;
+  add_pages(root, root, pages);
+  return pages;
 }
 
 }  // namespace xtune::cli

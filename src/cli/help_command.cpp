@@ -6,12 +6,10 @@
 #include <filesystem>
 
 #include "base/files.hpp"
-#include "cli/command_line.hpp"
-#include "cli/commands.hpp"
 #include "cli/completion.hpp"
 #include "cli/help.hpp"
-#include "cli/manual.hpp"
-#include "cli/terminal.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::cli {
@@ -27,24 +25,28 @@ void write_documents(const CommandText& xtune, const std::filesystem::path& fold
     base::write_file_atomically(folder / place, completion_script(xtune, shell));
 }
 
+struct HelpOptions {
+  Words words;
+  bool man = false;
+};
+
 }  // namespace
 
-void add_help_command(CLI::App& app, Context&) {
-  CLI::App* command = app.add_subcommand("help", "Print the help of a command, or its manual page");
-  add_example(*command, "xtune help store ls\n  xtune help --man run | man -l -");
-  static Words words;
-  static bool man = false;
+void add_help_command(CLI::App& app, Context& context) {
   std::vector<std::string> commands;
   for (const CommandText& each : describe(app).commands) commands.push_back(each.name);
-  command->add_option("command", words, "Command; default: xtune itself")
-      ->type_name(fmt::format("{}", fmt::join(commands, "|")));
-  command->add_flag("--man", man, "Print a manual page, in the language of man(7)");
-  command->callback([&app] {
-    if (const std::string why = unknown_command(app, words); !why.empty())
-      throw Error(ErrorKind::invalid_argument, why);
-    const CommandText text = describe(chosen_command(app, words));
-    print_out("{}", man ? manual_page(text, describe(app)) : help_text(text, terminal_width(STDOUT_FILENO)));
-  });
+  const auto [command, options] = add_command<HelpOptions>(
+      app, context, "help", "Print the help of a command, or its manual page",
+      "xtune help store ls\n  xtune help --man run | man -l -", [&app](HelpOptions& given) {
+        if (const std::string why = unknown_command(app, given.words); !why.empty()) throw bad_argument("{}", why);
+        const CommandText text = describe(chosen_command(app, given.words));
+        print_out("{}", given.man ? manual_page(text, describe(app)) : help_text(text, terminal_width(STDOUT_FILENO)));
+        return done;
+      });
+  add_argument(command, "command", options.words, fmt::format("{}", fmt::join(commands, "|")),
+               "Command; default: xtune itself")
+      ->required(false);
+  command.add_flag("--man", options.man, "Print a manual page, in the language of man(7)");
 }
 
 void add_version_command(CLI::App& app, Context&) {
@@ -53,23 +55,27 @@ void add_version_command(CLI::App& app, Context&) {
   command->callback([] { print_out("xtune {}\n", version); });
 }
 
-void add_completion_command(CLI::App& app, Context&) {
-  CLI::App* command = app.add_subcommand("completion", "Print the completion script of a shell");
-  command->footer(
+void add_completion_command(CLI::App& app, Context& context) {
+  const auto [command, shell] = add_command<std::string>(
+      app, context, "completion", "Print the completion script of a shell", "", [&app](const std::string& given) {
+        print_out("{}", completion_script(describe(app), given));
+        return done;
+      });
+  command.footer(
       "`make package` and `cmake --install` install these scripts. Without them:\n\nExample:\n"
       "  source <(xtune completion bash)\n  source <(xtune completion zsh)\n  xtune completion fish | source");
-  static std::string shell;
-  restrict_to(command->add_option("shell", shell, "Shell"), completion_shells())->required();
-  command->callback([&app] { print_out("{}", completion_script(describe(app), shell)); });
+  restrict_to(add_argument(command, "shell", shell, "", "Shell"), completion_shells());
 }
 
-void add_documents_command(CLI::App& app, Context&) {
-  CLI::App* command =
-      app.add_subcommand("documents", "Write manual pages and completion scripts: part of the build")->group("");
-  add_example(*command, "xtune documents build/share");
-  static std::string folder;
-  command->add_option("folder", folder, "Directory for share/man and so on")->required()->type_name("DIR");
-  command->callback([&app] { write_documents(describe(app), folder); });
+void add_documents_command(CLI::App& app, Context& context) {
+  const auto [command, folder] = add_command<std::string>(
+      app, context, "documents", "Write manual pages and completion scripts: part of the build",
+      "xtune documents build/share", [&app](const std::string& given) {
+        write_documents(describe(app), given);
+        return done;
+      });
+  command.group("");
+  add_argument(command, "folder", folder, "DIR", "Directory for share/man and so on");
 }
 
 }  // namespace xtune::cli

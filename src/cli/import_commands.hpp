@@ -1,7 +1,7 @@
 // Functions that the subcommands of xtune import share.
 #pragma once
 
-#include "cli/commands.hpp"
+#include "cli/cases.hpp"
 
 namespace xtune::cli {
 

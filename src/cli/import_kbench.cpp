@@ -6,9 +6,9 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
-#include "cli/existing_files.hpp"
+#include "cli/cases.hpp"
 #include "cli/import_commands.hpp"
+#include "cli/options.hpp"
 #include "cli/script.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/command_text.hpp"

@@ -2,11 +2,10 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "cli/commands.hpp"
-#include "cli/existing_files.hpp"
+#include "cli/cases.hpp"
+#include "cli/options.hpp"
 #include "core/outline/draft.hpp"
 
 namespace xtune::cli {
@@ -65,12 +64,12 @@ int init(const InitOptions& options) {
     base::write_output_file(path, draft.text);
   if (!wrong.empty()) tell("warning: the draft needs a change before it can be used: {}\n", wrong);
   if (options.format == "json")
-    print_json(nlohmann::ordered_json{{"spec", path.string()},
-                                      {"kernel", draft.kernel},
-                                      {"entry", draft.entry},
-                                      {"parameters", draft.parameters},
-                                      {"guesses", draft.guesses},
-                                      {"valid", wrong.empty()}});
+    print_json(Json{{"spec", path.string()},
+                    {"kernel", draft.kernel},
+                    {"entry", draft.entry},
+                    {"parameters", draft.parameters},
+                    {"guesses", draft.guesses},
+                    {"valid", wrong.empty()}});
   else if (!to_stdout)
     print_out(
         "{}: a draft for {} with {}; {} marked \"guess\"\n  `xtune check {}` checks it, `xtune run {}` tunes it\n",
@@ -82,23 +81,17 @@ int init(const InitOptions& options) {
 }  // namespace
 
 void add_init_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("init", "Write a first spec for a kernel, from its source");
-  add_example(*command, "xtune init row_sum.cu && xtune run row_sum.toml");
-  static InitOptions options;
-  command->add_option("source", options.source, "Source file with a __global__ function")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--entry", options.entry, "Choose a kernel of the source; default: the only one")
-      ->type_name("NAME")
-      ->group(option_group::problem);
-  command
-      ->add_option("-o,--output", options.output,
-                   "Write to this file, or to standard output for -; default: the source's name with .toml")
-      ->type_name("FILE")
-      ->group(option_group::output);
-  add_force_option(*command, options.force);
-  add_format_option(*command, options.format);
-  command->callback([&context] { context.exit_code = init(options); });
+  const auto [command, options] =
+      add_command<InitOptions>(app, context, "init", "Write a first spec for a kernel, from its source",
+                               "xtune init row_sum.cu && xtune run row_sum.toml", init);
+  add_argument(command, "source", options.source, "FILE", "Source file with a __global__ function");
+  OptionGroup(command, option_group::problem)
+      .value("--entry", options.entry, "NAME", "Choose a kernel of the source; default: the only one");
+  OptionGroup(command, option_group::output)
+      .value("-o,--output", options.output, "FILE",
+             "Write to this file, or to standard output for -; default: the source's name with .toml");
+  add_force_option(command, options.force);
+  add_format_option(command, options.format);
 }
 
 }  // namespace xtune::cli

@@ -9,16 +9,12 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 
-#include "cli/colours.hpp"
-#include "cli/command_line.hpp"
-#include "cli/commands.hpp"
 #include "cli/help.hpp"
-#include "cli/report_file.hpp"
-#include "cli/submit_command.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "xtune/version.hpp"
 
 namespace {
@@ -58,34 +54,17 @@ struct Failure {
 // With --format json standard output is never empty: {"error": {...}}, with a place if the message opens with one.
 int report(const Failure& failure, int argc, char** argv) {
   if (json_wanted(argc, argv)) {
-    nlohmann::ordered_json json;
+    cli::Json json;
     if (is_command(argc, argv, "check")) json["valid"] = false;
-    nlohmann::ordered_json& error = json["error"];
-    error = {{"kind", failure.kind}, {"message", failure.message}};
-    const cli::Place place = cli::place_in(failure.message);
-    error["file"] = place.line > 0 ? nlohmann::ordered_json(place.file) : nlohmann::ordered_json();
-    error["line"] = place.line > 0 ? nlohmann::ordered_json(place.line) : nlohmann::ordered_json();
-    error["column"] = place.line > 0 ? nlohmann::ordered_json(place.column) : nlohmann::ordered_json();
+    json["error"] = cli::error_json(failure.kind, failure.message);
     cli::print_json(json);
   }
   return failure.exit_code;
 }
 
-/// Removes the words after "--", which are for sbatch; returns the number of remaining words.
-int take_sbatch_options(int argc, char** argv) {
-  if (!is_command(argc, argv, "submit")) return argc;
-  char** const end = argv + argc;
-  char** const dashes = std::find(argv, end, std::string_view("--"));
-  if (dashes != end) cli::sbatch_options().assign(dashes + 1, end);
-  return static_cast<int>(dashes - argv);
-}
-
 int refuse(const CLI::App& app, const cli::Words& words, const std::string& why, int argc, char** argv) {
-  const CLI::App& command = cli::chosen_command(app, words);
   cli::tell("xtune: {}\n", why);
-  std::string path;
-  for (const CLI::App* each = &command; each != &app; each = each->get_parent()) path = each->get_name() + " " + path;
-  cli::tell("`xtune {}--help` lists what it takes\n", path);
+  cli::tell("`{} --help` lists what it takes\n", cli::full_name(cli::chosen_command(app, words)));
   return report({to_string(ErrorKind::invalid_argument), why, cli::bad_arguments}, argc, argv);
 }
 
@@ -112,7 +91,11 @@ void drop_help_all(CLI::App& command) {
 }
 
 int run_program(int argc, char** argv) {
-  argc = take_sbatch_options(argc, argv);
+  cli::command_words().assign(argv, argv + argc);
+  if (argc > 0) cli::command_words().front() = "xtune";
+  // The words after "--" are for sbatch.
+  if (is_command(argc, argv, "submit"))
+    argc = static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
   const cli::Words words(argv + 1, argv + std::max(argc, 1));
   cli::choose_colours(words);
   CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it.", "xtune"};
@@ -122,8 +105,6 @@ int run_program(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every command");
   app.footer("Example:\n  xtune run configs/gemm.toml\n\n`xtune help COMMAND` lists the options of a command.");
-  cli::command_words() = words;
-  cli::command_words().insert(cli::command_words().begin(), "xtune");
   cli::Context context;
 #define COMMAND(add) cli::add(app, context);
 #include "cli/commands.def"

@@ -1,12 +1,17 @@
-// Progress of a run on standard error: one line that is rewritten on a terminal, occasional plain lines elsewhere.
+// Progress of a run: on standard error one line that is rewritten on a terminal, occasional plain lines elsewhere; and
+// for `xtune status` and the end of the job's time.
 #pragma once
 
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/event_loop.hpp"
+#include "cluster/progress_file.hpp"
+#include "cluster/walltime.hpp"
 #include "core/run/tuner.hpp"
 
 namespace xtune::cli {
@@ -50,6 +55,35 @@ class ProgressPrinter final : public run::TuneObserver {
   base::EventLoop& loop_;
   base::EventLoop::Watch next_tick_;
   std::function<run::Progress()> progress_;  ///< empty: no run
+};
+
+/// file and rule may be null; they and the printer must outlive it.
+class RunObserver final : public run::TuneObserver {
+ public:
+  RunObserver(ProgressPrinter& printer, cluster::ProgressFile* file, cluster::StopRule* rule, const spec::Spec& spec,
+              const std::string& path, const Bindings& problem, const device::DeviceInfo& device);
+  /// A search that ends with an exception has failed.
+  ~RunObserver() override;
+  RunObserver(const RunObserver&) = delete;
+  RunObserver& operator=(const RunObserver&) = delete;
+
+  void on_record(const record::Record& record, const std::string& log, bool from_store) override;
+  bool wants_stored() const override { return printer_.wants_stored(); }
+  void on_begin(std::function<run::Progress()> progress) override { printer_.begin(std::move(progress)); }
+  void on_progress(const run::Progress& progress) override;
+  void on_note(const std::string& text) override { printer_.on_note(text); }
+  void on_warning(const std::string& text) override { printer_.on_warning(text); }
+  void end(const run::TuneResult& result);
+
+ private:
+  cluster::WorkProgress& work() { return file_->work(path_, problem_); }
+  ProgressPrinter& printer_;
+  cluster::ProgressFile* file_;
+  cluster::StopRule* rule_;
+  const spec::Spec& spec_;
+  std::string path_;
+  Bindings problem_;
+  bool ended_ = false;
 };
 
 }  // namespace xtune::cli

@@ -18,12 +18,27 @@ std::size_t replay_jobs(const std::string& given) {
 
 }  // namespace
 
+std::vector<replay::Recording> read_given_recordings(const std::filesystem::path& path,
+                                                     const replay::ReadOptions& options) {
+  try {
+    return replay::read_recordings(path, options);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
+    throw;
+  }
+}
+
+void warn_of(const replay::Recording& recording) {
+  for (const std::string& warning : recording.warnings) tell("warning: {}\n", warning);
+  if (recording.damage.count > 0)
+    tell("warning: {}: {} of {} configurations are damaged and count as failed, first {}\n", recording.name,
+         recording.damage.count, recording.space.size(), recording.damage.first);
+}
+
 void add_recording_option(CLI::App& command, std::string& recording) {
-  command
-      .add_option("--recording", recording,
-                  "Replay a recording instead of measuring: a Kernel Tuner cache, a record file or a store")
-      ->type_name("FILE")
-      ->group(option_group::search);
+  OptionGroup(command, option_group::search)
+      .value("--recording", recording, "FILE",
+             "Replay a recording instead of measuring: a Kernel Tuner cache, a record file or a store");
 }
 
 bool wants_replay(const std::string& path, const CommonOptions& options, const std::string& recording) {

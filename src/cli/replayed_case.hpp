@@ -7,11 +7,17 @@
 
 #include "backends/replay/services.hpp"
 #include "backends/replay/simulation.hpp"
-#include "cli/commands.hpp"
+#include "cli/cases.hpp"
+#include "core/replay/read.hpp"
 #include "core/run/tuner.hpp"
 
 namespace xtune::cli {
 
+/// read_recordings; an unreadable path is Error(invalid_argument), not a failure of xtune.
+std::vector<replay::Recording> read_given_recordings(const std::filesystem::path& path,
+                                                     const replay::ReadOptions& options = {});
+/// Prints warnings about a recording, and how much of it is damaged, to stderr.
+void warn_of(const replay::Recording& recording);
 /// --recording
 void add_recording_option(CLI::App& command, std::string& recording);
 /// Whether the options or the spec ask for a replay. recording: of --recording. Throws Error(invalid_argument) for

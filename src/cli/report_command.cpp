@@ -1,17 +1,53 @@
-// xtune report: writes the contents of a store as one HTML file.
+// xtune report: writes the contents of a store as one HTML file. The facts that every report has about itself.
+#include "cli/report_command.hpp"
 
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
-#include "cli/report_file.hpp"
+#include "cli/cases.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
 #include "core/store/measurements.hpp"
+#include "report/page.hpp"
+#include "xtune/version.hpp"
 
 namespace xtune::cli {
+
+void ReportedCases::keep(std::size_t number, const spec::Spec& spec, const run::TuneResult& result) {
+  if (!spec_) spec_ = std::make_shared<const spec::Spec>(spec);
+  cases_.insert_or_assign(number, report::report_case_of(spec_, result));
+}
+
+void ReportedCases::append_to(std::vector<report::ReportCase>& cases) const {
+  for (const auto& [number, one] : cases_) cases.push_back(one);
+}
+
+ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases,
+                             const std::vector<std::string>& run_command) {
+  report::ReportData data;
+  data.cases = cases;
+  data.run_command = run_command;
+  data.command = command_words();
+  data.version = version;
+  data.written_unix_ms = base::system_clock().unix_time_ms();
+  const std::string page = report::report_page(data);
+  base::write_output_file(path, page);
+  ReportFile file;
+  file.bytes = page.size();
+  for (const report::ReportCase& one : cases) {
+    file.records += one.records->size();
+    file.answered += one.best.has_value();
+  }
+  return file;
+}
+
+std::string report_line(const std::string& path, std::size_t problems, const ReportFile& file) {
+  return fmt::format("{}: {}, {}, {}", base::printable(path), counted(problems, "problem"),
+                     counted(file.records, "record"), base::human_bytes(file.bytes));
+}
+
 namespace {
 
 struct ReportOptions {
@@ -25,7 +61,7 @@ using SharedSpec = std::shared_ptr<const spec::Spec>;
 /// The answer of `xtune best` for one problem, with all records of its problem and device.
 report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const target::Target& target,
                                 const StoredAnswers& stored) {
-  record::SpecFit fit(*spec, problem, target.device, target.arch, target.backend.toolchain);
+  record::SpecFit fit = fit_of(*spec, problem, target);
   const record::LookupResult found = stored.look_up(problem, fit);
   const record::LookupRules rules = fit.rules();
   const Bindings& measured = found.record ? found.record->problem : problem;
@@ -129,11 +165,11 @@ int write_stored_report(const ReportOptions& options) {
   const ReportFile file =
       write_report_file(options.output, cases, store ? std::vector<std::string>() : run_words(options));
   if (options.common.json())
-    print_json(nlohmann::ordered_json{{"report", options.output},
-                                      {"problems", cases.size()},
-                                      {"records", file.records},
-                                      {"answered", file.answered},
-                                      {"bytes", file.bytes}});
+    print_json(Json{{"report", options.output},
+                    {"problems", cases.size()},
+                    {"records", file.records},
+                    {"answered", file.answered},
+                    {"bytes", file.bytes}});
   else
     print_out("{}\n", report_line(options.output, cases.size(), file));
   return file.answered > 0 ? done : nothing_valid;
@@ -142,27 +178,17 @@ int write_stored_report(const ReportOptions& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand(
-      "report", "Write an HTML report of stored results: the answer, the search, what decides the time, what failed");
-  add_example(*command, "xtune report configs/gemm.toml -o gemm.html\n  xtune report ~/.cache/xtune --kernel gemm");
-  static ReportOptions options;
-  command
-      ->add_option(
-          "source", options.source,
-          "A spec (TOML), for what the store answers to it, or the directory of a store, for all that it holds")
-      ->type_name("SPEC|STORE")
-      ->required();
-  add_common_options(*command, options.common);
-  command->add_option("--kernel", options.kernels, "Take only this kernel of a store")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  command->add_option("-o,--output", options.output, "Write to this file")
-      ->type_name("FILE")
-      ->capture_default_str()
-      ->group(option_group::output);
-  add_store_option(*command, options.common.store);
-  command->callback([&context] { context.exit_code = write_stored_report(options); });
+  const auto [command, options] = add_command<ReportOptions>(
+      app, context, "report",
+      "Write an HTML report of stored results: the answer, the search, what decides the time, what failed",
+      "xtune report configs/gemm.toml -o gemm.html\n  xtune report ~/.cache/xtune --kernel gemm", write_stored_report);
+  add_argument(command, "source", options.source, "SPEC|STORE",
+               "A spec (TOML), for what the store answers to it, or the directory of a store, for all that it holds");
+  add_common_options(command, options.common);
+  OptionGroup(command, option_group::problem)
+      .list("--kernel", options.kernels, "NAME", "Take only this kernel of a store");
+  OptionGroup(command, option_group::output).value("-o,--output", options.output, "FILE", "Write to this file");
+  add_store_option(command, options.common.store);
 }
 
 }  // namespace xtune::cli

@@ -1,25 +1,215 @@
-// xtune run: tune every case of a spec on a device.
+// xtune run: tune every case of a spec on a device, or over recordings, where nothing is measured.
 #include "cli/run_command.hpp"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
 
+#include "backends/replay/target.hpp"
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "cli/cases.hpp"
+#include "cli/output.hpp"
 #include "cli/replayed_case.hpp"
-#include "cli/spec_list.hpp"
+#include "cluster/one_device.hpp"
+#include "cluster/shared_study.hpp"
 #include "core/device/backend_facts.hpp"
+#include "core/record/record_log.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/across.hpp"
 #include "core/target/program_target.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/locked_clocks.hpp"
 #include "ipc/services.hpp"
+#include "report/failures.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
+
+/// Finds out whether this is one of several processes of a job, and which of those on one architecture prints.
+void RunCommand::join(const std::string& arch) {
+  if (!session_.rank) return;
+  const int size = session_.rank->size;
+  if (!keeps())
+    return tell("warning: {} processes of one job that keep nothing cannot share the work: each does all of it\n",
+                size);
+  try {
+    join_study(arch);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::io) throw;
+    rank_.reset();
+    answer_.reset();
+    speaks_ = true;
+    tell("warning: {}; each of the {} processes of the job does all of the work\n", error.what(), size);
+  }
+}
+
+void RunCommand::join_study(const std::string& arch) {
+  session_.join_study(options_.common.store_path());
+  rank_ = session_.rank;
+  if (const auto component = cluster::environment_variable("XTUNE_COMPONENT"); component && !spec_.replays())
+    cluster::require_one_device(options_.common.store_path(), rank_->study, *component, target_.device.name, arch);
+  const std::filesystem::path study = cluster::study_folder(options_.common.store_path(), rank_->study);
+  answer_.emplace(session_.claims_on_answers(study / record::path_component(arch) / "speaker"),
+                  spec_.kernel.name + (options_.common.suite ? "\n" + options_.path : ""));
+  speaks_ = answer_->own();
+  if (!speaks_) return;
+  if (tells_progress())
+    tell("one of {} processes ({}), which share the work through {}\n", rank_->size, rank_->launcher,
+         base::printable(options_.common.store_path().string()));
+  if (rank_->local_size > 1 && !target_.further.empty())
+    tell(
+        "warning: {} processes of this node see the same {} devices and will disturb each other: give each its own "
+        "(srun --gpus-per-task=1)\n",
+        rank_->local_size, target_.further.size() + 1);
+}
+
+void RunCommand::begin_job() {
+  run::TuneOptions settings = options_.tuning;
+  settings.store = options_.common.store_path();
+  settings.drain = &session_.drain;
+  settings.transfer = options_.transfer == "auto";
+  if (spec_.objective.across == spec::ObjectiveSpec::Across::each) settings.best_only = options_.rows;
+  // All rows are shown.
+  if (options_.common.json() || !options_.report.empty()) settings.best_only.reset();
+  job_.emplace(std::move(settings), kept_);
+}
+
+run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneServices& services,
+                                      ProgressPrinter& printer, std::vector<Bindings> only) {
+  const base::TemporaryDirectory scratch;
+  run::TuneOptions options = job_->next_run(spec_, target_, scratch.path());
+  options.only = std::move(only);
+  std::optional<cluster::SharedStudy> peers;
+  if (rank_) {
+    const cluster::SharedStudy::Place place{options.store, target_.device.arch, spec_.kernel.name, problem};
+    try {
+      options.peers = &peers.emplace(services.loop, base::system_clock(), place, *rank_, options.attempt);
+    } catch (const Error& error) {
+      tell("warning: {}; this process does all of this case\n", error.what());
+    }
+  }
+  if (keeps() && !session_.progress) session_.keep_progress(options.store);
+  RunObserver observer(printer, session_.progress ? &*session_.progress : nullptr,
+                       session_.rule && !spec_.replays() ? &*session_.rule : nullptr, spec_, options_.path, problem,
+                       target_.device);
+  run::TuneResult result = run::tune(spec_, problem, target_, options, services, observer);
+  observer.end(result);
+  return result;
+}
+
+/// Processes begin at different cases: the fewer processes work on one at a time, the sooner each gets the results that
+/// its search needs, and none waits for the last configuration of a case while there is another case.
+std::vector<std::size_t> RunCommand::case_order() const {
+  std::vector<std::size_t> order(spec_.cases.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = (session_.first_case + i) % order.size();
+  return order;
+}
+
+std::vector<Json> RunCommand::results() const {
+  std::vector<Json> list;
+  for (const auto& [number, json] : results_) list.push_back(json);
+  return list;
+}
+
+void RunCommand::show(std::size_t number, const run::TuneResult& result, Json json) {
+  if (!options_.report.empty()) reported_.keep(number, spec_, result);
+  if (spec_.objective.across != spec::ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
+  if (!record::best_of(result.all(), record::Objective(spec_).criterion(result.problem, result.device)))
+    code_ = nothing_valid;
+  const std::vector<report::FailureGroup> failures = report::failure_groups(result);
+  // A user who requests the sanitizers wants to know whether they found something.
+  if (options_.tuning.sanitize &&
+      std::any_of(failures.begin(), failures.end(), [](const report::FailureGroup& group) { return group.sanitizer; }))
+    code_ = nothing_valid;
+  if (!options_.common.text())
+    results_[number] = std::move(json);
+  else
+    print_case(result);
+}
+
+void RunCommand::print_case(const run::TuneResult& result) {
+  if (!result.problem.empty()) say(fmt::format("\nproblem: {}\n", space::shown_text(result.problem)));
+  say(report::run_text(spec_, result, options_.rows,
+                       {terminal_width(STDOUT_FILENO), true, isatty(STDOUT_FILENO) == 1}));
+}
+
+void RunCommand::say(const std::string& text) {
+  if (!speaks_) {
+    unsaid_ += text;
+    return;
+  }
+  print_out("{}", text);
+  std::fflush(stdout);
+}
+
+bool RunCommand::chooses_across() const {
+  return spec_.objective.across != spec::ObjectiveSpec::Across::each && tuned_by_case_.size() > 1 && !session_.ends();
+}
+
+void RunCommand::show_across() {
+  for (std::size_t i = 0; i < tuned_.size() && !options_.report.empty(); ++i) reported_.keep(i, spec_, tuned_[i]);
+  std::vector<run::RunCase> cases;
+  for (const run::TuneResult& each : tuned_) cases.push_back({&spec_, &each});
+  const record::RecordSet stored = spec_.replays() ? record::RecordSet() : job_->stored(spec_, target_);
+  tell_warnings(stored.warnings);
+  const auto choice = run::choose_across(cases, target_, stored.records);
+  if (!choice) code_ = nothing_valid;
+  if (!options_.common.text()) {
+    for (auto& [number, json] : results_) json["across"] = report::across_json(spec_, choice, number);
+  } else {
+    say(report::across_text(spec_, choice));
+  }
+}
+
+int RunCommand::replay() {
+  if (options_.tuning.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
+  spec_ = read_replayed_spec(options_.path, options_.common);
+  apply(true);
+  // The records are not measurements: they are kept only on request.
+  kept_ = options_.common.store.empty() ? base::Kept::nothing : base::Kept::all;
+  const std::vector<replay::Recording> recordings = read_recordings_for(spec_, options_.recording);
+  begin_job();
+  std::optional<ProgressPrinter> printer;
+  for (const std::size_t number : case_order()) {
+    const Bindings& problem = spec_.cases[number];
+    const replay::Recording& recording =
+        replay::choose_recording(recordings, spec_, problem, options_.common.arch, recorded_device(options_.common));
+    target_ = replay::target_of(recording);
+    warn_of_unrecorded(spec_, problem, recording);
+    if (!printer) {
+      join(target_.device.arch);
+      if (speaks_) tell_notes(spec_);
+      using enum ProgressPrinter::Verbosity;
+      printer.emplace(spec_, options_.log, speaks_ ? quiet : warnings, session_.loop);
+    }
+    if (tells_progress())
+      tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
+           recording.device.name);
+    ReplayedCase replayed(session_.loop, recording, options_.common.jobs);
+    const run::TuneResult result = tune_case(problem, replayed.services(session_.stop), *printer);
+    Json json = report::run_json(spec_, result, options_.rows);
+    json["simulated"] = true;
+    json["recording"] = recording.name;
+    show(number, result, std::move(json));
+    if (options_.common.text())
+      say(fmt::format("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name));
+    if (session_.ends()) break;
+  }
+  if (chooses_across()) {
+    for (auto& [number, result] : tuned_by_case_) tuned_.push_back(std::move(result));
+    show_across();
+  }
+  session_.kept = session_.kept && keeps();
+  return code_;
+}
+
 namespace {
 
 std::string device_line(const target::Target& target) {
@@ -137,35 +327,19 @@ int RunCommand::go() {
 namespace {
 
 void add_search_options(CLI::App& command, RunOptions& options) {
-  std::vector<CLI::Option*> added;
-  const auto add = [&](CLI::Option* option) {
-    added.push_back(option);
-    return option;
-  };
-  add(command.add_option("--evals", options.search.evals, "Stop after this many configurations"))
-      ->check(whole_number(1))
-      ->type_name("N");
-  add(command.add_option("--seconds", options.search.seconds, "Stop after this much time"))
-      ->check(positive_seconds())
-      ->type_name("S");
-  add(add_strategy_option(command, options.search.strategy));
-  add(command.add_option(
-          "--top", options.tuning.top,
-          "Measure and list the N best in full; without it, the race drops configurations clearly slower than "
-          "the best"))
-      ->check(whole_number(1))
-      ->type_name("N");
-  add(command.add_flag("--fresh", options.tuning.fresh, "Measure again what the store already answers"));
-  add(command.add_flag("--retry-failed", options.tuning.retry_failed,
-                       "Try configurations again that crashed or timed out in an earlier run"));
-  restrict_to(add(command.add_option("--transfer", options.transfer,
-                                     "Let stored results of other devices and problems guide the search, or not")),
-              {"auto", "off"})
-      ->capture_default_str();
-  add(command.add_option("--seed", options.search.seed, "Seed the search and the input data"))
-      ->check(whole_number(0))
-      ->type_name("N");
-  for (CLI::Option* const option : added) option->group(option_group::search);
+  const OptionGroup search(command, option_group::search);
+  search.number("--evals", options.search.evals, 1, "Stop after this many configurations");
+  search.value("--seconds", options.search.seconds, "S", "Stop after this much time")->check(positive_seconds());
+  add_strategy_option(command, options.search.strategy);
+  search.number("--top", options.top, 1,
+                "Measure and list the N best in full; without it, the race drops configurations clearly slower than "
+                "the best");
+  search.flag("--fresh", options.tuning.fresh, "Measure again what the store already answers");
+  search.flag("--retry-failed", options.tuning.retry_failed,
+              "Try configurations again that crashed or timed out in an earlier run");
+  search.words("--transfer", options.transfer, {"auto", "off"},
+               "Let stored results of other devices and problems guide the search, or not");
+  search.number("--seed", options.search.seed, 0, "Seed the search and the input data");
   add_recording_option(command, options.recording);
 }
 
@@ -180,75 +354,71 @@ CLI::Validator clock_or_auto() {
 }
 
 void add_job_options(CLI::App& command, RunOptions& options) {
-  command
-      .add_option("--walltime", options.walltime,
-                  "Stop before this time is over: seconds, 1:00:00, 1-12:00:00, none, or auto: XTUNE_WALLTIME, else "
-                  "the limit of the Slurm job")
-      ->type_name("TIME")
-      ->capture_default_str()
-      ->group(option_group::job);
-  command
-      .add_flag("--requeue", options.requeue,
-                "Ask Slurm to start the job again when its time ends before the search (or on SIGUSR1)")
-      ->group(option_group::job);
-  command
-      .add_option("--partition", options.partition,
-                  "Try only part i of n of the space, i from 0: runs with 0/4, 1/4, 2/4 and 3/4 try each configuration "
-                  "once")
-      ->type_name("i/n")
-      ->group(option_group::job);
+  const OptionGroup job(command, option_group::job);
+  job.value(
+      "--walltime", options.walltime, "TIME",
+      "Stop before this time is over: seconds, 1:00:00, 1-12:00:00, none, or auto: XTUNE_WALLTIME, else the limit "
+      "of the Slurm job");
+  job.flag("--requeue", options.requeue,
+           "Ask Slurm to start the job again when its time ends before the search (or on SIGUSR1)");
+  job.value("--partition", options.partition, "i/n",
+            "Try only part i of n of the space, i from 0: runs with 0/4, 1/4, 2/4 and 3/4 try each configuration once");
 }
 
 void add_output_options(CLI::App& command, RunOptions& options) {
-  command.add_option("--rows", options.rows, "List this many of the configurations that were measured in full")
-      ->check(whole_number(0))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(option_group::output);
+  const OptionGroup output(command, option_group::output);
+  output.number("--rows", options.rows, 0, "List this many of the configurations that were measured in full");
   add_log_option(command, options.log, "outcome, times and compiler output");
-  command.add_option("--report", options.report, "Write an HTML report of the run to a file")
-      ->type_name("FILE")
-      ->group(option_group::output);
-  command.add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
-  command.add_flag("--dry-run", options.dry_run, "Print the commands of a [process] spec, and run nothing")
-      ->group(option_group::output);
+  output.value("--report", options.report, "FILE", "Write an HTML report of the run to a file");
+  add_quiet_option(command, options.quiet);
+  output.flag("--dry-run", options.dry_run, "Print the commands of a [process] spec, and run nothing");
+}
+
+/// "i/n", "i:n". Throws Error(invalid_argument).
+spec::Partition parse_partition(const std::string& text) {
+  spec::Partition partition;
+  const std::size_t slash = text.find_first_of("/:");
+  const auto number = [](std::string_view digits, std::uint64_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return !digits.empty() && error == std::errc() && end == digits.data() + digits.size();
+  };
+  const bool read = slash != std::string::npos && number(std::string_view(text).substr(0, slash), partition.part) &&
+                    number(std::string_view(text).substr(slash + 1), partition.count);
+  if (!read || partition.part >= partition.count)
+    throw bad_argument("--partition '{}': write i/n with i from 0 to n - 1, for example 0/4",
+                       base::printable(text, 80));
+  return partition;
+}
+
+int run_given(RunOptions& options) {
+  if (options.top) options.rows = options.tuning.top = *options.top;
+  if (options.dry_run && options.common.csv()) throw bad_argument("--dry-run prints text or JSON, not CSV");
+  if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
+  return run_specs(options);
 }
 
 }  // namespace
 
 void add_run_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("run", "Tune a kernel: compile, validate, measure and store");
-  add_example(*command, "xtune run configs/gemm.toml -D M=8192 --evals 200");
-  static RunOptions options;
-  add_specs_argument(*command, options.paths);
-  add_search_options(*command, options);
-  add_common_options(*command, options.common, true);
+  const auto [command, options] =
+      add_command<RunOptions>(app, context, "run", "Tune a kernel: compile, validate, measure and store",
+                              "xtune run configs/gemm.toml -D M=8192 --evals 200", run_given);
+  add_specs_argument(command, options.paths);
+  add_search_options(command, options);
+  add_common_options(command, options.common, true);
+  add_sanitize_option(command, options.tuning.sanitize, ", which name the line of a bad access");
+  const OptionGroup device(command, option_group::device);
+  device.value("--exec-prefix", options.exec_prefix, "WORDS",
+               "Put words before the run command of a [process] spec: \"numactl -N 0\", \"ncu -o report\"");
+  add_jobs_option(command, options.common);
   command
-      ->add_flag("--sanitize", options.tuning.sanitize,
-                 "Compile kernels of the host backend with AddressSanitizer and UBSan, which name the line of a bad "
-                 "access")
-      ->group(option_group::device);
-  command
-      ->add_option("--exec-prefix", options.exec_prefix,
-                   "Put words before the run command of a [process] spec: \"numactl -N 0\", \"ncu -o report\"")
-      ->type_name("WORDS")
-      ->group(option_group::device);
-  add_jobs_option(*command, options.common);
-  command
-      ->add_flag("--lock-clocks{auto}", options.lock_clocks,
-                 "Fix the GPU's clock while the run lasts, at its default or at --lock-clocks=MHZ; needs root")
+      .add_flag("--lock-clocks{auto}", options.lock_clocks,
+                "Fix the GPU's clock while the run lasts, at its default or at --lock-clocks=MHZ; needs root")
       ->check(clock_or_auto())
       ->group(option_group::device);
-  add_job_options(*command, options);
-  add_output_options(*command, options);
-  add_store_option(*command, options.common.store);
-  command->callback([&context, command] {
-    if (command->count("--top") > 0) options.rows = options.tuning.top;
-    if (options.dry_run && options.common.csv())
-      throw Error(ErrorKind::invalid_argument, "--dry-run prints text or JSON, not CSV");
-    if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
-    context.exit_code = run_specs(options);
-  });
+  add_job_options(command, options);
+  add_output_options(command, options);
+  add_store_option(command, options.common.store);
 }
 
 }  // namespace xtune::cli

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,9 +12,9 @@
 #include "base/chosen_store.hpp"
 #include "base/event_loop.hpp"
 #include "base/suspension.hpp"
-#include "cli/commands.hpp"
+#include "cli/cases.hpp"
 #include "cli/progress.hpp"
-#include "cli/report_file.hpp"
+#include "cli/report_command.hpp"
 #include "cluster/claims.hpp"
 #include "cluster/job_end.hpp"
 #include "cluster/launcher.hpp"
@@ -26,25 +25,20 @@
 
 namespace xtune::cli {
 
-struct RunOptions {
-  CommonOptions common;
-  std::vector<std::string> paths;
-  std::string path;  ///< path for one of them
+struct RunOptions : SpecsOptions {
   std::string log;
   run::SearchSettings search;
   run::TuneOptions tuning;
   std::string recording;
   std::string transfer = "auto";
+  std::optional<std::size_t> top;
   std::size_t rows = 10;
   std::string exec_prefix, partition;
   std::string report;       ///< file for an HTML report; empty: none
   std::string lock_clocks;  ///< "auto", or MHz; empty: clocks are not fixed
-  bool quiet = false, dry_run = false, requeue = false;
+  bool dry_run = false, requeue = false;
   std::string walltime = "auto";
 };
-
-/// "i/n", "i:n". Throws Error(invalid_argument).
-spec::Partition parse_partition(const std::string& text);
 
 /// State that all specs of one command share.
 struct RunSession {
@@ -111,7 +105,7 @@ class RunCommand {
   /// Returns the exit code, done or nothing_valid.
   int go();
   /// In the order of the cases, without those that were not reached.
-  std::vector<nlohmann::ordered_json> results() const;
+  std::vector<Json> results() const;
   /// The output of this process if it must print the answer; unset: it shares nothing, and has printed everything.
   std::optional<SharedAnswer>& answer() { return answer_; }
   const std::string& unsaid() const { return unsaid_; }
@@ -120,24 +114,20 @@ class RunCommand {
   const std::string& arch() const { return target_.device.arch; }
 
  private:
-  // run_command.cpp
-  void apply(bool replaying);
-
   // run_programs.cpp: only for programs.
   void put_before_program();
   int print_commands();
 
-  // run_replay.cpp: the same loop over recordings, in simulated time.
-  int replay();
-
-  // run_cases.cpp: common to both, for each case and at the end.
+  // run_command.cpp
+  void apply(bool replaying);
+  int replay();  ///< the same loop over recordings, in simulated time
   void join(const std::string& arch);
   void join_study(const std::string& arch);
   void begin_job();
   run::TuneResult tune_case(const Bindings& problem, const run::TuneServices& services, ProgressPrinter& printer,
                             std::vector<Bindings> only = {});
   std::vector<std::size_t> case_order() const;
-  void show(std::size_t number, const run::TuneResult& result, nlohmann::ordered_json json);
+  void show(std::size_t number, const run::TuneResult& result, Json json);
   void print_case(const run::TuneResult& result);
   void say(const std::string& text);
   bool tells_progress() const { return speaks_ && !options_.quiet; }
@@ -156,8 +146,8 @@ class RunCommand {
   std::optional<cluster::Rank> rank_;  ///< among the processes that share the work on this spec
   std::optional<SharedAnswer> answer_;
   bool speaks_ = true;
-  std::string unsaid_;                                     ///< output of a process that does not print it yet
-  std::map<std::size_t, nlohmann::ordered_json> results_;  ///< by case
+  std::string unsaid_;                   ///< output of a process that does not print it yet
+  std::map<std::size_t, Json> results_;  ///< by case
   std::map<std::size_t, run::TuneResult> tuned_by_case_;
   std::vector<run::TuneResult> tuned_;  ///< the same in order, once they are complete
   ReportedCases reported_;

@@ -1,8 +1,6 @@
 // xtune run for a spec with [process]: the prefix of its command, and its commands without a run.
 #include <fmt/core.h>
 
-#include <charconv>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/shell_words.hpp"
@@ -61,8 +59,8 @@ Commands commands_of(const resolve::CandidateResolver& resolver, const space::Sp
 }
 
 /// What a server is asked first, for one configuration.
-std::vector<nlohmann::ordered_json> first_requests(const device::ProgramCall& call) {
-  std::vector<nlohmann::ordered_json> requests{device::start_request(), device::measure_request(call, 1, call.checks)};
+std::vector<Json> first_requests(const device::ProgramCall& call) {
+  std::vector<Json> requests{device::start_request(), device::measure_request(call, 1, call.checks)};
   for (std::size_t id = 0; id < requests.size(); ++id) requests[id]["id"] = id;
   return requests;
 }
@@ -71,12 +69,12 @@ std::vector<nlohmann::ordered_json> first_requests(const device::ProgramCall& ca
 std::string pipe_before(const device::ProgramCall& call) {
   if (call.request.empty()) return {};
   std::string line = "printf '%s\\n'";
-  for (const nlohmann::ordered_json& request : first_requests(call)) line += " " + base::command_line({request.dump()});
+  for (const Json& request : first_requests(call)) line += " " + base::command_line({request.dump()});
   return base::printable(line) + " | ";
 }
 
-nlohmann::ordered_json json_of(const Commands& commands) {
-  nlohmann::ordered_json json{{"config", report::bindings_json(commands.config)}};
+Json json_of(const Commands& commands) {
+  Json json{{"config", report::bindings_json(commands.config)}};
   if (!commands.rejected.empty()) {
     json["rejected"] = commands.rejected;
     return json;
@@ -113,22 +111,6 @@ void print_lines(const spec::Spec& spec, const Commands& commands, std::set<std:
 
 }  // namespace
 
-spec::Partition parse_partition(const std::string& text) {
-  spec::Partition partition;
-  const std::size_t slash = text.find_first_of("/:");
-  const auto number = [](std::string_view digits, std::uint64_t& value) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return !digits.empty() && error == std::errc() && end == digits.data() + digits.size();
-  };
-  const bool read = slash != std::string::npos && number(std::string_view(text).substr(0, slash), partition.part) &&
-                    number(std::string_view(text).substr(slash + 1), partition.count);
-  if (!read || partition.part >= partition.count)
-    throw Error(
-        ErrorKind::invalid_argument,
-        fmt::format("--partition '{}': write i/n with i from 0 to n - 1, for example 0/4", base::printable(text, 80)));
-  return partition;
-}
-
 void RunCommand::put_before_program() {
   if (!spec_.process) {
     for (const auto& [given, option] :
@@ -155,9 +137,8 @@ void RunCommand::put_before_program() {
 int RunCommand::print_commands() {
   std::set<std::string> built;
   for (const Bindings& problem : spec_.cases) {
-    const space::Space space = spec::make_space(spec_, problem, device::device_facts(target_.device));
-    const resolve::CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch,
-                                              target_.backend.toolchain, false);
+    const space::Space space = space_of(spec_, problem, target_);
+    const resolve::CandidateResolver resolver = resolver_of(spec_, space, problem, target_);
     const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
     if (options_.common.text() && !problem.empty()) print_out("# problem: {}\n", space::shown_text(problem));
     if (count < space.size())
@@ -168,7 +149,7 @@ int RunCommand::print_commands() {
         print_lines(spec_, commands, built);
         continue;
       }
-      nlohmann::ordered_json json = json_of(commands);
+      Json json = json_of(commands);
       if (!problem.empty()) json["problem"] = report::bindings_json(problem);
       results_.emplace(results_.size(), std::move(json));
     }

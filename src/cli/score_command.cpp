@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
+#include "cli/replayed_case.hpp"
 #include "core/replay/score.hpp"
 #include "core/spec/statistic.hpp"
 #include "report/table.hpp"
@@ -98,15 +97,15 @@ replay::StrategyScore exact_random(const std::vector<replay::Recording>& recordi
   return exact;
 }
 
-nlohmann::ordered_json found_json(const std::vector<std::uint64_t>& evals, const std::vector<double>& found) {
-  nlohmann::ordered_json json;
+Json found_json(const std::vector<std::uint64_t>& evals, const std::vector<double>& found) {
+  Json json;
   for (std::size_t i = 0; i < evals.size(); ++i) json[std::to_string(evals[i])] = found[i];
   return json;
 }
 
-nlohmann::ordered_json score_json(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,
-                                  const replay::StrategyScore& score) {
-  nlohmann::ordered_json json{{"spaces", nlohmann::ordered_json::object()}};
+Json score_json(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,
+                const replay::StrategyScore& score) {
+  Json json{{"spaces", Json::object()}};
   for (std::size_t i = 0; i < recordings.size(); ++i)
     json["spaces"][recordings[i].name] = found_json(options.evals, score.spaces[i].found);
   json["mean"] = found_json(options.evals, score.mean);
@@ -115,12 +114,10 @@ nlohmann::ordered_json score_json(const std::vector<replay::Recording>& recordin
 
 void print_scores(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,
                   const std::vector<replay::StrategyScore>& scores) {
-  nlohmann::ordered_json json;
+  Json json;
   for (const replay::StrategyScore& score : scores) {
     auto& entry = json[score.strategy] = score_json(recordings, options, score);
-    const auto number = [](const std::optional<double>& value) {
-      return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-    };
+    const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
     entry["score"] = number(score.aggregate);
     for (std::size_t i = 0; i < recordings.size(); ++i)
       entry["score_by_space"][recordings[i].name] = number(score.spaces[i].aggregate);
@@ -170,36 +167,24 @@ int run_score(const ScoreCommand& command) {
 }  // namespace
 
 void add_score_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("score", "Compare search strategies on recorded spaces");
-  add_example(*command, "xtune score --strategy auto,random --repeats 30 --evals 25,50,100 recorded/*.json.gz");
-  static ScoreCommand options;
-  command
-      ->add_option("recordings", options.paths,
-                   "Kernel Tuner caches (.json, .json.gz), record files (.jsonl) or stores")
-      ->required()
-      ->type_name("FILE");
-  const auto add = [&](const char* name, auto& value, const char* type, const char* summary) {
-    return command->add_option(name, value, summary)->type_name(type)->group(option_group::search);
-  };
-  add("--strategy", options.strategies, "LIST", "Compare these strategies, separated by commas")->capture_default_str();
-  add("--evals", options.evals, "LIST", "Look after this many evaluations; failed ones count")->capture_default_str();
-  add("--repeats", options.repeats, "N", "Search each space this often with each strategy")
-      ->check(whole_number(1, 1'000'000))
-      ->capture_default_str();
-  add("--seed", options.seed, "N", "Seed the searches")->check(whole_number(0))->capture_default_str();
-  add("--threads", options.threads, "N", "Search in this many threads; default: all cores")->check(whole_number(0));
-  restrict_to(add("--statistic", options.statistic, "",
-                  "Rank configurations by this statistic of their samples; default: Kernel Tuner's own time, else the "
-                  "median"),
-              {spec::statistic_words.words.begin(), spec::statistic_words.words.end()});
-  command
-      ->add_flag("--transfer", options.transfer, "Guide the search on each recording by the others of the same kernel")
-      ->group(option_group::search);
-  command
-      ->add_flag("--no-aggregate", options.no_aggregate, "Skip the aggregate score P(t), which needs longer searches")
-      ->group(option_group::search);
-  add_format_option(*command, options.format);
-  command->callback([&context] { context.exit_code = run_score(options); });
+  const auto [command, options] = add_command<ScoreCommand>(
+      app, context, "score", "Compare search strategies on recorded spaces",
+      "xtune score --strategy auto,random --repeats 30 --evals 25,50,100 recorded/*.json.gz", run_score);
+  add_argument(command, "recordings", options.paths, "FILE",
+               "Kernel Tuner caches (.json, .json.gz), record files (.jsonl) or stores");
+  const OptionGroup search(command, option_group::search);
+  search.value("--strategy", options.strategies, "LIST", "Compare these strategies, separated by commas");
+  search.value("--evals", options.evals, "LIST", "Look after this many evaluations; failed ones count");
+  search.number("--repeats", options.repeats, 1, "Search each space this often with each strategy", 1'000'000);
+  search.number("--seed", options.seed, 0, "Seed the searches");
+  search.number("--threads", options.threads, 0, "Search in this many threads; default: all cores");
+  search.words("--statistic", options.statistic,
+               {spec::statistic_words.words.begin(), spec::statistic_words.words.end()},
+               "Rank configurations by this statistic of their samples; default: Kernel Tuner's own time, else the "
+               "median");
+  search.flag("--transfer", options.transfer, "Guide the search on each recording by the others of the same kernel");
+  search.flag("--no-aggregate", options.no_aggregate, "Skip the aggregate score P(t), which needs longer searches");
+  add_format_option(command, options.format);
 }
 
 }  // namespace xtune::cli

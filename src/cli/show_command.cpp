@@ -1,18 +1,20 @@
 // xtune show: one configuration's source, macros, resources and code, and how to profile it.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <atomic>
-#include <nlohmann/json.hpp>
+#include <cstdlib>
 #include <optional>
+#include <vector>
 
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
+#include "base/find_program.hpp"
 #include "base/shell_words.hpp"
+#include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
-#include "cli/disassembly.hpp"
-#include "cli/stop_signals.hpp"
+#include "cli/cases.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/build/cache.hpp"
 #include "core/device/backend_facts.hpp"
@@ -20,9 +22,88 @@
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
 #include "report/run_report.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::cli {
+
 namespace {
+
+namespace fs = std::filesystem;
+
+struct Tool {
+  std::string name;
+  std::vector<std::string> options;
+  std::vector<std::string> folders;  ///< beside those of PATH
+};
+
+/// A directory of a toolkit that a variable names, or its usual place.
+std::vector<std::string> toolkit_folders(std::initializer_list<const char*> variables, const char* usual,
+                                         const char* below) {
+  std::vector<std::string> folders;
+  for (const char* variable : variables)
+    if (const char* const root = std::getenv(variable); root && *root) folders.push_back(std::string(root) + below);
+  folders.push_back(std::string(usual) + below);
+  return folders;
+}
+
+std::vector<Tool> tools_for(const build::Artifact& artifact) {
+  std::vector<std::string> symbols;
+  for (const build::KernelEntry& entry : build::all_entries(artifact)) symbols.push_back(entry.symbol);
+  if (artifact.format == "cubin") {
+    const auto folders = toolkit_folders({"CUDA_HOME", "CUDA_PATH"}, "/usr/local/cuda", "/bin");
+    return {{"nvdisasm", {"--print-code"}, folders}, {"cuobjdump", {"--dump-sass"}, folders}};
+  }
+  if (artifact.format == "hsaco") {
+    const auto folders = toolkit_folders({"ROCM_PATH"}, "/opt/rocm", "/llvm/bin");
+    const std::string only = fmt::format("--disassemble-symbols={}", fmt::join(symbols, ","));
+    std::vector<Tool> tools;
+    for (const char* version : {"", "-19", "-18", "-17", "-16", "-15", "-14"})
+      tools.push_back({std::string("llvm-objdump") + version, {"--no-show-raw-insn", only}, folders});
+    return tools;
+  }
+  return {{"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble=" + symbols.front()}, {}},
+          {"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble", "--section=.text"}, {}}};
+}
+
+std::string path_of(const Tool& tool) {
+  if (std::string path = base::find_program(tool.name); !path.empty()) return path;
+  for (const std::string& folder : tool.folders)
+    if (std::string path = base::find_program(folder + "/" + tool.name); !path.empty()) return path;
+  return {};
+}
+
+/// Whether there is an instruction in the text: disassemblers print headers of what they do not find.
+bool has_instructions(const std::string& text) {
+  return text.find(":\t") != std::string::npos || text.find("/*0") != std::string::npos ||
+         text.find(">:\n") != std::string::npos;
+}
+
+/// The kernel's instructions: SASS by nvdisasm or cuobjdump, AMD's by llvm-objdump, a CPU's by objdump. image: the
+/// artifact's file. Tries the programs in their order. Throws Error(unavailable) that names the programs, where none of
+/// them is here or reads the file.
+std::string disassemble(const build::Artifact& artifact, const fs::path& image) {
+  std::vector<std::string> names, complaints;
+  for (const Tool& tool : tools_for(artifact)) {
+    if (names.empty() || names.back() != tool.name) names.push_back(tool.name);
+    const std::string path = path_of(tool);
+    if (path.empty()) continue;
+    std::vector<std::string> words{path};
+    words.insert(words.end(), tool.options.begin(), tool.options.end());
+    words.push_back(image.string());
+    base::CommandOptions options;
+    options.timeout_ms = 60'000;
+    const base::CommandResult result = base::run_command(words, options);
+    if (result.ok() && has_instructions(result.stdout_text)) return result.stdout_text;
+    complaints.push_back(result.ok() ? tool.name + " finds no code of the kernel"
+                                     : tool.name + ": " + base::first_line(result.stderr_text));
+  }
+  if (!complaints.empty())
+    throw Error(ErrorKind::unavailable,
+                fmt::format("--isa: {} cannot be read ({})", image.string(), fmt::join(complaints, "; ")));
+  throw Error(ErrorKind::unavailable,
+              fmt::format("--isa needs one of {}, and none is in PATH; the compiled kernel is {}",
+                          fmt::join(names, ", "), image.string()));
+}
 
 struct ShowOptions {
   CommonOptions common;
@@ -65,9 +146,8 @@ class ShowRun {
 
   /// Throws Error(nothing_valid) where the store has no answer or the configuration does not compile.
   Shown show(const Bindings& problem) {
-    const space::Space space = spec::make_space(spec_, problem, device::device_facts(target_.device));
-    const resolve::CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch,
-                                              target_.backend.toolchain, false);
+    const space::Space space = space_of(spec_, problem, target_);
+    const resolve::CandidateResolver resolver = resolver_of(spec_, space, problem, target_);
     Shown shown;
     shown.problem = problem;
     const std::uint64_t index = chosen(space, problem, shown);
@@ -92,7 +172,7 @@ class ShowRun {
     if (space.size() == 1 && !options_.best) return 0;
     if (!options_.config.empty()) throw Error(ErrorKind::invalid_argument, unpinned(space));
     if (!stored_) stored_.emplace(spec_, options_.common, target_);
-    record::SpecFit fit(spec_, problem, target_.device, target_.arch, target_.backend.toolchain);
+    record::SpecFit fit = fit_of(spec_, problem, target_);
     shown.found = stored_->look_up(problem, fit);
     const auto index = shown.found->record ? space.index_of(shown.found->record->config) : std::nullopt;
     if (!index)
@@ -221,19 +301,13 @@ class ShowRun {
   std::optional<base::TemporaryDirectory> scratch_;
 };
 
-template <class T>
-nlohmann::ordered_json optional_json(const std::optional<T>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-}
-
-nlohmann::ordered_json resources_json(const build::ResourceUsage& usage,
-                                      const std::optional<model::Estimate>& resident) {
-  nlohmann::ordered_json json{{"registers", optional_json(usage.registers)},
-                              {"spilled_bytes", optional_json(usage.spilled_bytes)},
-                              {"static_shared_bytes", optional_json(usage.static_shared_bytes)},
-                              {"max_threads_per_block", optional_json(usage.max_threads_per_block)},
-                              {"blocks_per_compute_unit", nullptr},
-                              {"occupancy", nullptr}};
+Json resources_json(const build::ResourceUsage& usage, const std::optional<model::Estimate>& resident) {
+  Json json{{"registers", optional_json(usage.registers)},
+            {"spilled_bytes", optional_json(usage.spilled_bytes)},
+            {"static_shared_bytes", optional_json(usage.static_shared_bytes)},
+            {"max_threads_per_block", optional_json(usage.max_threads_per_block)},
+            {"blocks_per_compute_unit", nullptr},
+            {"occupancy", nullptr}};
   if (resident) {
     json["blocks_per_compute_unit"] = resident->blocks_per_unit;
     json["occupancy"] = resident->occupancy;
@@ -243,7 +317,7 @@ nlohmann::ordered_json resources_json(const build::ResourceUsage& usage,
 }
 
 /// Adds entry, symbol, launch and resources.
-void add_kernel(nlohmann::ordered_json& json, const ShownStep& step) {
+void add_kernel(Json& json, const ShownStep& step) {
   const device::Launch& launch = step.launch;
   json["entry"] = step.entry;
   json["symbol"] = step.kernel.symbol;
@@ -251,31 +325,30 @@ void add_kernel(nlohmann::ordered_json& json, const ShownStep& step) {
   json["resources"] = resources_json(step.kernel.usage, step.resident);
 }
 
-nlohmann::ordered_json shown_json(const spec::Spec& spec, const target::Target& target, const Shown& shown) {
-  nlohmann::ordered_json json{{"kernel", spec.kernel.name},
-                              {"problem", report::bindings_json(shown.problem)},
-                              {"config", report::bindings_json(shown.config)},
-                              {"backend", target.backend.name},
-                              {"arch", target.arch}};
+Json shown_json(const spec::Spec& spec, const target::Target& target, const Shown& shown) {
+  Json json{{"kernel", spec.kernel.name},
+            {"problem", report::bindings_json(shown.problem)},
+            {"config", report::bindings_json(shown.config)},
+            {"backend", target.backend.name},
+            {"arch", target.arch}};
   if (spec.steps.empty()) {
     add_kernel(json, shown.steps.front());
   } else {
-    json["steps"] = nlohmann::ordered_json::array();
+    json["steps"] = Json::array();
     for (const ShownStep& step : shown.steps) add_kernel(json["steps"].emplace_back(), step);
     json["resources"] = resources_json(shown.swept.usage, std::nullopt);  // the maximum of the steps
   }
-  json["match"] =
-      shown.found ? nlohmann::ordered_json(record::to_string(shown.found->match)) : nlohmann::ordered_json();
+  json["match"] = shown.found ? Json(record::to_string(shown.found->match)) : Json();
   json["best"] = nullptr;
   if (shown.found && shown.found->record) json["best"] = report::measured_json(spec, *shown.found->record);
-  json["macros"] = nlohmann::ordered_json::object();
+  json["macros"] = Json::object();
   for (const auto& [name, value] : shown.request.defines) json["macros"][name] = value;
   json["options"] = shown.request.options;
   for (const ShownMap& map : shown.maps)
     json["tensor_maps"].push_back({{"name", map.name}, {"of", map.of}, {"map", map.text}});
   json["artifact"] = {{"key", shown.artifact.key}, {"format", shown.artifact.format}};
   if (!shown.code_name.empty()) json[shown.code_name] = shown.code;
-  json["profile"] = shown.profile.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(shown.profile);
+  json["profile"] = shown.profile.empty() ? Json() : Json(shown.profile);
   return json;
 }
 
@@ -332,7 +405,7 @@ void require_kernel(const std::string& path, const spec::Spec& spec) {
   if (why) throw Error(ErrorKind::invalid_argument, path + ": " + why);
 }
 
-int show(ShowOptions options) {
+int show_configs(ShowOptions options) {
   choose_config(options.config, options.common);
   require_kernel(options.path, read_spec(options.path, options.common, ""));
   const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
@@ -343,7 +416,7 @@ int show(ShowOptions options) {
   base::remove_abandoned_temporaries();
   run::JobWorkers workers(loop, 1);
   ShowRun run(options, target, spec, loop, workers.compiler(), stop);
-  std::vector<nlohmann::ordered_json> answers;
+  std::vector<Json> answers;
   for (const Bindings& problem : spec.cases) {
     const Shown shown = run.show(problem);
     if (options.common.json())
@@ -358,35 +431,23 @@ int show(ShowOptions options) {
 }  // namespace
 
 void add_show_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("show", "Show one configuration: source, macros, resources, code, and how to profile it");
-  add_example(
-      *command,
-      "xtune show configs/gemm.toml\n  xtune show row_sum.toml --config BLOCK=128,UNROLL=8 --arch sm_90a --ptx");
-  static ShowOptions options;
-  add_spec_argument(*command, options.path);
-  CLI::Option* const config =
-      command->add_option("--config", options.config, "Show this configuration: BLOCK=64,UNROLL=4")
-          ->type_name("NAME=VALUE,...")
-          ->group(option_group::problem);
-  command
-      ->add_flag("--best", options.best,
-                 "Show the store's best configuration; the default where --config, -D and --filter leave several")
-      ->excludes(config)
-      ->group(option_group::problem);
-  CLI::Option* const ptx =
-      command->add_flag("--ptx", options.ptx, "Print PTX in place of the source")->group(option_group::output);
-  CLI::Option* const isa =
-      command->add_flag("--isa", options.isa, "Print the instructions in place of the source, by a disassembler")
-          ->excludes(ptx)
-          ->group(option_group::output);
-  command->add_flag("--no-source", options.no_source, "Print no code")
-      ->excludes(ptx)
-      ->excludes(isa)
-      ->group(option_group::output);
-  add_common_options(*command, options.common);
-  add_store_option(*command, options.common.store);
-  command->callback([&context] { context.exit_code = show(options); });
+  const auto [command, options] = add_command<ShowOptions>(
+      app, context, "show", "Show one configuration: source, macros, resources, code, and how to profile it",
+      "xtune show configs/gemm.toml\n  xtune show row_sum.toml --config BLOCK=128,UNROLL=8 --arch sm_90a --ptx",
+      show_configs);
+  add_spec_argument(command, options.path);
+  const OptionGroup problem(command, option_group::problem), output(command, option_group::output);
+  problem.value("--config", options.config, "NAME=VALUE,...", "Show this configuration: BLOCK=64,UNROLL=4");
+  problem
+      .flag("--best", options.best,
+            "Show the store's best configuration; the default where --config, -D and --filter leave several")
+      ->excludes("--config");
+  output.flag("--ptx", options.ptx, "Print PTX in place of the source");
+  output.flag("--isa", options.isa, "Print the instructions in place of the source, by a disassembler")
+      ->excludes("--ptx");
+  output.flag("--no-source", options.no_source, "Print no code")->excludes("--ptx")->excludes("--isa");
+  add_common_options(command, options.common);
+  add_store_option(command, options.common.store);
 }
 
 }  // namespace xtune::cli

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
+#include "cli/cases.hpp"
 #include "core/record/record_json.hpp"
 #include "core/search/permutation.hpp"
 #include "report/run_report.hpp"
@@ -43,20 +42,19 @@ target::Target target_of(const std::string& path, const CommonOptions& options) 
 }
 
 /// Values by name, in the spec's order.
-nlohmann::ordered_json named(const space::Space& space, std::uint64_t index) {
-  nlohmann::ordered_json json;
+Json named(const space::Space& space, std::uint64_t index) {
+  Json json;
   const space::Config config = space.at(index);
   for (std::size_t i = 0; i < config.size(); ++i) json[space.parameters()[i].name] = record::to_json(config[i]);
   return json;
 }
 
-nlohmann::ordered_json describe(const SpaceOptions& options, const spec::Spec& spec, const Bindings& problem,
-                                const Bindings& facts) {
+Json describe(const SpaceOptions& options, const spec::Spec& spec, const Bindings& problem, const Bindings& facts) {
   base::Clock& clock = base::system_clock();
   const std::int64_t start = clock.now_ns();
   const space::Space space = spec::make_space(spec, problem, facts);
   const double construct_ms = static_cast<double>(clock.now_ns() - start) * 1e-6;
-  nlohmann::ordered_json json;
+  Json json;
   if (!problem.empty()) json["problem"] = report::bindings_json(problem);
   const double cartesian = space.cartesian_size();
   if (cartesian < 9e15)
@@ -78,7 +76,7 @@ nlohmann::ordered_json describe(const SpaceOptions& options, const spec::Spec& s
   return json;
 }
 
-void print_text(const spec::Spec& spec, const nlohmann::ordered_json& json) {
+void print_text(const spec::Spec& spec, const Json& json) {
   if (json.contains("problem")) print_out("problem {}\n", json["problem"].dump());
   print_out("{}, {}: {} of {} configurations are valid, constructed in {:.2f} ms\n",
             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
@@ -94,10 +92,10 @@ void print_text(const spec::Spec& spec, const nlohmann::ordered_json& json) {
     for (const auto& sample : json["samples"]) print_out("{}\n", sample.dump());
 }
 
-int show(const SpaceOptions& options) {
+int print_space(const SpaceOptions& options) {
   const target::Target target = target_of(options.path, options.common);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
-  std::vector<nlohmann::ordered_json> spaces;
+  std::vector<Json> spaces;
   for (const Bindings& problem : spec.cases)
     spaces.push_back(describe(options, spec, problem, device::device_facts(target.device)));
   if (!options.common.json()) {
@@ -111,24 +109,15 @@ int show(const SpaceOptions& options) {
 }  // namespace
 
 void add_space_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("space", "Print the size of the search space, and samples of it");
-  add_example(*command, "xtune space configs/gemm.toml --samples 5 --constraints");
-  static SpaceOptions options;
-  add_spec_argument(*command, options.path);
-  command->add_option("--samples", options.samples, "Print N different configurations, drawn uniformly")
-      ->check(whole_number(0))
-      ->type_name("N")
-      ->group(option_group::search);
-  command->add_option("--seed", options.seed, "Seed the samples")
-      ->check(whole_number(0))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(option_group::search);
-  command
-      ->add_flag("--constraints", options.effects, "Print how many configurations each constraint removes on its own")
-      ->group(option_group::search);
-  add_common_options(*command, options.common);
-  command->callback([&context] { context.exit_code = show(options); });
+  const auto [command, options] =
+      add_command<SpaceOptions>(app, context, "space", "Print the size of the search space, and samples of it",
+                                "xtune space configs/gemm.toml --samples 5 --constraints", print_space);
+  add_spec_argument(command, options.path);
+  const OptionGroup search(command, option_group::search);
+  search.number("--samples", options.samples, 0, "Print N different configurations, drawn uniformly");
+  search.number("--seed", options.seed, 0, "Seed the samples");
+  search.flag("--constraints", options.effects, "Print how many configurations each constraint removes on its own");
+  add_common_options(command, options.common);
 }
 
 }  // namespace xtune::cli

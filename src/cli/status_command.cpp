@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/event_loop.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
-#include "cli/stop_signals.hpp"
+#include "cli/cases.hpp"
 #include "cluster/join_study.hpp"
 #include "cluster/study_status.hpp"
 #include "cluster/submission.hpp"
@@ -21,10 +19,8 @@
 namespace xtune::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-struct StatusOptions {
-  std::string format = "text", store, what;
+struct StatusOptions : CommonOptions {
+  std::string what;
   bool watch = false;
   double every_s = 5;
 };
@@ -169,9 +165,7 @@ bool goes_on(const Json& json) {
 }
 
 int status(const StatusOptions& options) {
-  CommonOptions common;
-  common.store = options.store;
-  const std::filesystem::path store = common.store_path();
+  const std::filesystem::path store = options.store_path();
   const Subject subject = find_subject(store, options.what);
   base::EventLoop loop;
   const StopSignals signals(loop);
@@ -179,7 +173,7 @@ int status(const StatusOptions& options) {
     const cluster::StudyStatus found = cluster::read_study(store, subject.studies, base::system_clock().unix_time_ms());
     const Json json = status_json(subject, found);
     for (const std::string& warning : found.warnings) tell("warning: {}\n", warning);
-    if (options.format == "json")
+    if (options.json())
       print_json(json, options.watch ? -1 : 2);
     else
       print_text(json, found);
@@ -190,30 +184,25 @@ int status(const StatusOptions& options) {
         loop.call_after(static_cast<std::uint64_t>(options.every_s * 1e3), [&waited] { waited = true; });
     while (!waited && !signals.asked()) loop.run_once();
     if (signals.asked()) return interrupted;
-    if (options.format == "text") print_out("\n");
+    if (options.text()) print_out("\n");
   }
 }
 
 }  // namespace
 
 void add_status_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("status", "Show the progress of a batch job");
-  add_example(*command, "xtune status 4711 --store $SCRATCH/xtune --watch");
-  static StatusOptions options;
-  command
-      ->add_option("job", options.what,
-                   "What `xtune submit` printed, the number of a job, or XTUNE_STUDY; default: the latest submission, "
-                   "else the latest study of the store")
-      ->type_name("JOB");
-  command->add_flag("--watch", options.watch, "Repeat until all processes have finished")->group(option_group::job);
-  command->add_option("--every", options.every_s, "Repeat after this many seconds")
-      ->check(positive_seconds())
-      ->type_name("S")
-      ->capture_default_str()
-      ->group(option_group::job);
-  add_format_option(*command, options.format, "Print text, or JSON: with --watch, a line each time");
-  add_store_option(*command, options.store, "Use the store of the job");
-  command->callback([&context] { context.exit_code = status(options); });
+  const auto [command, options] =
+      add_command<StatusOptions>(app, context, "status", "Show the progress of a batch job",
+                                 "xtune status 4711 --store $SCRATCH/xtune --watch", status);
+  add_argument(command, "job", options.what, "JOB",
+               "What `xtune submit` printed, the number of a job, or XTUNE_STUDY; default: the latest submission, "
+               "else the latest study of the store")
+      ->required(false);
+  const OptionGroup job(command, option_group::job);
+  job.flag("--watch", options.watch, "Repeat until all processes have finished");
+  job.value("--every", options.every_s, "S", "Repeat after this many seconds")->check(positive_seconds());
+  add_format_option(command, options.format, "Print text, or JSON: with --watch, a line each time");
+  add_store_option(command, options.store, "Use the store of the job");
 }
 
 }  // namespace xtune::cli

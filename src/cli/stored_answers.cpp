@@ -2,9 +2,24 @@
 #include "cli/stored_answers.hpp"
 
 #include "base/text.hpp"
+#include "core/record/record_log.hpp"
 #include "dispatch/selector.hpp"
 
 namespace xtune::cli {
+
+void tell_missing_store(const CommonOptions& options) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(options.store_path(), ignored))
+    tell("note: the store {} does not exist\n", base::printable(options.store_path().string()));
+}
+
+std::vector<record::Record> stored_records(const spec::Spec& spec, const CommonOptions& options,
+                                           const target::Target& target) {
+  tell_missing_store(options);
+  record::RecordSet set = record::read_records(options.store_path(), target.device.arch, spec.kernel.name);
+  tell_warnings(set.warnings);
+  return std::move(set.records);
+}
 
 std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device) {
   const space::Space space = spec::make_space(spec, problem, device::device_facts(device));

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "cli/commands.hpp"
+#include "cli/cases.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/spec_fit.hpp"
@@ -15,6 +15,10 @@ namespace xtune::cli {
 
 /// Prints to stderr that the store does not exist, if it does not.
 void tell_missing_store(const CommonOptions& options);
+
+/// The store's records of this kernel on the target's architecture; prints damage to stderr.
+std::vector<record::Record> stored_records(const spec::Spec& spec, const CommonOptions& options,
+                                           const target::Target& target);
 
 /// What a call runs for a problem without an answer; nullopt: the space is empty.
 std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device);

@@ -1,19 +1,16 @@
 // xtune submit: a suite as jobs of Slurm: compile, measure on each type of GPU, merge.
-#include "cli/submit_command.hpp"
-
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "cli/spec_list.hpp"
+#include "cli/cases.hpp"
 #include "cluster/job_scripts.hpp"
 #include "cluster/sbatch_options.hpp"
 #include "core/device/backend_facts.hpp"
@@ -26,12 +23,20 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 struct SubmitOptions {
+  const CLI::App* command = nullptr;
   CommonOptions common;
   Words paths, components, compile_sbatch, setup;
   int nodes = 1, gpus_per_node = 0, cpus_per_task = 0, restarts = 20;
   std::string compile = "login";
   bool dry_run = false;
 };
+
+/// The options of sbatch: the words after `--`, which the parser would take for xtune's.
+Words sbatch_options() {
+  const Words& words = command_words();
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  return dashes == words.end() ? Words() : Words(dashes + 1, words.end());
+}
 
 /// The first file's name, the time and a unique part.
 std::string new_name(const std::string& path) {
@@ -72,7 +77,8 @@ cluster::Submission submission_of(const SubmitOptions& options) {
 }
 
 /// Errors in options or a spec must be reported now, not when the job starts.
-void check(const SubmitOptions& options, const CLI::App& command) {
+void check(const SubmitOptions& options) {
+  const CLI::App& command = *options.command;
   for (const char* option : {"--nodes", "--gpus-per-node", "--arch"})
     if (!options.components.empty() && command.count(option) > 0)
       throw Error(ErrorKind::invalid_argument, fmt::format("{} and --arch-component: say it in each component, "
@@ -106,8 +112,8 @@ Words sbatch_command(const cluster::JobStep& step, const fs::path& script, const
 
 int print_scripts(const cluster::Submission& submission, const std::vector<cluster::JobStep>& steps,
                   const SubmitOptions& options) {
-  nlohmann::ordered_json json{{"name", submission.name}, {"folder", submission.folder.string()}};
-  json["steps"] = nlohmann::ordered_json::array();
+  Json json{{"name", submission.name}, {"folder", submission.folder.string()}};
+  json["steps"] = Json::array();
   const Words compile = options.compile == "login" ? cluster::compile_command(submission) : Words();
   if (!compile.empty()) {
     json["compile_here"] = compile;
@@ -169,8 +175,8 @@ void warn_of_home(const fs::path& store) {
       base::printable(store.string()));
 }
 
-int submit(const SubmitOptions& options, const CLI::App& command) {
-  check(options, command);
+int submit(const SubmitOptions& options) {
+  check(options);
   const cluster::Submission submission = submission_of(options);
   warn_of_home(submission.store);
   const std::vector<cluster::JobStep> steps = cluster::job_steps(submission);
@@ -190,8 +196,8 @@ int submit(const SubmitOptions& options, const CLI::App& command) {
     }
   }
   std::vector<cluster::SubmittedStep> submitted;
-  nlohmann::ordered_json json{{"name", submission.name}, {"folder", submission.folder.string()}};
-  json["steps"] = nlohmann::ordered_json::array();
+  Json json{{"name", submission.name}, {"folder", submission.folder.string()}};
+  json["steps"] = Json::array();
   std::string after;
   for (const cluster::JobStep& step : steps) {
     const fs::path script = submission.folder / (step.name + ".sh");
@@ -217,61 +223,39 @@ int submit(const SubmitOptions& options, const CLI::App& command) {
 
 }  // namespace
 
-std::vector<std::string>& sbatch_options() {
-  static std::vector<std::string> words;
-  return words;
-}
-
 void add_submit_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("submit", "Tune specs in batch jobs of Slurm");
-  command->footer(
+  const auto [command, options] =
+      add_command<SubmitOptions>(app, context, "submit", "Tune specs in batch jobs of Slurm", "", submit);
+  command.footer(
       "The jobs compile, measure on each type of GPU, and merge. Options of sbatch follow `--`.\n\nExample:\n"
       "  xtune submit configs/suite.toml --nodes 4 --gpus-per-node 4 -- --time=2:00:00 -A project");
-  static SubmitOptions options;
-  add_specs_argument(*command, options.paths);
-  const auto count = [&](const char* name, int& target, std::uint64_t least, const char* text) {
-    command->add_option(name, target, text)
-        ->check(whole_number(least, 1'000'000))
-        ->type_name("N")
-        ->capture_default_str()
-        ->group(option_group::job);
+  options.command = &command;
+  add_specs_argument(command, options.paths);
+  const OptionGroup job(command, option_group::job);
+  const auto count = [&job = job](const char* name, int& target, std::uint64_t least, const char* text) {
+    job.number(name, target, least, text, 1'000'000)->capture_default_str();
   };
   count("--nodes", options.nodes, 1, "Ask for N nodes");
   count("--gpus-per-node", options.gpus_per_node, 0,
         "Ask for N GPUs of each node, with a process for each; 0: one process without a GPU");
   count("--cpus-per-task", options.cpus_per_task, 0,
         "Ask for N cores for each process; 0: 4 with GPUs and for --compile job, else what the site gives");
-  command
-      ->add_option("--setup", options.setup,
-                   "Put a line into the scripts before anything runs: --setup \"module load cuda\"")
-      ->type_name("LINE")
-      ->allow_extra_args(false)
-      ->group(option_group::job);
-  command
-      ->add_option("--arch-component", options.components,
-                   "Add one of several types of GPU: [ARCH:]nodes=2,KEY=VALUE,... with the keys gpus-per-node, gres, "
-                   "constraint and partition; each is a component of one heterogeneous job")
-      ->type_name("TEXT")
-      ->allow_extra_args(false)
-      ->group(option_group::job);
-  restrict_to(command->add_option("--compile", options.compile,
-                                  "Compile for the architectures that are named on the login node, now, in a job of "
-                                  "its own before, or while measuring"),
-              {"login", "job", "none"})
-      ->capture_default_str()
-      ->group(option_group::job);
-  command
-      ->add_option("--cpu-option", options.compile_sbatch,
-                   "Pass an option to sbatch for the jobs that need no GPU: --cpu-option=--partition=cpu")
-      ->type_name("OPTION")
-      ->allow_extra_args(false)
-      ->group(option_group::job);
+  job.list("--setup", options.setup, "LINE",
+           "Put a line into the scripts before anything runs: --setup \"module load cuda\"");
+  job.list("--arch-component", options.components, "TEXT",
+           "Add one of several types of GPU: [ARCH:]nodes=2,KEY=VALUE,... with the keys gpus-per-node, gres, "
+           "constraint and partition; each is a component of one heterogeneous job");
+  job.words("--compile", options.compile, {"login", "job", "none"},
+            "Compile for the architectures that are named on the login node, now, in its own job before, or while "
+            "measuring");
+  job.list("--cpu-option", options.compile_sbatch, "OPTION",
+           "Pass an option to sbatch for the jobs that need no GPU: --cpu-option=--partition=cpu");
   count("--restarts", options.restarts, 0, "Start a job again up to N times when its time ends");
-  add_common_options(*command, options.common);
-  command->get_option("--device")->group("");  // refused with a reason
-  command->add_flag("--dry-run", options.dry_run, "Print the scripts, and submit nothing")->group(option_group::output);
-  add_store_option(*command, options.common.store);
-  command->callback([&context, command] { context.exit_code = submit(options, *command); });
+  add_common_options(command, options.common);
+  command.get_option("--device")->group("");  // refused with a reason
+  OptionGroup(command, option_group::output)
+      .flag("--dry-run", options.dry_run, "Print the scripts, and submit nothing");
+  add_store_option(command, options.common.store);
 }
 
 }  // namespace xtune::cli

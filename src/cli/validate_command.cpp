@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
+#include "cli/cases.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
-#include "cli/spec_list.hpp"
-#include "cli/stop_signals.hpp"
-#include "cli/terminal.hpp"
 #include "core/record/record_json.hpp"
 #include "core/run/job.hpp"
 #include "core/search/spread_sample.hpp"
@@ -26,14 +24,11 @@
 namespace xtune::cli {
 namespace {
 
-struct ValidateOptions {
-  CommonOptions common;
-  std::vector<std::string> paths;
-  std::string path;  ///< path for one of them
+struct ValidateOptions : SpecsOptions {
   std::string config;
   std::string log;
   std::uint64_t configs = 20;
-  bool all = false, sanitize = false, quiet = false;
+  bool all = false, sanitize = false;
 };
 
 /// The results of one case on one device.
@@ -94,7 +89,7 @@ void print_text(const std::vector<ValidatedCase>& cases, const std::vector<Faile
     return one.result.problem == cases.front().result.problem;
   };
   if (std::all_of(cases.begin(), cases.end(), same_problem)) table.texts.erase(table.texts.begin() + 1);
-  if (!table.rows.empty()) print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+  if (!table.rows.empty()) print_table(table);
   for (const ValidatedCase& one : cases) {
     if (stopped && one.result.records.empty()) continue;
     std::string text = fmt::format("{} of {} valid", one.count(Outcome::ok), one.result.records.size());
@@ -106,19 +101,19 @@ void print_text(const std::vector<ValidatedCase>& cases, const std::vector<Faile
     print_out("{}: not validated: {}\n", one.arch, base::first_line(one.error.what()));
 }
 
-nlohmann::ordered_json case_json(const ValidatedCase& one) {
+Json case_json(const ValidatedCase& one) {
   const device::DeviceInfo& device = one.result.device;
-  nlohmann::ordered_json json{{"kernel", one.spec.kernel.name},
-                              {"device", {{"backend", device.backend}, {"name", device.name}, {"arch", device.arch}}},
-                              {"problem", report::bindings_json(one.result.problem)},
-                              {"space_size", one.result.space_size}};
-  json["counts"] = nlohmann::ordered_json::object();
+  Json json{{"kernel", one.spec.kernel.name},
+            {"device", {{"backend", device.backend}, {"name", device.name}, {"arch", device.arch}}},
+            {"problem", report::bindings_json(one.result.problem)},
+            {"space_size", one.result.space_size}};
+  json["counts"] = Json::object();
   for (const auto& [outcome, count] : one.result.counts) json["counts"][to_string(outcome)] = count;
-  json["configurations"] = nlohmann::ordered_json::array();
+  json["configurations"] = Json::array();
   for (const record::Record* const record : ordered(one)) {
-    nlohmann::ordered_json row{{"config", report::bindings_json(record->config)},
-                               {"valid", record->outcome == Outcome::ok},
-                               {"outcome", to_string(record->outcome)}};
+    Json row{{"config", report::bindings_json(record->config)},
+             {"valid", record->outcome == Outcome::ok},
+             {"outcome", to_string(record->outcome)}};
     if (record->outcome != Outcome::ok) row["stage"] = record->stage;
     if (!record->message.empty()) row["message"] = record->message;
     if (record->validation) row["validation"] = record::to_json(*record->validation);
@@ -130,16 +125,14 @@ nlohmann::ordered_json case_json(const ValidatedCase& one) {
 /// One spec on one device.
 class ValidateRun {
  public:
-  ValidateRun(const ValidateOptions& options, base::EventLoop& loop, const std::atomic<bool>& stop)
-      : options_(options), loop_(loop), stop_(stop) {}
+  ValidateRun(const ValidateOptions& options, SpecsWork& work)
+      : options_(options), loop_(work.loop), stop_(work.stop) {}
 
   void validate_on(target::Target target, std::vector<ValidatedCase>& cases) {
     target.further.clear();
     if (options_.sanitize) require_sanitizable(target.device);
     const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
-    if (spec.space_only())
-      throw Error(ErrorKind::invalid_spec,
-                  options_.path + ": the spec describes only a space; there is nothing to validate");
+    require_more_than_space(options_.path, spec, "validate");
     tell_no_gpu(target, "checking");
     if (!options_.quiet) tell_begin(spec, target);
     run::JobWorkers workers(loop_, ipc::job_count(options_.common.jobs), run::JobWorkers::Orphans::kill);
@@ -176,7 +169,7 @@ class ValidateRun {
   }
 
   std::vector<Bindings> chosen(const spec::Spec& spec, const Bindings& problem, const target::Target& target) const {
-    const space::Space space = spec::make_space(spec, problem, device::device_facts(target.device));
+    const space::Space space = space_of(spec, problem, target);
     const std::uint64_t limit = options_.all ? space.size() : options_.configs;
     const auto each = [](std::uint64_t index) { return std::to_string(index); };
     std::vector<Bindings> configs;
@@ -213,16 +206,16 @@ std::vector<std::string> archs_of(const ValidateOptions& options) {
   return archs;
 }
 
-int validate_one(const ValidateOptions& options, base::EventLoop& loop, const std::atomic<bool>& stop,
-                 std::vector<nlohmann::ordered_json>& answers) {
+int validate_one(ValidateOptions& options, SpecsWork& work, std::vector<Json>& answers) {
+  choose_config(options.config, options.common);
   const std::vector<std::string> archs = archs_of(options);
   std::vector<ValidatedCase> cases;
   std::vector<FailedArch> failed;
   int code = done;
   for (const std::string& arch : archs) {
-    if (stop) break;
+    if (work.stop) break;
     try {
-      ValidateRun(options, loop, stop).validate_on(target_of(options, arch), cases);
+      ValidateRun(options, work).validate_on(target_of(options, arch), cases);
     } catch (const Error& error) {
       // What is wrong with the command line is so for all.
       if (archs.size() == 1 || error.kind() == ErrorKind::invalid_argument || error.kind() == ErrorKind::interrupted)
@@ -239,72 +232,42 @@ int validate_one(const ValidateOptions& options, base::EventLoop& loop, const st
   for (const auto& [arch, error] : failed)
     if (options.common.json())
       answers.push_back({{"arch", arch}, {"error", {{"kind", to_string(error.kind())}, {"message", error.what()}}}});
-  if (!options.common.json()) print_text(cases, failed, stop);
-  return stop ? static_cast<int>(interrupted) : code;
+  if (!options.common.json()) print_text(cases, failed, work.stop);
+  return code;
 }
 
-int validate(const ValidateOptions& options) {
-  SpecList list = list_specs(options.paths);
-  read_all(list, options.common);
-  base::EventLoop loop;
-  const StopSignals signals(loop);
-  const std::atomic<bool>& stop = signals.asked();
-  base::remove_abandoned_temporaries();
-  std::vector<std::vector<nlohmann::ordered_json>> answers;
-  const auto validate_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
-    ValidateOptions one = options;
-    one.path = item.path;
-    one.common = options_for(item, options.common);
-    choose_config(options.config, one.common);
-    return validate_one(one, loop, stop, own);
-  };
-  const int code = for_each_spec(list, in_order(list), answers, validate_item, [&] { return stop.load(); });
-  if (options.common.json()) print_answers(list, answers);
-  return stop ? static_cast<int>(interrupted) : code;
-}
-
-void add_choice_options(CLI::App& command, ValidateOptions& options) {
-  CLI::Option* const configs =
-      command.add_option("--configs", options.configs,
-                         "Validate at most N configurations of each case, a sample that shows every parameter value");
-  configs->check(whole_number(1))->type_name("N")->capture_default_str()->group(option_group::search);
-  command.add_flag("--all", options.all, "Validate every configuration")
-      ->excludes(configs)
-      ->group(option_group::search);
-  command.add_option("--config", options.config, "Validate only configurations with these values: BLOCK=64,UNROLL=4")
-      ->type_name("NAME=VALUE,...")
-      ->group(option_group::search);
-}
+int validate(const ValidateOptions& options) { return for_each_spec(options, validate_one); }
 
 }  // namespace
 
 void add_validate_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("validate", "Compile, execute and check configurations without measuring them");
-  add_example(*command, "xtune validate configs/gemm.toml --arch gfx942 -D M=64 -D N=64 -D K=64");
-  static ValidateOptions options;
-  add_specs_argument(*command, options.paths);
-  add_choice_options(*command, options);
-  add_problem_options(*command, options.common);
+  const auto [command, options] = add_command<ValidateOptions>(
+      app, context, "validate", "Compile, execute and check configurations without measuring them",
+      "xtune validate configs/gemm.toml --arch gfx942 -D M=64 -D N=64 -D K=64", validate);
+  add_specs_argument(command, options.paths);
+  const OptionGroup search(command, option_group::search);
+  search.number("--configs", options.configs, 1,
+                "Validate at most N configurations of each case, a sample that shows every parameter value");
+  search.flag("--all", options.all, "Validate every configuration")->excludes("--configs");
+  search.value("--config", options.config, "NAME=VALUE,...",
+               "Validate only configurations with these values: BLOCK=64,UNROLL=4");
+  add_problem_options(command, options.common);
   add_backend_option(
-      *command, options.common,
+      command, options.common,
       "Choose the backend; auto takes that of --arch, else that of the first GPU that is here, else the CPU; gpu never "
       "takes the CPU");
-  add_compiler_option(*command, options.common);
+  add_compiler_option(command, options.common);
   add_arch_option(
-      *command, options.common,
+      command, options.common,
       "Validate for these architectures, separated by commas: gfx90a,gfx942. AMD GPUs that are not here are "
       "emulated, if the emulator knows them");
-  add_device_option(*command, options.common);
-  command
-      ->add_flag("--sanitize", options.sanitize, "Compile kernels of the host backend with AddressSanitizer and UBSan")
-      ->group(option_group::device);
-  add_jobs_option(*command, options.common);
-  add_format_option(*command, options.common.format);
-  add_log_option(*command, options.log, "outcome and compiler output");
-  command->add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
-  add_store_option(*command, options.common.store, "Keep compiled kernels in this directory");
-  command->callback([&context] { context.exit_code = validate(options); });
+  add_device_option(command, options.common);
+  add_sanitize_option(command, options.sanitize);
+  add_jobs_option(command, options.common);
+  add_format_option(command, options.common.format);
+  add_log_option(command, options.log, "outcome and compiler output");
+  add_quiet_option(command, options.quiet);
+  add_store_option(command, options.common.store, "Keep compiled kernels in this directory");
 }
 
 }  // namespace xtune::cli

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "cli/commands.hpp"
+#include "cli/cases.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/record_log.hpp"
 #include "core/resolve/resolve.hpp"
@@ -162,13 +161,12 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
   return verdicts;
 }
 
-nlohmann::ordered_json verdicts_json(const Bindings& problem, const Verdicts& verdicts,
-                                     const record::LookupResult& lookup) {
-  nlohmann::ordered_json json{{"problem", report::bindings_json(problem)},
-                              {"configurations", verdicts.asked},
-                              {"stored", verdicts.stored},
-                              {"never_measured", verdicts.never}};
-  json["differing"] = nlohmann::ordered_json::object();
+Json verdicts_json(const Bindings& problem, const Verdicts& verdicts, const record::LookupResult& lookup) {
+  Json json{{"problem", report::bindings_json(problem)},
+            {"configurations", verdicts.asked},
+            {"stored", verdicts.stored},
+            {"never_measured", verdicts.never}};
+  json["differing"] = Json::object();
   for (const auto& [parts, count] : verdicts.differing) json["differing"][parts] = count;
   json["example"] = {{"config", verdicts.example_config}, {"differences", verdicts.example}};
   json["lookup"] = {{"match", record::to_string(lookup.match)}, {"reasons", lookup.reasons}};
@@ -188,9 +186,13 @@ void print_text(const Bindings& problem, const Verdicts& verdicts, const record:
   for (const std::string& reason : lookup.reasons) print_out("  {}\n", reason);
 }
 
-int show(const std::string& path, const CommonOptions& options) {
-  const target::Target target = target_for(path, options, target::TargetNeed::device_or_named);
-  const spec::Spec spec = load_spec_for(path, options, target);
+struct WhyOptions : CommonOptions {
+  std::string path;
+};
+
+int explain(const WhyOptions& options) {
+  const target::Target target = target_for(options.path, options, target::TargetNeed::device_or_named);
+  const spec::Spec spec = load_spec_for(options.path, options, target);
   const StoredAnswers stored(spec, options, target);
   if (stored.empty())
     for (const std::string& arch : record::recorded_archs(options.store_path(), spec.kernel.name))
@@ -198,14 +200,13 @@ int show(const std::string& path, const CommonOptions& options) {
         tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
              arch, target.device.arch);
   const MeasuredConfigs measured(stored);
-  std::vector<nlohmann::ordered_json> answers;
+  std::vector<Json> answers;
   for (const Bindings& problem : spec.cases) {
-    const space::Space space = spec::make_space(spec, problem, device::device_facts(target.device));
-    const resolve::CandidateResolver resolver(spec, space, problem, target.device, target.arch,
-                                              target.backend.toolchain, false);
+    const space::Space space = space_of(spec, problem, target);
+    const resolve::CandidateResolver resolver = resolver_of(spec, space, problem, target);
     const Verdicts verdicts =
         judge(spec, space, resolver, problem, target.device, stored, measured, options.store_path());
-    record::SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
+    record::SpecFit fit = fit_of(spec, problem, target);
     const record::LookupResult lookup = stored.look_up(problem, fit);
     if (options.json())
       answers.push_back(verdicts_json(problem, verdicts, lookup));
@@ -220,15 +221,13 @@ int show(const std::string& path, const CommonOptions& options) {
 
 // Also a subcommand of `store`, where a user who inspects a store looks for it.
 void add_why_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("why", "Explain why the store answers, or what differs");
-  const std::string prefix = app.get_name() == "store" ? "xtune store why" : "xtune why";
-  add_example(*command, prefix + " configs/gemm.toml -D BLOCK_M=64");
-  static CommonOptions options;
-  static std::string path;
-  add_spec_argument(*command, path);
-  add_common_options(*command, options);
-  add_store_option(*command, options.store);
-  command->callback([&context] { context.exit_code = show(path, options); });
+  const auto [command, options] = add_command<WhyOptions>(
+      app, context, "why", "Explain why the store answers, or what differs",
+      (app.get_name() == "store" ? "xtune store why" : "xtune why") + std::string(" configs/gemm.toml -D BLOCK_M=64"),
+      explain);
+  add_spec_argument(command, options.path);
+  add_common_options(command, options);
+  add_store_option(command, options.store);
 }
 
 }  // namespace xtune::cli

@@ -6,9 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/colours.hpp"
-#include "cli/command_line.hpp"
-#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/options.hpp"
 
 namespace {
 

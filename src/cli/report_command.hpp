@@ -35,7 +35,4 @@ ReportFile write_report_file(const std::string& path, const std::vector<report::
 /// "report.html: 1 problem, 412 records, 210 KiB".
 std::string report_line(const std::string& path, std::size_t problems, const ReportFile& file);
 
-/// The words of the command line, for the report; set once, before the command begins.
-std::vector<std::string>& command_words();
-
 }  // namespace xtune::cli

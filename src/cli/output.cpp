@@ -1,0 +1,135 @@
+// Text is made printable, wrapped and coloured here.
+#include "cli/output.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/causes.hpp"
+#include "base/csv.hpp"
+#include "base/style.hpp"
+#include "base/text.hpp"
+#include "report/wrap.hpp"
+
+namespace xtune::cli {
+namespace {
+
+constexpr std::size_t default_columns = 80, min_columns = 20;
+
+std::string chosen_colour = "auto";  ///< --color
+
+bool is_set(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value && *value;
+}
+
+/// NO_COLOR (no-color.org) takes precedence over CLICOLOR_FORCE.
+bool has_colours(std::FILE* stream) {
+  if (chosen_colour == "always") return true;
+  if (chosen_colour == "never" || is_set("NO_COLOR")) return false;
+  if (is_set("CLICOLOR_FORCE") && std::string_view(std::getenv("CLICOLOR_FORCE")) != "0") return true;
+  const char* const terminal = std::getenv("TERM");
+  return ::isatty(::fileno(stream)) == 1 && terminal && std::string_view(terminal) != "dumb";
+}
+
+std::size_t given_columns() {
+  const char* const text = std::getenv("COLUMNS");
+  if (!text) return 0;
+  const std::string_view digits = text;
+  std::size_t columns = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), columns);
+  return error == std::errc() && end == digits.data() + digits.size() ? columns : 0;
+}
+
+/// Adds a label for the kind of a message, by its first word.
+std::string with_label(const std::string& text) {
+  for (const auto& [label, style] : {std::pair("xtune:", base::Style::error), {"warning:", base::Style::warning}})
+    if (text.starts_with(std::string(label) + " "))
+      return styled(style, label) + text.substr(std::string(label).size());
+  return text;
+}
+
+/// The place that an error's message opens with; line 0: none.
+struct Place {
+  std::string file;
+  std::uint64_t line = 0, column = 0;
+};
+
+Place place_in(const std::string& message) {
+  const std::string first = base::first_line(message);
+  const auto number = [&](std::size_t& at, const char* end) -> std::uint64_t {
+    std::uint64_t value = 0;
+    const char* const last = first.data() + first.size();
+    const auto [stop, error] = std::from_chars(first.data() + at, last, value);
+    at = static_cast<std::size_t>(stop - first.data());
+    return error == std::errc() && first.compare(at, std::string_view(end).size(), end) == 0 ? value : 0;
+  };
+  for (std::size_t colon = first.find(':'); colon != std::string::npos; colon = first.find(':', colon + 1)) {
+    std::size_t at = colon + 1;
+    const std::uint64_t line = number(at, ":");
+    if (line == 0) continue;
+    const std::uint64_t column = number(++at, ": ");
+    if (column > 0) return {first.substr(0, colon), line, column};
+  }
+  return {};
+}
+
+}  // namespace
+
+void choose_colours(const std::vector<std::string>& words) {
+  constexpr std::string_view option = "--color";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == option && i + 1 < words.size()) chosen_colour = words[i + 1];
+    if (words[i].starts_with("--color=")) chosen_colour = words[i].substr(option.size() + 1);
+  }
+}
+
+// The terminal is queried each time, because users resize it.
+std::size_t terminal_width(int descriptor) {
+  if (const std::size_t given = given_columns(); given >= min_columns) return given;
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= min_columns ? size.ws_col : default_columns;
+}
+
+void write_text(std::FILE* stream, const std::string& text) {
+  std::string printable = base::printable(text);
+  // Not errors: a compiler's lines, and what is marked in them, stay as they are.
+  if (stream == stderr && printable.ends_with('\n') && !printable.starts_with("xtune:") && ::isatty(STDERR_FILENO) == 1)
+    printable = report::wrapped_lines(printable, terminal_width(STDERR_FILENO));
+  const std::string shown = base::painted(stream == stderr ? with_label(printable) : printable, has_colours(stream));
+  std::fwrite(shown.data(), 1, shown.size(), stream);
+}
+
+void print_table(const report::FittedTable& table) {
+  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+}
+
+void print_json(const Json& json, int indent) {
+  fmt::print("{}\n", base::printable_json(json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace)));
+}
+
+void print_json(const std::vector<Json>& answers) { print_json(answers.size() == 1 ? answers[0] : Json(answers)); }
+
+void print_csv(const std::vector<Json>& rows) { fmt::print("{}", base::csv_text(rows)); }
+
+std::string counted(std::uint64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with('s') ? "es" : "s");
+}
+
+void tell_warnings(const std::vector<std::string>& warnings) {
+  base::Causes causes;
+  for (const std::string& warning : warnings) causes.add(warning);
+  for (const base::Cause& cause : causes.all()) tell("warning: {}\n", cause.text());
+}
+
+Json error_json(const std::string& kind, const std::string& message) {
+  const Place place = place_in(message);
+  Json json{{"kind", kind}, {"message", message}, {"file", nullptr}, {"line", nullptr}, {"column", nullptr}};
+  if (place.line > 0) json["file"] = place.file, json["line"] = place.line, json["column"] = place.column;
+  return json;
+}
+
+}  // namespace xtune::cli

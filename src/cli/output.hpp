@@ -1,0 +1,74 @@
+// What commands print: text, JSON and CSV, in the colours and the width of the terminal.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/table.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// The only function that writes text to a terminal: control characters in it, which names, keys and paths from others
+/// may contain, are written as \x1b and similar; line ends and tabs are kept. Marks of styles (base/style.hpp) become
+/// colours if the stream has them, and on standard error also the labels "xtune:" and "warning:".
+void write_text(std::FILE* stream, const std::string& text);
+/// Prints to standard error. If it cannot be written (closed, a full disk, a broken pipe) the text is lost, without an
+/// error.
+template <class... Arguments>
+void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  write_text(stderr, fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+/// Prints text to standard output; for JSON there is print_json.
+template <class... Arguments>
+void print_out(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  write_text(stdout, fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+/// Prints a table in the width of the terminal to standard output.
+void print_table(const report::FittedTable& table);
+/// Prints JSON to standard output; bytes that are not UTF-8 (a path may have them) become U+FFFD. indent < 0: on one
+/// line.
+void print_json(const Json& json, int indent = 2);
+/// Prints one answer for each case: the object itself if there is one case, else the list.
+void print_json(const std::vector<Json>& answers);
+/// Prints rows of a table as CSV to standard output.
+void print_csv(const std::vector<Json>& rows);
+
+/// An optional value as JSON; without one null.
+template <class Optional>
+Json optional_json(const Optional& value) {
+  return value ? Json(*value) : Json();
+}
+
+/// Error(invalid_argument) with this message.
+template <class... Arguments>
+Error bad_argument(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  return {ErrorKind::invalid_argument, fmt::format(format, std::forward<Arguments>(arguments)...)};
+}
+
+/// "1 parameter", "2 parameters".
+std::string counted(std::uint64_t count, const std::string& what);
+/// Prints warnings to standard error, one for each cause: warnings that differ only in line, file or artifact are
+/// printed once, with their count.
+void tell_warnings(const std::vector<std::string>& warnings);
+/// {"kind", "message", "file", "line", "column"}: the place is the one that the message opens with,
+/// "gemm.toml:12:9: ...", or null.
+Json error_json(const std::string& kind, const std::string& message);
+
+/// The width of the terminal behind a file descriptor: COLUMNS if it is set, which scripts do, else the terminal's own;
+/// 80 if there is none.
+std::size_t terminal_width(int descriptor);
+
+/// Reads --color from the words of the command line, before they are parsed, because error messages about them are
+/// coloured, too. Without it, NO_COLOR, CLICOLOR_FORCE and the kind of the terminal decide.
+void choose_colours(const std::vector<std::string>& words);
+
+}  // namespace xtune::cli
