@@ -1,20 +1,11 @@
 // xtune audit: tunes repeatedly, and reports how often the answer changes and what each answer costs.
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <memory>
-#include <optional>
-
 #include "backends/replay/target.hpp"
-#include "base/files.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
-#include "cli/cases.hpp"
-#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/replayed_case.hpp"
-#include "core/device/backend_facts.hpp"
 #include "core/run/audit.hpp"
 #include "core/run/job.hpp"
 #include "ipc/job_count.hpp"
@@ -128,7 +119,7 @@ class AuditRun {
   }
 
   /// Returns the exit code.
-  int go(std::vector<Json>& answers) {
+  int go(Printer& printer) {
     announce();
     for (std::uint64_t repeat = 0; repeat < options_.repeats && tune_all(repeat); ++repeat) tell_rest(repeat);
     run::find_neighbours(audit_->spec(), audit_->cases());
@@ -137,7 +128,7 @@ class AuditRun {
                    [&](const target::Target& target, const run::TuneServices& services) {
                      return audit_->compare(i, target, services, observer_);
                    });
-    print(answers);
+    printer.add([this] { return json(); }, [this] { print_text(); });
     if (stop_) tell("xtune: interrupted; the report is of complete tunings, and has no regrets\n");
     return stop_ ? static_cast<int>(interrupted) : judge();
   }
@@ -185,15 +176,15 @@ class AuditRun {
            base::human_seconds(seconds_ * left));
   }
 
-  void print(std::vector<Json>& answers) const {
-    if (options_.common.json()) {
-      Json json = report::audit_json(spec(), audit_->cases());
-      json["interrupted"] = stop_.load();
-      answers.push_back(std::move(json));
-      return;
-    }
+  Json json() const {
+    Json json = report::audit_json(spec(), audit_->cases());
+    json["interrupted"] = stop_.load();
+    return json;
+  }
+
+  void print_text() const {
     for (const run::AuditedCase& one : audit_->cases())
-      print_out("{}", report::audit_case_text(spec(), one, static_cast<std::size_t>(terminal_width(STDOUT_FILENO))));
+      print_out("{}", report::audit_case_text(spec(), one, terminal_width(STDOUT_FILENO)));
     print_out("{}", report::audit_text(spec(), audit_->cases()));
   }
 
@@ -226,18 +217,18 @@ class AuditRun {
 void check_seeds(const AuditOptions& options) {
   const std::uint64_t further = options.same_seed ? 0 : options.repeats - 1;
   if (options.search.seed && *options.search.seed > max_whole_number - further)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("--seed {}: the last of {} tunings would have a seed above {}; use a smaller one, or "
-                            "--same-seed",
-                            *options.search.seed, options.repeats, max_whole_number));
+    throw bad_argument(
+        "--seed {}: the last of {} tunings would have a seed above {}; use a smaller one, or "
+        "--same-seed",
+        *options.search.seed, options.repeats, max_whole_number);
 }
 
 int audit(const AuditOptions& options) {
   for (const auto& [name, text] : {std::pair("--max-flips", options.max_flips), {"--max-regret", options.max_regret}})
     if (!text.empty()) share_of(name, text);
   check_seeds(options);
-  return for_each_spec(options, [](const AuditOptions& one, SpecsWork& work, std::vector<Json>& answers) {
-    return AuditRun(one, work).go(answers);
+  return for_each_spec(options, [](const AuditOptions& one, SpecsWork& work, Printer& printer) {
+    return AuditRun(one, work).go(printer);
   });
 }
 

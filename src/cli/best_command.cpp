@@ -1,17 +1,10 @@
 // xtune best: the best stored configuration for a problem, and how well it fits.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <memory>
-#include <optional>
 
 #include "base/machine_memory.hpp"
 #include "base/text.hpp"
-#include "cli/cases.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
-#include "core/record/objective.hpp"
-#include "core/store/bundle.hpp"
 #include "dispatch/selector.hpp"
 #include "report/answer_rows.hpp"
 #include "report/run_report.hpp"
@@ -157,36 +150,33 @@ int print_best(BestOptions& given) {
   const StoredAnswers stored(spec, options, target, across || given.share, bundle.get());
   const std::string contents = bundle ? bundle->digest() : "";
   std::vector<store::ProblemChoice> choices;
-  std::vector<Json> answers;
+  Printer printer(options.format);
   bool all = true;
   for (const Bindings& problem : spec.cases) {
     record::SpecFit fit = fit_of(spec, problem, target);
     const record::LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
     choices.emplace_back(problem, found.record ? std::optional(found.record->config) : std::nullopt);
-    if (!options.text())
-      answers.push_back(answer_json(spec, problem, target.device, found));
-    else
-      print_text(spec, problem, target.device, found);
+    printer.add([&] { return answer_json(spec, problem, target.device, found); },
+                [&] { print_text(spec, problem, target.device, found); });
     if (!given.share) continue;
     const report::TopValues top = top_values_of(spec, problem, target, stored.records(), fit, *given.share);
-    if (options.json()) answers.back()["top_values"] = report::top_values_json(top);
+    if (options.json()) printer.answers().back()["top_values"] = report::top_values_json(top);
     if (options.text()) print_out("{}", report::top_values_text(top));
   }
   if (across) {
     const AcrossAnswer answer(spec, target, stored.records());
     all = all && answer.found();
     choices.emplace_back(Bindings(), answer.config());
-    for (std::size_t i = 0; i < answers.size(); ++i) answers[i]["across"] = answer.json(i);
+    for (std::size_t i = 0; Json & each : printer.answers()) each["across"] = answer.json(i++);
     if (options.text()) print_out("{}", answer.text());
   }
   if (bundle) {
     const std::string digest = store::choices_digest(contents, spec.kernel.name, choices);
-    for (Json& answer : answers) answer["bundle_digest"] = contents, answer["digest"] = digest;
+    for (Json& answer : printer.answers()) answer["bundle_digest"] = contents, answer["digest"] = digest;
     if (options.text()) print_out("digest: {}\n", digest);
   }
-  if (options.json()) print_json(answers);
-  if (options.csv()) print_csv(report::best_rows(answers));
+  printer.end(report::best_rows);
   return all ? done : nothing_valid;
 }
 

@@ -1,14 +1,12 @@
 // xtune candidates: which configurations the model of the hardware rates best, and why; needs no device.
-#include <fmt/core.h>
-#include <unistd.h>
+
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
-#include "cli/output.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
 #include "report/run_report.hpp"
-#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -20,33 +18,25 @@ struct CandidatesOptions {
   std::uint64_t seed = 1;
 };
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
 device::DeviceInfo known_or_error(const std::optional<device::DeviceInfo>& device, const char* option,
                                   const std::string& word, const std::string& hint,
                                   const std::vector<std::string>& known) {
   if (device) return *device;
-  throw Error(ErrorKind::invalid_argument,
-              fmt::format("{} '{}' is unknown{}; known: {}", option, base::printable(word, 80), hint, listed(known)));
+  throw bad_argument("{} '{}' is unknown{}; known: {}", option, base::printable(word, 80), hint,
+                     fmt::join(known, ", "));
 }
 
 device::DeviceInfo product_or_error(const std::string& name) {
   if (const auto device = device::known_product(name)) return *device;
   const std::vector<std::string> known = device::known_products();
   if (const auto called = device::products_called(name); !called.empty())
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("--product {}: there are several: {}; give a full name", name, listed(called)));
+    throw bad_argument("--product {}: there are several: {}; give a full name", name, fmt::join(called, ", "));
   std::vector<std::string> alike;
   for (const std::string& product : known)
     if (!name.empty() && base::lower_case(product).find(base::lower_case(name)) != std::string::npos)
       alike.push_back(product);
   if (alike.empty()) return known_or_error(std::nullopt, "--product", name, base::did_you_mean(name, known), known);
-  throw Error(ErrorKind::invalid_argument,
-              fmt::format("--product {}: unknown; similar names: {}", name, listed(alike)));
+  throw bad_argument("--product {}: unknown; similar names: {}", name, fmt::join(alike, ", "));
 }
 
 /// The cost model supports only GPUs.
@@ -67,13 +57,11 @@ device::DeviceInfo device_for(const CandidatesOptions& options) {
   if (!options.product.empty()) {
     device::DeviceInfo device = product_or_error(options.product);
     if (!options.common.arch.empty() && device::base_arch(options.common.arch) != device::base_arch(device.arch))
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("--product {} is {}, not --arch {}", device.name, device.arch, options.common.arch));
+      throw bad_argument("--product {} is {}, not --arch {}", device.name, device.arch, options.common.arch);
     return device;
   }
   if (const auto named = device::known_device(options.common.arch); named && device::is_cpu(*named))
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("--arch {}: the cost model covers GPUs, and this is a CPU", options.common.arch));
+    throw bad_argument("--arch {}: the cost model covers GPUs, and this is a CPU", options.common.arch);
   if (!options.common.arch.empty())
     return known_or_error(gpu_of(options.common.arch), "--arch", options.common.arch,
                           device::did_you_mean_arch(options.common.arch), gpu_archs());
@@ -84,8 +72,7 @@ device::DeviceInfo device_for(const CandidatesOptions& options) {
     throw Error(error.kind(), std::string(error.what()) + "\nname a device that is not here with --arch or --product");
   }
   if (device::is_cpu(target.device))
-    throw Error(ErrorKind::invalid_argument,
-                "the cost model covers GPUs, and there is none here: name one with --arch or --product");
+    throw bad_argument("the cost model covers GPUs, and there is none here: name one with --arch or --product");
   return target.device;
 }
 
@@ -175,8 +162,7 @@ Bindings sizes(const std::vector<std::string>& defines) {
     } catch (const std::exception&) {
       used = 0;
     }
-    if (used == 0 || equals + 1 + used != define.size())
-      throw Error(ErrorKind::invalid_argument, "-D " + define + ": a size is NAME=<integer>");
+    if (used == 0 || equals + 1 + used != define.size()) throw bad_argument("-D {}: a size is NAME=<integer>", define);
     problem[define.substr(0, equals)] = value;
   }
   return problem;
@@ -184,7 +170,7 @@ Bindings sizes(const std::vector<std::string>& defines) {
 
 int print_candidates(const CandidatesOptions& options) {
   if (options.path.empty() == options.template_name.empty())
-    throw Error(ErrorKind::invalid_argument, "give a spec, or --template with its sizes as -D NAME=value");
+    throw bad_argument("give a spec, or --template with its sizes as -D NAME=value");
   const device::DeviceModel device = device::device_model(device_for(options));
   const Bindings facts = device::device_facts(device.info);
   spec::Spec spec;
@@ -202,24 +188,21 @@ int print_candidates(const CandidatesOptions& options) {
     spec.candidates->dtype_text.reset();
     spec.candidates->dtype = dtype_from_string(options.dtype);
     if (!spec.candidates->dtype)
-      throw Error(ErrorKind::invalid_argument, "--dtype '" + base::printable(options.dtype, 80) +
-                                                   "' is not an element type" +
-                                                   spec::did_you_mean_dtype(options.dtype));
+      throw bad_argument("--dtype '{}' is not an element type{}", base::printable(options.dtype, 80),
+                         spec::did_you_mean_dtype(options.dtype));
   }
   if (options.top > 0) spec.candidates->top_k = options.top;
   model::RankOptions rank = model::rank_options(*spec.candidates);
   rank.seed = options.seed;
   model::check_candidates(spec);
-  std::vector<Json> answers;
+  Printer printer(options.common.format);
   for (const Bindings& problem : spec.cases) {
     const space::Space space = spec::make_space(spec, problem, facts);
     const model::Ranking ranking = model::rank_candidates(spec, space, problem, device, rank);
-    if (options.common.json())
-      answers.push_back(ranking_json(spec, space, problem, device, rank, ranking));
-    else
-      print_ranking(space, problem, device, rank, ranking);
+    printer.add([&] { return ranking_json(spec, space, problem, device, rank, ranking); },
+                [&] { print_ranking(space, problem, device, rank, ranking); });
   }
-  if (options.common.json()) print_json(answers);
+  printer.end();
   return done;
 }
 

@@ -1,7 +1,6 @@
 // Errors of one spec do not end the work on the others.
 #include "cli/cases.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "base/text.hpp"
@@ -13,24 +12,20 @@
 namespace xtune::cli {
 
 spec::Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend) {
-  try {
+  return read_given([&] {
     spec::Spec spec = spec::load_spec(path, options.spec_options(for_backend));
     run::check_spec(spec);
     return spec;
-  } catch (const Error& error) {
-    // A spec that cannot be read is a bad argument, not a failure of xtune.
-    if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
-    throw;
-  }
+  });
 }
 
 target::TargetOptions for_kernel(const spec::Spec& spec, target::TargetOptions options) {
   if (spec.for_kokkos() && options.backend == "auto") options.backend = spec.kernel.backend;
   if (spec.for_kokkos() && options.backend != spec.kernel.backend)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("--backend {}: the spec's kernel is a Kokkos unit ([kernel] backend = \"kokkos\"), which "
-                            "only backend kokkos compiles",
-                            base::printable(options.backend, 80)));
+    throw bad_argument(
+        "--backend {}: the spec's kernel is a Kokkos unit ([kernel] backend = \"kokkos\"), which "
+        "only backend kokkos compiles",
+        base::printable(options.backend, 80));
   if (!spec.for_kokkos() && options.backend == "kokkos")
     throw Error(
         ErrorKind::invalid_argument,
@@ -196,10 +191,8 @@ void print_answers(const SpecList& list, const Answers& answers, bool csv) {
   for (const std::vector<Json>& each : answers) all.insert(all.end(), each.begin(), each.end());
   if (csv)
     print_csv(report::run_rows(all));
-  else if (list.several)
-    print_json(Json(all));
   else
-    print_json(all);
+    print_json(list.several || all.size() != 1 ? Json(all) : all[0]);
 }
 
 }  // namespace xtune::cli

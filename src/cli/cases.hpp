@@ -3,10 +3,7 @@
 
 #include <atomic>
 #include <csignal>
-#include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/event_loop.hpp"
 #include "base/files.hpp"
@@ -92,7 +89,7 @@ int for_each_spec(
     const std::function<bool()>& stopped = [] { return false; });
 /// The numbers 0, 1, 2 ... of the specs.
 std::vector<std::size_t> in_order(const SpecList& list);
-/// Prints the answers of all, in the form of print_json for one; csv: their tables as one.
+/// Prints the answers of all as JSON, without a list if there is one spec with one answer; csv: their tables as one.
 void print_answers(const SpecList& list, const Answers& answers, bool csv = false);
 
 /// The options of commands that take several specs and work until they are stopped.
@@ -109,8 +106,8 @@ struct SpecsWork {
   const std::atomic<bool>& stop = signals.asked();
 };
 
-/// Calls body(options of one spec, work, its JSON answers) for each spec, until a signal. Prints the answers as JSON if
-/// that is the format; lists: as a list even if there is one. Returns the exit code.
+/// Calls body(options of one spec, work, a printer for its answers) for each spec, until a signal. Prints the answers
+/// as JSON if that is the format; lists: as a list even if there is one. Returns the exit code.
 template <class Options, class Body>
 int for_each_spec(const Options& options, const Body& body, bool lists = false) {
   SpecList list = list_specs(options.paths);
@@ -122,7 +119,10 @@ int for_each_spec(const Options& options, const Body& body, bool lists = false) 
     Options one = options;
     one.path = item.path;
     one.common = options_for(item, options.common);
-    return body(one, work, own);
+    Printer printer(one.common.format);
+    const int code = body(one, work, printer);
+    own = std::move(printer.answers());
+    return code;
   };
   const int code = for_each_spec(list, in_order(list), answers, one_item, [&] { return work.stop.load(); });
   list.several = list.several || lists;

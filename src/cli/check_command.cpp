@@ -1,15 +1,9 @@
 // xtune check: checks everything in a spec that needs no compiler.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <limits>
-#include <optional>
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
-#include "core/resolve/resolve.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/spec/document.hpp"
@@ -141,6 +135,19 @@ void print_text(const std::string& path, const spec::Spec& spec, const std::vect
               counted(space.valid, "valid configuration"));
 }
 
+Json check_json(const spec::Spec& spec, const std::vector<CheckedSpace>& spaces) {
+  Json json{{"spec", spec.path.string()}, {"kernel", spec.kernel.name}, {"valid", true}};
+  json["parameters"] = spec.parameters.size();
+  json["constraints"] = spec.constraints.size();
+  if (spec.configs) json["configs"] = spec.configs->size();
+  json["cases"] = spec.cases.size();
+  json["spaces"] = Json::array();
+  for (const CheckedSpace& space : spaces)
+    json["spaces"].push_back(
+        {{"backend", space.backend}, {"problem", report::bindings_json(space.problem)}, {"valid", space.valid}});
+  return json;
+}
+
 int check_one(const std::string& path, const CommonOptions& options, std::vector<Json>& answers) {
   // Every backend's overlay must be valid, not only that of the current device.
   std::vector<std::string> backends = device::backends_of(device::SourceKind::cuda_cpp);
@@ -159,20 +166,10 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
   const spec::Spec& spec = specs.size() == 1 && options.backend != "auto" ? specs.front().second : plain;
   tell_warnings(resolve::source_warnings(spec));
-  if (!options.json()) {
+  if (options.json())
+    answers.push_back(check_json(spec, spaces));
+  else
     print_text(path, spec, spaces);
-    return done;
-  }
-  Json json{{"spec", spec.path.string()}, {"kernel", spec.kernel.name}, {"valid", true}};
-  json["parameters"] = spec.parameters.size();
-  json["constraints"] = spec.constraints.size();
-  if (spec.configs) json["configs"] = spec.configs->size();
-  json["cases"] = spec.cases.size();
-  json["spaces"] = Json::array();
-  for (const CheckedSpace& space : spaces)
-    json["spaces"].push_back(
-        {{"backend", space.backend}, {"problem", report::bindings_json(space.problem)}, {"valid", space.valid}});
-  answers.push_back(std::move(json));
   return done;
 }
 

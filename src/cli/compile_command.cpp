@@ -1,26 +1,14 @@
 // xtune compile: compile a spec's configurations for architectures that may be absent.
-#include <fmt/core.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <iterator>
-#include <optional>
 
 #include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
-#include "cli/output.hpp"
-#include "core/device/backend_facts.hpp"
-#include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
 #include "core/search/spread_sample.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
 #include "report/run_report.hpp"
-#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -198,7 +186,7 @@ std::vector<std::pair<ArchSummary, std::optional<target::Target>>> targets_of(co
   return targets;
 }
 
-int compile_one(const CompileOptions& options, SpecsWork& work, std::vector<Json>& answers) {
+int compile_one(const CompileOptions& options, SpecsWork& work, Printer& printer) {
   auto targets = targets_of(options);
   CompileRun run(options, work);
   int code = done;
@@ -216,10 +204,7 @@ int compile_one(const CompileOptions& options, SpecsWork& work, std::vector<Json
                                                    : static_cast<int>(nothing_valid));
     run.report().archs.push_back(std::move(summary));
   }
-  if (options.common.json())
-    answers = report_json(run.report());
-  else
-    print_text(run.report());
+  printer.add([&] { return report_json(run.report()); }, [&] { print_text(run.report()); });
   return code;
 }
 

@@ -1,20 +1,14 @@
 // xtune cover: the smallest set of configurations that serves all cases of a spec nearly as well as each case's own
 // best.
-#include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
 
-#include "base/text.hpp"
-#include "cli/cases.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
-#include "core/record/objective.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/cover.hpp"
 #include "core/store/layout.hpp"
@@ -266,10 +260,9 @@ int print_cover(const CoverOptions& options) {
   const StoredAnswers stored(spec, options.common, target);
   const Matrix matrix = matrix_of(spec, problems_of(spec, stored, options.stored), stored, target);
   const store::Cover cover = store::smallest_cover(matrix.ratios, limit, options.most);
-  if (options.common.json())
-    print_json(cover_json(spec, matrix, cover, limit, target.device));
-  else
-    print_text(spec, matrix, cover, limit, options.most, target.device);
+  print_answer(
+      options.common.format, [&] { return cover_json(spec, matrix, cover, limit, target.device); },
+      [&] { print_text(spec, matrix, cover, limit, options.most, target.device); });
   return !matrix.problems.empty() && matrix.without.empty() && cover.within == matrix.problems.size() ? done
                                                                                                       : nothing_valid;
 }

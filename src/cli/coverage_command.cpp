@@ -1,36 +1,30 @@
 // xtune coverage: the problems of an application's run, by how well the store answered them.
-#include <fmt/format.h>
-#include <unistd.h>
 
 #include <map>
-#include <optional>
 
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
-#include "cli/output.hpp"
+#include "cli/store_commands.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/store_view.hpp"
 #include "dispatch/coverage_log.hpp"
 #include "report/run_report.hpp"
-#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
 
 using dispatch::CoveredProblem;
 
-struct CoverageFlags {
+struct CoverageFlags : CommonOptions {
   std::vector<std::string> logs, specs, archs, kernels;
-  std::string store, format = "text", output;
+  std::string output;
   bool all = false;
 };
 
 /// How much slower the answers were than the best that the store has today.
 class Losses {
  public:
-  explicit Losses(const std::string& store) : store_(base::chosen_store(store)) {}
+  explicit Losses(std::filesystem::path store) : store_(std::move(store)) {}
 
   /// nullopt: the store has no measurement of the problem, or none of that configuration for it.
   std::optional<double> of(const CoveredProblem& problem) {
@@ -137,21 +131,17 @@ int write_suite(const CoverageFlags& flags, std::vector<CoveredProblem> problems
   return done;
 }
 
-bool is_selected(const std::vector<std::string>& names, const std::string& name) {
-  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
-}
-
 int print_coverage(const CoverageFlags& flags) {
   std::vector<std::string> warnings;
   std::vector<CoveredProblem> problems = dispatch::read_coverage({flags.logs.begin(), flags.logs.end()}, warnings);
   tell_warnings(warnings);
   std::erase_if(problems, [&](const CoveredProblem& one) {
-    return !is_selected(flags.archs, one.arch) || !is_selected(flags.kernels, one.kernel);
+    return !is_chosen(flags.archs, one.arch) || !is_chosen(flags.kernels, one.kernel);
   });
-  Losses store(flags.store);
+  Losses store(flags.store_path());
   std::vector<std::optional<double>> losses;
   for (const CoveredProblem& problem : problems) losses.push_back(store.of(problem));
-  if (flags.format == "json") {
+  if (flags.json()) {
     Json json{{"problems", Json::array()}, {"counts", counts_of(problems)}};
     for (std::size_t i = 0; i < problems.size(); ++i) json["problems"].push_back(problem_json(problems[i], losses[i]));
     print_json(json);

@@ -1,15 +1,9 @@
 // xtune devices: the usable devices and compilers of this machine, and why others are not usable.
-#include <fmt/core.h>
-#include <unistd.h>
-
-#include <algorithm>
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
-#include "cli/output.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
-#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {

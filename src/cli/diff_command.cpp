@@ -1,16 +1,11 @@
 // xtune diff: two stores, results, devices or versions compared.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
 
 #include "base/gzip.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "cli/cases.hpp"
-#include "cli/output.hpp"
+#include "cli/store_commands.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/measurements.hpp"
 #include "report/comparison_text.hpp"
@@ -20,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct DiffOptions {
+struct DiffOptions : CommonOptions {
   std::string before, after, devices;
-  std::vector<std::string> kernels, defines;
-  std::string arch, noise = "5%", fail_if_slower, format = "text";
+  std::vector<std::string> kernels;
+  std::string noise = "5%", fail_if_slower;
   std::size_t rows = 5;
 };
 
@@ -32,16 +27,6 @@ struct Side {
   std::vector<record::Record> records;
   std::vector<report::ComparedGroup> groups;
 };
-
-store::WinnerFilter filter_of(const DiffOptions& options) {
-  store::WinnerFilter filter;
-  if (!options.arch.empty()) filter.archs = {options.arch};
-  filter.kernels = options.kernels;
-  CommonOptions common;
-  common.defines = options.defines;
-  for (const auto& [name, value] : common.spec_options("").defines) filter.problem[name] = value;
-  return filter;
-}
 
 std::vector<record::Record> records_of_store(const std::string& path, const store::WinnerFilter& filter) {
   std::vector<std::string> warnings;
@@ -53,12 +38,7 @@ std::vector<record::Record> records_of_store(const std::string& path, const stor
 }
 
 std::vector<record::Record> records_of_file(const std::string& path, const store::WinnerFilter& filter) {
-  std::string text;
-  try {
-    text = base::read_file_gunzipped(path);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::invalid_argument, error.what());
-  }
+  const std::string text = read_given([&] { return base::read_file_gunzipped(path); });
   const nlohmann::json json = base::read_json(text);
   std::vector<record::Record> records;
   if (!json.is_discarded() && !(json.is_object() && json.contains("xtune_records"))) {
@@ -68,11 +48,8 @@ std::vector<record::Record> records_of_file(const std::string& path, const store
     tell_warnings(set.warnings);
     records = std::move(set.records);
   }
-  const auto has = [](const std::vector<std::string>& list, const std::string& word) {
-    return list.empty() || std::find(list.begin(), list.end(), word) != list.end();
-  };
   std::erase_if(records, [&](const record::Record& record) {
-    return !has(filter.kernels, record.kernel) || !has(filter.archs, record.device.arch) ||
+    return !is_chosen(filter.kernels, record.kernel) || !is_chosen(filter.archs, record.device.arch) ||
            !filter.takes(record.problem);
   });
   return records;
@@ -122,16 +99,16 @@ std::vector<report::ComparedGroup> of_device(const Side& side, const std::string
     if (base::lower_case(device).find(base::lower_case(word)) != std::string::npos) list.push_back(group);
   }
   if (list.empty())
-    throw Error(ErrorKind::invalid_argument, fmt::format("--devices: no record is of a device '{}'; there are {}",
-                                                         base::printable(word, 80), fmt::join(known, ", ")));
+    throw bad_argument("--devices: no record is of a device '{}'; there are {}", base::printable(word, 80),
+                       fmt::join(known, ", "));
   return list;
 }
 
 report::Comparisons compare_devices(const Side& side, const std::string& devices, double noise) {
   const std::vector<std::string> words = base::split(devices, ',');
   if (words.size() != 2 || words[0].empty() || words[1].empty())
-    throw Error(ErrorKind::invalid_argument, "--devices '" + base::printable(devices, 80) +
-                                                 "': write parts of two devices' names or architectures: H100,H200");
+    throw bad_argument("--devices '{}': write parts of two devices' names or architectures: H100,H200",
+                       base::printable(devices, 80));
   return report::compare_all(of_device(side, words[0]), of_device(side, words[1]), noise);
 }
 
@@ -146,9 +123,9 @@ int print(const report::Comparisons& comparisons, const DiffOptions& options) {
   const auto worse = std::count_if(comparisons.cases.begin(), comparisons.cases.end(),
                                    [&](const auto& pair) { return is_worse(pair, share); });
   const bool fails = !options.fail_if_slower.empty() && worse > 0;
-  if (options.format == "csv") {
+  if (options.csv()) {
     print_csv(report::comparison_rows(comparisons));
-  } else if (options.format == "json") {
+  } else if (options.json()) {
     Json json = report::comparison_json(comparisons, options.rows);
     json["noise"] = share_of("--noise", options.noise);
     json["failed"] = fails;
@@ -166,8 +143,8 @@ int diff(const DiffOptions& options) {
   const double noise = share_of("--noise", options.noise);
   if (!options.fail_if_slower.empty()) share_of("--fail-if-slower", options.fail_if_slower);
   if (!options.devices.empty() && !options.after.empty())
-    throw Error(ErrorKind::invalid_argument, "--devices compares two devices of one store: remove the second path");
-  const store::WinnerFilter filter = filter_of(options);
+    throw bad_argument("--devices compares two devices of one store: remove the second path");
+  const store::WinnerFilter filter = winner_filter(options, options.kernels);
   const Side before = side_of(options.before, filter);
   if (options.after.empty())
     return print(

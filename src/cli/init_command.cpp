@@ -1,11 +1,6 @@
 // xtune init: a first spec for a kernel, from its source.
-#include <fmt/core.h>
 
-#include <filesystem>
-
-#include "base/files.hpp"
 #include "cli/cases.hpp"
-#include "cli/options.hpp"
 #include "core/outline/draft.hpp"
 
 namespace xtune::cli {
@@ -17,14 +12,6 @@ struct InitOptions {
   std::string source, entry, output, format = "text";
   bool force = false;
 };
-
-std::string read_source(const std::string& path) {
-  try {
-    return base::read_file(path);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::invalid_argument, error.what());
-  }
-}
 
 /// The path of a file relative to the directory of another one.
 std::string relative_to(const fs::path& file, const fs::path& other) {
@@ -46,12 +33,12 @@ std::string objection(const std::string& text, const fs::path& path) {
 int init(const InitOptions& options) {
   const bool to_stdout = options.output == "-";
   if (to_stdout && options.format == "json")
-    throw Error(ErrorKind::invalid_argument, "-o - prints the spec, and --format json prints JSON: choose one of them");
+    throw bad_argument("-o - prints the spec, and --format json prints JSON: choose one of them");
   const fs::path path = options.output.empty() || to_stdout ? fs::path(options.source).replace_extension(".toml")
                                                             : fs::path(options.output);
   if (!to_stdout) require_new_files({path}, options.force, "-o names another");
   outline::DraftRequest request;
-  request.source = read_source(options.source);
+  request.source = read_given([&] { return base::read_file(options.source); });
   request.headers = outline::header_texts(options.source, request.source);
   request.source_path = relative_to(options.source, path);
   request.spec_path = to_stdout ? path.filename().string() : path.string();

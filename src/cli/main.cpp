@@ -1,15 +1,10 @@
 // The xtune program: parses the command line, runs one command, turns errors into messages and exit codes.
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <exception>
-#include <memory>
-#include <sstream>
 #include <string_view>
 
 #include "cli/help.hpp"
@@ -45,27 +40,20 @@ bool json_wanted(int argc, char** argv) {
 
 bool is_command(int argc, char** argv, std::string_view name) { return argc > 1 && argv[1] == name; }
 
-struct Failure {
-  const char* kind;
-  std::string message;
-  int exit_code;
-};
-
 // With --format json standard output is never empty: {"error": {...}}, with a place if the message opens with one.
-int report(const Failure& failure, int argc, char** argv) {
-  if (json_wanted(argc, argv)) {
-    cli::Json json;
-    if (is_command(argc, argv, "check")) json["valid"] = false;
-    json["error"] = cli::error_json(failure.kind, failure.message);
-    cli::print_json(json);
-  }
-  return failure.exit_code;
+int report(const std::string& kind, const std::string& message, int exit_code, int argc, char** argv) {
+  if (!json_wanted(argc, argv)) return exit_code;
+  cli::Json json;
+  if (is_command(argc, argv, "check")) json["valid"] = false;
+  json["error"] = cli::error_json(kind, message);
+  cli::print_json(json);
+  return exit_code;
 }
 
 int refuse(const CLI::App& app, const cli::Words& words, const std::string& why, int argc, char** argv) {
   cli::tell("xtune: {}\n", why);
   cli::tell("`{} --help` lists what it takes\n", cli::full_name(cli::chosen_command(app, words)));
-  return report({to_string(ErrorKind::invalid_argument), why, cli::bad_arguments}, argc, argv);
+  return report(to_string(ErrorKind::invalid_argument), why, cli::bad_arguments, argc, argv);
 }
 
 /// Answers words that could not be parsed, or that ask for help or the version.
@@ -78,7 +66,7 @@ int answer_parse_error(const CLI::App& app, const cli::Words& words, const CLI::
   const CLI::App& command = cli::chosen_command(app, words);
   if (command.get_require_subcommand_min() > 0 && app.remaining(true).empty()) {
     cli::tell("{}", command.help());
-    return report({to_string(ErrorKind::invalid_argument), "the command is missing", cli::bad_arguments}, argc, argv);
+    return report(to_string(ErrorKind::invalid_argument), "the command is missing", cli::bad_arguments, argc, argv);
   }
   return refuse(app, words, cli::parse_error_text(app, words, error), argc, argv);
 }
@@ -119,10 +107,10 @@ int run_program(int argc, char** argv) {
     return answer_parse_error(app, words, error, argc, argv);
   } catch (const Error& error) {
     cli::tell("xtune: {}\n", error.what());
-    return report({to_string(error.kind()), error.what(), cli::exit_code_of(error.kind())}, argc, argv);
+    return report(to_string(error.kind()), error.what(), cli::exit_code_of(error.kind()), argc, argv);
   } catch (const std::exception& error) {
     cli::tell("xtune: {}\n", error.what());
-    return report({"internal", error.what(), cli::own_failure}, argc, argv);
+    return report("internal", error.what(), cli::own_failure, argc, argv);
   }
   return context.exit_code;
 }

@@ -1,10 +1,8 @@
 // Options and checks of their values.
 #include "cli/options.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -78,7 +76,7 @@ spec::SpecOptions CommonOptions::spec_options(const std::string& for_backend) co
   for (const std::string& define : defines) {
     const std::size_t equals = define.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw Error(ErrorKind::invalid_argument, "-D " + define + ": write -D NAME=value, for example -D M=8192");
+      throw bad_argument("-D {}: write -D NAME=value, for example -D M=8192", define);
     options.defines.emplace_back(define.substr(0, equals), define.substr(equals + 1));
   }
   options.choices = choices;
@@ -92,8 +90,7 @@ std::vector<int> CommonOptions::devices() const {
     int index = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
     if (error != std::errc() || end != word.data() + word.size() || index < 0)
-      throw Error(ErrorKind::invalid_argument,
-                  "--device '" + base::printable(device, 80) + "': write an index (0), several (0,2), or all");
+      throw bad_argument("--device '{}': write an index (0), several (0,2), or all", base::printable(device, 80));
     indices.push_back(index);
   }
   return indices;
@@ -239,8 +236,7 @@ void require_new_files(const std::vector<std::filesystem::path>& files, bool for
   for (const std::filesystem::path& file : files) {
     std::error_code ignored;
     if (std::filesystem::exists(std::filesystem::symlink_status(file, ignored)))
-      throw Error(ErrorKind::invalid_argument,
-                  base::printable(file.string()) + ": the file exists; --force replaces it, " + otherwise);
+      throw bad_argument("{}: the file exists; --force replaces it, {}", base::printable(file.string()), otherwise);
   }
 }
 
@@ -250,16 +246,14 @@ double share_of(const std::string& option, const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
   const std::string rest(end, text.data() + text.size());
   if (error != std::errc() || !(rest.empty() || rest == "%") || std::isnan(share))
-    throw Error(ErrorKind::invalid_argument,
-                option + " '" + base::printable(text, 80) + "': write a share, for example 5% or 0.05");
+    throw bad_argument("{} '{}': write a share, for example 5% or 0.05", option, base::printable(text, 80));
   if (rest == "%") share /= 100;
   if (!(share >= 0) || !(share <= max_share))
-    throw Error(ErrorKind::invalid_argument, fmt::format("{} '{}': a share is at least 0% and at most {:.0f}%", option,
-                                                         base::printable(text, 80), max_share * 100));
+    throw bad_argument("{} '{}': a share is at least 0% and at most {:.0f}%", option, base::printable(text, 80),
+                       max_share * 100);
   if (rest.empty() && share >= 1)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("{} {}: write {}% for {} per cent, or {}% for {} times the whole", option, text, text, text,
-                            share * 100, text));
+    throw bad_argument("{} {}: write {}% for {} per cent, or {}% for {} times the whole", option, text, text, text,
+                       share * 100, text);
   return share;
 }
 
@@ -268,9 +262,8 @@ void choose_config(const std::string& config, CommonOptions& common) {
   for (const std::string& word : base::split(config, ',')) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw Error(ErrorKind::invalid_argument,
-                  "--config '" + base::printable(config, 200) +
-                      "': write NAME=value for each parameter, for example BLOCK=64,UNROLL=4");
+      throw bad_argument("--config '{}': write NAME=value for each parameter, for example BLOCK=64,UNROLL=4",
+                         base::printable(config, 200));
     common.choices.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
 }

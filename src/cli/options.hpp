@@ -1,16 +1,12 @@
 // Options of commands: how a command adds them, the ones that commands share, and checks of their values.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/commands.hpp"
 #include "core/spec/spec.hpp"
@@ -156,6 +152,18 @@ void add_force_option(CLI::App& command, bool& force);
 /// Throws Error(invalid_argument) that names the first of the files that exists, also as a broken link, unless force.
 /// otherwise: how to choose another file, for example "-o names another".
 void require_new_files(const std::vector<std::filesystem::path>& files, bool force, const std::string& otherwise);
+
+/// What read() returns. A file of the command line that cannot be read is Error(invalid_argument), not a failure of
+/// xtune.
+template <class Read>
+auto read_given(const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
+    throw;
+  }
+}
 
 /// "5%" or "0.05" as 0.05; at most 100. A bare number of at least 1 is nearly always meant as per cent, and is refused
 /// like any other mistake: Error(invalid_argument) that names the option.

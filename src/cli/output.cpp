@@ -111,9 +111,12 @@ void print_json(const Json& json, int indent) {
   fmt::print("{}\n", base::printable_json(json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace)));
 }
 
-void print_json(const std::vector<Json>& answers) { print_json(answers.size() == 1 ? answers[0] : Json(answers)); }
-
 void print_csv(const std::vector<Json>& rows) { fmt::print("{}", base::csv_text(rows)); }
+
+void Printer::end(std::vector<Json> (*rows)(const std::vector<Json>&)) const {
+  if (format_ == "json") print_json(answers_.size() == 1 ? answers_[0] : Json(answers_));
+  if (format_ == "csv") print_csv(rows(answers_));
+}
 
 std::string counted(std::uint64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with('s') ? "es" : "s");

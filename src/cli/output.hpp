@@ -3,10 +3,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,10 +40,38 @@ void print_table(const report::FittedTable& table);
 /// Prints JSON to standard output; bytes that are not UTF-8 (a path may have them) become U+FFFD. indent < 0: on one
 /// line.
 void print_json(const Json& json, int indent = 2);
-/// Prints one answer for each case: the object itself if there is one case, else the list.
-void print_json(const std::vector<Json>& answers);
 /// Prints rows of a table as CSV to standard output.
 void print_csv(const std::vector<Json>& rows);
+
+/// Prints a command's answers in the form of --format: text at once, JSON and CSV when all are there.
+class Printer {
+ public:
+  explicit Printer(std::string format) : format_(std::move(format)) {}
+  /// One answer: calls print_text, or make_json, which may return several answers.
+  template <class MakeJson, class PrintText>
+  void add(const MakeJson& make_json, const PrintText& print_text) {
+    if (format_ == "text")
+      print_text();
+    else if constexpr (std::is_same_v<decltype(make_json()), Json>)
+      answers_.push_back(make_json());
+    else
+      std::ranges::move(make_json(), std::back_inserter(answers_));
+  }
+  std::vector<Json>& answers() { return answers_; }  ///< none if they are text
+  /// Prints JSON: the answer itself if there is one, else the list; or rows(answers) as CSV.
+  void end(std::vector<Json> (*rows)(const std::vector<Json>&) = nullptr) const;
+
+ private:
+  std::string format_;
+  std::vector<Json> answers_;
+};
+/// Prints the only answer of a command.
+template <class MakeJson, class PrintText>
+void print_answer(const std::string& format, const MakeJson& make_json, const PrintText& print_text) {
+  Printer printer(format);
+  printer.add(make_json, print_text);
+  printer.end();
+}
 
 /// An optional value as JSON; without one null.
 template <class Optional>

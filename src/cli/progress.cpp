@@ -1,12 +1,10 @@
 // The progress line, the log file and the progress file of a run.
 #include "cli/progress.hpp"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
@@ -15,7 +13,6 @@
 #include "core/record/objective.hpp"
 #include "report/progress_line.hpp"
 #include "report/run_report.hpp"
-#include "xtune/error.hpp"
 
 namespace xtune::cli {
 
@@ -31,7 +28,7 @@ ProgressPrinter::ProgressPrinter(const spec::Spec& spec, const std::string& log_
     : spec_(spec), log_path_(log_path), verbosity_(verbosity), terminal_(isatty(STDERR_FILENO) == 1), loop_(loop) {
   if (log_path.empty()) return;
   log_ = std::fopen(log_path.c_str(), "ae");
-  if (!log_) throw Error(ErrorKind::invalid_argument, "--log " + log_path + ": " + std::strerror(errno));
+  if (!log_) throw bad_argument("--log {}: {}", log_path, std::strerror(errno));
 }
 
 ProgressPrinter::~ProgressPrinter() {

@@ -20,12 +20,7 @@ std::size_t replay_jobs(const std::string& given) {
 
 std::vector<replay::Recording> read_given_recordings(const std::filesystem::path& path,
                                                      const replay::ReadOptions& options) {
-  try {
-    return replay::read_recordings(path, options);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
-    throw;
-  }
+  return read_given([&] { return replay::read_recordings(path, options); });
 }
 
 void warn_of(const replay::Recording& recording) {
@@ -44,8 +39,7 @@ void add_recording_option(CLI::App& command, std::string& recording) {
 bool wants_replay(const std::string& path, const CommonOptions& options, const std::string& recording) {
   if (options.backend == "replay") return true;
   if (!recording.empty() && options.backend != "auto")
-    throw Error(ErrorKind::invalid_argument,
-                "--recording is what --backend replay serves; backend " + options.backend + " measures");
+    throw bad_argument("--recording is what --backend replay serves; backend {} measures", options.backend);
   return !recording.empty() || (options.backend == "auto" && read_spec(path, options, "").replays());
 }
 
@@ -58,8 +52,7 @@ spec::Spec read_replayed_spec(const std::string& path, const CommonOptions& opti
 
 std::vector<replay::Recording> read_recordings_for(const spec::Spec& spec, const std::string& recording) {
   if (recording.empty() && spec.kernel.recording.empty())
-    throw Error(ErrorKind::invalid_argument,
-                "nothing to replay: name a recording with --recording, or in the spec as [kernel] recording");
+    throw bad_argument("nothing to replay: name a recording with --recording, or in the spec as [kernel] recording");
   std::vector<replay::Recording> recordings =
       read_given_recordings(recording.empty() ? spec.kernel.recording : std::filesystem::path(recording));
   for (const replay::Recording& each : recordings) warn_of(each);
@@ -68,8 +61,7 @@ std::vector<replay::Recording> read_recordings_for(const spec::Spec& spec, const
 
 int recorded_device(const CommonOptions& options) {
   const std::vector<int> devices = options.devices();
-  if (devices.size() > 1)
-    throw Error(ErrorKind::invalid_argument, "--device " + options.device + ": a replay has one device");
+  if (devices.size() > 1) throw bad_argument("--device {}: a replay has one device", options.device);
   return devices.empty() ? 0 : devices.front();
 }
 

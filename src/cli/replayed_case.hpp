@@ -1,10 +1,6 @@
 // What commands need to tune over recordings instead of on a device.
 #pragma once
 
-#include <atomic>
-#include <string>
-#include <vector>
-
 #include "backends/replay/services.hpp"
 #include "backends/replay/simulation.hpp"
 #include "cli/cases.hpp"

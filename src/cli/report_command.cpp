@@ -1,12 +1,9 @@
 // xtune report: writes the contents of a store as one HTML file. The facts that every report has about itself.
 #include "cli/report_command.hpp"
 
-#include <map>
-
 #include "base/clock.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
-#include "cli/cases.hpp"
+#include "cli/store_commands.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
 #include "core/store/measurements.hpp"
@@ -85,22 +82,13 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
 }
 
 std::vector<report::ReportCase> cases_of_spec(const ReportOptions& options) {
-  if (!options.kernels.empty())
-    throw Error(ErrorKind::invalid_argument, "--kernel chooses among a store's kernels; a spec has one");
+  if (!options.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
   const target::Target target = target_for(options.source, options.common, target::TargetNeed::device_or_named);
   const auto spec = std::make_shared<const spec::Spec>(load_spec_for(options.source, options.common, target));
   const StoredAnswers stored(*spec, options.common, target, true);
   std::vector<report::ReportCase> cases;
   for (const Bindings& problem : spec->cases) cases.push_back(case_of_spec(spec, problem, target, stored));
   return cases;
-}
-
-store::WinnerFilter filter_of(const ReportOptions& options) {
-  store::WinnerFilter filter;
-  if (!options.common.arch.empty()) filter.archs = {options.common.arch};
-  filter.kernels = options.kernels;
-  for (const auto& [name, value] : options.common.spec_options("").defines) filter.problem[name] = value;
-  return filter;
 }
 
 /// Adds every problem on every kind of device of one kernel on one architecture. answers: keys of records, by group.
@@ -122,7 +110,7 @@ void add_cases(store::StoredMeasurements& part, const std::map<std::string, std:
 /// Without a spec, the answers are those that `store export` writes: their keys, by group.
 std::map<std::string, std::string> exported_answers(const ReportOptions& options) {
   std::vector<std::string> told_before;
-  store::WinnerFilter filter = filter_of(options);
+  store::WinnerFilter filter = winner_filter(options.common, options.kernels);
   filter.problem.clear();
   std::map<std::string, std::string> winners;
   for (const store::Winner& winner : store::winners_of(options.source, filter, told_before))
@@ -133,7 +121,7 @@ std::map<std::string, std::string> exported_answers(const ReportOptions& options
 std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
   std::vector<std::string> warnings;
   std::vector<store::StoredMeasurements> measurements =
-      store::measurements_of(options.source, filter_of(options), warnings);
+      store::measurements_of(options.source, winner_filter(options.common, options.kernels), warnings);
   tell_warnings(warnings);
   std::vector<report::ReportCase> cases;
   const std::map<std::string, std::string> answers = exported_answers(options);

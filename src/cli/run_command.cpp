@@ -1,21 +1,12 @@
 // xtune run: tune every case of a spec on a device, or over recordings, where nothing is measured.
 #include "cli/run_command.hpp"
 
-#include <fmt/core.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstdio>
 
 #include "backends/replay/target.hpp"
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
-#include "cli/cases.hpp"
-#include "cli/output.hpp"
 #include "cli/replayed_case.hpp"
 #include "cluster/one_device.hpp"
 #include "cluster/shared_study.hpp"
@@ -272,7 +263,7 @@ void RunCommand::apply(bool replaying) {
 int RunCommand::go() {
   if (wants_replay(options_.path, options_.common, options_.recording)) {
     if (!options_.lock_clocks.empty())
-      throw Error(ErrorKind::invalid_argument, "--lock-clocks fixes the clock of a device, and a replay has none");
+      throw bad_argument("--lock-clocks fixes the clock of a device, and a replay has none");
     return replay();
   }
   kept_ = base::kept_in_store();

@@ -1,16 +1,7 @@
 // xtune run: its options, and its state across cases.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "base/chosen_store.hpp"
-#include "base/event_loop.hpp"
 #include "base/suspension.hpp"
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"
@@ -18,8 +9,6 @@
 #include "cluster/claims.hpp"
 #include "cluster/job_end.hpp"
 #include "cluster/launcher.hpp"
-#include "cluster/progress_file.hpp"
-#include "cluster/walltime.hpp"
 #include "core/record/objective.hpp"
 #include "core/run/job.hpp"
 

@@ -1,17 +1,12 @@
 // xtune run for a spec with [process]: the prefix of its command, and its commands without a run.
-#include <fmt/core.h>
-
-#include <set>
 
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "core/device/server_request.hpp"
-#include "core/resolve/resolve.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/target/program_target.hpp"
 #include "report/run_report.hpp"
-#include "report/table.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::cli {
@@ -116,10 +111,10 @@ void RunCommand::put_before_program() {
     for (const auto& [given, option] :
          {std::pair{!options_.exec_prefix.empty(), "--exec-prefix"}, {options_.dry_run, "--dry-run"}})
       if (given)
-        throw Error(ErrorKind::invalid_argument,
-                    fmt::format("{} is about programs, and the spec has no [process]; `xtune space --samples 5` prints "
-                                "configurations of a kernel",
-                                option));
+        throw bad_argument(
+            "{} is about programs, and the spec has no [process]; `xtune space --samples 5` prints "
+            "configurations of a kernel",
+            option);
     return;
   }
   if (options_.tuning.sanitize)

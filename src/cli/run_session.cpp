@@ -1,21 +1,14 @@
 // xtune run for one spec or several: their common state (signals, the end of the job's time, the progress for `xtune
 // status`), their order, and the answer.
-#include <fmt/core.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <utility>
 
 #include "base/host_name.hpp"
 #include "base/process_gone.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "cli/cases.hpp"
 #include "cli/run_command.hpp"
 #include "cluster/join_study.hpp"
 #include "cluster/shared_study.hpp"

@@ -1,7 +1,5 @@
 // xtune score: how fast strategies find the best configuration of recorded spaces.
-#include <fmt/core.h>
 
-#include <algorithm>
 #include <charconv>
 #include <set>
 #include <thread>
@@ -11,7 +9,6 @@
 #include "cli/replayed_case.hpp"
 #include "core/replay/score.hpp"
 #include "core/spec/statistic.hpp"
-#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -30,8 +27,7 @@ struct ScoreCommand {
 std::vector<std::string> split(const std::string& text, const char* option) {
   std::vector<std::string> parts = base::split(text, ',');
   if (std::find(parts.begin(), parts.end(), "") != parts.end())
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("{} {}: an entry of the list is empty", option, base::printable(text, 80)));
+    throw bad_argument("{} {}: an entry of the list is empty", option, base::printable(text, 80));
   return parts;
 }
 
@@ -112,8 +108,8 @@ Json score_json(const std::vector<replay::Recording>& recordings, const replay::
   return json;
 }
 
-void print_scores(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,
-                  const std::vector<replay::StrategyScore>& scores) {
+Json scores_json(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,
+                 const std::vector<replay::StrategyScore>& scores) {
   Json json;
   for (const replay::StrategyScore& score : scores) {
     auto& entry = json[score.strategy] = score_json(recordings, options, score);
@@ -124,7 +120,7 @@ void print_scores(const std::vector<replay::Recording>& recordings, const replay
     entry["ms_per_proposal"] = score.ms_per_proposal;
   }
   json["random_exact"] = score_json(recordings, options, exact_random(recordings, options));
-  print_json(json);
+  return json;
 }
 
 void print_tables(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,
@@ -157,10 +153,9 @@ int run_score(const ScoreCommand& command) {
   const replay::ScoreOptions options = score_options(command);
   const std::vector<replay::Recording> recordings = read_all(command);
   const std::vector<replay::StrategyScore> scores = replay::score_strategies(recordings, options);
-  if (command.format == "json")
-    print_scores(recordings, options, scores);
-  else
-    print_tables(recordings, options, scores);
+  print_answer(
+      command.format, [&] { return scores_json(recordings, options, scores); },
+      [&] { print_tables(recordings, options, scores); });
   return done;
 }
 

@@ -1,20 +1,14 @@
 // xtune show: one configuration's source, macros, resources and code, and how to profile it.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <atomic>
 #include <cstdlib>
-#include <optional>
-#include <vector>
 
 #include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/find_program.hpp"
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "cli/cases.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/build/cache.hpp"
 #include "core/device/backend_facts.hpp"
@@ -22,7 +16,6 @@
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
 #include "report/run_report.hpp"
-#include "xtune/error.hpp"
 
 namespace xtune::cli {
 
@@ -273,9 +266,8 @@ class ShowRun {
   /// The compiler gives PTX where it compiles for the virtual architecture.
   std::string ptx(const resolve::CandidateResolver& resolver, const Shown& shown) {
     if (shown.artifact.format != "cubin")
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("--ptx: PTX is made for NVIDIA GPUs, and this is {}; --isa prints its instructions",
-                              target_.arch));
+      throw bad_argument("--ptx: PTX is made for NVIDIA GPUs, and this is {}; --isa prints its instructions",
+                         target_.arch);
     build::CompileRequest request = shown.request;
     request.arch = "compute_" + request.arch.substr(std::string("sm_").size());
     const std::string key = resolver.artifact_key(request);
@@ -402,7 +394,7 @@ void require_kernel(const std::string& path, const spec::Spec& spec) {
                           : spec.replays()    ? "the spec is a replay, without a kernel to compile"
                           : spec.space_only() ? "the spec describes only a space, without a kernel to compile"
                                               : nullptr;
-  if (why) throw Error(ErrorKind::invalid_argument, path + ": " + why);
+  if (why) throw bad_argument("{}: {}", path, why);
 }
 
 int show_configs(ShowOptions options) {
@@ -416,15 +408,12 @@ int show_configs(ShowOptions options) {
   base::remove_abandoned_temporaries();
   run::JobWorkers workers(loop, 1);
   ShowRun run(options, target, spec, loop, workers.compiler(), stop);
-  std::vector<Json> answers;
+  Printer printer(options.common.format);
   for (const Bindings& problem : spec.cases) {
     const Shown shown = run.show(problem);
-    if (options.common.json())
-      answers.push_back(shown_json(spec, target, shown));
-    else
-      print_text(spec, target, shown);
+    printer.add([&] { return shown_json(spec, target, shown); }, [&] { print_text(spec, target, shown); });
   }
-  if (options.common.json()) print_json(answers);
+  printer.end();
   return done;
 }
 

@@ -1,7 +1,5 @@
 // xtune space: the size of the search space, the time to construct it, and its configurations.
-#include <fmt/core.h>
 
-#include <algorithm>
 #include <chrono>
 
 #include "base/clock.hpp"
@@ -10,7 +8,6 @@
 #include "core/record/record_json.hpp"
 #include "core/search/permutation.hpp"
 #include "report/run_report.hpp"
-#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -49,10 +46,11 @@ Json named(const space::Space& space, std::uint64_t index) {
   return json;
 }
 
-Json describe(const SpaceOptions& options, const spec::Spec& spec, const Bindings& problem, const Bindings& facts) {
+Json describe(const SpaceOptions& options, const spec::Spec& spec, const Bindings& problem,
+              const target::Target& target) {
   base::Clock& clock = base::system_clock();
   const std::int64_t start = clock.now_ns();
-  const space::Space space = spec::make_space(spec, problem, facts);
+  const space::Space space = space_of(spec, problem, target);
   const double construct_ms = static_cast<double>(clock.now_ns() - start) * 1e-6;
   Json json;
   if (!problem.empty()) json["problem"] = report::bindings_json(problem);
@@ -64,9 +62,7 @@ Json describe(const SpaceOptions& options, const spec::Spec& spec, const Binding
   json["valid"] = space.size();
   json["construct_ms"] = construct_ms;
   const std::uint64_t samples = std::min(options.samples, space.size());
-  if (samples > max_samples)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("--samples {}: at most {} are printed", options.samples, max_samples));
+  if (samples > max_samples) throw bad_argument("--samples {}: at most {} are printed", options.samples, max_samples);
   const search::Permutation order(space.size(), options.seed);
   for (std::uint64_t i = 0; i < samples; ++i) json["samples"].push_back(named(space, order(i)));
   if (options.effects)
@@ -95,14 +91,11 @@ void print_text(const spec::Spec& spec, const Json& json) {
 int print_space(const SpaceOptions& options) {
   const target::Target target = target_of(options.path, options.common);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
-  std::vector<Json> spaces;
+  Printer printer(options.common.format);
   for (const Bindings& problem : spec.cases)
-    spaces.push_back(describe(options, spec, problem, device::device_facts(target.device)));
-  if (!options.common.json()) {
-    for (const auto& json : spaces) print_text(spec, json);
-    return done;
-  }
-  print_json(spaces);
+    printer.add([&] { return describe(options, spec, problem, target); },
+                [&] { print_text(spec, describe(options, spec, problem, target)); });
+  printer.end();
   return done;
 }
 

@@ -1,12 +1,8 @@
 // xtune status: the progress of a job, from its files and from Slurm.
-#include <fmt/core.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <map>
 #include <sstream>
 
-#include "base/event_loop.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cluster/join_study.hpp"
@@ -14,7 +10,6 @@
 #include "cluster/submission.hpp"
 #include "cluster/walltime.hpp"
 #include "report/run_report.hpp"
-#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {

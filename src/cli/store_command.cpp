@@ -1,7 +1,6 @@
 // xtune store: inspect and maintain a store. ls, verify, gc: its contents, whether they are valid, and what can be
 // removed. merge, bundle: into another store, into one file. push, pull: copies elsewhere, through rsync or rclone.
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <charconv>
@@ -27,7 +26,7 @@ std::uint64_t scaled(const std::string& option, const std::string& text, const s
   const std::string unit(end, text.data() + text.size());
   const std::size_t which = unit.size() == 1 ? units.find(unit) : unit.empty() ? units.find(' ') : std::string::npos;
   if (error != std::errc() || which == std::string::npos || number > INT64_MAX / factors[which])
-    throw Error(ErrorKind::invalid_argument, option + " '" + base::printable(text, 80) + "': write " + expected);
+    throw bad_argument("{} '{}': write {}", option, base::printable(text, 80), expected);
   return number * factors[which];
 }
 
@@ -393,6 +392,18 @@ void add_filter_options(CLI::App& command, store::WinnerFilter& filter) {
   const OptionGroup group(command, option_group::store);
   group.list("--arch", filter.archs, "ARCH", "Take only records of this architecture");
   group.list("--kernel", filter.kernels, "NAME", "Take only records of this kernel");
+}
+
+store::WinnerFilter winner_filter(const CommonOptions& options, const std::vector<std::string>& kernels) {
+  store::WinnerFilter filter;
+  if (!options.arch.empty()) filter.archs = {options.arch};
+  filter.kernels = kernels;
+  for (const auto& [name, value] : options.spec_options("").defines) filter.problem[name] = value;
+  return filter;
+}
+
+bool is_chosen(const std::vector<std::string>& list, const std::string& word) {
+  return list.empty() || std::find(list.begin(), list.end(), word) != list.end();
 }
 
 void add_store_command(CLI::App& app, Context& context) {

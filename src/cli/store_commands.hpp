@@ -12,6 +12,11 @@ void add_store_options(CLI::App& command, CommonOptions& options);
 /// --arch and --kernel.
 void add_filter_options(CLI::App& command, store::WinnerFilter& filter);
 
+/// The records of --arch, the kernels and the problem sizes of -D.
+store::WinnerFilter winner_filter(const CommonOptions& options, const std::vector<std::string>& kernels);
+/// Whether a list of an option has the word; an empty list has every word.
+bool is_chosen(const std::vector<std::string>& list, const std::string& word);
+
 void add_store_export(CLI::App& store, Context& context);
 
 }  // namespace xtune::cli

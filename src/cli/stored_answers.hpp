@@ -1,13 +1,9 @@
 // The records of a store for a spec, for commands that only look things up.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "cli/cases.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
-#include "core/record/spec_fit.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/store_view.hpp"
 

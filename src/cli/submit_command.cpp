@@ -1,12 +1,9 @@
 // xtune submit: a suite as jobs of Slurm: compile, measure on each type of GPU, merge.
-#include <fmt/core.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 
-#include "base/files.hpp"
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
@@ -81,21 +78,20 @@ void check(const SubmitOptions& options) {
   const CLI::App& command = *options.command;
   for (const char* option : {"--nodes", "--gpus-per-node", "--arch"})
     if (!options.components.empty() && command.count(option) > 0)
-      throw Error(ErrorKind::invalid_argument, fmt::format("{} and --arch-component: say it in each component, "
-                                                           "[ARCH:]nodes=2,gpus-per-node=4,...",
-                                                           option));
+      throw bad_argument(
+          "{} and --arch-component: say it in each component, "
+          "[ARCH:]nodes=2,gpus-per-node=4,...",
+          option);
   if (command.count("--device") > 0)
-    throw Error(ErrorKind::invalid_argument,
-                "--device: each process of the job has the devices that Slurm gives it (--gpus-per-node)");
+    throw bad_argument("--device: each process of the job has the devices that Slurm gives it (--gpus-per-node)");
   cluster::check_sbatch_options(sbatch_options(), "behind --");
   cluster::check_sbatch_options(options.compile_sbatch, "--cpu-option");
   const std::pair<const char*, Words> given[] = {{"behind --", sbatch_options()},
                                                  {"in --setup", cluster::directive_words(options.setup)}};
   for (const auto& [place, words] : given)
     if (command.count("--cpus-per-task") > 0 && !cluster::cpus_option(words).empty())
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("--cpus-per-task {} and {} {}: write only one of them", options.cpus_per_task,
-                              cluster::cpus_option(words).front(), place));
+      throw bad_argument("--cpus-per-task {} and {} {}: write only one of them", options.cpus_per_task,
+                         cluster::cpus_option(words).front(), place);
   if (options.common.backend != "replay") device::backends_for(options.common.backend);
   for (const SpecList::Item& item : list_specs(options.paths).items)
     read_spec(item.path, options_for(item, options.common), "");

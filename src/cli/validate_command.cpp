@@ -1,17 +1,9 @@
 // xtune validate: compile, execute and compare configurations, without measuring them.
-#include <fmt/core.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <optional>
 
 #include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
-#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "core/record/record_json.hpp"
 #include "core/run/job.hpp"
@@ -19,7 +11,6 @@
 #include "core/target/emulator.hpp"
 #include "ipc/job_count.hpp"
 #include "report/run_report.hpp"
-#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -122,6 +113,14 @@ Json case_json(const ValidatedCase& one) {
   return json;
 }
 
+std::vector<Json> report_json(const std::vector<ValidatedCase>& cases, const std::vector<FailedArch>& failed) {
+  std::vector<Json> list;
+  for (const ValidatedCase& one : cases) list.push_back(case_json(one));
+  for (const auto& [arch, error] : failed)
+    list.push_back({{"arch", arch}, {"error", {{"kind", to_string(error.kind())}, {"message", error.what()}}}});
+  return list;
+}
+
 /// One spec on one device.
 class ValidateRun {
  public:
@@ -206,7 +205,7 @@ std::vector<std::string> archs_of(const ValidateOptions& options) {
   return archs;
 }
 
-int validate_one(ValidateOptions& options, SpecsWork& work, std::vector<Json>& answers) {
+int validate_one(ValidateOptions& options, SpecsWork& work, Printer& printer) {
   choose_config(options.config, options.common);
   const std::vector<std::string> archs = archs_of(options);
   std::vector<ValidatedCase> cases;
@@ -225,14 +224,9 @@ int validate_one(ValidateOptions& options, SpecsWork& work, std::vector<Json>& a
       code = worse_code(code, exit_code_of(error.kind()));
     }
   }
-  for (const ValidatedCase& one : cases) {
+  for (const ValidatedCase& one : cases)
     if (one.failed() > 0 || one.count(Outcome::ok) == 0) code = worse_code(code, nothing_valid);
-    if (options.common.json()) answers.push_back(case_json(one));
-  }
-  for (const auto& [arch, error] : failed)
-    if (options.common.json())
-      answers.push_back({{"arch", arch}, {"error", {{"kind", to_string(error.kind())}, {"message", error.what()}}}});
-  if (!options.common.json()) print_text(cases, failed, work.stop);
+  printer.add([&] { return report_json(cases, failed); }, [&] { print_text(cases, failed, work.stop); });
   return code;
 }
 

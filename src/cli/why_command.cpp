@@ -1,14 +1,10 @@
 // xtune why: why the store answers for a configuration, or why it does not.
-#include <fmt/core.h>
 
-#include <algorithm>
 #include <map>
 #include <unordered_set>
 
-#include "cli/cases.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/record_log.hpp"
-#include "core/resolve/resolve.hpp"
 #include "core/space/bindings_text.hpp"
 #include "report/run_report.hpp"
 
@@ -200,7 +196,7 @@ int explain(const WhyOptions& options) {
         tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
              arch, target.device.arch);
   const MeasuredConfigs measured(stored);
-  std::vector<Json> answers;
+  Printer printer(options.format);
   for (const Bindings& problem : spec.cases) {
     const space::Space space = space_of(spec, problem, target);
     const resolve::CandidateResolver resolver = resolver_of(spec, space, problem, target);
@@ -208,12 +204,10 @@ int explain(const WhyOptions& options) {
         judge(spec, space, resolver, problem, target.device, stored, measured, options.store_path());
     record::SpecFit fit = fit_of(spec, problem, target);
     const record::LookupResult lookup = stored.look_up(problem, fit);
-    if (options.json())
-      answers.push_back(verdicts_json(problem, verdicts, lookup));
-    else
-      print_text(problem, verdicts, lookup);
+    printer.add([&] { return verdicts_json(problem, verdicts, lookup); },
+                [&] { print_text(problem, verdicts, lookup); });
   }
-  if (options.json()) print_json(answers);
+  printer.end();
   return done;
 }
 
