@@ -1,16 +1,12 @@
 // Reads the parser's description of its options; wraps and indents it.
 #include "cli/help.hpp"
 
-#include <fmt/core.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cctype>
 #include <sstream>
 #include <string_view>
-#include <vector>
 
 #include "base/text.hpp"
 #include "cli/options.hpp"
@@ -38,7 +34,8 @@ std::vector<std::string> split_words(const std::string& text) {
 
 ValueKind kind_of(const CLI::Option& option, const std::string& type) {
   if (option.get_items_expected_max() == 0) return ValueKind::none;
-  if (type == "FILE" || type == "SPEC") return ValueKind::file;
+  constexpr std::string_view files[] = {"FILE", "SPEC", "LOG", "BUNDLE", "SPEC|STORE", "STORE|FILE"};
+  if (std::find(std::begin(files), std::end(files), type) != std::end(files)) return ValueKind::file;
   return type == "DIR" ? ValueKind::directory : ValueKind::text;
 }
 
@@ -50,7 +47,7 @@ OptionText option_text(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
   const std::string type = option.get_type_name();
   text.kind = kind_of(option, type);
-  text.words = split_words(type);
+  if (text.kind == ValueKind::text) text.words = split_words(type);
   text.required = option.get_required();
   text.repeated = is_repeated(option);
   text.summary = option.get_description();
@@ -403,6 +400,71 @@ std::vector<std::pair<std::string, std::string>> manual_pages(const CommandText&
   std::vector<std::pair<std::string, std::string>> pages;
   add_pages(root, root, pages);
   return pages;
+}
+
+namespace {
+
+const OptionText* find_option(const CommandText& command, const std::string& name) {
+  for (const auto& [group, options] : command.groups)
+    for (const OptionText& option : options)
+      if (std::find(option.names.begin(), option.names.end(), name) != option.names.end()) return &option;
+  return nullptr;
+}
+
+/// Lines of words that begin with a prefix.
+class Offer {
+ public:
+  explicit Offer(std::string prefix) : prefix_(std::move(prefix)) {}
+  void add(const std::string& word, const std::string& summary) {
+    if (word.starts_with(prefix_)) text_ += word + "\t" + summary + "\n";
+  }
+  void add_values(const OptionText& option) {
+    for (const std::string& word : option.words) add(word, "");
+    if (option.kind == ValueKind::file) text_ += ":file\n";
+    if (option.kind == ValueKind::directory) text_ += ":directory\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  const std::string prefix_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string completions(const CommandText& root, Words words) {
+  std::string current = words.empty() ? "" : words.back();
+  if (!words.empty()) words.pop_back();
+  if (std::find(words.begin(), words.end(), "--") != words.end()) return {};  // words of another program
+  const CommandText* command = &root;
+  for (const std::string& word : words)
+    for (const CommandText& each : command->commands)
+      if (each.name == word) {
+        command = &each;
+        break;
+      }
+  std::string option = words.empty() ? "" : words.back();
+  if (const std::size_t equals = current.find('='); current.starts_with("--") && equals != std::string::npos) {
+    option = current.substr(0, equals);
+    current = current.substr(equals + 1);
+  } else if (current == "=") {
+    current.clear();
+  } else if (option == "=" && words.size() > 1) {
+    option = words[words.size() - 2];
+  }
+  Offer offer(current);
+  const OptionText* const found = find_option(*command, option);
+  if (found && found->kind != ValueKind::none) {
+    offer.add_values(*found);
+  } else if (current.starts_with('-')) {
+    for (const auto& [group, options] : command->groups)
+      for (const OptionText& each : options)
+        for (const std::string& name : each.names) offer.add(name, each.summary);
+  } else {
+    for (const CommandText& each : command->commands) offer.add(each.name, each.summary);
+    if (!command->arguments.empty()) offer.add_values(command->arguments.front());
+  }
+  return offer.text();
 }
 
 }  // namespace xtune::cli

@@ -64,6 +64,12 @@ class HelpFormatter final : public CLI::FormatterBase {
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 };
 
+/// What a shell offers for the last of the words, of which the first is the program: a line "word<tab>summary" for
+/// each, `:file` or
+/// `:directory` where the shell completes paths. The words are bash's, which splits at "=", or another shell's, which
+/// does not: then values are offered without their option.
+std::string completions(const CommandText& root, Words words);
+
 /// The page of a command in the man(7) language. root: xtune itself.
 std::string manual_page(const CommandText& command, const CommandText& root);
 /// The pages of a command and all its subcommands, with their file names: "xtune-store-ls.1".
