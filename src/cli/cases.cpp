@@ -27,8 +27,7 @@ target::TargetOptions for_kernel(const spec::Spec& spec, target::TargetOptions o
         "only backend kokkos compiles",
         base::printable(options.backend, 80));
   if (!spec.for_kokkos() && options.backend == "kokkos")
-    throw Error(
-        ErrorKind::invalid_argument,
+    throw bad_argument(
         "--backend kokkos tunes Kokkos units, and the spec does not say that its kernel is one: [kernel] backend = "
         "\"kokkos\" does");
   return options;

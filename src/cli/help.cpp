@@ -21,17 +21,6 @@ namespace {
 // A longer list of words is put into the option's summary.
 constexpr std::size_t longest_value = 16;
 
-std::vector<std::string> split_words(const std::string& text) {
-  std::vector<std::string> words;
-  if (text.find('|') == std::string::npos) return words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find('|', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
-
 ValueKind kind_of(const CLI::Option& option, const std::string& type) {
   if (option.get_items_expected_max() == 0) return ValueKind::none;
   constexpr std::string_view files[] = {"FILE", "SPEC", "LOG", "BUNDLE", "SPEC|STORE", "STORE|FILE"};
@@ -39,17 +28,15 @@ ValueKind kind_of(const CLI::Option& option, const std::string& type) {
   return type == "DIR" ? ValueKind::directory : ValueKind::text;
 }
 
-bool is_repeated(const CLI::Option& option) { return option.get_expected_max() > 1; }
-
 OptionText option_text(const CLI::Option& option) {
   OptionText text;
   for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
   const std::string type = option.get_type_name();
   text.kind = kind_of(option, type);
-  if (text.kind == ValueKind::text) text.words = split_words(type);
+  if (text.kind == ValueKind::text && type.find('|') != std::string::npos) text.words = base::split(type, '|');
   text.required = option.get_required();
-  text.repeated = is_repeated(option);
+  text.repeated = option.get_expected_max() > 1;
   text.summary = option.get_description();
   if (text.kind == ValueKind::none) return text;
   text.value = type.size() > longest_value && !text.words.empty() ? "NAME" : type;

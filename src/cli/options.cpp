@@ -46,15 +46,12 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
 }
 
 CLI::Validator positive_seconds() {
-  return CLI::Validator(
-      [](std::string& text) {
-        double value = 0;
-        const char* const last = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), last, value);
-        if (stop == last && error == std::errc() && value > 0 && value <= 1e9) return std::string();
-        return fmt::format("expected seconds, more than 0 and at most 1e9, got '{}'", base::printable(text, 80));
-      },
-      "");
+  return {[](std::string& text) {
+            const std::optional<double> value = number_in<double>(text);
+            if (value && *value > 0 && *value <= 1e9) return std::string();
+            return fmt::format("expected seconds, more than 0 and at most 1e9, got '{}'", base::printable(text, 80));
+          },
+          ""};
 }
 
 CLI::Validator not_empty() {
@@ -87,11 +84,10 @@ std::vector<int> CommonOptions::devices() const {
   std::vector<int> indices;
   if (device == "all") return indices;
   for (const std::string& word : base::split(device, ',')) {
-    int index = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
-    if (error != std::errc() || end != word.data() + word.size() || index < 0)
+    const std::optional<int> index = number_in<int>(word);
+    if (!index || *index < 0)
       throw bad_argument("--device '{}': write an index (0), several (0,2), or all", base::printable(device, 80));
-    indices.push_back(index);
+    indices.push_back(*index);
   }
   return indices;
 }

@@ -4,9 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
-#include <string_view>
 
 #include "base/causes.hpp"
 #include "base/csv.hpp"
@@ -33,15 +31,6 @@ bool has_colours(std::FILE* stream) {
   if (is_set("CLICOLOR_FORCE") && std::string_view(std::getenv("CLICOLOR_FORCE")) != "0") return true;
   const char* const terminal = std::getenv("TERM");
   return ::isatty(::fileno(stream)) == 1 && terminal && std::string_view(terminal) != "dumb";
-}
-
-std::size_t given_columns() {
-  const char* const text = std::getenv("COLUMNS");
-  if (!text) return 0;
-  const std::string_view digits = text;
-  std::size_t columns = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), columns);
-  return error == std::errc() && end == digits.data() + digits.size() ? columns : 0;
 }
 
 /// Adds a label for the kind of a message, by its first word.
@@ -89,7 +78,8 @@ void choose_colours(const std::vector<std::string>& words) {
 
 // The terminal is queried each time, because users resize it.
 std::size_t terminal_width(int descriptor) {
-  if (const std::size_t given = given_columns(); given >= min_columns) return given;
+  const char* const columns = std::getenv("COLUMNS");
+  if (const auto given = number_in<std::size_t>(columns ? columns : ""); given && *given >= min_columns) return *given;
   winsize size{};
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= min_columns ? size.ws_col : default_columns;
 }

@@ -4,11 +4,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -85,6 +88,13 @@ Error bad_argument(fmt::format_string<Arguments...> format, Arguments&&... argum
   return {ErrorKind::invalid_argument, fmt::format(format, std::forward<Arguments>(arguments)...)};
 }
 
+/// The number that the text is; nullopt: it is something else, or out of range.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
 /// "1 parameter", "2 parameters".
 std::string counted(std::uint64_t count, const std::string& what);
 /// Prints warnings to standard error, one for each cause: warnings that differ only in line, file or artifact are

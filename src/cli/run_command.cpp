@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <charconv>
-
 #include "backends/replay/target.hpp"
 #include "base/text.hpp"
 #include "cli/replayed_case.hpp"
@@ -336,9 +334,7 @@ void add_search_options(CLI::App& command, RunOptions& options) {
 
 CLI::Validator clock_or_auto() {
   return {[](std::string& text) {
-            const bool digits =
-                !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == std::string::npos;
-            if (text == "auto" || (digits && std::stoi(text) > 0)) return std::string();
+            if (text == "auto" || (text.size() <= 5 && number_in<unsigned>(text).value_or(0) > 0)) return std::string();
             return "'" + text + "' is not a clock in MHz, such as --lock-clocks=1410";
           },
           ""};
@@ -367,18 +363,13 @@ void add_output_options(CLI::App& command, RunOptions& options) {
 
 /// "i/n", "i:n". Throws Error(invalid_argument).
 spec::Partition parse_partition(const std::string& text) {
-  spec::Partition partition;
-  const std::size_t slash = text.find_first_of("/:");
-  const auto number = [](std::string_view digits, std::uint64_t& value) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return !digits.empty() && error == std::errc() && end == digits.data() + digits.size();
-  };
-  const bool read = slash != std::string::npos && number(std::string_view(text).substr(0, slash), partition.part) &&
-                    number(std::string_view(text).substr(slash + 1), partition.count);
-  if (!read || partition.part >= partition.count)
+  const std::size_t slash = std::min(text.size(), text.find_first_of("/:"));
+  const auto part = number_in<std::uint64_t>(text.substr(0, slash));
+  const auto count = number_in<std::uint64_t>(text.substr(std::min(text.size(), slash + 1)));
+  if (!part || !count || *part >= *count)
     throw bad_argument("--partition '{}': write i/n with i from 0 to n - 1, for example 0/4",
                        base::printable(text, 80));
-  return partition;
+  return {*part, *count};
 }
 
 int run_given(RunOptions& options) {

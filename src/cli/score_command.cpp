@@ -1,6 +1,5 @@
 // xtune score: how fast strategies find the best configuration of recorded spaces.
 
-#include <charconv>
 #include <set>
 #include <thread>
 
@@ -34,14 +33,11 @@ std::vector<std::string> split(const std::string& text, const char* option) {
 std::vector<std::uint64_t> read_evals(const std::string& text) {
   std::set<std::uint64_t> evals;
   for (const std::string& part : split(text, "--evals")) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc() || end != part.data() + part.size() || number == 0)
-      throw Error(
-          ErrorKind::invalid_argument,
-          fmt::format("--evals {}: '{}' is not a number of evaluations; give counts from 1 on, such as 25,50,100",
-                      base::printable(text, 80), base::printable(part, 40)));
-    evals.insert(number);
+    const auto number = number_in<std::uint64_t>(part);
+    if (!number || *number == 0)
+      throw bad_argument("--evals {}: '{}' is not a number of evaluations; give counts from 1 on, such as 25,50,100",
+                         base::printable(text, 80), base::printable(part, 40));
+    evals.insert(*number);
   }
   return {evals.begin(), evals.end()};
 }
@@ -113,10 +109,9 @@ Json scores_json(const std::vector<replay::Recording>& recordings, const replay:
   Json json;
   for (const replay::StrategyScore& score : scores) {
     auto& entry = json[score.strategy] = score_json(recordings, options, score);
-    const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
-    entry["score"] = number(score.aggregate);
+    entry["score"] = optional_json(score.aggregate);
     for (std::size_t i = 0; i < recordings.size(); ++i)
-      entry["score_by_space"][recordings[i].name] = number(score.spaces[i].aggregate);
+      entry["score_by_space"][recordings[i].name] = optional_json(score.spaces[i].aggregate);
     entry["ms_per_proposal"] = score.ms_per_proposal;
   }
   json["random_exact"] = score_json(recordings, options, exact_random(recordings, options));

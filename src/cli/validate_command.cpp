@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
 #include "core/run/job.hpp"
 #include "core/search/spread_sample.hpp"
