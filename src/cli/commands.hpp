@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,9 +26,10 @@ int worse_code(int a, int b);
 /// Each code with its meaning, for help, the manual and docs/command-line.md.
 const std::vector<std::pair<int, std::string>>& exit_code_meanings();
 
-/// A command's callback stores its exit code here.
+/// Where commands keep their options, and their callbacks store the exit code; it must outlive the parsing.
 struct Context {
   int exit_code = done;
+  std::vector<std::shared_ptr<void>> options;
 };
 
 /// The words of the command line; set once, before the command begins.

@@ -31,7 +31,7 @@ void add_example(CLI::App& command, const std::string& example);
 template <class Options>
 struct NewCommand {
   CLI::App& command;
-  Options& options;  ///< they live as long as the command
+  Options& options;  ///< they live as long as the context
 };
 /// Adds a command that calls run(options), which returns the exit code.
 template <class Options>
@@ -40,7 +40,8 @@ NewCommand<Options> add_command(CLI::App& parent, Context& context, const std::s
   const auto options = std::make_shared<Options>();
   CLI::App& command = *parent.add_subcommand(name, summary);
   add_example(command, example);
-  command.callback([options, run = std::move(run), &context] { context.exit_code = run(*options); });
+  command.callback([&options = *options, run = std::move(run), &context] { context.exit_code = run(options); });
+  context.options.push_back(options);
   return {command, *options};
 }
 
