@@ -43,6 +43,8 @@ target_link_libraries(xtune_libuv INTERFACE rt)
 xtune_find_library(xtune_cryptopp cryptopp/sha.h libcrypto++-dev cryptopp)
 xtune_find_library(xtune_zlib zlib.h zlib1g-dev z)
 xtune_find_library(xtune_re2 re2/re2.h libre2-dev re2)
+xtune_find_library(xtune_sqlite sqlite3.h libsqlite3-dev sqlite3)
+target_link_libraries(xtune_sqlite INTERFACE xtune_zlib m)
 xtune_find_library(xtune_boost_context boost/context/fiber.hpp libboost-context-dev boost_context)
 
 find_package(fmt REQUIRED)

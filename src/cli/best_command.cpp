@@ -1,6 +1,8 @@
 // xtune best: the best stored configuration for a problem, and how well it fits.
 #include <fmt/ranges.h>
 
+#include <deque>
+
 #include "base/machine_memory.hpp"
 #include "base/text.hpp"
 #include "cli/stored_answers.hpp"
@@ -65,11 +67,16 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
     print_out("  default: {}\n", report::config_text(spec, *config));
 }
 
+std::vector<const record::Record*> pointers_to(const std::vector<record::Record>& records) {
+  std::vector<const record::Record*> pointers;
+  for (const record::Record& record : records) pointers.push_back(&record);
+  return pointers;
+}
+
 /// [objective] across: the stored configuration for all cases together.
 class AcrossAnswer {
  public:
-  AcrossAnswer(const spec::Spec& spec, const target::Target& target, const std::vector<record::Record>& records)
-      : spec_(spec) {
+  AcrossAnswer(const spec::Spec& spec, const target::Target& target, const store::StoreView& stored) : spec_(spec) {
     std::vector<std::unique_ptr<record::SpecFit>> fits;
     for (const Bindings& problem : spec.cases)
       fits.push_back(
@@ -77,9 +84,11 @@ class AcrossAnswer {
     // First the key that this spec has today; if nothing is stored for it, earlier keys, and how they differ.
     for (const record::KeyFit worst : {record::KeyFit::holds, record::KeyFit::stale, record::KeyFit::differs}) {
       std::vector<record::CaseRecords> cases;
-      for (std::size_t i = 0; i < fits.size(); ++i)
-        cases.push_back({spec.cases[i], target.device,
-                         record::answering(records, spec.cases[i], target.device, fits[i]->rules(), worst)});
+      records_.clear();
+      for (std::size_t i = 0; i < fits.size(); ++i) {
+        records_.push_back(answering(stored, spec.cases[i], target.device, fits[i]->rules(), worst));
+        cases.push_back({spec.cases[i], target.device, pointers_to(records_.back())});
+      }
       choice_ = record::choose_across(record::Objective(spec), spec.objective.across, cases);
       if (choice_) break;
     }
@@ -106,6 +115,7 @@ class AcrossAnswer {
 
  private:
   const spec::Spec& spec_;
+  std::deque<std::vector<record::Record>> records_;  ///< by case
   std::optional<record::AcrossChoice> choice_;
   std::vector<std::vector<std::string>> differences_;  ///< by case, for the choice
 };
@@ -113,12 +123,12 @@ class AcrossAnswer {
 /// The values of the best share of the stored configurations for exactly this problem: of today's key if there are any,
 /// else of earlier ones.
 report::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                                const std::vector<record::Record>& records, record::SpecFit& fit, double share) {
-  const record::Criterion criterion = record::Objective(spec).criterion(problem, target.device);
+                                const StoredAnswers& stored, record::SpecFit& fit, double share) {
+  const record::Criterion criterion = stored.criterion(problem);
   report::TopValues top;
   for (const record::KeyFit worst : {record::KeyFit::holds, record::KeyFit::stale, record::KeyFit::differs}) {
-    top = report::top_values(spec, record::answering(records, problem, target.device, fit.rules(), worst), criterion,
-                             share);
+    const auto records = answering(stored.view(), problem, target.device, fit.rules(), worst);
+    top = report::top_values(spec, pointers_to(records), criterion, share);
     if (top.best > 0) break;
   }
   return top;
@@ -147,7 +157,7 @@ int print_best(BestOptions& given) {
   const spec::Spec spec = load_spec_for(path, options, target);
   const bool across = spec.objective.across != spec::ObjectiveSpec::Across::each && spec.cases.size() > 1;
   const std::shared_ptr<const store::Bundle> bundle = dispatch::open_bundle(given.frozen, spec.kernel.name);
-  const StoredAnswers stored(spec, options, target, across || given.share, bundle.get());
+  const StoredAnswers stored(spec, options, target, bundle.get());
   const std::string contents = bundle ? bundle->digest() : "";
   std::vector<store::ProblemChoice> choices;
   Printer printer(options.format);
@@ -160,12 +170,12 @@ int print_best(BestOptions& given) {
     printer.add([&] { return answer_json(spec, problem, target.device, found); },
                 [&] { print_text(spec, problem, target.device, found); });
     if (!given.share) continue;
-    const report::TopValues top = top_values_of(spec, problem, target, stored.records(), fit, *given.share);
+    const report::TopValues top = top_values_of(spec, problem, target, stored, fit, *given.share);
     if (options.json()) printer.answers().back()["top_values"] = report::top_values_json(top);
     if (options.text()) print_out("{}", report::top_values_text(top));
   }
   if (across) {
-    const AcrossAnswer answer(spec, target, stored.records());
+    const AcrossAnswer answer(spec, target, stored.view());
     all = all && answer.found();
     choices.emplace_back(Bindings(), answer.config());
     for (std::size_t i = 0; Json & each : printer.answers()) each["across"] = answer.json(i++);

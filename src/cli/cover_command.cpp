@@ -28,12 +28,9 @@ struct CoverOptions {
 /// The measured configurations of each case, and their times relative to the case's best.
 struct Matrix {
   std::vector<Bindings> problems, without;       ///< with and without measurements
-  std::vector<const store::StoredConfig*> rows;  ///< the configurations, or else in `configs`: maybe millions
-  std::vector<Bindings> configs;
+  std::vector<const store::StoredConfig*> rows;  ///< the configurations: maybe millions
   std::vector<std::vector<double>> ratios;
-  Bindings config(std::size_t number) const {
-    return rows.empty() ? configs[number] : store::config_bindings(*rows[number]);
-  }
+  Bindings config(std::size_t number) const { return store::config_bindings(*rows[number]); }
   /// Problems that were measured only with another driver than the device has now, with that device.
   std::vector<std::pair<Bindings, device::DeviceInfo>> stale;
 };
@@ -45,94 +42,65 @@ double ratio_of(double score, double best) {
   return std::isfinite(ratio) && ratio > 0 ? std::max(ratio, 1.0) : std::numeric_limits<double>::infinity();
 }
 
-/// The configurations of a problem that may be used. Item: const Record*, or const StoredConfig*.
-template <class Item>
+/// The configurations of a problem that may be used.
 struct Scores {
-  std::vector<std::pair<Item, double>> best_first;  ///< with the value that ranks them
-  std::optional<device::DeviceInfo> stale;          ///< as in Matrix
+  std::vector<std::pair<const store::StoredConfig*, double>> best_first;  ///< with the value that ranks them
+  std::optional<device::DeviceInfo> stale;                                ///< as in Matrix
 };
 
 /// Removes measurements with another driver than the device has now, unless nothing would remain; else returns the
 /// device that they were measured on.
-template <class Item, class DeviceOf>
-std::optional<device::DeviceInfo> keep_current(std::vector<Item>& own, const device::DeviceInfo& now,
-                                               const DeviceOf& device_of) {
-  const auto is_current = [&](const Item item) { return record::same_driver(device_of(item), now); };
+std::optional<device::DeviceInfo> keep_current(store::ConfigOrder& own, const device::DeviceInfo& now,
+                                               const store::StoreView& view) {
+  const auto is_current = [&](const auto* row) { return record::same_driver(view.device_of(*row), now); };
   if (own.empty()) return std::nullopt;
-  if (std::none_of(own.begin(), own.end(), is_current)) return device_of(own.front());
-  std::erase_if(own, [&](const Item item) { return !is_current(item); });
+  if (std::none_of(own.begin(), own.end(), is_current)) return view.device_of(*own.front());
+  std::erase_if(own, [&](const auto* row) { return !is_current(row); });
   return std::nullopt;
 }
 
-Scores<const record::Record*> scores_of(const Bindings& problem, const std::vector<record::Record>& records,
-                                        const target::Target& target, const record::SpecFit& fit,
-                                        const record::Criterion& criterion) {
-  record::LookupRules rules;
-  rules.obstacle = [&](const record::Record& record) { return fit.obstacle(record); };
-  std::vector<const record::Record*> own = record::answering(records, problem, target.device, rules);
-  Scores<const record::Record*> scores;
-  scores.stale = keep_current(own, target.device,
-                              [](const record::Record* record) -> const device::DeviceInfo& { return record->device; });
-  for (const record::Record* record : record::ranked(own, criterion))
-    scores.best_first.emplace_back(record, criterion.of(*record));
-  return scores;
-}
-
-Scores<const store::StoredConfig*> scores_of(const Bindings& problem, const store::StoreView& view,
-                                             const target::Target& target, const record::SpecFit& fit,
-                                             measure::Statistic statistic) {
+Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const target::Target& target,
+                 const record::SpecFit& fit) {
+  const store::StoreView& view = stored.view();
+  const record::Criterion criterion = stored.criterion(problem);
   store::ConfigOrder own =
       view.members(problem, target.device, [&](const record::Record& record) { return fit.obstacle(record); });
-  Scores<const store::StoredConfig*> scores;
-  scores.stale = keep_current(own, target.device, [&](const store::StoredConfig* row) -> const device::DeviceInfo& {
-    return view.device_of(*row);
-  });
-  for (const store::StoredConfig* row : store::rank_configs(own, statistic))
-    scores.best_first.emplace_back(row, row->time_ms);
+  Scores scores;
+  scores.stale = keep_current(own, target.device, view);
+  for (const store::StoredConfig* row : store::rank_configs(own, criterion))
+    scores.best_first.emplace_back(row, criterion.score ? criterion.of(view.record_of(*row)) : row->time_ms);
   return scores;
 }
 
-/// Numbers configurations, with equal numbers for equal ones. A row's values are stored as text, and the few texts of
-/// names by index.
+/// Numbers configurations, with equal numbers for equal ones. The few texts of names have numbers, too.
 class Numbers {
  public:
-  std::size_t of(const record::Record* record) { return number(record->config, by_config_); }
   std::size_t of(const store::StoredConfig* row) {
-    if (!row->names) return number(store::config_bindings(*row), by_config_);
     if (!last_ || *last_ != *row->names) by_values_ = &by_names_[*(last_ = *row->names)];
-    return number(row->values, *by_values_);
+    const auto [place, is_new] = by_values_->try_emplace(row->values, count_);
+    count_ += is_new;
+    return place->second;
   }
   std::size_t count() const { return count_; }
 
  private:
-  template <class Key, class Known>
-  std::size_t number(const Key& key, Known& known) {
-    const auto [place, is_new] = known.try_emplace(key, count_);
-    count_ += is_new;
-    return place->second;
-  }
   std::size_t count_ = 0;
-  std::map<Bindings, std::size_t> by_config_;
   std::map<std::string_view, std::unordered_map<std::string_view, std::size_t>> by_names_;
   std::unordered_map<std::string_view, std::size_t>* by_values_ = nullptr;
   std::optional<std::string_view> last_;
 };
 
-void keep_config(Matrix& matrix, const record::Record* record) { matrix.configs.push_back(record->config); }
-void keep_config(Matrix& matrix, const store::StoredConfig* row) { matrix.rows.push_back(row); }
-
-/// Calls scores(problem) for each problem.
-template <class ScoresOf>
-Matrix matrix_of(const std::vector<Bindings>& problems, const ScoresOf& scores_of_problem) {
+Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
+                 const target::Target& target) {
   Matrix matrix;
   Numbers numbers;
   std::vector<std::vector<std::pair<std::size_t, double>>> found;
   for (const Bindings& problem : problems) {
-    const auto scores = scores_of_problem(problem);
+    const Scores scores = scores_of(problem, stored, target, fit_of(spec, problem, target));
     std::vector<std::pair<std::size_t, double>> row;
     for (const auto& [config, score] : scores.best_first) {
       const std::size_t known = numbers.count(), number = numbers.of(config);
-      if (number == known) keep_config(matrix, config);
+      if (number == known) matrix.rows.push_back(config);
       row.emplace_back(number, ratio_of(score, scores.best_first.front().second));
     }
     if (scores.stale) matrix.stale.emplace_back(problem, *scores.stale);
@@ -148,19 +116,6 @@ Matrix matrix_of(const std::vector<Bindings>& problems, const ScoresOf& scores_o
   return matrix;
 }
 
-Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
-                 const target::Target& target) {
-  const record::Objective objective(spec);
-  const auto fit = [&](const Bindings& problem) { return fit_of(spec, problem, target); };
-  if (const store::StoreView* const view = stored.view())
-    return matrix_of(problems, [&](const Bindings& problem) {
-      return scores_of(problem, *view, target, fit(problem), spec.measure.statistic);
-    });
-  return matrix_of(problems, [&](const Bindings& problem) {
-    return scores_of(problem, stored.records(), target, fit(problem), objective.criterion(problem, target.device));
-  });
-}
-
 std::vector<Bindings> problems_of(const spec::Spec& spec, const StoredAnswers& answers, bool stored) {
   if (!stored) return spec.cases;
   std::set<Bindings> problems;
@@ -170,15 +125,11 @@ std::vector<Bindings> problems_of(const spec::Spec& spec, const StoredAnswers& a
       problems.insert(problem);
   };
   // Kernels built with sanitizers answer nothing.
-  if (const store::StoreView* const view = answers.view()) {
-    std::set<std::size_t> answered;
-    view->each_row([&](const store::StoredConfig& row) {
-      if (!row.sanitized) answered.insert(row.problem);
-    });
-    for (const std::size_t problem : answered) add(view->problems()[problem].sizes);
-  }
-  for (const record::Record& record : answers.records())
-    if (!record::is_sanitized(record)) add(record.problem);
+  std::set<std::size_t> answered;
+  answers.view().each_row([&](const store::StoredConfig& row) {
+    if (!row.sanitized) answered.insert(row.problem);
+  });
+  for (const std::size_t problem : answered) add(answers.view().problems()[problem].sizes);
   return {problems.begin(), problems.end()};
 }
 

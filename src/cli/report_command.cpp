@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
 #include "cli/stored_answers.hpp"
-#include "core/record/across.hpp"
 #include "core/store/measurements.hpp"
 #include "report/page.hpp"
 #include "xtune/version.hpp"
@@ -64,11 +63,9 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
   const Bindings& measured = found.record ? found.record->problem : problem;
   const device::DeviceInfo& device = found.record ? found.record->device : target.device;
   const record::KeyFit worst = found.record ? record::key_fit(found.differences) : record::KeyFit::differs;
-  std::vector<record::Record> records;
-  for (const record::Record* record : record::answering(stored.records(), measured, device, rules, worst))
-    records.push_back(*record);
   report::ReportCase one =
-      report::make_report_case(spec, measured, device, std::move(records), found.record ? found.record->key : "");
+      report::make_report_case(spec, measured, device, answering(stored.view(), measured, device, rules, worst),
+                               found.record ? found.record->key : "");
   if (one.best) one.default_config = default_of(*spec, measured, device);
   one.asked = problem;
   one.match = found.match;
@@ -85,7 +82,7 @@ std::vector<report::ReportCase> cases_of_spec(const ReportOptions& options) {
   if (!options.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
   const target::Target target = target_for(options.source, options.common, target::TargetNeed::device_or_named);
   const auto spec = std::make_shared<const spec::Spec>(load_spec_for(options.source, options.common, target));
-  const StoredAnswers stored(*spec, options.common, target, true);
+  const StoredAnswers stored(*spec, options.common, target);
   std::vector<report::ReportCase> cases;
   for (const Bindings& problem : spec->cases) cases.push_back(case_of_spec(spec, problem, target, stored));
   return cases;

@@ -25,16 +25,13 @@ struct Verdicts {
 /// Finds the stored records of a configuration, for any problem.
 class MeasuredConfigs {
  public:
-  explicit MeasuredConfigs(const StoredAnswers& stored) : view_(stored.view()) {
-    for (const record::Record& record : stored.records()) records_[record.config].push_back(&record);
-    if (!view_) return;
-    rows_.reserve(view_->records());
-    view_->each_row([&](const store::StoredConfig& row) { rows_.emplace_back(hash(store::config_text(row)), &row); });
+  explicit MeasuredConfigs(const store::StoreView& view) : view_(view) {
+    rows_.reserve(view.records());
+    view.each_row([&](const store::StoredConfig& row) { rows_.emplace_back(hash(*row.names, row.values), &row); });
     std::sort(rows_.begin(), rows_.end());
   }
 
   bool has(const Bindings& config) const {
-    if (!view_) return records_.contains(config);
     const auto [begin, end] = rows_of(config);
     return begin != end;
   }
@@ -57,21 +54,22 @@ class MeasuredConfigs {
       if (!best || differences.size() < best->differences.size())
         best = Nearest{std::move(differences), record.artifact_key};
     };
-    if (!view_)
-      for (const record::Record* record : records_.at(config)) add(*record);
-    else
-      for (const store::StoredConfig* row : nearest_rows(config, problem, device)) add(view_->record_of(*row));
+    for (const store::StoredConfig* row : nearest_rows(config, problem, device)) add(view_.record_of(*row));
     return *std::move(best);
   }
 
  private:
   using Row = std::pair<std::size_t, const store::StoredConfig*>;
 
-  static std::size_t hash(const std::string& config) { return std::hash<std::string>()(config); }
+  static std::size_t hash(std::string_view names, std::string_view values) {
+    return std::hash<std::string_view>()(names) * 31 + std::hash<std::string_view>()(values);
+  }
 
   std::pair<std::vector<Row>::const_iterator, std::vector<Row>::const_iterator> rows_of(const Bindings& config) const {
     const auto by_hash = [](const Row& a, const Row& b) { return a.first < b.first; };
-    return std::equal_range(rows_.begin(), rows_.end(), Row{hash(space::bindings_text(config)), nullptr}, by_hash);
+    std::string names, values;
+    store::encode_bindings(config, names, values);
+    return std::equal_range(rows_.begin(), rows_.end(), Row{hash(names, values), nullptr}, by_hash);
   }
 
   std::vector<const store::StoredConfig*> nearest_rows(const Bindings& config, const Bindings& problem,
@@ -81,7 +79,7 @@ class MeasuredConfigs {
     std::vector<const store::StoredConfig*> rows;
     for (auto row = begin; row != end; ++row) rows.push_back(row->second);
     const auto rank = [&](const store::StoredConfig* row) {
-      const bool own = view_->problem_of(*row) == problem && record::same_device(view_->device_of(*row), device);
+      const bool own = view_.problem_of(*row) == problem && record::same_device(view_.device_of(*row), device);
       return std::tuple(!own, -row->unix_time_ms, row->file, row->offset);
     };
     const auto last = rows.begin() + std::min(max_rows, std::ssize(rows));
@@ -90,17 +88,16 @@ class MeasuredConfigs {
     return rows;
   }
 
-  const store::StoreView* const view_;
-  std::map<Bindings, std::vector<const record::Record*>> records_;  ///< if there is no view
-  std::vector<Row> rows_;                                           ///< by the hash of the configuration's text
+  const store::StoreView& view_;
+  std::vector<Row> rows_;  ///< by the hash of the configuration
 };
 
-/// The keys of the stored records for this problem on this kind of device; empty if whole records were read.
-std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys_of(const StoredAnswers& stored, const Bindings& problem,
+/// The keys of the stored records for this problem on this kind of device.
+std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys_of(const store::StoreView& stored,
+                                                                   const Bindings& problem,
                                                                    const device::DeviceInfo& device) {
   std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys;
-  if (stored.view())
-    for (const store::StoredConfig* row : stored.view()->members(problem, device, {})) keys.insert(row->key);
+  for (const store::StoredConfig* row : stored.members(problem, device, {})) keys.insert(row->key);
   return keys;
 }
 
@@ -127,7 +124,7 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
                const MeasuredConfigs& measured, const std::filesystem::path& store) {
   Verdicts verdicts;
   verdicts.asked = std::min(space.size(), std::max(max_configs / spec.cases.size(), min_configs));
-  const auto keys = keys_of(stored, problem, device);
+  const auto keys = keys_of(stored.view(), problem, device);
   SourcesOfToday today;
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
     const space::Config config = space.at(i);
@@ -190,12 +187,12 @@ int explain(const WhyOptions& options) {
   const target::Target target = target_for(options.path, options, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options, target);
   const StoredAnswers stored(spec, options, target);
-  if (stored.empty())
+  if (stored.view().records() == 0)
     for (const std::string& arch : record::recorded_archs(options.store_path(), spec.kernel.name))
       if (arch != target.device.arch)
         tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
              arch, target.device.arch);
-  const MeasuredConfigs measured(stored);
+  const MeasuredConfigs measured(stored.view());
   Printer printer(options.format);
   for (const Bindings& problem : spec.cases) {
     const space::Space space = space_of(spec, problem, target);

@@ -37,8 +37,8 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 IN_SPACK = {
     "g++": "cxx", "cmake": "cmake", "ninja-build": "ninja", "nlohmann-json3-dev": "nlohmann-json", "libcli11-dev": "cli11",
     "libtomlplusplus-dev": "tomlplusplus", "libfmt-dev": "fmt", "libuv1-dev": "libuv", "libcrypto++-dev": "cryptopp",
-    "zlib1g-dev": "zlib-api", "libboost-context-dev": "boost", "libeigen3-dev": "eigen", "python3-yaml": "py-pyyaml",
-    "libtrilinos-kokkos-dev": "kokkos", "libnanoflann-dev": "nanoflann", "libre2-dev": "re2",
+    "zlib1g-dev": "zlib-api", "libsqlite3-dev": "sqlite", "libboost-context-dev": "boost", "libeigen3-dev": "eigen",
+    "python3-yaml": "py-pyyaml", "libtrilinos-kokkos-dev": "kokkos", "libnanoflann-dev": "nanoflann", "libre2-dev": "re2",
     "doctest-dev": "doctest", "python3": "python",
 }
 

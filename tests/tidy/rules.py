@@ -140,7 +140,6 @@ LARGE_TYPES = {
     "src/core/build/source_closure.cpp ClosureReader": (9, 19),
     "src/core/resolve/resolve_state.hpp CandidateResolver::State": (23, 27),
     "src/core/search/budgeted.hpp BudgetedSearch": (18, 21),
-    "src/core/store/piece_reader.hpp PieceReader": (13, 16),
     "src/dispatch/kernel_state.hpp KernelState": (29, 21),
     "src/worker/bench_session.hpp BenchSession": (42, 20),
 }

@@ -61,12 +61,7 @@ bool supersedes(const store::StoredConfig& row, const store::StoredConfig& other
   return row.unix_time_ms >= other.unix_time_ms;
 }
 
-bool same_names(const store::StoredConfig& a, const store::StoredConfig& b) {
-  if (a.names && b.names) return *a.names == *b.names;
-  const Bindings left = store::config_bindings(a), right = store::config_bindings(b);
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](const auto& one, const auto& other) { return one.first == other.first; });
-}
+bool same_names(const store::StoredConfig& a, const store::StoredConfig& b) { return *a.names == *b.names; }
 
 /// Groups rows into studies, by their devices and problems, each of which is checked once.
 class Studies {

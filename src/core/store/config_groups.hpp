@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/store/config_ranking.hpp"
-#include "core/store/row_reader.hpp"
+#include "core/store/index.hpp"
 
 namespace xtune::store {
 

@@ -1,37 +1,15 @@
-// Ranks with the code that ranks whole records; makes records only for finals, which need their samples.
+// Ranks with the code that ranks whole records; reads records only for finals, which need their samples.
 #include "core/store/config_ranking.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "base/json_fields.hpp"
-#include "core/build/artifact_json.hpp"
+#include "core/record/best.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record.hpp"
-#include "core/record/record_json.hpp"
 
 namespace xtune::store {
 namespace {
-
-using Json = nlohmann::json;
-
-// The members that FinalsResult uses.
-record::Record finals_record(const StoredConfig& config) {
-  const FinalsEvidence& finals = *config.finals;
-  record::Record record;
-  record.outcome = config.outcome;
-  record.config = config_bindings(config);
-  measure::Summary& times = record.time_ms;  // it asks for one of these
-  times.median = times.mean = times.inlier_mean = times.min = config.time_ms;
-  if (config.tainted) record.tainted = {""};
-  if (!finals.samples_ms.empty())
-    for (const Json& sample : Json::parse(finals.samples_ms))
-      record.samples_ms.push_back(base::number_from_json(sample));
-  if (!finals.repeatable.empty()) record.repeatable = record::repeatability_from_json(Json::parse(finals.repeatable));
-  if (!finals.usage.empty()) record.usage = build::resource_usage_from_json(Json::parse(finals.usage));
-  return record;
-}
 
 /// The rules of record::rank_records.
 struct ConfigRules {
@@ -40,11 +18,11 @@ struct ConfigRules {
 
   double time(const StoredConfig* config) const { return config->time_ms; }
   double score(const StoredConfig*, double time_ms) const { return time_ms; }
-  bool decided(const StoredConfig* config) const { return config->finals && config->finals->finals_by == finals_by; }
+  bool decided(const StoredConfig* config) const { return config->finals && *config->finals_by == finals_by; }
   std::vector<std::pair<const StoredConfig*, record::FinalsRatio>> settled(const ConfigOrder& met) const {
     std::vector<record::Record> records;
     std::vector<const record::Record*> pointers;
-    for (const StoredConfig* config : met) records.push_back(finals_record(*config));
+    for (const StoredConfig* config : met) records.push_back(read_record(*config));
     for (const record::Record& record : records) pointers.push_back(&record);
     std::vector<std::pair<const StoredConfig*, record::FinalsRatio>> result;
     for (const auto& [record, ratio] : record::FinalsResult(pointers, criterion).ratios())
@@ -56,15 +34,14 @@ struct ConfigRules {
 }  // namespace
 
 record::RankFacts ConfigAccess::facts(const StoredConfig* config) {
-  return {config->key.bytes(),  config->finals ? config->finals->finals : std::string_view(),
+  return {config->key.bytes(),  config->finals ? *config->finals : std::string_view(),
           *config->attempt,     config->outcome,
           config->tainted,      config->drift,
           config->unix_time_ms, config->median_ms};
 }
 
 bool ConfigAccess::same_config(const StoredConfig* a, const StoredConfig* b) {
-  if (a->names && b->names) return *a->names == *b->names && a->values == b->values;
-  return xtune::store::config_text(*a) == xtune::store::config_text(*b);
+  return *a->names == *b->names && a->values == b->values;
 }
 
 std::string ConfigAccess::config_text(const StoredConfig* config) { return xtune::store::config_text(*config); }
@@ -73,8 +50,16 @@ ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
   return record::current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
 }
 
-ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, measure::Statistic statistic) {
-  const ConfigRules rules{{statistic}};
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const record::Criterion& criterion) {
+  if (criterion.score) {
+    std::vector<record::Record> records;
+    for (const StoredConfig* config : configs) records.push_back(read_record(*config));
+    ConfigOrder order;
+    for (const record::Record* record : record::ranked(records, criterion))
+      order.push_back(configs[static_cast<std::size_t>(record - records.data())]);
+    return order;
+  }
+  const ConfigRules rules{criterion};
   return record::rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules).order;
 }
 

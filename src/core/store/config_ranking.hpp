@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/measure/statistics.hpp"
+#include "core/record/criterion.hpp"
 #include "core/record/ranking.hpp"
 #include "core/store/stored_config.hpp"
 
@@ -24,8 +25,9 @@ struct ConfigAccess {
 
 /// For each key the record that counts, as in current_records; in no particular order.
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs);
-/// Those that can be used, best first, as in ranked(). statistic: that of the rows' times.
-ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, measure::Statistic statistic);
+/// Those that can be used, best first, as in ranked(). Its statistic is that of the rows' times. If it ranks by more
+/// than the time, all records are read; those of finals always are. Throws RecordsChanged.
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const record::Criterion& criterion);
 /// The same with their times on one scale, that of the best one (record::Scale). In ms.
 std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
                                                                          measure::Statistic statistic);

@@ -7,17 +7,14 @@
 #include <iterator>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
 
-#include "base/files.hpp"
 #include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "core/record/objection.hpp"
-#include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/shape_index.hpp"
@@ -103,7 +100,6 @@ struct StoreView::Place {
 
 struct StoreView::State {
   RowSet set;
-  std::vector<record::RecordSource> sources;
   Options options;
   std::unique_ptr<const ConfigGroups> groups;
   std::vector<ArchIndex> arch_indexes;
@@ -244,8 +240,7 @@ StoreView::~StoreView() = default;
 StoreView StoreView::load(std::vector<record::RecordSource> sources, const Options& options) {
   auto state = std::make_unique<State>();
   state->options = options;
-  state->set = read_rows(sources, {options.statistic, options.all, options.threads});
-  state->sources = std::move(sources);
+  state->set = read_rows(std::move(sources), {options.statistic, options.all, options.threads});
   state->groups = std::make_unique<const ConfigGroups>(state->set, options.statistic, options.all, options.threads);
   state->index();
   return StoreView(std::move(state));
@@ -357,8 +352,21 @@ ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> membe
   return all;
 }
 
+std::vector<record::Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
+                                      const record::LookupRules& rules, record::KeyFit worst) {
+  std::vector<record::Record> records;
+  for (const StoredConfig* row : view.members(problem, device, rules.obstacle)) {
+    record::Record record = read_record(*row);
+    if (worst == record::KeyFit::differs || !rules.differences || record::key_fit(rules.differences(record)) <= worst)
+      records.push_back(std::move(record));
+  }
+  return records;
+}
+
 record::LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInfo& device,
-                                        const record::LookupRules& rules) const {
+                                        const record::LookupRules& rules,
+                                        const std::optional<record::Criterion>& criterion) const {
+  const record::Criterion ranks_by = criterion.value_or(state_->options.statistic);
   const RowSet& set = state_->set;
   record::LookupCounts counts;
   counts.records = set.records;
@@ -383,7 +391,7 @@ record::LookupResult StoreView::look_up(const Bindings& problem, const device::D
     const auto rank = [&, this] {
       std::map<std::string, std::size_t> left_out;
       ConfigOrder left = state_->allowed(members(group), rules, left_out);
-      auto best = std::make_shared<const ConfigOrder>(rank_configs(left, state_->options.statistic));
+      auto best = std::make_shared<const ConfigOrder>(rank_configs(left, ranks_by));
       record::LookupGroup::Order order = readable(*this, std::move(best), std::move(left));
       order.left_out = std::move(left_out);
       return order;
@@ -393,7 +401,7 @@ record::LookupResult StoreView::look_up(const Bindings& problem, const device::D
                       {*distances[group.problem], record::same_device(own, device)},
                       rank});
   }
-  return xtune::record::look_up(std::move(groups), counts, problem, device, state_->options.statistic, rules);
+  return xtune::record::look_up(std::move(groups), counts, problem, device, ranks_by, rules);
 }
 
 std::span<const StoredConfig* const> StoreView::members(const Group& group) const {
@@ -438,17 +446,6 @@ std::string StoreView::explain(const Found& found, const Bindings& problem, cons
   if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state skipped", found.passed_over);
   if (found.config->tainted) text += ", tainted";
   return text;
-}
-
-record::Record StoreView::record_of(const StoredConfig& config) const try {
-  const record::RecordSource& source = state_->sources[config.file];
-  const std::string line = base::read_file_part(source.path, config.offset, config.bytes);
-  record::RecordLine read = record::read_record_line(line);
-  if (read.kind != record::RecordLine::Kind::record || KeyDigest(read.record->key) != config.key)
-    throw Error(ErrorKind::io, fmt::format("{}: it has changed since it was read; load it again", source.name));
-  return std::move(*read.record);
-} catch (const Error& error) {
-  throw RecordsChanged(error.kind(), error.what());
 }
 
 }  // namespace xtune::store

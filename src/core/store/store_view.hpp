@@ -6,13 +6,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/record/lookup.hpp"
 #include "core/store/config_groups.hpp"
-#include "core/store/row_reader.hpp"
+#include "core/store/index.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -24,11 +25,6 @@ struct StoreViewOptions {
   std::function<std::string(const Bindings& problem)> bucket = {};
   unsigned threads = 0;  ///< for reading; 0: as many as the machine has, up to 8
   bool all = false;      ///< include pruned, drift and sanitized records, for look_up and each_row
-};
-
-/// Error(io): a file that a row was read from was removed or changed.
-struct RecordsChanged : Error {
-  using Error::Error;
 };
 
 /// Immutable once made; any number of threads may use it at once. References that it returns have its lifetime.
@@ -76,10 +72,11 @@ class StoreView {
   std::string explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device,
                       const record::LookupRules& rules = {}) const;
 
-  /// The answer of look_up for all these records, with its reasons; needs Options::all. The criterion is the options'
-  /// statistic. obstacle receives a record with only its configuration set.
+  /// The answer of look_up for all these records, with its reasons; needs Options::all. criterion: by that of the
+  /// options if unset; else its statistic is theirs. obstacle receives a record with only its configuration set.
   record::LookupResult look_up(const Bindings& problem, const device::DeviceInfo& device,
-                               const record::LookupRules& rules) const;
+                               const record::LookupRules& rules,
+                               const std::optional<record::Criterion>& criterion = {}) const;
   /// The rows of exactly this problem on this kind of device, without those that have an obstacle (as in LookupRules),
   /// in the order of files and lines.
   ConfigOrder members(const Bindings& problem, const device::DeviceInfo& device,
@@ -102,7 +99,7 @@ class StoreView {
   const device::DeviceInfo& device_of(const StoredConfig& config) const;
   Bindings config_of(const StoredConfig& config) const;
   /// The whole record, from its file. Throws RecordsChanged.
-  record::Record record_of(const StoredConfig& config) const;
+  record::Record record_of(const StoredConfig& config) const { return read_record(config); }
 
   std::uint64_t records() const noexcept;        ///< number of records read, also those never used
   std::int64_t newest_unix_ms() const noexcept;  ///< of these records
@@ -119,5 +116,10 @@ class StoreView {
   explicit StoreView(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+/// The records of exactly this problem on this kind of device, without those that have an obstacle, whose keys fit at
+/// least as well as required. Throws RecordsChanged.
+std::vector<record::Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
+                                      const record::LookupRules& rules, record::KeyFit worst);
 
 }  // namespace xtune::store

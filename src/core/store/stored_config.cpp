@@ -1,13 +1,14 @@
-// Configurations are kept as their values; nearly all have the same names.
+// Configurations are kept as their values; nearly all have the same names. Bytes have the order of this machine.
 #include "core/store/stored_config.hpp"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <variant>
 
+#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
-#include "core/store/json_walk.hpp"
-#include "core/store/plain_values.hpp"
+#include "core/store/index.hpp"
 
 namespace xtune::store {
 namespace {
@@ -21,15 +22,30 @@ constexpr auto hex_digits = [] {
   return values;
 }();
 
-/// Calls visit(name, JSON text of the value).
-template <class Visit>
-void each_value(const StoredConfig& config, const Visit& visit) {
-  JsonWalk names(*config.names), values(config.values);
-  std::string_view name, value;
-  while (names.take_string(name) && values.take_value(value)) {
-    visit(name, value);
-    names.take(','), values.take(',');
-  }
+template <class Number>
+void append_number(std::string& bytes, Number number) {
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+template <class Number>
+Number take_number(std::string_view& bytes) {
+  Number number{};
+  if (bytes.size() < sizeof number) throw RecordsChanged(ErrorKind::io, "an index of records is damaged");
+  std::memcpy(&number, bytes.data(), sizeof number);
+  bytes.remove_prefix(sizeof number);
+  return number;
+}
+
+void append_text(std::string& bytes, std::string_view text) {
+  append_number(bytes, static_cast<std::uint32_t>(text.size()));
+  bytes += text;
+}
+
+std::string_view take_text(std::string_view& bytes) {
+  const auto size = take_number<std::uint32_t>(bytes);
+  const std::string_view text = bytes.substr(0, size);
+  bytes.remove_prefix(text.size());
+  return text;
 }
 
 }  // namespace
@@ -57,24 +73,63 @@ std::string KeyDigest::hex() const {
   return text;
 }
 
-std::string config_text(const StoredConfig& config) {
-  if (!config.names) return space::bindings_text(config_bindings(config));
-  std::string text;
-  each_value(config, [&](std::string_view name, std::string_view value) {
-    if (!text.empty()) text += ' ';
-    text.append(name).append("=");
-    append_value_text(value, text);
-  });
-  return text;
+KeyDigest KeyDigest::of_bytes(std::string_view bytes) {
+  KeyDigest key;
+  std::memcpy(&key.bytes_, bytes.data(), std::min(bytes.size(), key.bytes_.size()));
+  return key;
 }
 
-Bindings config_bindings(const StoredConfig& config) {
-  if (!config.names) return record::bindings_from_json(nlohmann::json::parse(config.values));
+void encode_bindings(const Bindings& bindings, std::string& names, std::string& values) {
+  names.clear(), values.clear();
+  for (const auto& [name, value] : bindings) {
+    append_text(names, name);
+    values += static_cast<char>(value.index());
+    if (const auto* const text = std::get_if<std::string>(&value))
+      append_text(values, *text);
+    else if (const auto* const integer = std::get_if<std::int64_t>(&value))
+      append_number(values, *integer);
+    else if (const auto* const number = std::get_if<double>(&value))
+      append_number(values, *number);
+    else
+      values += static_cast<char>(std::get<bool>(value));
+  }
+}
+
+Bindings decode_bindings(std::string_view names, std::string_view values) {
+  const auto value = [&]() -> Value {
+    switch (take_number<char>(values)) {
+      case 0:
+        return take_number<char>(values) != 0;
+      case 1:
+        return take_number<std::int64_t>(values);
+      case 2:
+        return take_number<double>(values);
+      default:
+        return take_text(values);
+    }
+  };
   Bindings bindings;
-  each_value(config, [&](std::string_view name, std::string_view value) {
-    bindings.emplace_hint(bindings.end(), name, *plain_value(value));
-  });
+  while (!names.empty()) {
+    const std::string_view name = take_text(names);
+    bindings.emplace_hint(bindings.end(), name, value());
+  }
   return bindings;
+}
+
+std::string config_text(const StoredConfig& config) { return space::bindings_text(config_bindings(config)); }
+
+Bindings config_bindings(const StoredConfig& config) { return decode_bindings(*config.names, config.values); }
+
+record::Record read_record(const StoredConfig& config) try {
+  const std::string line = base::read_file_part(config.source->path, config.offset, config.bytes);
+  record::RecordLine read = record::read_record_line(line);
+  if (read.kind != record::RecordLine::Kind::record || KeyDigest(read.record->key) != config.key) {
+    discard_index(*config.source);
+    throw Error(ErrorKind::io, config.source->name + ": it has changed since it was read; load it again");
+  }
+  return std::move(*read.record);
+} catch (const Error& error) {
+  throw RecordsChanged(error.kind(), error.what());
 }
 
 }  // namespace xtune::store

@@ -9,8 +9,10 @@
 #include <string_view>
 
 #include "base/hash.hpp"
-#include "core/record/ranking.hpp"
+#include "core/record/line_reader.hpp"
+#include "core/record/record.hpp"
 #include "core/space/value.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::store {
 
@@ -21,6 +23,7 @@ class KeyDigest {
   explicit KeyDigest(std::string_view key);
   /// From the SHA-256 of a key.
   explicit KeyDigest(const base::Sha256& hash) { std::memcpy(&bytes_, &hash, 16); }
+  static KeyDigest of_bytes(std::string_view bytes);  ///< as from bytes()
   bool empty() const noexcept { return *this == KeyDigest(); }
   std::string hex() const;
   /// Refers to this object.
@@ -40,32 +43,39 @@ struct KeyDigestHash {
   }
 };
 
-/// Additional data of a record from finals. Its texts are in the StoreView.
-struct FinalsEvidence {
-  std::string_view finals, finals_by;
-  std::string_view samples_ms, usage, repeatable;  ///< as JSON; may be empty
-};
-
 /// The parts of one record that are needed for choosing. Its pointers refer to the StoreView it came from.
 struct StoredConfig {
   KeyDigest key, artifact_key;
-  std::string_view values;                  ///< of the parameters, as JSON texts separated by commas; see names
-  const std::string_view* names = nullptr;  ///< of the parameters, in the same form, sorted; null: `values` is the
-                                            ///< record's JSON object
+  std::string_view values;                  ///< of the parameters, by encode_bindings
+  const std::string_view* names = nullptr;  ///< likewise; equal texts may be at several places
   const std::string_view* attempt = nullptr;
-  const FinalsEvidence* finals = nullptr;  ///< null: not from finals
-  double time_ms = 0;                      ///< of the ranking statistic; infinite: none
+  const std::string_view* finals = nullptr;     ///< id of the finals; null: not from finals
+  const std::string_view* finals_by = nullptr;  ///< of these finals
+  const record::RecordSource* source = nullptr;
+  double time_ms = 0;  ///< of the ranking statistic; infinite: none
   double median_ms = 0;
   double low_ms = 0;  ///< lower end of the median's interval; for a pruned record its minimum sample
   std::int64_t unix_time_ms = 0;
   std::uint64_t offset = 0;               ///< position of the whole record
-  std::uint32_t bytes = 0, file = 0;      ///< size and file of the whole record
+  std::uint32_t bytes = 0, file = 0;      ///< size of the whole record; number of the source
   std::uint32_t problem = 0, device = 0;  ///< indices in the StoreView
   std::uint32_t samples = 0;              ///< for a pruned record: number of samples
   Outcome outcome = Outcome::ok;
   bool tainted = false, drift = false, sanitized = false;
   bool explained = false, sanitizer_report = false;  ///< for a failure: its message is not empty; it is such a report
 };
+
+/// Error(io): a file that a row was read from was removed or changed.
+struct RecordsChanged : Error {
+  using Error::Error;
+};
+
+/// The whole record, from its file. Throws RecordsChanged.
+record::Record read_record(const StoredConfig& config);
+
+/// Names and values as bytes: equal ones for equal bindings, and different ones for others.
+void encode_bindings(const Bindings& bindings, std::string& names, std::string& values);
+Bindings decode_bindings(std::string_view names, std::string_view values);
 
 /// The configuration's bindings_text: "A=1 B=2", by name.
 std::string config_text(const StoredConfig& config);

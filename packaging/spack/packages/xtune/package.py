@@ -47,6 +47,7 @@ class Xtune(CMakePackage):
     depends_on("cryptopp")
     depends_on("zlib-api")
     depends_on("re2")
+    depends_on("sqlite@3.7.15:")
     depends_on("boost+context")
 
     depends_on("cuda@11:", when="+cuda", type="run")  # NVRTC; nothing of it is needed to build
