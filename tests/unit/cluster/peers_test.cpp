@@ -45,9 +45,16 @@ struct SharedJob {
       each.options.attempt = "attempt" + std::to_string(i);
       each.parameters = parameters;
       each.rest = rest;
-      each.bench.respond = [](const BenchJob& job) {
+      const auto time_ms = [](const BenchJob& job) { return 1.0 + 0.1 * std::abs(a_of(job) - 7); };
+      each.bench.respond = [time_ms](const BenchJob& job) {
         BenchAnswer answer;
-        answer.samples_ms.assign(7, 1.0 + 0.1 * std::abs(a_of(job) - 7));
+        answer.samples_ms.assign(7, time_ms(job));
+        return answer;
+      };
+      // A device that does not change its speed.
+      each.bench.respond_rounds = [time_ms](const RoundsJob& job) {
+        RoundsAnswer answer;
+        for (const BenchJob& one : job.jobs) answer.samples_ms.emplace_back(job.rounds.size(), time_ms(one));
         return answer;
       };
     }
