@@ -176,10 +176,7 @@ void Subprocess::State::write(std::string bytes) {
   };
   auto* request = new Request{{}, std::move(bytes)};
   request->write.data = request;
-  // uv_buf_t counts in size_t, its constructor function in unsigned.
-  uv_buf_t part{};
-  part.base = request->bytes.data();
-  part.len = request->bytes.size();
+  uv_buf_t part{request->bytes.data(), request->bytes.size()};  // uv_buf_init counts in unsigned
   const auto written = [](uv_write_t* done, int) { delete static_cast<Request*>(done->data); };
   const WriteSignals quiet;
   // A child that has closed its stdin (EPIPE) shows this by its exit or its silence; there is nothing to report here.
@@ -268,9 +265,7 @@ void Subprocess::kill_group(int signum) noexcept {
 }
 
 int Subprocess::pid() const noexcept { return state_ ? state_->process.pid : 0; }
-
 std::int64_t Subprocess::started_ns() const noexcept { return state_ ? state_->started_ns : 0; }
-
 std::int64_t Subprocess::ended_ns() const noexcept { return state_ && state_->end ? state_->end->at_ns : 0; }
 
 Subprocess start_patiently(EventLoop& loop, const SubprocessOptions& options) {
