@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "cli/stored_answers.hpp"
-#include "core/record/across.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/cover.hpp"
 #include "core/store/layout.hpp"
