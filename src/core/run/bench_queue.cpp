@@ -106,7 +106,7 @@ void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const ipc::Be
         space::shown_text(trial->record.config), answer.changed));
   fill_record(trial->record, *trial, device.device, answer);
   trial->lack = answer.lack;
-  outcomes_.incumbent().count_race(answer.busy_s);
+  outcomes_.incumbent().count_race();
   outcomes_.finish(*trial, answer.log);
   follow_drift();
 }
@@ -197,7 +197,7 @@ void BenchQueue::take_drift(const Trial& trial, const ipc::RoundsAnswer& answer)
   keeper_.store(record);
   if (!clean) return;
   outcomes_.follow_speed(record.key, before);
-  outcomes_.incumbent().update(record.key, record.time_ms, answer.busy_s);
+  outcomes_.incumbent().update(record.key, record.time_ms);
 }
 
 }  // namespace xtune::run

@@ -5,14 +5,14 @@
 #include <cmath>
 #include <utility>
 
+#include "core/measure/finals.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/record/best.hpp"
 
 namespace xtune::run {
 namespace {
 
-constexpr std::size_t races_between = 40, races_before_end = 20, races_after_stored = 8;
-constexpr double max_busy_share = 0.05;
+constexpr std::size_t races_between = 40, races_before_end = 20, races_in_doubt = 8;
 
 }  // namespace
 
@@ -32,11 +32,10 @@ void IncumbentTracker::consider(std::uint64_t index, const record::Record& recor
   if (best_) {
     const bool best_clean = best_->record.tainted.empty();
     if (clean != best_clean ? best_clean : time_ms >= best_->time_ms) return;
-    if (!former_ && best_clean) former_ = best_;
+    if (!former_ && best_clean && best_->races > 0) former_ = best_;
+    if (former_ && time_ms * (1 + measure::finals_least_drift) < former_->time_ms) former_->in_doubt = true;
   }
-  const double samples = static_cast<double>(std::max(record.samples_ms.size(), check_rounds));
-  const double cost_s = record.bench_s * static_cast<double>(check_rounds) / samples;
-  best_.emplace(Best{index, record, incumbent, time_ms, cost_s, stored});
+  best_.emplace(Best{index, record, incumbent, time_ms, stored});
 }
 
 bool IncumbentTracker::may_lead(double time_ms, bool clean) const {
@@ -57,21 +56,18 @@ void IncumbentTracker::clear() {
   best_.reset();
 }
 
-void IncumbentTracker::count_race(double busy_s) {
+void IncumbentTracker::count_race() {
   for (std::optional<Best>* const one : {&former_, &best_})
-    if (*one) ++(*one)->races, (*one)->busy_s += busy_s;
+    if (*one) ++(*one)->races;
 }
-
-bool IncumbentTracker::affordable(const Best& one) { return one.stored || one.cost_s <= max_busy_share * one.busy_s; }
 
 std::optional<std::uint64_t> IncumbentTracker::take_due(bool last) {
   for (std::optional<Best>* const one : {&former_, &best_}) {
     if (!*one) continue;
     Best& due = **one;
     if (due.asked) return std::nullopt;
-    if (due.races < (due.stored ? races_after_stored : last ? races_before_end : races_between)) continue;
-    if (affordable(due)) return due.asked = true, due.index;
-    if (one == &former_) former_.reset();
+    if (due.races >= (due.in_doubt ? races_in_doubt : last ? races_before_end : races_between))
+      return due.asked = true, due.index;
   }
   return std::nullopt;
 }
@@ -81,19 +77,14 @@ const record::Record* IncumbentTracker::remeasured(const std::string& key) {
   if (!is_former && (!best_ || best_->record.key != key)) return nullptr;
   checked_ = is_former ? former_->record : best_->record;
   former_.reset();
-  if (!best_) return &checked_;
-  best_->asked = false;
-  best_->stored = false;
-  best_->races = 0;
-  best_->busy_s = 0;
+  if (best_) best_->asked = best_->in_doubt = false, best_->races = 0;
   return &checked_;
 }
 
-void IncumbentTracker::update(const std::string& key, const measure::Summary& time_ms, double busy_s) {
+void IncumbentTracker::update(const std::string& key, const measure::Summary& time_ms) {
   if (!best_ || best_->record.key != key) return;
   best_->time_ms = measure::statistic(time_ms, statistic_);
   best_->incumbent = measure::incumbent_of(time_ms, best_->time_ms);
-  best_->cost_s = busy_s;
 }
 
 OutcomeHandler::OutcomeHandler(const RunContext& run, RecordKeeper& keeper, History& history, SearchPath& path,
@@ -195,17 +186,26 @@ void OutcomeHandler::follow_speed(const std::string& key, double before) {
   const double now = keeper_.slowness();
   const std::size_t since = std::exchange(checked_, results_.records().size());
   if (now == before) return;
-  std::set<std::size_t> unsure;
   for (std::size_t i = since; i < checked_; ++i) {
     const record::Record& record = results_.records()[i];
     if (record.attempt != run_.options.attempt || record.key == key) continue;
-    if (record.outcome == Outcome::ok) unsure.insert(i);
-    results_.doubt_speed(i, std::max(now, before));
+    if (record.outcome == Outcome::pruned) results_.bound(i, std::max(now, before));
+    if (record.outcome == Outcome::ok) unsure_.insert(i);
   }
-  race_all(unsure, false);
+  results_.compare_losers_again();
+  race_all(false);
 }
 
 TrialPtr OutcomeHandler::take_doubtful() {
+  // First, as one of them may seem to be the best, to which losers are compared.
+  while (!unsure_.empty()) {
+    const std::size_t place = unsure_.extract(unsure_.begin()).value();
+    const record::Record& record = results_.records()[place];
+    if (record.outcome != Outcome::ok) continue;
+    TrialPtr trial = run_.make_trial(run_.space.index_of(record.config).value(), Trial::Purpose::settle);
+    trial->replaces = place;
+    return trial;
+  }
   const auto next = results_.take_doubtful([&](const auto& one) { return still_loses(one); });
   if (!next) return nullptr;
   TrialPtr trial = run_.make_trial(next->index, Trial::Purpose::settle);
@@ -225,7 +225,7 @@ bool OutcomeHandler::still_loses(const Results::Pruned& one) {
     there = measure::incumbent_of(best.time_ms, measure::statistic(best.time_ms, run_.spec.measure.statistic));
     slowness /= devices_.slowness_of(best.device);
   }
-  if (!there || (record && record->outcome == Outcome::ok)) return false;
+  if (!there) return false;
   if (record) return measure::still_lost(record->samples_ms, measure::scaled(*there, slowness * record->slowness));
   return measure::still_lost(row.config->samples, row.config->low_ms, measure::scaled(*there, slowness));
 }
@@ -233,16 +233,16 @@ bool OutcomeHandler::still_loses(const Results::Pruned& one) {
 void OutcomeHandler::refute(const record::Record& wrong) {
   history_.add(wrong);
   results_.refute(wrong);
-  race_all({}, true);
+  race_all(true);
 }
 
-void OutcomeHandler::race_all(const std::set<std::size_t>& without, bool stored) {
+void OutcomeHandler::race_all(bool stored) {
   incumbent_.clear();
   if (!run_.races()) return;
   for (const Row& row : results_.rows()) race(run_.space.index_of(store::config_bindings(*row.config)).value(), row);
   for (std::size_t i = 0; i < results_.records().size(); ++i) {
     const record::Record& record = results_.records()[i];
-    if (record.outcome == Outcome::ok && !without.contains(i))
+    if (record.outcome == Outcome::ok && !unsure_.contains(i))
       race(run_.space.index_of(record.config).value(), record, stored);
   }
 }

@@ -26,8 +26,9 @@ namespace xtune::run {
 /// All times here are relative to the first device at the run's start: a caller divides other times by the slowness of
 /// their device and of their moment. A device's speed drifts with its temperature and clocks, so a time of the
 /// incumbent from ten minutes ago would not be a fair comparison. The incumbent is therefore measured again after 40
-/// races (8, if another run measured it: the device may have changed in all but name), if that costs at most a
-/// twentieth of the device time of the races. The new time replaces the old one unless it is tainted.
+/// races (8, if another run measured it: the device may have changed in all but name). The new time replaces the old
+/// one unless it is tainted. If another one has become the incumbent since, the former one is measured, after 8 races
+/// if it was clearly beaten: perhaps the device has become faster.
 class IncumbentTracker {
  public:
   static constexpr std::size_t check_rounds = 7;  ///< launches in which the incumbent is measured again
@@ -42,8 +43,8 @@ class IncumbentTracker {
   std::optional<measure::Incumbent> bar() const;
   void clear();
 
-  /// A challenger was measured, which used the device for busy_s.
-  void count_race(double busy_s);
+  /// A challenger was measured.
+  void count_race();
   /// The index in the space of what must be measured again: the incumbent, or the former one that was last checked, as
   /// only a time from before shows whether the device has changed its speed. Returned once: then nullopt until
   /// remeasured. last: the search is over, and 20 races are enough.
@@ -51,8 +52,8 @@ class IncumbentTracker {
   /// The configuration with this key was measured again, or that failed: the count of races starts from zero. Returns
   /// its first record, until the next call; null: another configuration is the incumbent by now.
   const record::Record* remeasured(const std::string& key);
-  /// The new time of the configuration with this key, if it is the incumbent, and the device time that it cost.
-  void update(const std::string& key, const measure::Summary& time_ms, double busy_s);
+  /// The new time of the configuration with this key, if it is the incumbent.
+  void update(const std::string& key, const measure::Summary& time_ms);
 
  private:
   struct Best {
@@ -60,13 +61,10 @@ class IncumbentTracker {
     record::Record record;         ///< the first one
     measure::Incumbent incumbent;  ///< from the last measurement
     double time_ms;                ///< from the last measurement, by the statistic
-    double cost_s;                 ///< device time to measure it once more
-    bool stored;                   ///< measured by another run
+    bool in_doubt;                 ///< measured by another run, or clearly slower than another one since
     std::size_t races = 0;         ///< of others since it was measured last
-    double busy_s = 0;             ///< device time since then
     bool asked = false;            ///< its measurement is in progress
   };
-  static bool affordable(const Best& one);
   const measure::Statistic statistic_;
   const std::size_t top_;
   std::optional<Best> best_;
@@ -112,8 +110,8 @@ class OutcomeHandler {
   void handle(const SearchPath::Proposal& proposal, const Row& row);
   void race(std::uint64_t index, const record::Record& record, bool stored);
   void race(std::uint64_t index, const Row& row);
-  /// Chooses the incumbent again, without these records of the run. stored: it is to be checked before long.
-  void race_all(const std::set<std::size_t>& without, bool stored);
+  /// Chooses the incumbent again. stored: it is to be checked before long.
+  void race_all(bool stored);
   bool still_loses(const Results::Pruned& one);
 
   const RunContext& run_;
@@ -125,7 +123,8 @@ class OutcomeHandler {
   const std::function<void()> progress_;
   Results results_;
   IncumbentTracker incumbent_;
-  std::size_t checked_ = 0;  ///< number of records at the last check
+  std::size_t checked_ = 0;       ///< number of records at the last check
+  std::set<std::size_t> unsure_;  ///< of the records: measured in full at an unknown speed
 };
 
 }  // namespace xtune::run

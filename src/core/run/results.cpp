@@ -75,11 +75,15 @@ void Results::refute(const record::Record& wrong) {
     ++result_.counts[wrong.outcome];
     result_.records.push_back(wrong);
   }
+  compare_losers_again();
+  choose_best();
+}
+
+void Results::compare_losers_again() {
   open_.insert(open_.end(), lost_.begin(), lost_.end());
   lost_.clear();
   std::erase_if(
       open_, [&](const Pruned& one) { return one.record && result_.records[*one.record].outcome != Outcome::pruned; });
-  choose_best();
 }
 
 void Results::choose_best() {
@@ -90,11 +94,9 @@ void Results::choose_best() {
     if (result_.records[i].outcome == Outcome::ok) consider(i);
 }
 
-void Results::doubt_speed(std::size_t place, double slowness) {
+void Results::bound(std::size_t place, double slowness) {
   record::Record& record = result_.records[place];
-  if (record.outcome == Outcome::pruned)
-    record.time_ms = measure::scaled(record.time_ms, std::exchange(record.slowness, slowness) / slowness);
-  if (record.outcome == Outcome::ok) open_.push_back({run_.space.index_of(record.config).value(), place, {}});
+  record.time_ms = measure::scaled(record.time_ms, std::exchange(record.slowness, slowness) / slowness);
 }
 
 std::optional<Results::Pruned> Results::take_doubtful(const std::function<bool(const Pruned&)>& lost) {

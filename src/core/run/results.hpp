@@ -23,7 +23,7 @@ namespace xtune::run {
 /// incumbent may have been faster than the best of this run, and an incumbent may turn out to be wrong later.
 /// Therefore, before the finals each pruned result is compared with the best of this run: if its samples do not show it
 /// to be slower, it is doubtful, and its configuration is measured in full, the one with the minimum sample first.
-/// Those that lost again are compared once more only if the best was refuted.
+/// Those that lost again are compared once more only if the best was refuted, or the device changed its speed.
 class Results {
  public:
   using Row = store::GrowingRecords::Row;
@@ -42,9 +42,10 @@ class Results {
   /// Adds records of finals and others on which the answer is based.
   void add_further(record::Record record) { result_.further.push_back(std::move(record)); }
   void count_stored(bool from_peers);
-  /// The device changed its speed at an unknown moment: a pruned record may have been measured while it was this slow;
-  /// one that passed is doubtful.
-  void doubt_speed(std::size_t place, double slowness);
+  /// A pruned record may have been measured while the device was this slow.
+  void bound(std::size_t place, double slowness);
+  /// Those that lost are compared with the best once more.
+  void compare_losers_again();
   /// Results with this key turned out to be wrong: they are replaced by this record, and the best is chosen again.
   void refute(const record::Record& wrong);
   /// Removes and returns the most promising pruned one that is doubtful. lost: whether it is slower than the best of

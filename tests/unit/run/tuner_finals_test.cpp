@@ -163,13 +163,13 @@ TEST_CASE("A device that slows down before or in the finals changes neither winn
   }
 }
 
-TEST_CASE("A device that becomes slower within the search changes neither winner nor ratios") {
+TEST_CASE("A device that changes its speed within the search changes neither winner nor ratios") {
   const auto true_ms = [](const Bindings& config) {
     const std::int64_t id = 4 * Tuning::value(config, "A") + Tuning::value(config, "C");
     return id == 62 ? 1.0 : 1.05 + 0.01 * static_cast<double>(id * 53 % 120);
   };
-  for (const std::size_t top : {1})
-    for (const double slowness : {1.37})
+  for (const std::size_t top : {1, 10})
+    for (const double slowness : {1.37, 1 / 1.37})
       for (const std::size_t from : {5, 30, 43, 58, 75, 95}) {
         CAPTURE(top);
         CAPTURE(slowness);
@@ -182,7 +182,6 @@ TEST_CASE("A device that becomes slower within the search changes neither winner
         t.device.emplace(t.bench, t.clock, t.noise, t.seed, [&](const BenchJob& job) { return true_ms(job.config); });
         t.device->slow_from_configuration = from;
         t.device->slowness = slowness;
-        t.device->measure.warmup = 0;  // so that a check takes less than a twentieth of 40 races
         const TuneResult result = t.run();
         const Standings standings(result.all());
         CHECK(true_ms(standings.best().config) == 1);
@@ -192,8 +191,9 @@ TEST_CASE("A device that becomes slower within the search changes neither winner
           const double expected = true_ms(record->config);
           CAPTURE(expected);
           const Ratio ratio = standings.ratio(*record).value();
-          CHECK(ratio.low < expected * 1.02);
-          if (record->outcome == Outcome::ok) CHECK(ratio.high > expected * 0.98);
+          const bool lost = record->outcome == Outcome::pruned;  // perhaps with a single sample
+          CHECK(ratio.low < expected * (lost ? 1.05 : 1.02));
+          if (!lost) CHECK(ratio.high > expected * 0.98);
         }
         for (const Record* record : standings.order())
           if (ranked++ < top) CHECK(true_ms(record->config) < 1.045 + 0.01 * static_cast<double>(top));
