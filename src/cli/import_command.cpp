@@ -110,28 +110,20 @@ void add_import_command(CLI::App& app, Context& context) {
   command->require_subcommand(1);
   add_example(*command,
               "xtune import kernel-tuner gemm_cache.json.gz -o recorded\n  xtune run recorded/gemm_cache.toml");
-  CLI::App* kernel_tuner = command->add_subcommand(
-      "kernel-tuner", "Turn a Kernel Tuner cache into a spec and records, which `xtune run` replays");
-  add_example(*kernel_tuner, "xtune import kernel-tuner gemm_cache.json.gz -o recorded");
-  static ImportOptions options;
-  kernel_tuner->add_option("file", options.path, "Cache file, .json or .json.gz")->required()->type_name("FILE");
-  kernel_tuner
-      ->add_option("-o,--output", options.folder,
-                   "Write a spec and its records into this directory, which is created; default: the current one, and "
-                   "with --store none")
-      ->type_name("DIR")
-      ->group(option_group::output);
-  kernel_tuner->add_option("--name", options.name, "Name the written files; default: as the cache file")
-      ->type_name("NAME")
-      ->group(option_group::output);
-  add_force_option(*kernel_tuner, options.force);
-  add_format_option(*kernel_tuner, options.format);
-  kernel_tuner
-      ->add_option("--store", options.store,
-                   "Add the records to this store, where they guide searches for the same kernel")
-      ->type_name("DIR")
-      ->group(option_group::store);
-  kernel_tuner->callback([&context] { context.exit_code = import_kernel_tuner(options); });
+  const auto [kernel_tuner, options] = add_command<ImportOptions>(
+      *command, context, "kernel-tuner", "Turn a Kernel Tuner cache into a spec and records, which `xtune run` replays",
+      "xtune import kernel-tuner gemm_cache.json.gz -o recorded", import_kernel_tuner);
+  add_argument(kernel_tuner, "file", options.path, "FILE", "Cache file, .json or .json.gz");
+  const OptionGroup output(kernel_tuner, option_group::output);
+  output.value("-o,--output", options.folder, "DIR",
+               "Write a spec and its records into this directory, which is created; default: the current one, and "
+               "with --store none");
+  output.value("--name", options.name, "NAME", "Name the written files; default: as the cache file");
+  add_force_option(kernel_tuner, options.force);
+  add_format_option(kernel_tuner, options.format);
+  OptionGroup(kernel_tuner, option_group::store)
+      .value("--store", options.store, "DIR",
+             "Add the records to this store, where they guide searches for the same kernel");
   add_import_kbench(*command, context);
 }
 

@@ -26,12 +26,10 @@ struct KbenchCommand {
 
 nlohmann::ordered_json texts_of(const std::vector<std::string>& paths) {
   nlohmann::ordered_json texts = nlohmann::ordered_json::array();
-  for (const std::string& path : paths) try {
-      const std::string text = base::read_file(path, std::uint64_t{16} << 20);
-      texts.push_back({{"path", path}, {"text", text}, {"utf8", base::is_utf8(text)}});
-    } catch (const Error& error) {
-      throw Error(ErrorKind::invalid_argument, error.what());
-    }
+  for (const std::string& path : paths) {
+    const std::string text = read_given([&] { return base::read_file(path, std::uint64_t{16} << 20); });
+    texts.push_back({{"path", path}, {"text", text}, {"utf8", base::is_utf8(text)}});
+  }
   return texts;
 }
 
@@ -110,56 +108,31 @@ int import_file(const KbenchCommand& command) {
 }  // namespace
 
 void add_import_kbench(CLI::App& import, Context& context) {
-  CLI::App* command = import.add_subcommand(
-      "kbench", "Turn a YAML file of kbench, which lists parameters of a Mojo benchmark, into a spec that tunes it");
-  add_example(*command, "xtune import kbench gemm.yaml -o tuned && xtune run tuned/gemm.toml");
-  static KbenchCommand options;
-  command->add_option("files", options.paths, "YAML files of one benchmark, whose groups follow each other")
-      ->required()
-      ->type_name("FILE");
-  command
-      ->add_option("--param", options.params,
-                   "Set a parameter's values in every group: NAME:VALUE or NAME:[VALUE, VALUE]")
-      ->type_name("NAME:VALUES")
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  command
-      ->add_option("--cases", options.cases,
-                   "Turn these parameters, such as M,N,K, into [[cases]], each of which is tuned on its own")
-      ->type_name("NAMES")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  command
-      ->add_option("--shapes", options.shapes, "Read shapes from a YAML file, and turn each into one of the [[cases]]")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  command
-      ->add_option("--metric", options.metrics,
-                   "Read a metric from this column of the benchmark's table, such as \"DataMovement (GB/s)\"")
-      ->type_name("COLUMN")
-      ->allow_extra_args(false)
-      ->group(option_group::output);
-  command
-      ->add_option("--build-opts", options.build_opts,
-                   "Pass words to `mojo build`, such as \"-O3 --target-accelerator sm_90\"")
-      ->type_name("WORDS")
-      ->group(option_group::device);
-  restrict_to(command->add_option("--device", options.device, "Run the benchmark on devices of this backend"),
-              device::backends_of(device::SourceKind::cuda_cpp))
-      ->capture_default_str()
-      ->group(option_group::device);
-  command->add_option("-o,--output", options.folder, "Write the spec into this directory, which is created")
-      ->type_name("DIR")
-      ->capture_default_str()
-      ->group(option_group::output);
-  command->add_option("--name", options.name, "Name the written files; default: as the YAML file")
-      ->type_name("NAME")
-      ->group(option_group::output);
-  add_force_option(*command, options.force);
-  add_format_option(*command, options.format);
-  command->callback([&context] { context.exit_code = import_file(options); });
+  const auto [command, options] = add_command<KbenchCommand>(
+      import, context, "kbench",
+      "Turn a YAML file of kbench, which lists parameters of a Mojo benchmark, into a spec that tunes it",
+      "xtune import kbench gemm.yaml -o tuned && xtune run tuned/gemm.toml", import_file);
+  add_argument(command, "files", options.paths, "FILE", "YAML files of one benchmark, whose groups follow each other");
+  const OptionGroup problem(command, option_group::problem), output(command, option_group::output);
+  problem.list("--param", options.params, "NAME:VALUES",
+               "Set a parameter's values in every group: NAME:VALUE or NAME:[VALUE, VALUE]");
+  problem
+      .list("--cases", options.cases, "NAMES",
+            "Turn these parameters, such as M,N,K, into [[cases]], each of which is tuned on its own")
+      ->delimiter(',');
+  problem.list("--shapes", options.shapes, "FILE",
+               "Read shapes from a YAML file, and turn each into one of the [[cases]]");
+  output.list("--metric", options.metrics, "COLUMN",
+              "Read a metric from this column of the benchmark's table, such as \"DataMovement (GB/s)\"");
+  const OptionGroup run(command, option_group::device);
+  run.value("--build-opts", options.build_opts, "WORDS",
+            "Pass words to `mojo build`, such as \"-O3 --target-accelerator sm_90\"");
+  run.words("--device", options.device, device::backends_of(device::SourceKind::cuda_cpp),
+            "Run the benchmark on devices of this backend");
+  output.value("-o,--output", options.folder, "DIR", "Write the spec into this directory, which is created");
+  output.value("--name", options.name, "NAME", "Name the written files; default: as the YAML file");
+  add_force_option(command, options.force);
+  add_format_option(command, options.format);
 }
 
 }  // namespace xtune::cli

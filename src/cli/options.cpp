@@ -30,16 +30,16 @@ CLI::Validator one_of(std::vector<std::string> words) {
       "");
 }
 
-CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+CLI::Validator whole_number(std::uint64_t min, std::uint64_t max) {
   return CLI::Validator(
-      [least, most](std::string& text) {
+      [min, max](std::string& text) {
         std::uint64_t value = 0;
         const char* const last = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data(), last, value);
-        if (stop == last && error == std::errc() && value >= least && value <= most) return std::string();
-        const bool too_large = stop == last && (error == std::errc::result_out_of_range || value > most);
-        const std::string range = most == max_whole_number && !too_large ? fmt::format("of at least {}", least)
-                                                                         : fmt::format("from {} to {}", least, most);
+        if (stop == last && error == std::errc() && value >= min && value <= max) return std::string();
+        const bool too_large = stop == last && (error == std::errc::result_out_of_range || value > max);
+        const std::string range = max == max_whole_number && !too_large ? fmt::format("of at least {}", min)
+                                                                        : fmt::format("from {} to {}", min, max);
         return fmt::format("expected a whole number {}, got '{}'", range, base::printable(text, 80));
       },
       "");

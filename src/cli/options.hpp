@@ -50,7 +50,7 @@ CLI::Validator one_of(std::vector<std::string> words);
 /// Applies one_of to the option; help and completion list the words.
 CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words);
 inline constexpr auto max_whole_number = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = max_whole_number);
+CLI::Validator whole_number(std::uint64_t min, std::uint64_t max = max_whole_number);
 CLI::Validator positive_seconds();
 CLI::Validator not_empty();
 
@@ -68,9 +68,9 @@ class OptionGroup {
     return option;
   }
   template <class T>
-  CLI::Option* number(const char* name, T& target, std::uint64_t least, const std::string& summary,
-                      std::uint64_t most = max_whole_number) const {
-    return value(name, target, "N", summary)->check(whole_number(least, most));
+  CLI::Option* number(const char* name, T& target, std::uint64_t min, const std::string& summary,
+                      std::uint64_t max = max_whole_number) const {
+    return value(name, target, "N", summary)->check(whole_number(min, max));
   }
   CLI::Option* words(const char* name, std::string& target, std::vector<std::string> words,
                      const std::string& summary) const {

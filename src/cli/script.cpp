@@ -42,16 +42,17 @@ nlohmann::ordered_json script_answer(const std::string& name, nlohmann::ordered_
   options.stdin_text = request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   options.output_limit_bytes = std::uint64_t{4} << 30;
   options.own_group = false;
+  const std::string scripts = script_directory();
   nlohmann::ordered_json answer;
   // Debian's packages of modules serve its own Python, which need not be the first one in PATH.
   const char* const path = std::getenv("PATH");
   for (const std::string& directory : base::split(path ? path : "/usr/bin", ':')) {
     const std::string python = base::find_program(directory + "/python3");
     if (python.empty()) continue;
-    const base::CommandResult result = base::run_command({python, "-I", "-B", script_directory(), name}, options);
+    const base::CommandResult result = base::run_command({python, "-I", "-B", scripts, name}, options);
     answer = nlohmann::ordered_json::parse(result.stdout_text, nullptr, false);
     if (!result.ok() || !answer.is_object())
-      throw Error(ErrorKind::io, fmt::format("the script {}/{}.py failed ({}): {}", script_directory(), name,
+      throw Error(ErrorKind::io, fmt::format("the script {}/{}.py failed ({}): {}", scripts, name,
                                              base::describe_exit(result.exit_code, result.signal),
                                              base::last_line(result.stderr_text)));
     if (!answer.contains("missing")) break;

@@ -75,9 +75,8 @@ void write_tables(const ExportFlags& flags, const nlohmann::ordered_json& tables
 }
 
 /// What the script of that name makes of the winners, or of the measured cases.
-nlohmann::ordered_json scripted(const ExportFlags& flags, const char* script, nlohmann::ordered_json request,
-                                std::vector<std::string>& warnings) {
-  const double within = share_of("--within", flags.within);
+nlohmann::ordered_json scripted(const ExportFlags& flags, double within, const char* script,
+                                nlohmann::ordered_json request, std::vector<std::string>& warnings) {
   const bool trees = flags.form.starts_with("tree-");
   request.update({{"format", flags.form}, {"within", within}, {"max_depth", flags.max_depth}});
   bool empty = false;
@@ -95,14 +94,14 @@ nlohmann::ordered_json scripted(const ExportFlags& flags, const char* script, nl
   return answer;
 }
 
-int export_store(ExportFlags flags) {
+int export_store(ExportFlags& flags) {
   flags.filter.problem = pairs_of("-D", flags.defines, "-D NAME=value, for example -D M=8192");
-  share_of("--within", flags.within);
+  const double within = share_of("--within", flags.within);
   std::vector<std::string> warnings;
   if (flags.form == "vllm-moe") {
     const auto names = pairs_of("--map", flags.names, "--map VLLM_NAME=NAME, for example --map BLOCK_SIZE_M=BM");
-    const auto tables =
-        scripted(flags, "vllm", {{"map", names}, {"dtype", flags.dtype}, {"block_shape", flags.block_shape}}, warnings);
+    const auto tables = scripted(
+        flags, within, "vllm", {{"map", names}, {"dtype", flags.dtype}, {"block_shape", flags.block_shape}}, warnings);
     tell_warnings(warnings);
     write_tables(flags, tables);
     return done;
@@ -115,86 +114,57 @@ int export_store(ExportFlags flags) {
   else if (flags.form == "kernel-tuner")
     text = json_text(store::export_kernel_tuner(flags.path(), flags.filter, warnings), 1);
   else if (flags.form == "tree-json")
-    text = json_text(scripted(flags, "headers", {}, warnings), 2);
+    text = json_text(scripted(flags, within, "headers", {}, warnings), 2);
   else if (flags.form == "json")
     text = json_text(store::export_json(store::winners_of(flags.path(), flags.filter, warnings)), 2);
   else
-    text = scripted(flags, "headers", {}, warnings);
+    text = scripted(flags, within, "headers", {}, warnings);
   tell_warnings(warnings);
   write_text(flags, text);
   return done;
 }
 
-void add_tree_options(CLI::App& command, ExportFlags& flags) {
-  command.add_option("--max-configs", flags.max_configs, "For trees: choose among at most N configurations")
-      ->check(whole_number(1))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(option_group::output);
-  command
-      .add_option("--within", flags.within, "For trees: accept this much more time than the best of a case: 5% or 0.05")
-      ->type_name("SHARE")
-      ->capture_default_str()
-      ->group(option_group::output);
-  command.add_option("--max-depth", flags.max_depth, "For trees: ask at most N questions on the way to a leaf")
-      ->check(whole_number(0, 64))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(option_group::output);
+void add_tree_options(const OptionGroup& output, ExportFlags& flags) {
+  output.number("--max-configs", flags.max_configs, 1, "For trees: choose among at most N configurations");
+  output.value("--within", flags.within, "SHARE",
+               "For trees: accept this much more time than the best of a case: 5% or 0.05");
+  output.number("--max-depth", flags.max_depth, 0, "For trees: ask at most N questions on the way to a leaf", 64);
 }
 
-void add_vllm_options(CLI::App& command, ExportFlags& flags) {
-  command
-      .add_option("--map", flags.names,
-                  "For vllm-moe: take vLLM's size or parameter from the kernel's one with another name")
-      ->type_name("VLLM_NAME=NAME")
-      ->allow_extra_args(false)
-      ->group(option_group::output);
-  command.add_option("--dtype", flags.dtype, "For vllm-moe: put this data type into the file's name: fp8_w8a8")
-      ->type_name("WORD")
-      ->group(option_group::output);
-  command
-      .add_option("--block-shape", flags.block_shape,
-                  "For vllm-moe: put this block shape of the quantisation into the file's name: 128,128")
-      ->type_name("N,K")
-      ->group(option_group::output);
+void add_vllm_options(const OptionGroup& output, ExportFlags& flags) {
+  output.list("--map", flags.names, "VLLM_NAME=NAME",
+              "For vllm-moe: take vLLM's size or parameter from the kernel's one with another name");
+  output.value("--dtype", flags.dtype, "WORD", "For vllm-moe: put this data type into the file's name: fp8_w8a8");
+  output.value("--block-shape", flags.block_shape, "N,K",
+               "For vllm-moe: put this block shape of the quantisation into the file's name: 128,128");
 }
 
 }  // namespace
 
 void add_store_export(CLI::App& store, Context& context) {
-  CLI::App* command =
-      store.add_subcommand("export", "Write the best configurations in a format that other programs read");
-  add_example(*command,
-              "xtune store export --format header --kernel gemm -o gemm_best.hpp\n"
-              "  xtune store export --format tree-header --kernel gemm --max-configs 4 --within 5% -o gemm_tree.hpp\n"
-              "  xtune store export --format kernel-tuner --kernel gemm --arch sm_90 -D M=4096 -o gemm.T4.json\n"
-              "  xtune store export --format vllm-moe --kernel moe --arch sm_90 --dtype fp8_w8a8 -o configs");
-  static ExportFlags flags;
-  command->add_option("-D", flags.defines, "Take only problems with this size")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false)
-      ->group(option_group::problem);
-  restrict_to(command->add_option(
-                  "--format", flags.form,
-                  "Write a JSON list of winners, a header with C++ constants and a choice among them, a "
-                  "decision tree over the problem sizes as JSON or as such a header, vLLM's tables for its "
-                  "fused mixture-of-experts kernel, all measurements of one kernel, device and problem as "
-                  "Kernel Tuner's T4 results, the measurements that passed as kbench's output.csv, or a line of "
-                  "CSV for each record, pruned and failed ones too, in the order of time"),
-              {"json", "header", "tree-json", "tree-header", "vllm-moe", "kernel-tuner", "kbench", "csv"})
-      ->capture_default_str()
-      ->group(option_group::output);
-  command
-      ->add_option("-o,--output", flags.output,
-                   "Write to a file, for vllm-moe also into a directory; default: standard output")
-      ->type_name("FILE")
-      ->group(option_group::output);
-  add_store_option(*command, flags.store);
-  add_filter_options(*command, flags.filter);
-  add_tree_options(*command, flags);
-  add_vllm_options(*command, flags);
-  command->callback([&context] { context.exit_code = export_store(flags); });
+  const auto [command, flags] = add_command<ExportFlags>(
+      store, context, "export", "Write the best configurations in a format that other programs read",
+      "xtune store export --format header --kernel gemm -o gemm_best.hpp\n"
+      "  xtune store export --format tree-header --kernel gemm --max-configs 4 --within 5% -o gemm_tree.hpp\n"
+      "  xtune store export --format kernel-tuner --kernel gemm --arch sm_90 -D M=4096 -o gemm.T4.json\n"
+      "  xtune store export --format vllm-moe --kernel moe --arch sm_90 --dtype fp8_w8a8 -o configs",
+      export_store);
+  OptionGroup(command, option_group::problem)
+      .list("-D", flags.defines, "NAME=VALUE", "Take only problems with this size");
+  const OptionGroup output(command, option_group::output);
+  output.words("--format", flags.form,
+               {"json", "header", "tree-json", "tree-header", "vllm-moe", "kernel-tuner", "kbench", "csv"},
+               "Write a JSON list of winners, a header with C++ constants and a choice among them, a "
+               "decision tree over the problem sizes as JSON or as such a header, vLLM's tables for its "
+               "fused mixture-of-experts kernel, all measurements of one kernel, device and problem as "
+               "Kernel Tuner's T4 results, the measurements that passed as kbench's output.csv, or a line of "
+               "CSV for each record, pruned and failed ones too, in the order of time");
+  output.value("-o,--output", flags.output, "FILE",
+               "Write to a file, for vllm-moe also into a directory; default: standard output");
+  add_store_option(command, flags.store);
+  add_filter_options(command, flags.filter);
+  add_tree_options(output, flags);
+  add_vllm_options(output, flags);
 }
 
 }  // namespace xtune::cli
