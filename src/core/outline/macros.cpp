@@ -223,12 +223,12 @@ std::vector<Value> plausible_values(const std::string& name, std::optional<std::
   if (!value) return values_by_name(name);
   if (*value < 0) return {*value};
   if (*value == 0) return list({0, 1});
-  constexpr std::int64_t most_threads = 1024, most = std::int64_t{1} << 40;
+  constexpr std::int64_t max_threads = 1024, max_value = std::int64_t{1} << 40;
   std::vector<Value> values;
-  if (*value > most) return {*value};
+  if (*value > max_value) return {*value};
   const bool power = std::has_single_bit(static_cast<std::uint64_t>(*value));
   const std::int64_t least = std::max<std::int64_t>(1, *value / (power ? 4 : 2));
-  const std::int64_t last = counts_threads(name) ? std::max(*value, std::min(*value * 4, most_threads)) : *value * 4;
+  const std::int64_t last = counts_threads(name) ? std::max(*value, std::min(*value * 4, max_threads)) : *value * 4;
   for (std::int64_t each = least; each <= last; each *= 2) {
     // Half of an odd number is rounded down: the default itself is always among the values.
     if (!power && each != *value && each * 2 > *value && each < *value) each = *value;

@@ -197,20 +197,19 @@ void OutcomeHandler::follow_speed(const std::string& key, double before) {
 }
 
 TrialPtr OutcomeHandler::take_doubtful() {
+  const auto settling = [&](std::uint64_t index, std::optional<std::size_t> replaces) {
+    TrialPtr trial = run_.make_trial(index, Trial::Purpose::settle);
+    trial->replaces = replaces;
+    return trial;
+  };
   // First, as one of them may seem to be the best, to which losers are compared.
   while (!unsure_.empty()) {
     const std::size_t place = unsure_.extract(unsure_.begin()).value();
     const record::Record& record = results_.records()[place];
-    if (record.outcome != Outcome::ok) continue;
-    TrialPtr trial = run_.make_trial(run_.space.index_of(record.config).value(), Trial::Purpose::settle);
-    trial->replaces = place;
-    return trial;
+    if (record.outcome == Outcome::ok) return settling(run_.space.index_of(record.config).value(), place);
   }
   const auto next = results_.take_doubtful([&](const auto& one) { return still_loses(one); });
-  if (!next) return nullptr;
-  TrialPtr trial = run_.make_trial(next->index, Trial::Purpose::settle);
-  trial->replaces = next->record;
-  return trial;
+  return next ? settling(next->index, next->record) : nullptr;
 }
 
 /// Compared with the best of this run, or with the last of the best if several are requested.

@@ -27,7 +27,7 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  /// Binds values to the parameters and starts the statement again: integers, floats, bytes; nullptr is null.
+  /// Binds values to the parameters and starts the statement again: integers, floats, bytes.
   template <class... Values>
   Statement& with(const Values&... values) {
     reset();
@@ -45,7 +45,6 @@ class Statement {
 
   std::int64_t integer(int column) const;
   double number(int column) const;
-  bool is_null(int column) const;
   std::string_view bytes(int column) const;  ///< valid until the next row
 
  private:
@@ -58,7 +57,6 @@ class Statement {
   }
   void bind(int place, double number);
   void bind(int place, std::string_view bytes);  ///< must stay valid until the statement has ended
-  void bind(int place, std::nullptr_t);
   void bind_integer(int place, std::int64_t number);
   sqlite3_stmt* statement_;
 };

@@ -160,16 +160,16 @@ void parse(const RecordSource& source, Piece& piece) try {
 
 /// Of the first and last bytes that were read: the same file has them still.
 std::int64_t print_of(const RecordSource& source, std::uint64_t read_to) {
-  constexpr std::uint64_t most = 1024;
+  constexpr std::uint64_t max_bytes = 1024;
   const auto sum = [&](std::uint64_t begin) {
-    std::string bytes(std::min(most, read_to - begin), '\0');
+    std::string bytes(std::min(max_bytes, read_to - begin), '\0');
     const int file = ::open(source.path.c_str(), O_RDONLY | O_CLOEXEC);
     const ssize_t got = ::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(begin));
     if (file >= 0) ::close(file);
     return got == std::ssize(bytes) ? base::crc32c(bytes) : 0;
   };
   if (read_to <= source.offset) return 0;
-  return std::int64_t{sum(source.offset)} << 31 ^ sum(std::max(source.offset, read_to - std::min(read_to, most)));
+  return std::int64_t{sum(source.offset)} << 31 ^ sum(std::max(source.offset, read_to - std::min(read_to, max_bytes)));
 }
 
 class Index {

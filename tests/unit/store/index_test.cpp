@@ -80,7 +80,7 @@ void write_at(const fs::path& path, std::uint64_t offset, std::string_view bytes
 
 }  // namespace
 
-TEST_CASE("only lines that are new since the last call are read, and the index needs no store of its own") {
+TEST_CASE("only lines that are new since the last call are read, and the index needs no store") {
   const IndexedStore indexed;
   REQUIRE(fs::file_size(indexed.log) > (256u << 10));
   const std::vector<std::string> first = indexed.view();
