@@ -2,7 +2,7 @@
 #include "costs.hpp"
 
 #include "base/clock.hpp"
-#include "cluster/record_tail.hpp"
+#include "cluster/shared_study.hpp"
 #include "unit/run/tuner_fixture.hpp"
 
 using namespace xtune::base;

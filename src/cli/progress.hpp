@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/event_loop.hpp"
-#include "cluster/progress_file.hpp"
+#include "cluster/progress.hpp"
 #include "cluster/walltime.hpp"
 #include "core/run/tuner.hpp"
 

@@ -6,7 +6,6 @@
 #include "backends/replay/target.hpp"
 #include "base/text.hpp"
 #include "cli/replayed_case.hpp"
-#include "cluster/one_device.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_log.hpp"

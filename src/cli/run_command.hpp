@@ -7,8 +7,9 @@
 #include "cli/progress.hpp"
 #include "cli/report_command.hpp"
 #include "cluster/claims.hpp"
-#include "cluster/job_end.hpp"
 #include "cluster/launcher.hpp"
+#include "cluster/progress.hpp"
+#include "cluster/walltime.hpp"
 #include "core/record/objective.hpp"
 #include "core/run/job.hpp"
 

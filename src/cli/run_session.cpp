@@ -10,7 +10,6 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
-#include "cluster/join_study.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/record/attempt.hpp"
 

@@ -1,4 +1,4 @@
-// The steps of a submission for Slurm: scripts and sbatch's arguments.
+// Scripts and options for sbatch.
 #pragma once
 
 #include <string>
@@ -7,6 +7,21 @@
 #include "cluster/submission.hpp"
 
 namespace xtune::cluster {
+
+/// Throws Error(invalid_argument) for a word that is neither an option nor an option's value, which sbatch would take
+/// for the script, and for a job array. source: their origin, for the message.
+void check_sbatch_options(const std::vector<std::string>& words, const std::string& source);
+/// -A or --account, in any of its forms, as one word; empty if it is not among them.
+std::vector<std::string> account_option(const std::vector<std::string>& words);
+
+/// The same of -t or --time.
+std::vector<std::string> time_option(const std::vector<std::string>& words);
+
+/// The same of -c or --cpus-per-task, else of --cpus-per-gpu.
+std::vector<std::string> cpus_option(const std::vector<std::string>& words);
+
+/// The options in the lines of a script that sbatch reads: those with #SBATCH before the first command.
+std::vector<std::string> directive_words(const std::vector<std::string>& lines);
 
 struct JobStep {
   std::string name;                    ///< compile | measure | merge

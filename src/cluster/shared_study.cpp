@@ -1,34 +1,132 @@
-// Combines claims and tails.
+// Processes agree on files that appear atomically, by a link; claims and the tails of record files do the rest.
 #include "cluster/shared_study.hpp"
 
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
+#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "cluster/agreement.hpp"
+#include "base/host_name.hpp"
+#include "base/text.hpp"
+#include "base/trust.hpp"
+#include "core/record/attempt.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::cluster {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr std::uint64_t beat_every_ms = 3000;
 constexpr std::uint64_t look_every_least_ms = 50, look_every_most_ms = 10'000;
 
-std::filesystem::path claims_folder(const SharedStudy::Place& place, const std::string& study) {
+fs::path claims_folder(const SharedStudy::Place& place, const std::string& study) {
   return study_folder(place.store, study) / record::path_component(place.arch) / record::path_component(place.kernel) /
          base::sha256(space::bindings_text(place.problem)).substr(0, 16);
 }
 
 /// The start time of the first process, on which all agree.
-std::int64_t agreed_beginning(const std::filesystem::path& folder, std::int64_t now_unix_ms) {
+std::int64_t agreed_beginning(const fs::path& folder, std::int64_t now_unix_ms) {
   return std::strtoll(agree_on(folder / "began", std::to_string(now_unix_ms) + "\n").c_str(), nullptr, 10);
 }
 
 }  // namespace
 
-std::filesystem::path study_folder(const std::filesystem::path& store, const std::string& study) {
+std::string agree_on(const fs::path& file, const std::string& text) {
+  const fs::path own = file.parent_path() / ("." + record::new_attempt());
+  base::write_file_atomically(own, text);
+  if (::link(own.c_str(), file.c_str()) != 0 && errno != EEXIST && base::read_if_there(file).empty())
+    base::write_file_atomically(file, text);
+  std::error_code ignored;
+  fs::remove(own, ignored);
+  return base::read_file(file);
+}
+
+std::string join_study(const fs::path& store, const std::string& study, const std::string& place) {
+  for (int run = 1;; ++run) {
+    const std::string name = run == 1 ? study : fmt::format("{}+{}", study, run);
+    const fs::path folder = study_folder(store, name) / "seats" / record::path_component(place);
+    const std::error_code error = base::make_directories(folder.parent_path());
+    const int file = error ? -1 : ::open(folder.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file >= 0) {
+      ::close(file);
+      return name;
+    }
+    const int reason = error ? error.value() : errno;
+    if (reason != EEXIST || error)
+      throw Error(ErrorKind::io,
+                  fmt::format("cannot make {}: {}", base::printable(folder.string()), std::strerror(reason)));
+  }
+}
+
+bool is_run_of(const std::string& study, const std::string& name) {
+  if (!study.starts_with(name)) return false;
+  const std::string rest = study.substr(name.size());
+  return rest.empty() ||
+         (rest.size() > 1 && rest[0] == '+' && rest.find_first_not_of("0123456789", 1) == std::string::npos);
+}
+
+void require_one_device(const fs::path& store, const std::string& study, const std::string& component,
+                        const std::string& name, const std::string& arch) {
+  const std::string device = base::printable(name) + " (" + base::printable(arch) + ")";
+  const std::string found = agree_on(study_folder(store, study) / "components" / record::path_component(component),
+                                     device + "\non " + base::printable(base::host_name()) + "\n");
+  const std::size_t end = found.find('\n');
+  if (found.substr(0, end) == device) return;
+  std::string where = end == std::string::npos ? "" : found.substr(end + 1);
+  if (!where.empty() && where.back() == '\n') where.pop_back();
+  throw Error(
+      ErrorKind::unavailable,
+      fmt::format("component {} of this job has {} {} and {} on {}: results of two types of GPU cannot be mixed; give "
+                  "each type its own (xtune submit --arch-component ... --arch-component ..., or "
+                  "--constraint, --gres for one type)",
+                  base::printable(component, 40), found.substr(0, end), where, device,
+                  base::printable(base::host_name())));
+}
+
+RecordTail::RecordTail(fs::path store, std::string arch, std::string kernel)
+    : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)) {}
+
+std::vector<record::Record> RecordTail::read(const std::set<std::string>& attempts) {
+  std::vector<record::Record> records;
+  std::vector<std::string> warnings;  // about the whole directory: the next run reports them
+  for (const fs::path& path : record::record_files(store_, arch_, kernel_, warnings)) {
+    // <host>-<pid>-<attempt>, with ".2" if that was taken.
+    const std::string stem = path.stem().string();
+    std::string attempt = stem.substr(stem.rfind('-') + 1);
+    attempt.resize(std::min(attempt.size(), attempt.find('.')));
+    if (!attempts.contains(attempt)) continue;
+    File& file = files_[path];
+    std::error_code error;
+    const std::uint64_t size = fs::file_size(path, error);
+    if (error || file.newer || size <= file.read_bytes) continue;
+    const std::string text = base::read_file_part(path, file.read_bytes, size - file.read_bytes);
+    std::string_view rest = text;
+    for (std::size_t end = rest.find('\n'); end != std::string_view::npos && !file.newer; end = rest.find('\n')) {
+      record::RecordLine line = record::read_record_line(rest.substr(0, end));
+      if (line.kind == record::RecordLine::Kind::record) records.push_back(std::move(*line.record));
+      file.newer = line.kind == record::RecordLine::Kind::newer;
+      lines_[attempt] +=
+          line.kind == record::RecordLine::Kind::record || line.kind == record::RecordLine::Kind::damaged;
+      file.read_bytes += end + 1;
+      rest.remove_prefix(end + 1);
+    }
+  }
+  return records;
+}
+
+fs::path study_folder(const fs::path& store, const std::string& study) {
   return store / "studies" / record::path_component(study);
 }
 

@@ -115,7 +115,7 @@ LINES = {
     "src/backends/kokkos": 1149,
     "src/backends/process": 1686,
     "src/backends/replay": 392,
-    "src/cluster": 1901,
+    "src/cluster": 1733,
     "src/dispatch": 4039,
     "src/api": 4427,
     "src/plot": 594,

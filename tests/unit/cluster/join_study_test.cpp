@@ -1,11 +1,10 @@
 // Tests of seats: a name that is used again is another run, whose processes find each other.
-#include "cluster/join_study.hpp"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 
 #include "base/files.hpp"
+#include "cluster/shared_study.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;

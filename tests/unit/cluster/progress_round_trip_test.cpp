@@ -1,7 +1,7 @@
 // The progress file of a process survives JSON, for any contents.
 #include <doctest/doctest.h>
 
-#include "cluster/progress_file.hpp"
+#include "cluster/progress.hpp"
 #include "support/random_values.hpp"
 
 namespace xtune::cluster {

@@ -1,11 +1,10 @@
 // Tests of reading what others append: whole lines, once, of the attempts that are asked for.
-#include "cluster/record_tail.hpp"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 
 #include "base/files.hpp"
+#include "cluster/shared_study.hpp"
 #include "core/record/record_log.hpp"
 
 using namespace xtune::base;

@@ -1,6 +1,4 @@
 // The combined status of several processes of one job.
-#include "cluster/study_status.hpp"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include "base/files.hpp"
 #include "base/host_name.hpp"
 #include "base/process_gone.hpp"
+#include "cluster/progress.hpp"
 #include "cluster/shared_study.hpp"
 #include "fakes/fake_clock.hpp"
 

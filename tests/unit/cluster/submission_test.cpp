@@ -10,8 +10,7 @@
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "cluster/job_scripts.hpp"
-#include "cluster/one_device.hpp"
-#include "cluster/sbatch_options.hpp"
+#include "cluster/shared_study.hpp"
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 

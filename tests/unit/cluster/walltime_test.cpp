@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/files.hpp"
-#include "cluster/job_end.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
