@@ -9,8 +9,8 @@
 #include "core/run/audit.hpp"
 #include "core/run/job.hpp"
 #include "ipc/job_count.hpp"
-#include "report/audit_report.hpp"
-#include "report/run_report.hpp"
+#include "report/text/audit_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 namespace {

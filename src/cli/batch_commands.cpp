@@ -13,13 +13,13 @@
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cluster/job_scripts.hpp"
-#include "cluster/shared_study.hpp"
 #include "cluster/progress.hpp"
+#include "cluster/shared_study.hpp"
 #include "cluster/submission.hpp"
 #include "cluster/walltime.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/attempt.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 

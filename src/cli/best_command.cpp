@@ -7,10 +7,9 @@
 #include "base/text.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
+#include "core/store/compare.hpp"
 #include "dispatch/selector.hpp"
-#include "report/answer_rows.hpp"
-#include "report/run_report.hpp"
-#include "report/top_values.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -122,13 +121,13 @@ class AcrossAnswer {
 
 /// The values of the best share of the stored configurations for exactly this problem: of today's key if there are any,
 /// else of earlier ones.
-report::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                                const StoredAnswers& stored, record::SpecFit& fit, double share) {
+store::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+                               const StoredAnswers& stored, record::SpecFit& fit, double share) {
   const record::Criterion criterion = stored.criterion(problem);
-  report::TopValues top;
+  store::TopValues top;
   for (const record::KeyFit worst : {record::KeyFit::holds, record::KeyFit::stale, record::KeyFit::differs}) {
     const auto records = answering(stored.view(), problem, target.device, fit.rules(), worst);
-    top = report::top_values(spec, pointers_to(records), criterion, share);
+    top = store::top_values(spec.parameters, pointers_to(records), criterion, share);
     if (top.best > 0) break;
   }
   return top;
@@ -170,7 +169,7 @@ int print_best(BestOptions& given) {
     printer.add([&] { return answer_json(spec, problem, target.device, found); },
                 [&] { print_text(spec, problem, target.device, found); });
     if (!given.share) continue;
-    const report::TopValues top = top_values_of(spec, problem, target, stored, fit, *given.share);
+    const store::TopValues top = top_values_of(spec, problem, target, stored, fit, *given.share);
     if (options.json()) printer.answers().back()["top_values"] = report::top_values_json(top);
     if (options.text()) print_out("{}", report::top_values_text(top));
   }

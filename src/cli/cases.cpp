@@ -7,7 +7,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/target/program_target.hpp"
-#include "report/answer_rows.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 

@@ -8,7 +8,7 @@
 #include "core/search/spread_sample.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/space/bindings_text.hpp"
 #include "core/store/cover.hpp"
 #include "core/store/layout.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 namespace {

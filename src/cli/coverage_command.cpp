@@ -8,7 +8,7 @@
 #include "core/space/bindings_text.hpp"
 #include "core/store/store_view.hpp"
 #include "dispatch/coverage_log.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/store_commands.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/measurements.hpp"
-#include "report/comparison_text.hpp"
+#include "report/text/comparison_text.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -25,7 +25,7 @@ struct DiffOptions : CommonOptions {
 /// Keeps the records that groups point into.
 struct Side {
   std::vector<record::Record> records;
-  std::vector<report::ComparedGroup> groups;
+  std::vector<store::ComparedGroup> groups;
 };
 
 std::vector<record::Record> records_of_store(const std::string& path, const store::WinnerFilter& filter) {
@@ -42,7 +42,7 @@ std::vector<record::Record> records_of_file(const std::string& path, const store
   const nlohmann::json json = base::read_json(text);
   std::vector<record::Record> records;
   if (!json.is_discarded() && !(json.is_object() && json.contains("xtune_records"))) {
-    records = report::records_of_result(json, path);
+    records = store::records_of_result(json, path);
   } else {
     record::RecordSet set = record::parse_records(base::printable(path), text);
     tell_warnings(set.warnings);
@@ -62,21 +62,21 @@ Side side_of(const std::string& path, const store::WinnerFilter& filter) {
   side.records = is_store ? records_of_store(path, filter) : records_of_file(path, filter);
   if (side.records.empty())
     throw Error(ErrorKind::nothing_valid, base::printable(path) + ": it has no records of what is asked for");
-  side.groups = report::compared_groups(side.records, is_store ? fs::path(path) : fs::path());
+  side.groups = store::compared_groups(side.records, is_store ? fs::path(path) : fs::path());
   return side;
 }
 
 /// Of each group the version that was measured last.
-std::vector<report::ComparedGroup> newest(const std::vector<report::ComparedGroup>& groups) {
-  std::vector<report::ComparedGroup> list;
-  for (const report::ComparedGroup& group : groups) list.push_back(report::versions_of(group).back());
+std::vector<store::ComparedGroup> newest(const std::vector<store::ComparedGroup>& groups) {
+  std::vector<store::ComparedGroup> list;
+  for (const store::ComparedGroup& group : groups) list.push_back(store::versions_of(group).back());
   return list;
 }
 
-report::Comparisons compare_versions(const Side& side, double noise) {
-  report::Comparisons all;
-  for (const report::ComparedGroup& group : side.groups) {
-    std::vector<report::ComparedGroup> versions = report::versions_of(group);
+store::Comparisons compare_versions(const Side& side, double noise) {
+  store::Comparisons all;
+  for (const store::ComparedGroup& group : side.groups) {
+    std::vector<store::ComparedGroup> versions = store::versions_of(group);
     if (versions.size() > 1)
       all.cases.push_back(report::compare(versions[versions.size() - 2], versions.back(), noise));
     else
@@ -90,10 +90,10 @@ report::Comparisons compare_versions(const Side& side, double noise) {
 }
 
 /// Groups of the device whose name, architecture or backend has this text in it.
-std::vector<report::ComparedGroup> of_device(const Side& side, const std::string& word) {
-  std::vector<report::ComparedGroup> list;
+std::vector<store::ComparedGroup> of_device(const Side& side, const std::string& word) {
+  std::vector<store::ComparedGroup> list;
   std::vector<std::string> known;
-  for (const report::ComparedGroup& group : newest(side.groups)) {
+  for (const store::ComparedGroup& group : newest(side.groups)) {
     const std::string device = fmt::format("{} {} {}", group.device.name, group.device.arch, group.device.backend);
     base::add_once(known, fmt::format("{} ({})", group.device.name, group.device.arch));
     if (base::lower_case(device).find(base::lower_case(word)) != std::string::npos) list.push_back(group);
@@ -104,21 +104,21 @@ std::vector<report::ComparedGroup> of_device(const Side& side, const std::string
   return list;
 }
 
-report::Comparisons compare_devices(const Side& side, const std::string& devices, double noise) {
+store::Comparisons compare_devices(const Side& side, const std::string& devices, double noise) {
   const std::vector<std::string> words = base::split(devices, ',');
   if (words.size() != 2 || words[0].empty() || words[1].empty())
     throw bad_argument("--devices '{}': write parts of two devices' names or architectures: H100,H200",
                        base::printable(devices, 80));
-  return report::compare_all(of_device(side, words[0]), of_device(side, words[1]), noise);
+  return store::compare_all(of_device(side, words[0]), of_device(side, words[1]), noise);
 }
 
 /// Whether an answer became slower than allowed, or was lost.
-bool is_worse(const report::CaseComparison& pair, double share) {
-  if (pair.ratio.change == report::Change::lost) return true;
-  return pair.ratio.change == report::Change::slower && pair.ratio.value > 1 + share;
+bool is_worse(const store::CaseComparison& pair, double share) {
+  if (pair.ratio.change == store::Change::lost) return true;
+  return pair.ratio.change == store::Change::slower && pair.ratio.value > 1 + share;
 }
 
-int print(const report::Comparisons& comparisons, const DiffOptions& options) {
+int print(const store::Comparisons& comparisons, const DiffOptions& options) {
   const double share = options.fail_if_slower.empty() ? 0 : share_of("--fail-if-slower", options.fail_if_slower);
   const auto worse = std::count_if(comparisons.cases.begin(), comparisons.cases.end(),
                                    [&](const auto& pair) { return is_worse(pair, share); });
@@ -151,7 +151,7 @@ int diff(const DiffOptions& options) {
         options.devices.empty() ? compare_versions(before, noise) : compare_devices(before, options.devices, noise),
         options);
   const Side after = side_of(options.after, filter);
-  const report::Comparisons comparisons = report::compare_all(newest(before.groups), newest(after.groups), noise);
+  const store::Comparisons comparisons = store::compare_all(newest(before.groups), newest(after.groups), noise);
   if (comparisons.cases.empty())
     throw Error(ErrorKind::nothing_valid,
                 "the two have no problem of a kernel in common; `xtune store ls` lists what "

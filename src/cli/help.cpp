@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "report/wrap.hpp"
+#include "report/text/table.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::cli {

@@ -13,7 +13,7 @@
 #include "cli/replayed_case.hpp"
 #include "core/record/record_log.hpp"
 #include "core/replay/import.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 namespace {

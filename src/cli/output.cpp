@@ -10,7 +10,7 @@
 #include "base/csv.hpp"
 #include "base/style.hpp"
 #include "base/text.hpp"
-#include "report/wrap.hpp"
+#include "report/text/table.hpp"
 
 namespace xtune::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/table.hpp"
+#include "report/text/table.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cli {

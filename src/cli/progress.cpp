@@ -11,8 +11,7 @@
 #include "cli/output.hpp"
 #include "core/record/best.hpp"
 #include "core/record/objective.hpp"
-#include "report/progress_line.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 

@@ -6,7 +6,7 @@
 #include "cli/store_commands.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/store/measurements.hpp"
-#include "report/page.hpp"
+#include "report/page/page.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::cli {

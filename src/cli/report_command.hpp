@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "report/report_data.hpp"
+#include "report/page/case_view.hpp"
 
 namespace xtune::cli {
 

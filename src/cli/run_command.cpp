@@ -15,8 +15,7 @@
 #include "ipc/job_count.hpp"
 #include "ipc/locked_clocks.hpp"
 #include "ipc/services.hpp"
-#include "report/failures.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 

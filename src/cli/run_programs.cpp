@@ -6,7 +6,7 @@
 #include "core/device/server_request.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/target/program_target.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::cli {

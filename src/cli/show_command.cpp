@@ -15,7 +15,7 @@
 #include "core/model/work.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 

@@ -12,7 +12,7 @@
 #include "core/model/rank.hpp"
 #include "core/record/record_json.hpp"
 #include "core/search/permutation.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 

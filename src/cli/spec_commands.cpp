@@ -12,7 +12,7 @@
 #include "core/spec/process_spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "core/target/program_target.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 

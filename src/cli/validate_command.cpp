@@ -11,7 +11,7 @@
 #include "core/search/spread_sample.hpp"
 #include "core/target/emulator.hpp"
 #include "ipc/job_count.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 namespace {

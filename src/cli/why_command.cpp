@@ -6,7 +6,7 @@
 #include "cli/stored_answers.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
-#include "report/run_report.hpp"
+#include "report/text/run_report.hpp"
 
 namespace xtune::cli {
 namespace {

@@ -1,19 +1,18 @@
 // Comparisons of synthetic records: what is noise, what changed, what is missing.
-#include "report/comparison.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/comparison_text.hpp"
-#include "report/wrap.hpp"
+#include "core/store/compare.hpp"
+#include "report/text/comparison_text.hpp"
+#include "report/text/table.hpp"
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
-using report::Change;
+using store::Change;
 
 namespace {
 
@@ -37,13 +36,13 @@ record::Record failed(std::int64_t block, Outcome outcome, const std::string& me
   return record;
 }
 
-report::Comparisons compared(const std::vector<record::Record>& before, const std::vector<record::Record>& after,
-                             double noise = 0.05) {
-  return report::compare_all(report::compared_groups(before, {}), report::compared_groups(after, {}), noise);
+store::Comparisons compared(const std::vector<record::Record>& before, const std::vector<record::Record>& after,
+                            double noise = 0.05) {
+  return store::compare_all(store::compared_groups(before, {}), store::compared_groups(after, {}), noise);
 }
 
-report::TimeRatio ratio(double before, double after, double noise = 0.05) {
-  return report::time_ratio(measured(1, before), measured(1, after), noise);
+store::TimeRatio ratio(double before, double after, double noise = 0.05) {
+  return store::time_ratio(measured(1, before), measured(1, after), noise);
 }
 
 }  // namespace
@@ -56,7 +55,7 @@ TEST_CASE("a change is beyond the noise, and beyond the intervals") {
   CHECK(ratio(1, 0.9).change == Change::faster);
   CHECK(ratio(1, 1.015, 0).change == Change::same);  // the intervals of 1 % on each side overlap
   CHECK(ratio(1, 1.04, 0).change == Change::slower);
-  const report::TimeRatio twice = ratio(1, 2);
+  const store::TimeRatio twice = ratio(1, 2);
   CHECK(twice.value == doctest::Approx(2));
   CHECK(twice.low < 2);
   CHECK(twice.high > 2);
@@ -68,9 +67,9 @@ TEST_CASE("answers, configurations and outcomes of one problem") {
   const std::vector<record::Record> after{measured(16, 1.5), measured(32, 1.2), measured(64, 3.01),
                                           failed(128, Outcome::wrong_result, "y: 3 of 4 elements differ (75 %)"),
                                           measured(512, 9)};
-  const report::Comparisons all = compared(before, after);
+  const store::Comparisons all = compared(before, after);
   REQUIRE(all.cases.size() == 1);
-  const report::CaseComparison& pair = all.cases.front();
+  const store::CaseComparison& pair = all.cases.front();
   CHECK(pair.best_before == &before[0]);
   CHECK(pair.best_after == &after[1]);
   CHECK(pair.ratio.change == Change::slower);
@@ -90,7 +89,7 @@ TEST_CASE("answers, configurations and outcomes of one problem") {
 TEST_CASE("a pruned configuration is neither a change nor a time") {
   std::vector<record::Record> pruned{measured(16, 1), measured(32, 5)};
   pruned[1].outcome = Outcome::pruned;
-  const report::CaseComparison pair = compared({measured(16, 1), measured(32, 2)}, pruned).cases.at(0);
+  const store::CaseComparison pair = compared({measured(16, 1), measured(32, 2)}, pruned).cases.at(0);
   CHECK(pair.outcomes.empty());
   CHECK(pair.timed.empty());
   CHECK(pair.same == 1);
@@ -108,14 +107,14 @@ TEST_CASE("problems and devices are paired") {
   before[1].problem = {{"M", std::int64_t{128}}};
   after[1].problem = {{"M", std::int64_t{256}}};
   after[0].device.name = "NVIDIA H100";
-  const report::Comparisons all = compared(before, after);
+  const store::Comparisons all = compared(before, after);
   REQUIRE(all.cases.size() == 1);  // each side has one device for this problem, so that they are compared
   CHECK(all.cases[0].after.device.name == "NVIDIA H100");
   CHECK(all.only_before.size() == 1);
   CHECK(all.only_after.size() == 1);
   // Two devices on one side: the same one is taken, the other is left.
   after.push_back(measured(16, 3));
-  const report::Comparisons two = compared({measured(16, 1)}, after);
+  const store::Comparisons two = compared({measured(16, 1)}, after);
   REQUIRE(two.cases.size() == 1);
   CHECK(two.cases[0].after.device.name == "NVIDIA H200");
   CHECK(two.only_after.size() == 2);
@@ -136,7 +135,7 @@ TEST_CASE("versions of a store: another artifact of one configuration, compiler 
   constexpr std::int64_t day = 86'400'000, first = 1'700'000'000'000;
   std::vector<record::Record> records{measured(16, 1, "v1", first), measured(32, 2, "v1", first + 1),
                                       measured(16, 3, "v2", first + day), measured(32, 4, "v2", first + day + 1)};
-  const auto versions = [&] { return report::versions_of(report::compared_groups(records, {}).front()); };
+  const auto versions = [&] { return store::versions_of(store::compared_groups(records, {}).front()); };
   REQUIRE(versions().size() == 2);
   CHECK(versions()[0].records.size() == 2);
   CHECK(versions()[1].records[0]->artifact_key == "v2-16");
@@ -154,7 +153,7 @@ TEST_CASE("text has 80 columns, and its counts are those of JSON and of the rows
   const std::vector<record::Record> after{
       measured(16, 2), failed(32, Outcome::wrong_result, "y: 3 of 4 elements differ (75 %), first at [0]"),
       measured(64, 2.2)};
-  const report::Comparisons all = compared(before, after);
+  const store::Comparisons all = compared(before, after);
   const std::string text = report::comparison_text(all, 1, 80);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) CHECK(report::columns_of(line) <= 80);
@@ -187,15 +186,15 @@ TEST_CASE("results of a run stand for records") {
         {"top", {{{"config", {{"B", 1}}}, {"time_ms", best}, {"interval_ms", {best * 0.99, best * 1.01}}}}},
         {"best", {{"config", {{"B", 1}}}, {"time_ms", best}, {"interval_ms", {best * 0.99, best * 1.01}}}}};
   };
-  const std::vector<record::Record> before = report::records_of_result(result(1), "a.json");
+  const std::vector<record::Record> before = store::records_of_result(result(1), "a.json");
   CHECK(before.size() == 3);
   const std::vector<record::Record> after =
-      report::records_of_result(nlohmann::json::array({result(2), {{"error", "none"}}}), "b.json");
-  const report::CaseComparison pair = compared(before, after).cases.at(0);
+      store::records_of_result(nlohmann::json::array({result(2), {{"error", "none"}}}), "b.json");
+  const store::CaseComparison pair = compared(before, after).cases.at(0);
   CHECK(pair.ratio.change == Change::slower);
   CHECK(pair.ratio.value == doctest::Approx(2));
   CHECK(pair.both == 3);
   CHECK(pair.outcomes.empty());
   CHECK(pair.differences.empty());
-  CHECK_THROWS_AS(report::records_of_result(nlohmann::json{{"kernel", "k"}}, "c.json"), Error);
+  CHECK_THROWS_AS(store::records_of_result(nlohmann::json{{"kernel", "k"}}, "c.json"), Error);
 }

@@ -1,5 +1,5 @@
 // The report's page: its contents, escaping of texts from users, its size, and a golden file.
-#include "report/page.hpp"
+#include "report/page/page.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,9 +9,8 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "report/case_view.hpp"
-#include "report/report_data.hpp"
-#include "report/trace.hpp"
+#include "report/page/case_view.hpp"
+#include "report/text/run_report.hpp"
 #include "support/text.hpp"
 
 using namespace xtune::measure;
@@ -294,8 +293,8 @@ TEST_CASE("The page loads nothing and runs its own script only") {
     CHECK_FALSE(has(page, word));
   // The hash in the policy is the script's: as printed by `openssl dgst -sha256 -binary | base64`.
   CHECK(occurrences(page, "'sha256-") == 2);
-  CHECK(has(page, "<script>" + std::string(page_script()) + "</script>"));
-  CHECK(has(page, "<style>" + std::string(page_style()) + "</style>"));
+  CHECK(has(page, "<script>" + std::string(page_js) + "</script>"));
+  CHECK(has(page, "<style>" + std::string(page_css) + "</style>"));
 }
 
 TEST_CASE("Tables have captions and scopes, plots names, and headings follow each other") {

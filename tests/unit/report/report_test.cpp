@@ -6,11 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/record/metrics.hpp"
-#include "report/progress_line.hpp"
-#include "report/results_table.hpp"
-#include "report/run_report.hpp"
-#include "report/table.hpp"
-#include "report/wrap.hpp"
+#include "report/text/results_table.hpp"
+#include "report/text/run_report.hpp"
+#include "report/text/table.hpp"
 #include "support/text.hpp"
 
 using namespace xtune::measure;

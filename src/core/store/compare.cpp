@@ -1,0 +1,369 @@
+// Looks at records only: no spec is needed, and none can say what older records were measured with.
+#include "core/store/compare.hpp"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "base/text.hpp"
+#include "core/build/artifact_sources.hpp"
+#include "core/record/best.hpp"
+#include "core/record/key_fit.hpp"
+#include "core/record/record_json.hpp"
+#include "core/space/bindings_text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::store {
+
+namespace {
+
+using ConfigRecords = std::map<Bindings, const record::Record*>;
+
+/// The newest record of each configuration that has its outcome.
+ConfigRecords newest_of(const std::vector<const record::Record*>& records) {
+  ConfigRecords newest;
+  for (const record::Record* record : records)
+    if (record::is_first(*record)) newest[record->config] = record;
+  for (const record::Record* record : records) newest.try_emplace(record->config, record);
+  return newest;
+}
+
+bool has_time(const record::Record& record) { return record.outcome == Outcome::ok && record.time_ms.median > 0; }
+
+bool is_measured(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::pruned; }
+
+std::string device_text(const device::DeviceInfo& device) {
+  return fmt::format("{} ({}, {})", device.name, device.backend, device.arch);
+}
+
+/// How the keys of two records differ, with names for what changed in the artifact.
+std::vector<std::string> key_changes(const CaseComparison& pair, const record::Record& before,
+                                     const record::Record& after) {
+  std::vector<std::string> lines =
+      record::with_changes_named(build::key_difference(before.key_parts, after.key_parts), pair.before.store,
+                                 before.artifact_key, build::stored_sources(pair.after.store, after.artifact_key));
+  const bool other_config = before.config != after.config;
+  std::erase_if(lines, [&](const std::string& line) {
+    return other_config &&
+           (line.starts_with("runtime: ") || line.starts_with("launch: ") || line.starts_with("artifact: "));
+  });
+  for (std::string& line : lines) {
+    if (line.starts_with("device: "))
+      line = "device: " + device_text(before.device) + " -> " + device_text(after.device);
+    if (line.starts_with("artifact: ")) line = "artifact: another source, compiler or option";
+  }
+  const bool named =
+      std::any_of(lines.begin(), lines.end(), [](const auto& line) { return line.starts_with("compiler: "); });
+  if (!named && before.toolchain != after.toolchain && !before.toolchain.empty() && !after.toolchain.empty())
+    lines.push_back("compiler: " + before.toolchain + " -> " + after.toolchain);
+  // A result file names the device, but no keys.
+  if (before.key_parts.empty() && !record::same_device(before.device, after.device))
+    lines.push_back("device: " + device_text(before.device) + " -> " + device_text(after.device));
+  return lines;
+}
+
+/// What versions are told apart by.
+struct Version {
+  build::ArtifactSources sources;
+  const record::Record* record = nullptr;     ///< the first of it
+  std::map<Bindings, std::string> artifacts;  ///< by configuration
+  ComparedGroup group;
+
+  bool holds(const record::Record& other, const build::ArtifactSources& other_sources) const {
+    const auto known = artifacts.find(other.config);
+    return record->toolchain == other.toolchain && record::same_driver(record->device, other.device) &&
+           build::same_sources(sources, other_sources) &&
+           (known == artifacts.end() || known->second == other.artifact_key);
+  }
+};
+
+void compare_configs(CaseComparison& pair, double noise) {
+  const ConfigRecords before = newest_of(pair.before.records), after = newest_of(pair.after.records);
+  for (const auto& [config, record] : before) {
+    const auto other = after.find(config);
+    if (other == after.end()) {
+      ++pair.only_before;
+      continue;
+    }
+    ++pair.both;
+    ConfigChange change{record, other->second, {}};
+    const bool both_measured = is_measured(record->outcome) && is_measured(other->second->outcome);
+    if (!both_measured && record->outcome != other->second->outcome) pair.outcomes.push_back(change);
+    if (!has_time(*record) || !has_time(*other->second)) continue;
+    change.ratio = time_ratio(*record, *other->second, noise);
+    if (pair.best_before && config == pair.best_before->config) pair.same_best = change;
+    if (change.ratio.change == Change::same)
+      ++pair.same;
+    else
+      pair.timed.push_back(change);
+  }
+  pair.only_after = after.size() - pair.both;
+  std::stable_sort(pair.timed.begin(), pair.timed.end(), [](const ConfigChange& a, const ConfigChange& b) {
+    return std::abs(std::log(a.ratio.value)) > std::abs(std::log(b.ratio.value));
+  });
+}
+
+std::string problem_of(const ComparedGroup& group) { return group.kernel + "\n" + space::bindings_text(group.problem); }
+
+}  // namespace
+
+const char* to_string(Change change) noexcept {
+  switch (change) {
+    case Change::same:
+      return "same";
+    case Change::faster:
+      return "faster";
+    case Change::slower:
+      return "slower";
+    case Change::lost:
+      return "lost";
+    case Change::found:
+      return "found";
+  }
+  return "same";
+}
+
+std::vector<ComparedGroup> compared_groups(const std::vector<record::Record>& records,
+                                           const std::filesystem::path& store) {
+  std::map<std::tuple<std::string, std::string, std::string>, ComparedGroup> groups;
+  for (const record::Record& record : records) {
+    if (record::is_sanitized(record) || record.drift) continue;
+    const device::DeviceInfo& device = record.device;
+    const std::string kind = fmt::format("{} {} {} {}", device.backend, device.arch, device.name, device.compute_units);
+    ComparedGroup& group = groups[{record.kernel, space::bindings_text(record.problem), kind}];
+    if (group.records.empty()) group = {record.kernel, record.problem, device, {}, store};
+    group.records.push_back(&record);
+  }
+  std::vector<ComparedGroup> list;
+  for (auto& [name, group] : groups) {
+    std::stable_sort(group.records.begin(), group.records.end(),
+                     [](const auto* a, const auto* b) { return record::is_earlier(*a, *b); });
+    list.push_back(std::move(group));
+  }
+  return list;
+}
+
+std::vector<ComparedGroup> versions_of(const ComparedGroup& group) {
+  std::vector<Version> versions;
+  std::map<std::string, build::ArtifactSources> known;
+  for (const record::Record* record : group.records) {
+    const auto [sources, is_new] = known.try_emplace(record->artifact_key);
+    if (is_new && !group.store.empty()) sources->second = build::stored_sources(group.store, record->artifact_key);
+    const auto version =
+        std::find_if(versions.rbegin(), versions.rend(),
+                     [&, &of = sources->second](const Version& each) { return each.holds(*record, of); });
+    Version* to = version == versions.rend() ? nullptr : &*version;
+    if (!to) {
+      to = &versions.emplace_back();
+      to->sources = sources->second;
+      to->record = record;
+      to->group = group;
+      to->group.records.clear();
+      to->group.device = record->device;
+    }
+    to->artifacts.emplace(record->config, record->artifact_key);
+    to->group.records.push_back(record);
+  }
+  std::vector<ComparedGroup> groups;
+  for (Version& version : versions) groups.push_back(std::move(version.group));
+  // Going back to an older source makes that the newest.
+  std::stable_sort(groups.begin(), groups.end(), [](const ComparedGroup& a, const ComparedGroup& b) {
+    return a.records.back()->unix_time_ms < b.records.back()->unix_time_ms;
+  });
+  return groups;
+}
+
+TimeRatio time_ratio(const record::Record& before, const record::Record& after, double noise) {
+  const measure::Summary &a = before.time_ms, &b = after.time_ms;
+  TimeRatio ratio;
+  ratio.value = b.median / a.median;
+  ratio.low = a.high > 0 && b.low > 0 ? b.low / a.high : ratio.value;
+  ratio.high = a.low > 0 && b.high > 0 ? b.high / a.low : ratio.value;
+  const bool overlaps = ratio.low <= 1 && ratio.high >= 1;
+  // As far up as down: 1.05 times as long, or 1 / 1.05.
+  const bool small = std::max(ratio.value, 1 / ratio.value) <= 1 + noise;
+  if (!overlaps && !small) ratio.change = ratio.value < 1 ? Change::faster : Change::slower;
+  return ratio;
+}
+
+CaseComparison compare(const ComparedGroup& before, const ComparedGroup& after, double noise) {
+  CaseComparison pair;
+  pair.before = before;
+  pair.after = after;
+  if (const auto best = record::best_of(before.records)) pair.best_before = best->record;
+  if (const auto best = record::best_of(after.records)) pair.best_after = best->record;
+  compare_configs(pair, noise);
+  if (pair.best_before && pair.best_after)
+    pair.ratio = time_ratio(*pair.best_before, *pair.best_after, noise);
+  else if (pair.best_before || pair.best_after)
+    pair.ratio.change = pair.best_before ? Change::lost : Change::found;
+  // One configuration that both have shows more than two that differ anyway.
+  const ConfigRecords newest_after = newest_of(after.records);
+  const record::Record* one = pair.best_before ? pair.best_before : before.records.back();
+  auto other = newest_after.find(one->config);
+  for (const auto& [config, record] : newest_of(before.records)) {
+    if (other != newest_after.end()) break;
+    if ((other = newest_after.find(config)) != newest_after.end()) one = record;
+  }
+  pair.differences = key_changes(pair, *one, other != newest_after.end() ? *other->second : *after.records.back());
+  return pair;
+}
+
+Comparisons compare_all(std::vector<ComparedGroup> before, std::vector<ComparedGroup> after, double noise) {
+  Comparisons all;
+  const auto take = [&](const ComparedGroup& group, const auto& fits) {
+    const auto found = std::find_if(after.begin(), after.end(), [&](const ComparedGroup& other) {
+      return problem_of(other) == problem_of(group) && fits(other);
+    });
+    if (found == after.end()) return false;
+    all.cases.push_back(compare(group, *found, noise));
+    after.erase(found);
+    return true;
+  };
+  std::erase_if(before, [&](const ComparedGroup& group) {
+    return take(group, [&](const ComparedGroup& other) { return record::same_device(group.device, other.device); });
+  });
+  const auto count = [](const std::vector<ComparedGroup>& groups, const std::string& problem) {
+    return std::count_if(groups.begin(), groups.end(), [&](const auto& each) { return problem_of(each) == problem; });
+  };
+  std::vector<ComparedGroup> left;
+  for (const ComparedGroup& group : before) {
+    const std::string problem = problem_of(group);
+    const bool alone = count(before, problem) == 1 && count(after, problem) == 1;
+    if (!alone || !take(group, [](const ComparedGroup&) { return true; })) left.push_back(group);
+  }
+  all.only_before = std::move(left);
+  all.only_after = std::move(after);
+  return all;
+}
+
+namespace {
+
+std::optional<Outcome> outcome_of(const std::string& word) {
+  for (const Outcome outcome : {Outcome::ok, Outcome::rejected, Outcome::compile_failed, Outcome::launch_failed,
+                                Outcome::wrong_result, Outcome::timed_out, Outcome::crashed, Outcome::pruned})
+    if (word == to_string(outcome)) return outcome;
+  return std::nullopt;
+}
+
+/// One number is a summary without an interval.
+void set_time(record::Record& record, double time_ms) {
+  record.time_ms.count = 1;
+  record.time_ms.min = record.time_ms.median = record.time_ms.mean = record.time_ms.inlier_mean = record.time_ms.max =
+      time_ms;
+  record.time_ms.low = record.time_ms.high = time_ms;
+}
+
+void set_interval(record::Record& record, const nlohmann::json& measured) {
+  set_time(record, measured.at("time_ms"));
+  const auto interval = measured.find("interval_ms");
+  if (interval == measured.end() || !interval->is_array() || interval->size() != 2) return;
+  record.time_ms.low = interval->at(0);
+  record.time_ms.high = interval->at(1);
+}
+
+std::vector<record::Record> records_of_case(const nlohmann::json& result) {
+  record::Record common;
+  common.kernel = result.at("kernel");
+  common.problem = record::bindings_from_json(result.at("problem"));
+  const nlohmann::json& device = result.at("device");
+  common.device.name = device.at("name");
+  common.device.backend = device.at("backend");
+  common.device.arch = device.at("arch");
+  std::map<Bindings, record::Record> by_config;
+  const auto record_for = [&](const nlohmann::json& json) -> record::Record& {
+    const Bindings config = record::bindings_from_json(json.at("config"));
+    record::Record& record = by_config.try_emplace(config, common).first->second;
+    record.config = config;
+    return record;
+  };
+  for (const nlohmann::json& tried : result.at("trace")) {
+    if (tried.contains("finals")) continue;
+    record::Record& record = record_for(tried);
+    const auto outcome = outcome_of(tried.at("outcome"));
+    record.outcome = outcome.value_or(Outcome::crashed);
+    record.message = tried.value("message", "");
+    if (tried.at("time_ms").is_number()) set_time(record, tried.at("time_ms"));
+  }
+  for (const nlohmann::json& measured : result.at("top")) set_interval(record_for(measured), measured);
+  std::vector<record::Record> records;
+  if (result.at("best").is_object()) set_interval(record_for(result.at("best")), result.at("best"));
+  for (auto& [config, record] : by_config) {
+    record.key = "result " + std::to_string(records.size());
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace
+
+std::vector<record::Record> records_of_result(const nlohmann::json& result, const std::string& name) {
+  std::vector<record::Record> records;
+  try {
+    if (!result.is_array()) return records_of_case(result);
+    for (const nlohmann::json& one : result) {
+      if (one.contains("error")) continue;  // a case that failed has no results
+      std::vector<record::Record> own = records_of_case(one);
+      std::move(own.begin(), own.end(), std::back_inserter(records));
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ErrorKind::invalid_argument,
+                base::printable(name) +
+                    ": no result of `xtune run --format json`: it lacks kernel, problem, device, trace, "
+                    "top or best");
+  }
+  return records;
+}
+
+namespace {
+
+/// The configurations that passed, each once, the ranked ones first.
+std::vector<const Bindings*> passed(const std::vector<const record::Record*>& records,
+                                    const std::vector<const record::Record*>& ranked) {
+  std::set<std::string> known;
+  std::vector<const Bindings*> configs;
+  const auto add = [&](const record::Record& record) {
+    if (known.insert(space::bindings_text(record.config)).second) configs.push_back(&record.config);
+  };
+  for (const record::Record* const record : ranked) add(*record);
+  for (const record::Record* const record : records)
+    if (record->outcome == Outcome::pruned) add(*record);
+  return configs;
+}
+
+}  // namespace
+
+TopValues top_values(const std::vector<space::Parameter>& parameters, const std::vector<const record::Record*>& records,
+                     const record::Criterion& criterion, double share) {
+  const std::vector<const record::Record*> ranked = record::ranked(records, criterion);
+  const std::vector<const Bindings*> fully = passed({}, ranked), configs = passed(records, ranked);
+  TopValues top{share, configs.size(), 0, {}};
+  const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(configs.size()) - 1e-9));
+  top.best = std::min(std::max<std::size_t>(wanted, 1), fully.size());
+  for (const space::Parameter& parameter : parameters) {
+    std::map<Value, ValueCount> counts;
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+      const auto found = configs[i]->find(parameter.name);
+      if (found == configs[i]->end()) continue;
+      ValueCount& count = counts.try_emplace(found->second, ValueCount{parameter.name, found->second}).first->second;
+      ++count.measured;
+      if (i < top.best) ++count.best;
+    }
+    if (counts.size() < 2) continue;
+    std::vector<ValueCount> sorted;
+    for (auto& [value, count] : counts) sorted.push_back(std::move(count));
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const ValueCount& a, const ValueCount& b) { return a.best > b.best; });
+    std::move(sorted.begin(), sorted.end(), std::back_inserter(top.values));
+  }
+  return top;
+}
+
+}  // namespace xtune::store

@@ -1,0 +1,214 @@
+// What concerns all cases: the list of them, one configuration for all, and how to measure again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/shell_words.hpp"
+#include "base/text.hpp"
+#include "base/utc_time.hpp"
+#include "core/record/across.hpp"
+#include "report/page/parts.hpp"
+#include "report/plot/markup.hpp"
+#include "report/text/run_report.hpp"
+
+namespace xtune::report {
+
+namespace {
+
+constexpr std::size_t most_cases = 500, most_ratios = 40;
+
+bool has_several_kernels(const ReportData& data) {
+  return std::any_of(data.cases.begin(), data.cases.end(),
+                     [&](const ReportCase& one) { return one.spec->kernel.name != data.cases[0].spec->kernel.name; });
+}
+
+std::string overview(const ReportData& data, std::size_t shown_whole) {
+  const bool several = has_several_kernels(data);
+  PageTable content;
+  content.caption = "The best configuration of each problem";
+  content.sortable = true;
+  content.header = {"problem", "device", "time", "95 % interval", "ties", "best configuration"};
+  content.right = {false, false, true, true, true, false};
+  content.wraps = {true, false, false, false, false, true};
+  for (std::size_t i = 0; i < data.cases.size() && i < most_cases; ++i) {
+    const ReportCase& one = data.cases[i];
+    std::string problem = space::shown_text(one.asked);
+    if (several || problem.empty()) problem = one.spec->kernel.name + (problem.empty() ? "" : ": " + problem);
+    content.links.push_back(i < shown_whole ? fmt::format("case-{}", i + 1) : "");
+    if (!one.best) {
+      content.rows.push_back({problem, one.device.name, "", "", "", "none passed"});
+      continue;
+    }
+    const record::Record& best = *one.best->record;
+    content.rows.push_back({problem, one.device.name,
+                            base::human_time_ms(measure::statistic(best.time_ms, one.spec->measure.statistic)),
+                            base::human_time_ms(best.time_ms.low) + " .. " + base::human_time_ms(best.time_ms.high),
+                            std::to_string(one.best->ties.size()), config_text(*one.spec, best.config)});
+  }
+  return table(content);
+}
+
+std::string ratio_figure(const std::vector<const ReportCase*>& cases, const record::AcrossChoice& choice) {
+  const std::size_t count = std::min(most_ratios, cases.size());
+  std::vector<std::string> labels;
+  std::vector<double> losses;
+  for (std::size_t i = 0; i < count; ++i) {
+    labels.insert(labels.begin(), space::shown_text(cases[i]->problem));
+    losses.push_back((choice.ratios[i] - 1) * 100);
+  }
+  const std::string caption = "Regret: how much worse than each problem's own best";
+  plot::Canvas canvas({caption, fmt::format("At worst {:.1f} %.", *std::max_element(losses.begin(), losses.end()))},
+                      {plot::PlotScale::fitting(losses, true), "regret, %", 5},
+                      {plot::PlotScale::categories(labels), "", 10}, {460, 50 + 20.0 * static_cast<double>(count)});
+  for (std::size_t i = 0; i < count; ++i)
+    canvas.bar(count - 1 - i, losses[i], "bar",
+               fmt::format("{}: {:.1f} %", space::shown_text(cases[i]->problem), losses[i]));
+  return figure(canvas, caption);
+}
+
+/// For the cases of one spec on one kind of device.
+std::string regret(const std::vector<const ReportCase*>& cases) {
+  const spec::Spec& spec = *cases[0]->spec;
+  std::vector<record::CaseRecords> records;
+  for (const ReportCase* one : cases) records.push_back({one->problem, one->device, one->ranked});
+  const std::string where = fmt::format("{} on {}", spec.kernel.name, cases[0]->device.name);
+  const auto choice = record::choose_across(record::Objective(spec), spec.objective.across, records);
+  if (!choice)
+    return paragraph(fmt::format("{}: no configuration was measured in full for each of its {} problems, so the regret "
+                                 "of one for all is unknown.",
+                                 where, cases.size()),
+                     "note");
+  const bool worst = spec.objective.across == spec::ObjectiveSpec::Across::worst;
+  return "<div class=\"figures\">\n" + ratio_figure(cases, *choice) + "<div>" +
+         paragraph(fmt::format("One configuration for all {} problems of {}: {} {:.3f} times each problem's best.",
+                               cases.size(), where, worst ? "at worst" : "in geometric mean", choice->score)) +
+         paragraph(config_text(spec, choice->config), "code") + "</div></div>\n";
+}
+
+}  // namespace
+
+std::string cases_section(const ReportData& data, std::size_t shown_whole) {
+  if (data.cases.size() < 2) return "";
+  std::string text = heading(2, "All problems") + overview(data, shown_whole);
+  if (data.cases.size() > shown_whole)
+    text += paragraph(
+        fmt::format("The sections below are of the first {} problems; -D and --kernel choose others.", shown_whole),
+        "note");
+  std::map<std::string, std::vector<const ReportCase*>> groups;
+  for (const ReportCase& one : data.cases)
+    if (one.match != record::Match::none)
+      groups[one.spec->kernel.name + "\n" + one.device.backend + "\n" + one.device.arch + "\n" + one.device.name]
+          .push_back(&one);
+  for (const auto& [name, cases] : groups)
+    if (cases.size() > 1) text += regret(cases);
+  return text;
+}
+
+namespace {
+
+constexpr std::size_t longest_spec = 64 << 10, most_listed = 6;
+
+/// Texts that differ between records: "A, B and 3 more".
+class FewTexts {
+ public:
+  void add(const std::string& text) {
+    if (!text.empty()) base::add_once(texts_, text);
+  }
+  std::string text() const {
+    std::string result;
+    for (std::size_t i = 0; i < texts_.size() && i < most_listed; ++i) result += (i ? ", " : "") + texts_[i];
+    if (texts_.size() > most_listed) result += fmt::format(" and {} more", texts_.size() - most_listed);
+    return result;
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+/// "1980 MHz", "1950 to 1980 MHz"; empty if none is known.
+std::string range_of(const std::vector<double>& values, const char* unit) {
+  if (values.empty()) return "";
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  if (*high - *low < 0.5) return fmt::format("{:.0f} {}", *low, unit);
+  return fmt::format("{:.0f} to {:.0f} {}", *low, *high, unit);
+}
+
+struct TelemetryRanges {
+  std::vector<double> clocks, temperatures, powers;
+  void add(const measure::Telemetry& one) {
+    if (one.clock_mhz > 0) clocks.push_back(one.clock_mhz);
+    if (one.temperature_c > 0) temperatures.push_back(one.temperature_c);
+    if (one.power_w > 0) powers.push_back(one.power_w);
+  }
+};
+
+std::string device_facts_list(const ReportCase& one, const std::string& name) {
+  FewTexts compilers, drivers, hosts;
+  TelemetryRanges telemetry;
+  std::set<std::string> attempts;
+  for (const record::Record& record : *one.records) {
+    compilers.add(record.toolchain);
+    drivers.add(record.device.driver);
+    hosts.add(record.host);
+    telemetry.add(record.telemetry);
+    attempts.insert(record.attempt);
+  }
+  std::string when;
+  if (!one.records->empty())
+    when = fmt::format("{} to {}, {}", base::utc_text(one.records->front().unix_time_ms),
+                       base::utc_text(one.records->back().unix_time_ms), counted_text(attempts.size(), "run"));
+  const device::DeviceInfo& device = one.device;
+  return facts(
+      {{"device", name},
+       {"architecture", device.arch},
+       {"backend", device.backend},
+       {"driver", drivers.text()},
+       {"compute units", device.compute_units ? std::to_string(device.compute_units) : ""},
+       {"memory", device.memory_bytes ? base::human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : ""},
+       {"clocks while measuring", range_of(telemetry.clocks, "MHz")},
+       {"temperature", range_of(telemetry.temperatures, "\u00b0C")},
+       {"power", range_of(telemetry.powers, "W")},
+       {"compiler", compilers.text()},
+       {"host", hosts.text()},
+       {"measured", when}});
+}
+
+std::string command_block(const std::vector<std::string>& words) {
+  return fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n", plot::escaped(base::command_line(words)));
+}
+
+std::string spec_text(const spec::Spec& spec) {
+  if (!spec.text || spec.text->empty()) return "";
+  std::string text = spec.text->substr(0, longest_spec);
+  const bool cut = text.size() < spec.text->size();
+  return fmt::format("<details><summary>Spec {}</summary><pre tabindex=\"0\"><code>{}</code></pre>{}</details>\n",
+                     plot::escaped(spec.path.filename().string()), plot::escaped(text),
+                     cut ? paragraph("The rest of the spec is omitted.", "note") : "");
+}
+
+}  // namespace
+
+std::string origin_section(const ReportData& data) {
+  std::string text = heading(2, "Reproduce");
+  if (data.run_command.empty())
+    text += paragraph("A store does not hold the commands that filled it.", "note");
+  else
+    text += paragraph("This measures again what the store does not answer; --fresh measures all:") +
+            command_block(data.run_command);
+  if (data.command != data.run_command) text += paragraph("This wrote the report:") + command_block(data.command);
+  std::vector<std::string> devices;
+  std::set<const spec::Spec*> specs;
+  for (const ReportCase& one : data.cases) {
+    if (!one.records->empty() && std::find(devices.begin(), devices.end(), one.device.name) == devices.end()) {
+      devices.push_back(one.device.name);
+      text += device_facts_list(one, one.device.name);
+    }
+  }
+  for (const ReportCase& one : data.cases)
+    if (specs.insert(one.spec.get()).second) text += spec_text(*one.spec);
+  return text;
+}
+
+}  // namespace xtune::report

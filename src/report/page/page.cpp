@@ -1,0 +1,98 @@
+// Puts the sections of a report together.
+#include "report/page/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "base/utc_time.hpp"
+#include "core/space/bindings_text.hpp"
+#include "report/page/parts.hpp"
+#include "report/plot/markup.hpp"
+
+namespace xtune::report {
+
+namespace {
+
+constexpr std::size_t most_whole_cases = 12, all_drawn = 2000, all_listed = 400;
+
+std::string base64(const base::Sha256& bytes) {
+  static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t left = bytes.size() - i;
+    const unsigned group = (unsigned{bytes[i]} << 16) | (left > 1 ? unsigned{bytes[i + 1]} << 8 : 0u) |
+                           (left > 2 ? unsigned{bytes[i + 2]} : 0u);
+    text += digits[group >> 18];
+    text += digits[(group >> 12) & 63];
+    text += left > 1 ? digits[(group >> 6) & 63] : '=';
+    text += left > 2 ? digits[group & 63] : '=';
+  }
+  return text;
+}
+
+std::string source_hash(std::string_view text) { return "'sha256-" + base64(base::sha256_bytes(text)) + "'"; }
+
+std::string title_of(const ReportData& data) {
+  std::set<std::string> kernels;
+  for (const ReportCase& one : data.cases) kernels.insert(one.spec->kernel.name);
+  if (kernels.empty()) return "xtune report";
+  return kernels.size() == 1 ? *kernels.begin() : counted_text(kernels.size(), "kernel");
+}
+
+std::string case_sections(const ReportCase& one, int number, bool single, CaseLimits limits) {
+  const CaseView view(one, number, single ? 2 : 3, limits);
+  std::string text = fmt::format("<section class=\"case\" id=\"case-{}\">\n", number);
+  if (!single) text += heading(2, one.spec->kernel.name + ": " + case_title(one));
+  text += answer_section(view);
+  if (view.ok_events() == 0 && !view.events.empty())
+    text += paragraph("No configuration was measured in full, so there is nothing to plot against time.", "note");
+  text += progress_section(view) + parameters_section(view) + outcomes_section(view) + resources_section(view) +
+          pareto_section(view) + timeline_section(view) + configurations_section(view) + rows_script(view);
+  return text + "</section>\n";
+}
+
+std::string header_of(const ReportData& data) {
+  std::size_t records = 0;
+  std::set<std::string> problems, devices;
+  for (const ReportCase& one : data.cases) {
+    records += one.records->size();
+    problems.insert(one.spec->kernel.name + "\n" + space::shown_text(one.asked));
+    devices.insert(one.device.name);
+  }
+  std::string about;
+  if (data.cases.size() == 1)
+    about = case_title(data.cases[0]);
+  else
+    about = counted_text(problems.size(), "problem") + " on " +
+            (devices.size() == 1 ? *devices.begin() : counted_text(devices.size(), "device"));
+  about += fmt::format(" \u00b7 {} \u00b7 {}", counted_text(records, "record"), base::utc_text(data.written_unix_ms));
+  return fmt::format("<header><h1>{}</h1><p>{}</p></header>\n", plot::escaped(title_of(data)), plot::escaped(about));
+}
+
+}  // namespace
+
+std::string report_page(const ReportData& data) {
+  const std::size_t whole = std::min(most_whole_cases, data.cases.size());
+  std::string text = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; script-src {}; "
+      "base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{} - xtune report</title>\n"
+      "<style>{}</style>\n</head>\n<body>\n<main>\n",
+      source_hash(page_css), source_hash(page_js), plot::escaped(title_of(data)), page_css);
+  text += header_of(data) + cases_section(data, whole);
+  const CaseLimits limits{all_drawn / std::max<std::size_t>(1, whole), all_listed / std::max<std::size_t>(1, whole)};
+  for (std::size_t i = 0; i < whole; ++i)
+    text += case_sections(data.cases[i], static_cast<int>(i) + 1, data.cases.size() == 1, limits);
+  text += origin_section(data);
+  text += fmt::format("</main>\n<footer><p>Written by xtune {}.</p></footer>\n<script>{}</script>\n</body>\n</html>\n",
+                      plot::escaped(data.version), page_js);
+  return text;
+}
+
+}  // namespace xtune::report

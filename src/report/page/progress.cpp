@@ -1,0 +1,162 @@
+// The course of the search: the best so far, and when each configuration was measured.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "report/page/parts.hpp"
+
+namespace xtune::report {
+
+namespace {
+
+struct Stretch {
+  double from = 0, to = 0;
+};
+
+/// The positions of finals on an axis; adjacent ones are combined.
+template <class At>
+std::vector<Stretch> finals_stretches(const CaseView& view, const At& at, double apart) {
+  std::vector<Stretch> found;
+  for (std::size_t i = 0; i < view.events.size(); ++i) {
+    if (!view.events[i].of_finals) continue;
+    const Stretch one = at(i);
+    if (!found.empty() && one.from - found.back().to <= apart)
+      found.back().to = std::max(found.back().to, one.to);
+    else
+      found.push_back(one);
+  }
+  return found;
+}
+
+/// For a long search the beginning matters most.
+plot::PlotScale order_scale(const CaseView& view) {
+  const bool is_long = view.events.size() >= 500;
+  return {is_long ? plot::ScaleKind::logarithmic : plot::ScaleKind::linear, is_long ? 0.9 : 0,
+          static_cast<double>(view.events.size()) + 0.5};
+}
+
+plot::PlotScale seconds_scale(const CaseView& view) {
+  return {plot::ScaleKind::linear, 0, std::max(1e-9, view.events.back().seconds)};
+}
+
+/// One plot of the best so far. x: returns the position of an event by its index.
+template <class X>
+std::string best_so_far(const CaseView& view, const std::string& x_label, const plot::PlotScale& x_scale, const X& x,
+                        const std::vector<Stretch>& finals, const std::string& caption) {
+  std::vector<double> merits;
+  std::vector<plot::PlotPoint> steps;
+  double best = NAN;
+  for (std::size_t i = 0; i < view.events.size(); ++i) {
+    const CaseEvent& event = view.events[i];
+    if (event.record->outcome != Outcome::ok || !std::isfinite(event.merit)) continue;
+    merits.push_back(event.merit);
+    if (event.of_finals || !event.record->tainted.empty()) continue;
+    if (std::isnan(best) || view.merit.better(event.merit, best))
+      steps.push_back({x(i, event), best = event.merit, -1});
+  }
+  if (merits.empty()) return "";
+  plot::Canvas canvas({caption, fmt::format("At the end of the search, the best is {}.", view.merit.text(best))},
+                      {x_scale, x_label, 6}, {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
+  for (std::size_t i = 0; i < finals.size() && i < 20; ++i)
+    canvas.band(finals[i].from, finals[i].to, i + 1 == finals.size() ? "finals" : "");
+  const auto height = [](std::size_t, const CaseEvent& event) { return event.merit; };
+  canvas.dots(
+      drawn_points(view, x, height, [](const CaseEvent& event) { return event.record->outcome == Outcome::pruned; }),
+      "pruned", view.limits.drawn);
+  canvas.dots(
+      drawn_points(view, x, height, [](const CaseEvent& event) { return event.record->outcome == Outcome::ok; }), "ok",
+      view.limits.drawn);
+  canvas.steps(steps, "best", x_scale.high(), view.limits.drawn / 2);
+  return figure(canvas, caption);
+}
+
+std::string device_lane(const record::Record& record, bool several_hosts) {
+  const std::string device = fmt::format("device {}", record.device.index);
+  return several_hosts ? record.host + " " + std::to_string(record.device.index) : device;
+}
+
+std::string compile_figure(const CaseView& view) {
+  std::vector<double> seconds;
+  for (const CaseEvent& event : view.events)
+    if (event.record->compile_s > 0) seconds.push_back(event.record->compile_s);
+  if (seconds.size() < 2) return "";
+  std::sort(seconds.begin(), seconds.end());
+  plot::Canvas canvas(
+      {"Compile time of each configuration",
+       fmt::format("From {} to {}, median {}.", base::human_seconds(seconds.front()),
+                   base::human_seconds(seconds.back()), base::human_seconds(quantile_of(seconds, 0.5)))},
+      {seconds_scale(view), "seconds of the run", 6}, {plot::PlotScale::fitting(seconds), "compile time, s", 5});
+  canvas.dots(drawn_points(
+                  view, [](std::size_t, const CaseEvent& event) { return event.seconds; },
+                  [](std::size_t, const CaseEvent& event) { return event.record->compile_s; },
+                  [](const CaseEvent& event) { return event.record->compile_s > 0; }),
+              "ok", view.limits.drawn);
+  return figure(canvas, "Compile time of each configuration, when its result was known");
+}
+
+std::string lanes_figure(const CaseView& view) {
+  bool several_hosts = false;
+  for (const CaseEvent& event : view.events) several_hosts |= event.record->host != view.events[0].record->host;
+  std::vector<std::string> lanes;
+  for (const CaseEvent& event : view.events) base::add_once(lanes, device_lane(*event.record, several_hosts));
+  std::sort(lanes.rbegin(), lanes.rend());
+  if (lanes.size() > 32) lanes.resize(32);
+  std::vector<plot::PlotSpan> measured, failed;
+  for (const std::size_t place : view.drawn) {
+    const CaseEvent& event = view.events[place];
+    const auto lane = std::find(lanes.begin(), lanes.end(), device_lane(*event.record, several_hosts));
+    if (event.record->bench_s <= 0 || lane == lanes.end()) continue;
+    const bool good = event.record->outcome == Outcome::ok || event.record->outcome == Outcome::pruned;
+    const double begin = std::max(0.0, event.seconds - event.record->bench_s);
+    (good ? measured : failed).push_back({begin, event.seconds, static_cast<double>(lane - lanes.begin()), event.row});
+  }
+  if (measured.empty() && failed.empty()) return "";
+  plot::Canvas canvas({"When the devices measured", fmt::format("{}.", counted_text(lanes.size(), "device"))},
+                      {seconds_scale(view), "seconds of the run", 6}, {plot::PlotScale::categories(lanes), "", 10},
+                      {460, 56 + 22.0 * static_cast<double>(lanes.size())});
+  canvas.spans(measured, "ok");
+  canvas.spans(failed, "bad");
+  return figure(canvas, "When each device measured");
+}
+
+}  // namespace
+
+std::string progress_section(const CaseView& view) {
+  if (view.ok_events() == 0) return "";
+  const auto by_order = [](std::size_t place, const CaseEvent&) { return static_cast<double>(place + 1); };
+  const auto by_seconds = [](std::size_t, const CaseEvent& event) { return event.seconds; };
+  const std::vector<Stretch> orders = finals_stretches(
+      view,
+      [](std::size_t i) {
+        return Stretch{static_cast<double>(i) + 0.5, static_cast<double>(i) + 1.5};
+      },
+      0.1);
+  const std::vector<Stretch> times = finals_stretches(
+      view,
+      [&](std::size_t i) {
+        return Stretch{std::max(0.0, view.events[i].seconds - view.events[i].record->bench_s), view.events[i].seconds};
+      },
+      0.5);
+  std::string text = heading(view.heading, "Search") + "<div class=\"figures\">\n";
+  text += best_so_far(view, "evaluations", order_scale(view), by_order, orders, "Best so far against evaluations");
+  text += best_so_far(view, "seconds", seconds_scale(view), by_seconds, times, "Best so far against seconds");
+  text += "</div>\n";
+  std::string note =
+      "The line is the best so far. Coloured dots passed; grey dots were dropped early, at their smallest "
+      "sample. Pauses between runs are omitted.";
+  if (view.drawn.size() < view.events.size())
+    note += fmt::format(" {} of {} records are drawn, extremes always.", view.drawn.size(), view.events.size());
+  return text + paragraph(note, "note");
+}
+
+std::string timeline_section(const CaseView& view) {
+  if (view.events.empty()) return "";
+  const std::string figures = lanes_figure(view) + compile_figure(view);
+  if (figures.empty()) return "";
+  return heading(view.heading, "Timeline") + "<div class=\"figures\">\n" + figures + "</div>\n" +
+         paragraph("Records hold how long each configuration compiled, but neither when nor in which worker.", "note");
+}
+
+}  // namespace xtune::report

@@ -1,0 +1,199 @@
+// Resources of configurations against their time: registers, shared memory, the roofline, and the goals of an
+// objective.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/device/device_model.hpp"
+#include "core/model/modelled_work.hpp"
+#include "report/page/parts.hpp"
+#include "report/text/run_report.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::report {
+
+namespace {
+
+bool is_measured_in_full(const CaseEvent& event) {
+  return event.record->outcome == Outcome::ok && std::isfinite(event.merit) && !event.of_finals;
+}
+
+/// "Time against registers".
+std::string against_text(const CaseView& view, const std::string& name) {
+  return view.merit.is_time() ? "Time against " + name : view.merit.name() + " against " + name;
+}
+
+/// quantity(record): NaN if it is unknown.
+template <class Quantity>
+std::string quantity_figure(const CaseView& view, const std::string& name, const std::string& axis,
+                            const Quantity& quantity) {
+  std::vector<double> values, merits;
+  for (const CaseEvent& event : view.events) {
+    if (!is_measured_in_full(event) || std::isnan(quantity(*event.record))) continue;
+    values.push_back(quantity(*event.record));
+    merits.push_back(event.merit);
+  }
+  if (std::set<double>(values.begin(), values.end()).size() < 2) return "";
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  plot::Canvas canvas({against_text(view, name), fmt::format("{} from {:g} to {:g}.", name, *low, *high)},
+                      {plot::PlotScale::fitting(values, true), axis, 6},
+                      {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
+  canvas.dots(
+      drawn_points(
+          view, [&](std::size_t, const CaseEvent& event) { return quantity(*event.record); },
+          [](std::size_t, const CaseEvent& event) { return event.merit; },
+          [&](const CaseEvent& event) { return is_measured_in_full(event) && !std::isnan(quantity(*event.record)); }),
+      "ok", view.limits.drawn);
+  return figure(canvas, against_text(view, name));
+}
+
+double registers_of(const record::Record& record) {
+  return record.usage.registers ? static_cast<double>(*record.usage.registers) : NAN;
+}
+
+double shared_kib_of(const record::Record& record) {
+  const auto bytes = record::shared_bytes(record);
+  return bytes ? static_cast<double>(*bytes) / 1024 : NAN;
+}
+
+double spilled_of(const record::Record& record) {
+  return record.usage.spilled_bytes ? static_cast<double>(*record.usage.spilled_bytes) : NAN;
+}
+
+/// Of the best configuration, if it launches several kernels; else empty.
+std::string steps_table(const CaseView& view) {
+  if (view.shown.ranked.empty() || view.shown.ranked.front()->steps.empty()) return "";
+  const auto cell = [](const auto& value) { return value ? std::to_string(*value) : std::string("-"); };
+  PageTable content;
+  content.caption = "Steps of the best configuration, in the order of their launches";
+  content.header = {"kernel", "registers", "spilled bytes", "static shared bytes", "dynamic shared bytes"};
+  content.right = {false, true, true, true, true};
+  for (const record::StepUsage& step : view.shown.ranked.front()->steps)
+    content.rows.push_back({step.entry, cell(step.usage.registers), cell(step.usage.spilled_bytes),
+                            cell(step.usage.static_shared_bytes), std::to_string(step.dynamic_shared_bytes)});
+  return table(content);
+}
+
+struct RooflineMarks {
+  std::vector<plot::PlotPoint> points;  ///< x: operations per byte, y: operations per second in units of 1e9
+  device::Rate rate = device::Rate::f32;
+};
+
+std::optional<device::DeviceModel> model_of(const device::DeviceInfo& device) try {
+  return device::device_model(device);
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+RooflineMarks roofline_marks(const CaseView& view, const device::DeviceModel& model) {
+  RooflineMarks marks;
+  std::vector<const CaseEvent*> events;
+  std::vector<std::vector<std::uint32_t>> rows;
+  const auto& parameters = view.shown.spec->parameters;
+  std::set<std::vector<std::uint32_t>> known;
+  for (const std::size_t place : view.drawn) {
+    const CaseEvent& event = view.events[place];
+    if (!is_measured_in_full(event)) continue;
+    std::vector<std::uint32_t> row;
+    for (const space::Parameter& parameter : parameters) {
+      const auto value = event.record->config.find(parameter.name);
+      if (value == event.record->config.end()) break;
+      const auto at = std::find(parameter.values.begin(), parameter.values.end(), value->second);
+      if (at == parameter.values.end()) break;
+      row.push_back(static_cast<std::uint32_t>(at - parameter.values.begin()));
+    }
+    if (row.size() != parameters.size() || !known.insert(row).second) continue;
+    rows.push_back(row);
+    events.push_back(&event);
+  }
+  if (rows.empty()) return marks;
+  const space::Space space = space::Space::listed(parameters, rows);
+  std::vector<std::uint64_t> indices;
+  for (const auto& row : rows) indices.push_back(space.index_of(row).value());
+  const auto work = model::modelled_work(*view.shown.spec, space, view.shown.problem, model, indices);
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    if (!work[i] || !(work[i]->flops > 0) || !(work[i]->memory_bytes > 0)) continue;
+    const double seconds = measure::statistic(events[i]->record->time_ms, view.shown.spec->measure.statistic) * 1e-3;
+    if (!(seconds > 0)) continue;
+    marks.points.push_back({work[i]->flops / work[i]->memory_bytes, work[i]->flops / seconds / 1e9, events[i]->row});
+    marks.rate = work[i]->rate;
+  }
+  return marks;
+}
+
+std::string roofline_figure(const CaseView& view) {
+  if (!view.shown.spec->candidates) return "";
+  const auto model = model_of(view.shown.device);
+  if (!model || !(model->memory_GB_s > 0) || !(model->peak(device::Rate::f32) > 0)) return "";
+  const RooflineMarks marks = roofline_marks(view, *model);
+  if (marks.points.empty()) return "";
+  const double peak = (model->peak(marks.rate) > 0 ? model->peak(marks.rate) : model->peak(device::Rate::f32)) * 1e3;
+  const double ridge = peak / model->memory_GB_s;
+  std::vector<double> xs{ridge / 4, ridge * 4}, ys{peak};
+  for (const plot::PlotPoint& point : marks.points) xs.push_back(point.x), ys.push_back(point.y);
+  const double left = *std::min_element(xs.begin(), xs.end()) / 1.2,
+               right = *std::max_element(xs.begin(), xs.end()) * 1.2;
+  const double bottom = std::min(*std::min_element(ys.begin(), ys.end()), left * model->memory_GB_s) / 1.3;
+  plot::Canvas canvas({"Roofline", fmt::format("Peak {:.0f} GFLOP/s, memory {:.0f} GB/s.", peak, model->memory_GB_s)},
+                      {plot::PlotScale(plot::ScaleKind::logarithmic, left, right), "operations per byte", 5},
+                      {plot::PlotScale(plot::ScaleKind::logarithmic, bottom, peak * 1.6), "GFLOP/s", 5});
+  const std::vector<plot::PlotPoint> roof{{left, left * model->memory_GB_s, -1}, {ridge, peak, -1}, {right, peak, -1}};
+  canvas.line(roof, "roof");
+  canvas.word(right, peak * 1.25, fmt::format("{:.3g} TFLOP/s", peak / 1e3), "end");
+  canvas.dots(marks.points, "ok", view.limits.drawn);
+  return figure(canvas, "Roofline: operations and bytes by the cost model, time as measured");
+}
+
+}  // namespace
+
+std::string resources_section(const CaseView& view) {
+  const std::string figures = quantity_figure(view, "registers", "registers per thread", registers_of) +
+                              quantity_figure(view, "shared memory", "shared memory per block, KiB", shared_kib_of) +
+                              quantity_figure(view, "spilled bytes", "spilled bytes per thread", spilled_of) +
+                              roofline_figure(view);
+  const std::string steps = steps_table(view);
+  if (figures.empty() && steps.empty()) return "";
+  return heading(view.heading, "Resources") + steps +
+         (figures.empty() ? "" : "<div class=\"figures\">\n" + figures + "</div>\n");
+}
+
+std::string pareto_section(const CaseView& view) {
+  const spec::Spec& spec = *view.shown.spec;
+  if (spec.objective.goals.size() != 2 || view.shown.ranked.empty()) return "";
+  const record::Objective objective(spec);
+  const std::vector<std::string> names = objective.names();
+  std::vector<double> xs, ys;
+  std::vector<plot::PlotPoint> all, front;
+  for (const record::Record* record : view.shown.ranked) {
+    const std::vector<double> values = objective.values(*record);
+    if (!std::isfinite(values[0]) || !std::isfinite(values[1])) continue;
+    xs.push_back(values[0]), ys.push_back(values[1]);
+    all.push_back({values[0], values[1], -1});
+  }
+  if (all.empty()) return "";
+  PageTable content;
+  content.caption = "Pareto set: no other configuration is better in one goal without being worse in the other";
+  content.header = {"configuration", names[0], names[1]};
+  content.right = {false, true, true};
+  content.wraps = {true};
+  for (const record::Record* record : objective.pareto(view.shown.ranked)) {
+    const std::vector<double> values = objective.values(*record);
+    front.push_back({values[0], values[1], -1});
+    content.rows.push_back(
+        {config_text(spec, record->config), fmt::format("{:.4g}", values[0]), fmt::format("{:.4g}", values[1])});
+  }
+  std::sort(front.begin(), front.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+  const auto direction = [&](std::size_t i) { return spec.objective.goals[i].maximize ? " (most)" : " (least)"; };
+  plot::Canvas canvas({"Pareto set", fmt::format("{} of {}.", front.size(), counted_text(all.size(), "configuration"))},
+                      {plot::PlotScale::fitting(xs), names[0] + direction(0), 5},
+                      {plot::PlotScale::fitting(ys), names[1] + direction(1), 5});
+  canvas.dots(all, "pruned", view.limits.drawn);
+  canvas.line(front, "best");
+  canvas.dots(front, "ok mid", view.limits.drawn);
+  return heading(view.heading, "Pareto set") + "<div class=\"figures\">\n" +
+         figure(canvas, "Both goals; the line joins the Pareto set") + table(content) + "</div>\n";
+}
+
+}  // namespace xtune::report

@@ -1,0 +1,258 @@
+// JSON of runs; orders records by time and counts the seconds in which runs were active.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/record/finals.hpp"
+#include "core/record/metrics.hpp"
+#include "core/record/objective.hpp"
+#include "report/text/run_report.hpp"
+
+namespace xtune::report {
+
+ActiveTime::ActiveTime(std::vector<std::pair<double, double>> intervals_ms) {
+  std::sort(intervals_ms.begin(), intervals_ms.end());
+  for (const auto& interval : intervals_ms) {
+    if (merged_.empty() || interval.first > merged_.back().second)
+      merged_.push_back(interval);
+    else
+      merged_.back().second = std::max(merged_.back().second, interval.second);
+  }
+}
+
+ActiveTime ActiveTime::of(const std::vector<const record::Record*>& records) {
+  std::map<std::string, std::pair<double, double>> attempts;
+  for (const record::Record* record : records) {
+    const auto end = static_cast<double>(record->unix_time_ms);
+    const double begin = end - (record->bench_s + record->compile_s) * 1e3;
+    const auto [entry, fresh] = attempts.try_emplace(record->attempt, begin, end);
+    entry->second.first = std::min(entry->second.first, begin);
+    entry->second.second = std::max(entry->second.second, end);
+  }
+  std::vector<std::pair<double, double>> intervals;
+  for (const auto& [attempt, interval] : attempts) intervals.push_back(interval);
+  return ActiveTime(std::move(intervals));
+}
+
+double ActiveTime::seconds_until(double unix_time_ms) const {
+  double sum_ms = 0;
+  for (const auto& [begin, end] : merged_)
+    if (begin < unix_time_ms) sum_ms += std::min(end, unix_time_ms) - begin;
+  return sum_ms * 1e-3;
+}
+
+nlohmann::ordered_json failures_json(const run::TuneResult& result) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const FailureGroup& group : failure_groups(result)) {
+    nlohmann::ordered_json json{
+        {"outcome", to_string(group.outcome)}, {"count", group.count}, {"sanitizer", group.sanitizer}};
+    json["config"] = group.example ? bindings_json(group.example->config) : nlohmann::ordered_json();
+    json["message"] = group.example ? nlohmann::ordered_json(group.example->message) : nlohmann::ordered_json();
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+nlohmann::ordered_json trace_json(const spec::Spec& spec, const run::TuneResult& result) {
+  std::vector<const record::Record*> records;
+  for (const record::Record& record : result.records) records.push_back(&record);
+  for (const record::Record& record : result.further)
+    if (!record.finals.empty()) records.push_back(&record);
+  std::stable_sort(records.begin(), records.end(),
+                   [](const record::Record* a, const record::Record* b) { return record::is_earlier(*a, *b); });
+  const ActiveTime active = ActiveTime::of(records);
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const record::Record* record : records) {
+    nlohmann::ordered_json row{{"config", bindings_json(record->config)}, {"outcome", to_string(record->outcome)}};
+    row["time_ms"] = nullptr;
+    if (record->outcome == Outcome::ok)
+      row["time_ms"] = measure::statistic(record->time_ms, spec.measure.statistic);
+    else if (record->outcome == Outcome::pruned)
+      row["time_ms"] = record->time_ms.min;
+    row["seconds"] = active.seconds_until(static_cast<double>(record->unix_time_ms));
+    if (record->time_ms.outliers > 0) row["outliers"] = record->time_ms.outliers;
+    if (record->repeatable) row["repeatable"] = record->repeatable->same();
+    if (!record->message.empty()) row["message"] = record->message;
+    if (!record->proposed_by.empty()) row["proposed_by"] = record->proposed_by;
+    if (!record->finals.empty()) row["finals"] = record->finals;
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice,
+                                   std::size_t index) {
+  nlohmann::ordered_json json;
+  json["rule"] = spec.objective.across == spec::ObjectiveSpec::Across::worst ? "worst" : "geomean";
+  json["config"] = nullptr;
+  if (!choice) return json;
+  json["config"] = bindings_json(choice->config);
+  json["score"] = choice->score;
+  json["ratio"] = choice->ratios.at(index);
+  json["time_ms"] = measure::statistic(choice->records.at(index)->time_ms, spec.measure.statistic);
+  return json;
+}
+
+nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Record& record) {
+  nlohmann::ordered_json json;
+  json["config"] = bindings_json(record.config);
+  json["time_ms"] = measure::statistic(record.time_ms, spec.measure.statistic);
+  json["metrics"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : record::metrics_of(spec, record))
+    json["metrics"][name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  if (!spec.objective.goals.empty()) {
+    const record::Objective objective(spec);
+    const std::vector<double> values = objective.values(record);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      json["objective"][objective.names()[i]] =
+          std::isfinite(values[i]) ? nlohmann::ordered_json(values[i]) : nlohmann::ordered_json();
+  }
+  json["interval_ms"] = {record.time_ms.low, record.time_ms.high};
+  if (record.time_ms.outliers > 0) json["outliers"] = record.time_ms.outliers;
+  if (record.repeatable) {
+    json["repeatable"] = record.repeatable->same();
+    if (!record.repeatable->same()) json["repeatable_message"] = record.repeatable->text();
+  }
+  if (record.device.locked_clock_mhz > 0) json["locked_clock_mhz"] = record.device.locked_clock_mhz;
+  if (const auto speedup = record::speedup(record, spec.measure.statistic)) {
+    json["reference_ms"] = record::reference_ms(record, spec.measure.statistic).value();
+    json["speedup"] = *speedup;
+  }
+  if (!record.tainted.empty()) json["tainted"] = record.tainted;
+  if (device::is_emulated(record.device)) json["simulated"] = true;
+  return json;
+}
+
+namespace {
+
+nlohmann::ordered_json default_json(const spec::Spec& spec, const run::TuneResult& result) {
+  const record::Record* const found = default_record(result);
+  if (!found) return nullptr;
+  if (found->outcome == Outcome::ok) return measured_json(spec, *found);
+  nlohmann::ordered_json json{{"config", bindings_json(found->config)}, {"outcome", to_string(found->outcome)}};
+  if (found->outcome == Outcome::pruned) json["at_least_ms"] = found->time_ms.min;
+  return json;
+}
+
+}  // namespace
+
+nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows) {
+  nlohmann::ordered_json json;
+  json["kernel"] = spec.kernel.name;
+  json["device"] = {{"backend", result.device.backend},
+                    {"name", result.device.name},
+                    {"arch", result.device.arch},
+                    {"index", result.device.index},
+                    {"uuid", result.device.uuid}};
+  json["problem"] = bindings_json(result.problem);
+  json["best"] = json["finals"] = nullptr;
+  const record::Objective objective(spec);
+  const record::Criterion criterion = objective.criterion(result.problem, result.device);
+  const record::Standings standings(result.all(), criterion);
+  const std::vector<const record::Record*>& order = standings.order();
+  if (!standings.empty()) {
+    json["best"] = measured_json(spec, standings.best());
+    if (is_advised(result, standings.best())) json["best"]["proposed_by"] = "advisor";
+    json["best"]["ties"] = nlohmann::ordered_json::array();
+    for (const record::Record* tie : standings.ties()) json["best"]["ties"].push_back(bindings_json(tie->config));
+    if (const auto finals = finals_behind(result, standings.best(), criterion))
+      json["finals"] = {{"finalists", finals->order().size()},
+                        {"rounds", finals->rounds()},
+                        {"decided", finals->decided()},
+                        {"slowdown", result.slowdown},
+                        {"drift", finals->drift()}};
+  }
+  json["default"] = default_json(spec, result);
+  json["top"] = nlohmann::ordered_json::array();
+  if (spec.objective.goals.size() == 2) {
+    json["pareto"] = nlohmann::ordered_json::array();
+    for (const record::Record* record : objective.pareto(order)) json["pareto"].push_back(measured_json(spec, *record));
+  }
+  for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) {
+    json["top"].push_back(measured_json(spec, *order[i]));
+    const auto ratio = standings.by_time() ? standings.ratio(*order[i]) : std::nullopt;
+    if (!ratio) continue;
+    json["top"].back()["vs_best"] = ratio->value;
+    json["top"].back()["vs_best_interval"] = {ratio->low, ratio->high};
+  }
+  json["counts"] = nlohmann::ordered_json::object();
+  for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
+  json["failures"] = failures_json(result);
+  json["trace"] = trace_json(spec, result);
+  json["seconds"] = {{"total", result.total_s},
+                     {"compile_cpu", result.compile_cpu_s},
+                     {"compile_wall", result.compile_wall_s},
+                     {"device_busy", result.device_busy_s}};
+  if (const auto& advisor = result.advisor)
+    json["advisor"] = {{"questions", advisor->questions},
+                       {"proposed", advisor->proposed},
+                       {"refused", advisor->refused},
+                       {"tried", advisor->tried}};
+  json["from_store"] = result.from_store;
+  if (result.from_peers) json["from_peers"] = result.from_peers;
+  json["space"] = result.space_size;
+  json["interrupted"] = result.interrupted;
+  json["out_of_time"] = result.out_of_time;
+  return json;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// measured: in the form of measured_json.
+void add_measured(Json& row, const Json& measured) {
+  row["config"] = measured.at("config");
+  row["time_ms"] = measured.at("time_ms");
+  row["low_ms"] = measured.at("interval_ms").at(0);
+  row["high_ms"] = measured.at("interval_ms").at(1);
+  for (const char* name : {"reference_ms", "speedup"})
+    if (measured.contains(name)) row[name] = measured.at(name);
+  row["metrics"] = measured.at("metrics");
+  if (measured.contains("objective")) row["objective"] = measured.at("objective");
+  if (measured.contains("tainted")) row["tainted"] = measured.at("tainted");
+}
+
+}  // namespace
+
+std::vector<Json> run_rows(const std::vector<Json>& answers) {
+  std::vector<Json> rows;
+  for (const Json& answer : answers) {
+    Json first;
+    if (answer.contains("spec")) first["spec"] = answer.at("spec");
+    if (answer.contains("error")) {
+      first["error"] = answer.at("error").at("message");
+      rows.push_back(std::move(first));
+      continue;
+    }
+    first["kernel"] = answer.at("kernel");
+    first["device"] = answer.at("device").at("name");
+    first["problem"] = answer.at("problem");
+    std::size_t rank = 0;
+    for (const Json& measured : answer.at("top")) {
+      Json row = first;
+      row["rank"] = ++rank;
+      add_measured(row, measured);
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+std::vector<Json> best_rows(const std::vector<Json>& answers) {
+  std::vector<Json> rows;
+  for (const Json& answer : answers) {
+    Json row{{"kernel", answer.at("kernel")}, {"problem", answer.at("problem")}, {"match", answer.at("match")}};
+    if (!answer.at("best").is_null()) {
+      add_measured(row, answer.at("best"));
+      row["measured_for"] = answer.at("measured_for");
+      row["measured_on"] = answer.at("measured_on");
+      row["stale"] = !answer.at("stale").is_null();
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace xtune::report

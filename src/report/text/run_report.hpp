@@ -1,0 +1,114 @@
+// What a run found, as text and as JSON: while it runs, at its end, and its failures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/record/across.hpp"
+#include "core/record/finals.hpp"
+#include "core/record/record_json.hpp"
+#include "core/run/tuner.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/spec/spec.hpp"
+
+namespace xtune::report {
+
+/// The layout for the place where a text is shown.
+struct TextLayout {
+  std::size_t width = 80;     ///< of tables, as far as possible
+  bool marks_styles = false;  ///< with the marks of base/style.hpp
+  bool wraps_lines = false;   ///< also wrap lines outside of tables: on a terminal
+};
+
+/// The `rows` best configurations with their intervals and metrics, then outcomes with an example of each failure,
+/// times and the winner.
+std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
+                     const TextLayout& layout = {});
+
+/// The finals that decided about this record; nullopt: none.
+std::optional<record::FinalsResult> finals_behind(const run::TuneResult& result, const record::Record& best,
+                                                  const record::Criterion& criterion);
+/// Whether the advisor proposed the configuration of this record; records of finals do not say so themselves.
+bool is_advised(const run::TuneResult& result, const record::Record& best);
+/// The record of the default configuration among the results; null: it was not tried. Points into the result.
+const record::Record* default_record(const run::TuneResult& result);
+/// The last record of a configuration: that of finals, if there is one and it comes last. Null: there is none.
+const record::Record* latest_record(const std::vector<const record::Record*>& records, const Bindings& config);
+
+/// {"kernel", "device", "problem", "best", "default", "top", "finals", "counts", "failures", "trace", "seconds",
+/// "from_store"}; best is null if nothing passed, default if it was not tried, finals if none were held; top lists the
+/// `rows` best, trace everything that was tried.
+nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
+
+/// The configuration chosen for all cases, and its cost in each, by [objective] across.
+std::string across_text(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice);
+/// {"rule", "config", "score", "ratio", "time_ms"} for one case; config is null if none passed in all cases.
+nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice,
+                                   std::size_t index);
+
+/// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
+std::string config_text(const spec::Spec& spec, const Bindings& config);
+/// The parameters of a configuration whose values differ from the other's, in the same form.
+std::string different_text(const spec::Spec& spec, const Bindings& config, const Bindings& other);
+/// "TFLOPS 42.1, GBps 300" for a measured record.
+std::string metrics_text(const spec::Spec& spec, const record::Record& record);
+/// "objective: least energy_j 0.5, most TFLOPS 42" for a measured record, if the spec has goals.
+std::string objective_text(const spec::Spec& spec, const record::Record& record);
+/// {"config", "time_ms", "metrics", "interval_ms", ...} for a measured record.
+nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Record& record);
+using record::bindings_json;
+
+/// The configurations of a run that ended with one outcome other than ok and pruned.
+struct FailureGroup {
+  Outcome outcome = Outcome::rejected;
+  std::uint64_t count = 0;
+  bool sanitizer = false;  ///< AddressSanitizer or UBSan reported at least one of them
+  const record::Record* example =
+      nullptr;  ///< from the result: one with a report, else the first with a message; may be null
+};
+
+/// Groups with sanitizer reports come first, then the most frequent; `rejected` comes last, because it is not an error
+/// of a kernel.
+std::vector<FailureGroup> failure_groups(const run::TuneResult& result);
+
+/// A line for each: "3 crashed, e.g. BLOCK=64: AddressSanitizer: heap-buffer-overflow ... conv.cu:62".
+std::string failures_text(const spec::Spec& spec, const run::TuneResult& result);
+
+/// [{"outcome", "count", "sanitizer", "config", "message"}], the last two of the example.
+nlohmann::ordered_json failures_json(const run::TuneResult& result);
+
+/// Seconds since the first start, without pauses between runs.
+class ActiveTime {
+ public:
+  /// The start and end of each run (unix time, ms).
+  explicit ActiveTime(std::vector<std::pair<double, double>> intervals_ms);
+  /// The runs that wrote these records: each from the start of its first record to the end of its last one.
+  static ActiveTime of(const std::vector<const record::Record*>& records);
+  double seconds_until(double unix_time_ms) const;
+
+ private:
+  std::vector<std::pair<double, double>> merged_;
+};
+
+/// [{"config", "outcome", "time_ms", "seconds", "message", "finals"}] for every configuration that was tried and for
+/// the finals: time_ms is null without a measurement and the minimum sample for a pruned one; message and finals are
+/// omitted if there are none.
+nlohmann::ordered_json trace_json(const spec::Spec& spec, const run::TuneResult& result);
+
+/// The best configurations of each case (run_json's top): kernel, device, problem, rank, configuration, times and
+/// metrics. A spec that failed is a row with its error.
+std::vector<nlohmann::ordered_json> run_rows(const std::vector<nlohmann::ordered_json>& answers);
+
+/// One row for each problem: the configuration that is used, how it fits, and where it was measured.
+std::vector<nlohmann::ordered_json> best_rows(const std::vector<nlohmann::ordered_json>& answers);
+
+/// "[12/300] best 52.9 us | 8.9 configs/s, 12 s left | 3 compiling, 2 waiting | BLOCK=256 UNROLL=8", in at most this
+/// many columns. What matters less is omitted first: the queues, the rate, then of the best configuration all
+/// parameters that are as in the default one, or that find no room ("..."). width 0: for a file, everything.
+std::string progress_line(const spec::Spec& spec, const run::Progress& progress, std::size_t width);
+
+}  // namespace xtune::report

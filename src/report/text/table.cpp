@@ -1,0 +1,190 @@
+// Wrapping, and the column layout of render_table.
+#include "report/text/table.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+#include <string_view>
+
+#include "base/text.hpp"
+
+namespace xtune::report {
+
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+void add_wrapped(std::string& text, std::string_view paragraph, std::size_t column, std::size_t hang, std::size_t width,
+                 std::string_view line_end) {
+  std::istringstream words{std::string(paragraph)};
+  bool first = true;
+  for (std::string word; words >> word; first = false) {
+    const std::size_t columns = columns_of(word);
+    if (!first && column + 1 + columns + (line_end.size() - 1) > width) {
+      text.append(line_end).append(hang, ' ');
+      column = hang;
+    } else if (!first) {
+      text += ' ';
+      ++column;
+    }
+    text += word;
+    column += columns;
+  }
+  text += '\n';
+}
+
+std::string wrapped_lines(const std::string& text, std::size_t width) {
+  std::string wrapped;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (columns_of(line) <= width) {
+      wrapped += line + '\n';
+      continue;
+    }
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t label = line.find(": ");
+    const bool labelled = label != std::string::npos && line.find(' ', indent) == label + 1;
+    wrapped.append(indent, ' ');
+    add_wrapped(wrapped, line, indent, labelled ? label + 2 : indent + 2, width);
+  }
+  return wrapped;
+}
+
+namespace {
+
+bool numeric(const std::string& text) {
+  return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) ||
+                           (text[0] == '-' && text.size() > 1 && std::isdigit(static_cast<unsigned char>(text[1]))));
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// The texts below a row, in their order.
+using Below = std::vector<std::vector<std::string>>;
+
+struct Layout {
+  std::vector<std::string> header;
+  Rows rows;
+  Below below;  ///< by row
+};
+
+/// Parameters of the table whose values differ, and the others as text.
+std::vector<std::size_t> varying(const FittedTable& table, std::string& same) {
+  std::vector<std::size_t> differ;
+  for (std::size_t i = 0; i < table.names.size(); ++i) {
+    const bool varies = std::any_of(table.values.begin(), table.values.end(),
+                                    [&](const auto& values) { return values[i] != table.values.front()[i]; });
+    if (varies || table.values.size() < 2)
+      differ.push_back(i);
+    else
+      same += (same.empty() ? "" : " ") + table.names[i] + "=" + base::one_line(table.values.front()[i]);
+  }
+  return differ;
+}
+
+/// The table with its first texts as columns, and with the parameters as columns or not.
+Layout layout_of(const FittedTable& table, const std::vector<std::size_t>& shown, std::size_t text_columns,
+                 bool parameter_columns) {
+  Layout layout{table.header, table.rows, Below(table.rows.size())};
+  for (const std::size_t i : shown) {
+    if (parameter_columns) layout.header.push_back(table.names[i]);
+    for (std::size_t row = 0; row < layout.rows.size(); ++row) {
+      if (parameter_columns) {
+        layout.rows[row].push_back(table.values[row][i]);
+        continue;
+      }
+      if (layout.below[row].empty()) layout.below[row].emplace_back();
+      std::string& line = layout.below[row].front();
+      line += (line.empty() ? "" : " ") + table.names[i] + "=" + table.values[row][i];
+    }
+  }
+  for (std::size_t i = 0; i < table.texts.size(); ++i) {
+    if (i < text_columns) layout.header.push_back(table.texts[i].title);
+    for (std::size_t row = 0; row < layout.rows.size(); ++row)
+      (i < text_columns ? layout.rows : layout.below)[row].push_back(table.texts[i].cells[row]);
+  }
+  return layout;
+}
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    longest = std::max(longest, columns_of(std::string_view(text).substr(at, end - at)));
+    at = end + 1;
+  }
+  return longest;
+}
+
+/// The lines of a rendered table with the texts below each row.
+std::string with_below(const std::string& table, const Layout& layout, std::size_t width) {
+  std::string text;
+  const std::size_t indent = layout.rows.empty() ? 0 : columns_of(layout.rows.back().front()) + 2;
+  std::size_t at = 0;
+  for (std::size_t line = 0; at < table.size(); ++line) {
+    const std::size_t end = table.find('\n', at) + 1;
+    text += table.substr(at, end - at);
+    at = end;
+    if (line < 2) continue;  // the header and its rule
+    for (const std::string& below : layout.below[line - 2]) {
+      if (below.empty()) continue;
+      text.append(indent, ' ');
+      add_wrapped(text, base::one_line(below), indent, indent, width);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string render_fitted(const FittedTable& table, std::size_t width) {
+  std::string same;
+  const std::vector<std::size_t> shown = varying(table, same);
+  std::string text;
+  for (std::size_t columns = table.texts.size() + 1;; --columns) {
+    const bool parameters = columns > 0;
+    const Layout layout = layout_of(table, shown, parameters ? columns - 1 : 0, parameters);
+    const std::string plain = render_table(layout.header, layout.rows);
+    if (parameters && longest_line(plain) > width) continue;
+    text = with_below(plain, layout, width);
+    break;
+  }
+  if (!table.end.empty()) text += table.end + "\n";
+  if (!same.empty()) add_wrapped(text, "same in all rows: " + same, 0, 2, width);
+  return text;
+}
+
+std::string render_table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& given) {
+  std::vector<std::vector<std::string>> rows = given;
+  for (auto& row : rows)
+    for (std::string& cell : row) cell = base::one_line(cell);
+  std::vector<std::size_t> widths;
+  std::vector<bool> right(header.size(), true);
+  for (const std::string& cell : header) widths.push_back(columns_of(cell));
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size() && i < header.size(); ++i) {
+      widths[i] = std::max(widths[i], columns_of(row[i]));
+      if (!row[i].empty() && row[i] != "-" && !numeric(row[i])) right[i] = false;
+    }
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& row) {
+    std::string line;
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      const std::string cell = i < row.size() ? row[i] : "";
+      const std::string padding(widths[i] - columns_of(cell), ' ');
+      line += i ? "  " : "";
+      line += right[i] ? padding + cell : cell + padding;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  add(header);
+  std::vector<std::string> rule;
+  for (const std::size_t width : widths) rule.emplace_back(width, '-');
+  add(rule);
+  for (const auto& row : rows) add(row);
+  return text;
+}
+
+}  // namespace xtune::report

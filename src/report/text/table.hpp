@@ -1,0 +1,47 @@
+// Tables and paragraphs in the width of a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xtune::report {
+
+/// The width of a text in columns: its code points.
+std::size_t columns_of(std::string_view text);
+
+/// Appends the words of a paragraph and a line end. `column` is the current position in the first line; further lines
+/// begin at `hang`, and none is longer than `width`, as far as the words allow. line_end ends all lines except the
+/// last.
+void add_wrapped(std::string& text, std::string_view paragraph, std::size_t column, std::size_t hang, std::size_t width,
+                 std::string_view line_end = "\n");
+
+/// Wraps the lines that are longer than `width`. Continuation lines are indented after the label if the line begins
+/// with one ("best: ..."), else like the line itself.
+std::string wrapped_lines(const std::string& text, std::size_t width);
+
+/// Columns are as wide as their widest cell; cells that are numbers (with an optional unit) align right, the others
+/// left. Widths count code points. Each cell is put on one line. Rows shorter than the header are padded.
+std::string render_table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows);
+
+/// A table that is fitted to a width.
+struct FittedTable {
+  /// A column that may be removed from the table: its cells are then on separate lines below their rows.
+  struct Text {
+    std::string title;
+    std::vector<std::string> cells;
+  };
+  std::vector<std::string> header;               ///< of the columns that stay
+  std::vector<std::vector<std::string>> rows;    ///< cells of those
+  std::vector<std::string> names;                ///< of parameters, which are columns too
+  std::vector<std::vector<std::string>> values;  ///< of the parameters, by row
+  std::vector<Text> texts;                       ///< columns after the parameters
+  std::string end = {};                          ///< a line below the rows: "... 8 more"
+};
+
+/// Parameters that have one value in all rows are listed once below the table. If the rest is wider than `width`, texts
+/// are removed from it, the last one first, and finally the parameters, as NAME=value.
+std::string render_fitted(const FittedTable& table, std::size_t width);
+
+}  // namespace xtune::report
