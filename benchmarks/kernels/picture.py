@@ -2,7 +2,7 @@
 import html
 import math
 
-# The colours of reports (src/report/page_style.cpp).
+# The colours of reports (src/report/page/page.css).
 STYLE = """:root{--paper:#fff;--ink:#1a1f26;--soft:#59636f;--rule:#dfe4ea;--accent:#0a5fc2;--bad:#b3420a}
 @media (prefers-color-scheme:dark){:root{--paper:#12161b;--ink:#e4e8ed;--soft:#9aa5b1;--rule:#2c343d;--accent:#68aefc;--bad:#f09a57}}
 text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--soft)}

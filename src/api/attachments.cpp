@@ -1,4 +1,4 @@
-// Contents of arguments and expected outputs, as files that a worker reads.
+// Contents of arguments and expected outputs, as files that a worker reads; outputs, as files that a check reads.
 #include "api/attachments.hpp"
 
 #include <fmt/core.h>
@@ -6,21 +6,114 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <span>
+#include <utility>
 
-#include "api/application_memory.hpp"
-#include "api/interruption.hpp"
+#include "api/run_turn.hpp"
 #include "api/tunable_state.hpp"
+#include "backends/backend.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/validate/npy.hpp"
-#include "dispatch/access.hpp"
+#include "dispatch/kernel_state.hpp"
 #include "ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
+
+namespace {
+
+HostArray view(const validate::ArgumentLayout& layout, std::span<const std::byte> bytes) {
+  HostArray array;
+  array.name = layout.name;
+  array.dtype = layout.dtype;
+  array.shape = layout.shape;
+  array.bytes = bytes;
+  return array;
+}
+
+}  // namespace
+
+Arguments inputs_of(const std::vector<PreparedBuffer>& buffers, const Bindings& problem) {
+  Arguments arguments;
+  arguments.problem = problem;
+  for (const PreparedBuffer& buffer : buffers) {
+    if (buffer.layout.role != spec::ArgRole::out) arguments.inputs.push_back(view(buffer.layout, buffer.contents));
+    if (buffer.layout.role != spec::ArgRole::in) arguments.outputs.push_back(view(buffer.layout, {}));
+  }
+  return arguments;
+}
+
+CheckedBenchService::CheckedBenchService(ipc::BenchService& service, const OutputCheck& check,
+                                         std::filesystem::path folder)
+    : service_(service), check_(check), folder_(std::move(folder)) {
+  std::filesystem::create_directories(folder_);
+}
+
+void CheckedBenchService::set_problem(ipc::Problem problem) {
+  problem.outputs = folder_;
+  service_.set_problem(std::move(problem));
+}
+
+void CheckedBenchService::bench(const ipc::BenchJob& job, double timeout_s, Callback callback) {
+  service_.bench(job, timeout_s, [this, job, callback = std::move(callback)](ipc::BenchAnswer answer) {
+    std::string wrong;
+    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) wrong = complaint(job, "first");
+    if (wrong.empty() && answer.outcome == Outcome::ok) wrong = late_complaint(job, "last");
+    if (!wrong.empty()) {
+      answer.outcome = Outcome::wrong_result;
+      answer.stage = "validate";
+      answer.message = wrong;
+      answer.samples_ms.clear();
+    }
+    callback(std::move(answer));
+  });
+}
+
+void CheckedBenchService::measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) {
+  service_.measure_rounds(job, timeout_s, [this, job, callback = std::move(callback)](ipc::RoundsAnswer answer) {
+    for (std::size_t i = 0; answer.outcome == Outcome::ok && i < job.jobs.size(); ++i) {
+      answer.message = late_complaint(job.jobs[i], ipc::launch_of_round(i));
+      if (answer.message.empty()) continue;
+      answer.outcome = Outcome::wrong_result;
+      answer.failed = i;
+    }
+    callback(std::move(answer));
+  });
+}
+
+std::string CheckedBenchService::late_complaint(const ipc::BenchJob& job, const std::string& launch) const {
+  const std::string wrong = complaint(job, launch);
+  return wrong.empty() ? wrong : wrong + "; the first launch was right, and one after the measured launches was not";
+}
+
+std::string CheckedBenchService::complaint(const ipc::BenchJob& job, const std::string& launch) const {
+  Arguments arguments = inputs_of(check_.buffers, check_.problem);
+  arguments.config = job.config;
+  arguments.outputs.clear();
+  std::vector<std::string> contents(check_.buffers.size());
+  for (std::size_t i = 0; i < check_.buffers.size(); ++i) {
+    const validate::ArgumentLayout& layout = check_.buffers[i].layout;
+    if (layout.role == spec::ArgRole::in) continue;
+    const std::filesystem::path path = ipc::output_path(folder_, launch, i);
+    contents[i] = base::read_file(path, layout.bytes());
+    if (contents[i].size() != layout.bytes())
+      throw Error(ErrorKind::io, path.string() + " is not as long as the output; was it changed?");
+    arguments.outputs.push_back(view(layout, std::as_bytes(std::span(std::as_const(contents[i])))));
+  }
+  try {
+    return check_.holds(arguments) ? "" : "the check says that the outputs are wrong";
+  } catch (const std::exception& error) {
+    pass_interruption(error);
+    return std::string("the check: ") + error.what();
+  } catch (...) {
+    return "the check threw something that is not a std::exception";
+  }
+}
+
 namespace {
 
 std::string_view as_text(std::span<const std::byte> bytes) {
@@ -51,6 +144,21 @@ void check_fits(const validate::ArgumentLayout& layout, std::size_t bytes, std::
                             bytes, validate::describe(layout.dtype, layout.shape), layout.bytes()));
 }
 
+/// A copy of device memory (host backend: of this process's memory), after all work that is queued in its context has
+/// ended. Throws Error(invalid_argument) with the argument for a pointer that does not belong to the backend and for
+/// one with fewer bytes behind it; Error(unavailable) if the driver is missing.
+std::vector<std::byte> read_application_memory(const std::string& backend, const std::string& argument,
+                                               const void* pointer, std::size_t bytes) {
+  std::vector<std::byte> copy(bytes);
+  if (bytes == 0) return copy;
+  try {
+    backend::make_backend(backend)->open_runtime()->snapshot(copy.data(), pointer, bytes);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "the data of '" + argument + "': " + error.what());
+  }
+  return copy;
+}
+
 /// The attached data of one argument; nullopt for a fill word or a file, which is part of the spec.
 std::optional<std::vector<std::byte>> contents_of(const Data& data, const validate::ArgumentLayout& layout,
                                                   const Bindings& problem, const std::string& backend,
@@ -75,16 +183,16 @@ std::optional<std::vector<std::byte>> contents_of(const Data& data, const valida
   return std::nullopt;
 }
 
-void check_limit(const std::vector<std::pair<std::string, Data>>& all, CopyLimit limit) {
+void check_limit(const std::vector<std::pair<std::string, Data>>& all, std::uint64_t max_copy_bytes) {
   std::uint64_t total = 0;
   for (const auto& [name, data] : all)
     if (data.kind() == Data::Kind::device) total += data.pointer_bytes();
-  if (total > limit.bytes)
+  if (total > max_copy_bytes)
     throw Error(
         ErrorKind::invalid_argument,
         fmt::format("{} behind device pointers would be copied for the worker process, and max_copy_bytes is {}: "
                     "raise it, let data be filled or generated, or tune with isolation = in_process",
-                    base::human_bytes(total), base::human_bytes(limit.bytes)));
+                    base::human_bytes(total), base::human_bytes(max_copy_bytes)));
 }
 
 void attach(spec::Spec& spec, const std::string& name, const std::filesystem::path& file) {
@@ -177,11 +285,12 @@ std::string leave_expected(const Expected& expected, const std::vector<PreparedB
 }  // namespace
 
 OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const Bindings& problem,
-                                const target::Target& target, const std::filesystem::path& scratch, CopyLimit limit) {
+                                const target::Target& target, const std::filesystem::path& scratch,
+                                std::uint64_t max_copy_bytes) {
   const detail::TunableState& state = Access::state(tunable);
   OutputCheck check;
   if (state.data.empty() && !state.reference && !state.check) return check;
-  check_limit(state.data, limit);
+  check_limit(state.data, max_copy_bytes);
   attach_data(state, spec, layouts_of(spec, problem, target), problem, target.backend.name, scratch);
   if (!state.reference && !state.check) return check;
   if (spec.validate.inputs == spec::Inputs::fresh)

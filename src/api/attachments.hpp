@@ -1,27 +1,63 @@
-// Data and callbacks of a Tunable, prepared for one problem.
+// Data, references and checks in code: prepared for one problem, and called for its configurations.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "api/checked_bench.hpp"
 #include "core/spec/spec.hpp"
 #include "core/target/target.hpp"
+#include "ipc/services.hpp"
+#include "xtune/data.hpp"
 #include "xtune/tunable.hpp"
 
 namespace xtune {
 
-/// The limit for copies from device pointers, and its name for the message.
-struct CopyLimit {
-  std::uint64_t bytes = ~std::uint64_t{0};
+/// A buffer argument of one problem, with contents if it is an input.
+struct PreparedBuffer {
+  validate::ArgumentLayout layout;
+  std::vector<std::byte> contents;
+};
+
+/// The arguments for callbacks from these buffers, which must outlive them.
+Arguments inputs_of(const std::vector<PreparedBuffer>& buffers, const Bindings& problem);
+
+/// The data for checking outputs.
+struct OutputCheck {
+  std::function<bool(const Arguments&)> holds;
+  std::vector<PreparedBuffer> buffers;  ///< in kernel order
+  Bindings problem;
+};
+
+/// Another service, whose answers stay ok or pruned only if the check passes too: false, or an exception (its text is
+/// the message), means a wrong result. It checks the first launch, the one after the measured launches, and the one
+/// after rounds. Outputs are exchanged through files in `folder`, which must not be used by another service.
+class CheckedBenchService final : public ipc::BenchService {
+ public:
+  CheckedBenchService(ipc::BenchService& service, const OutputCheck& check, std::filesystem::path folder);
+  void set_problem(ipc::Problem problem) override;
+  void prepare() override { service_.prepare(); }
+  void bench(const ipc::BenchJob& job, double timeout_s, Callback callback) override;
+  void measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) override;
+  void cancel_all() override { service_.cancel_all(); }
+
+ private:
+  /// What is wrong with the outputs of that launch; empty: nothing.
+  std::string complaint(const ipc::BenchJob& job, const std::string& launch) const;
+  std::string late_complaint(const ipc::BenchJob& job, const std::string& launch) const;
+  ipc::BenchService& service_;
+  const OutputCheck& check_;
+  std::filesystem::path folder_;
 };
 
 /// Writes the data that is attached to arguments as .npy files into the run's scratch directory and names them in the
 /// spec; runs the reference in code and stores its outputs there; and returns the data for a check in code (empty
 /// without one). Throws Error(invalid_argument) for data of another size or type than its argument, for a pointer that
-/// cannot be read, and for a reference that throws or does not match the outputs.
+/// cannot be read, for device pointers with more than max_copy_bytes, and for a reference that throws or does not match
+/// the outputs.
 OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const Bindings& problem,
-                                const target::Target& target, const std::filesystem::path& scratch, CopyLimit limit);
+                                const target::Target& target, const std::filesystem::path& scratch,
+                                std::uint64_t max_copy_bytes);
 
 }  // namespace xtune

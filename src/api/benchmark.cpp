@@ -9,9 +9,8 @@
 #include <cmath>
 #include <vector>
 
-#include "api/timing.hpp"
+#include "api/results.hpp"
 #include "base/clock.hpp"
-#include "dispatch/access.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"

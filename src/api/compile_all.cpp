@@ -1,27 +1,46 @@
 // Compiling without measuring, for sweeps that the application makes itself.
 #include <fmt/core.h>
 
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <string>
 
-#include "api/compiled_build.hpp"
-#include "api/measurement.hpp"
-#include "api/problem.hpp"
-#include "api/program_finder.hpp"
+#include "api/checks.hpp"
+#include "api/results.hpp"
 #include "api/run_turn.hpp"
-#include "api/stoppable_loop.hpp"
-#include "api/tunable_access.hpp"
+#include "api/tunable_state.hpp"
+#include "api/workers.hpp"
+#include "backends/backend.hpp"
 #include "base/absolute_path.hpp"
 #include "base/chosen_store.hpp"
+#include "core/build/cache.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
-#include "dispatch/access.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/spec/spec.hpp"
+#include "dispatch/builder.hpp"
+#include "dispatch/kernel_state.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"
+#include "xtune/kernel.hpp"
 #include "xtune/tune.hpp"
 
+namespace xtune::detail {
+
+struct CompiledBuild {
+  std::shared_ptr<const spec::Spec> spec;  ///< with the problem as its only case
+  std::string backend;
+  std::filesystem::path store;  ///< has the artifact
+  dispatch::Build build;        ///< contains only the key of the artifact
+};
+
+}  // namespace xtune::detail
+
 namespace xtune {
+
 namespace {
 
 /// The target of the compilation.
@@ -121,9 +140,7 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
 
 std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vector<Bindings>& configs,
                                         const CompileSettings& settings) try {
-  if (settings.jobs > 4096)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("settings: jobs is {}; at most 4096 compilers run at once", settings.jobs));
+  check_jobs(settings.jobs);
   const RunTurn turn(settings.stop, settings.poll);
   const Setting setting = prepare(tunable, settings);
   // Only for its errors; configurations that are merely not valid get their own rows.
@@ -144,6 +161,34 @@ std::vector<Bindings> all_configs(const Tunable& tunable, const CompileSettings&
   std::vector<Bindings> configs(space.size());
   for (std::uint64_t i = 0; i < space.size(); ++i) configs[i] = space.named(space.at(i));
   return configs;
+}
+
+Kernel CompiledConfig::kernel(bool checked) const {
+  if (outcome != Outcome::ok)
+    throw Error(ErrorKind::nothing_valid,
+                fmt::format("{} has no binary ({}): {}", space::shown_text(config), to_string(outcome), message));
+  if (!build_)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} was not compiled by compile_all: only what that returns is callable",
+                            space::shown_text(config)));
+  dispatch::Build build = build_->build;
+  std::optional<build::Artifact> artifact = build::ArtifactCache(build_->store).find(build.artifact.key);
+  if (!artifact)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{}: the store {} has no binary {} any more: compile it again", space::shown_text(config),
+                            build_->store.string(), build.artifact.key));
+  build.artifact = std::move(*artifact);
+  dispatch::Parts parts;
+  parts.spec = *build_->spec;
+  parts.runtime = backend::make_backend(build_->backend)->open_runtime();
+  Choice choice;
+  choice.config = config;
+  choice.reasons = {"the configuration that was compiled; it was not measured"};
+  parts.fixed = dispatch::Fixed{build_->spec->cases.front(), std::move(choice), std::move(build)};
+  LoadSettings settings;
+  settings.backend = build_->backend;
+  settings.checked = checked;
+  return dispatch::make_kernel(std::move(parts), std::move(settings));
 }
 
 }  // namespace xtune

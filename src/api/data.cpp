@@ -1,7 +1,7 @@
 // Contents of buffers.
 #include "xtune/data.hpp"
 
-#include "api/require_dtype.hpp"
+#include "api/checks.hpp"
 #include "base/absolute_path.hpp"
 #include "base/text.hpp"
 
@@ -22,11 +22,6 @@ const HostArray& find(const std::vector<HostArray>& arrays, std::string_view nam
 }
 
 }  // namespace
-
-void require_dtype(DType dtype) {
-  if (dtype < DType::f8e4m3 || dtype > DType::c128)
-    throw Error(ErrorKind::invalid_argument, "there is no DType " + std::to_string(static_cast<int>(dtype)));
-}
 
 Data Data::integers(const Value& first, const Value& end) {
   Data data;

@@ -3,10 +3,29 @@
 
 #include <utility>
 
+#include "backends/backend.hpp"
 #include "base/clock.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
+
+std::optional<int> current_device(const std::string& backend) try {
+  const std::shared_ptr<backend::Runtime> runtime = backend::make_backend(backend)->open_runtime();
+  if (runtime->current() == 0) return std::nullopt;
+  return runtime->device().index;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+CurrentContext::CurrentContext(const std::string& backend)
+    : runtime_(backend::make_backend(backend)->open_runtime()), context_(runtime_->current()) {}
+
+CurrentContext::~CurrentContext() {
+  try {
+    runtime_->adopt(context_);
+  } catch (const Error&) {  // a kernel that faulted has invalidated the context
+  }
+}
 
 InProcessBenchService::InProcessBenchService(base::EventLoop& loop, OpenDevice open_device)
     : loop_(loop), open_device_(std::move(open_device)), wanted_(std::make_shared<bool>(true)) {}
@@ -33,40 +52,29 @@ worker::BenchSession& InProcessBenchService::session() {
   return *session_;
 }
 
-void InProcessBenchService::later(std::function<void()> call) {
-  loop_.post([wanted = wanted_, call = std::move(call)] {
-    if (*wanted) call();
+template <class Answer, class Job>
+void InProcessBenchService::later(Answer (worker::BenchSession::*measure)(const Job&), const Job& job,
+                                  std::function<void(Answer)> callback) {
+  loop_.post([this, wanted = wanted_, measure, job, callback = std::move(callback)] {
+    if (!*wanted) return;
+    Answer answer;
+    try {
+      answer = (session().*measure)(job);
+      lost_ = answer.outcome == Outcome::crashed;
+    } catch (const ipc::MissingArtifact& missing) {
+      answer.outcome = Outcome::crashed;
+      answer.missing_artifact = missing.key();
+    }
+    callback(std::move(answer));
   });
 }
 
 void InProcessBenchService::bench(const ipc::BenchJob& job, double /*timeout_s*/, Callback callback) {
-  later([this, job, callback = std::move(callback)] {
-    ipc::BenchAnswer answer;
-    try {
-      answer = session().bench(job);
-    } catch (const ipc::MissingArtifact& missing) {
-      answer.outcome = Outcome::crashed;
-      answer.missing_artifact = missing.key();
-      return callback(std::move(answer));
-    }
-    lost_ = answer.outcome == Outcome::crashed;
-    callback(std::move(answer));
-  });
+  later<ipc::BenchAnswer>(&worker::BenchSession::bench, job, std::move(callback));
 }
 
 void InProcessBenchService::measure_rounds(const ipc::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
-  later([this, job, callback = std::move(callback)] {
-    ipc::RoundsAnswer answer;
-    try {
-      answer = session().measure_rounds(job);
-    } catch (const ipc::MissingArtifact& missing) {
-      answer.outcome = Outcome::crashed;
-      answer.missing_artifact = missing.key();
-      return callback(std::move(answer));
-    }
-    lost_ = answer.outcome == Outcome::crashed;
-    callback(std::move(answer));
-  });
+  later<ipc::RoundsAnswer>(&worker::BenchSession::measure_rounds, job, std::move(callback));
 }
 
 }  // namespace xtune

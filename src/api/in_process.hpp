@@ -1,14 +1,36 @@
 // Measuring in the application's own process.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "backends/runtime.hpp"
 #include "core/measure/device.hpp"
 #include "ipc/services.hpp"
 #include "worker/bench_session.hpp"
 
 namespace xtune {
+
+/// The current device of this thread; nullopt: none, or the backend's driver is missing.
+std::optional<int> current_device(const std::string& backend);
+
+/// Restores this thread's current context on destruction.
+class CurrentContext {
+ public:
+  explicit CurrentContext(const std::string& backend);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  const std::shared_ptr<backend::Runtime> runtime_;
+  const std::uintptr_t context_;
+};
 
 /// A BenchService without a worker: each job is done completely within one turn of the loop. Nothing can be stopped, so
 /// there are no timeouts. Once a kernel has faulted the context is lost, and every later job throws Error(unavailable)
@@ -25,7 +47,9 @@ class InProcessBenchService final : public ipc::BenchService {
 
  private:
   worker::BenchSession& session();
-  void later(std::function<void()> call);
+  /// Posts the job, and calls back with the session's answer unless it is cancelled before.
+  template <class Answer, class Job>
+  void later(Answer (worker::BenchSession::*measure)(const Job&), const Job& job, std::function<void(Answer)> callback);
   base::EventLoop& loop_;
   OpenDevice open_device_;
   ipc::Problem problem_;

@@ -1,7 +1,7 @@
 // Probes of the backends for applications.
 #include "xtune/inventory.hpp"
 
-#include "api/program_finder.hpp"
+#include "api/workers.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/search/strategy.hpp"
 #include "core/target/inventory.hpp"

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "api/problem.hpp"
-#include "api/program_finder.hpp"
-#include "api/tunable_access.hpp"
+#include "api/checks.hpp"
+#include "api/tunable_state.hpp"
+#include "api/workers.hpp"
 #include "base/absolute_path.hpp"
 #include "base/machine_memory.hpp"
 #include "base/text.hpp"

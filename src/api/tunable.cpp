@@ -5,17 +5,16 @@
 
 #include <algorithm>
 
-#include "api/strategy_name.hpp"
-#include "api/tunable_access.hpp"
+#include "api/checks.hpp"
 #include "api/tunable_state.hpp"
 #include "base/absolute_path.hpp"
 #include "base/files.hpp"
-#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
+
 namespace {
 
 constexpr std::uint64_t largest_spec = 4 << 20;
@@ -30,6 +29,29 @@ std::string toml_path(const std::filesystem::path& path) {
   return spec::toml_string(base::absolute_path(path).lexically_normal().string());
 }
 
+using Entries = detail::TunableState::Entries;
+
+/// Adds a key with a text or a list, unless that is empty.
+void add(Entries& entries, const char* key, const std::string& text) {
+  if (!text.empty()) entries.emplace_back(key, spec::toml_string(text));
+}
+void add(Entries& entries, const char* key, const std::vector<Formula>& list) {
+  if (!list.empty()) entries.emplace_back(key, toml_array(list));
+}
+void add(Entries& entries, const char* key, const std::vector<std::string>& list) {
+  add(entries, key, std::vector<Formula>(list.begin(), list.end()));
+}
+
+/// what: for errors.
+Entries entries_of(const Bindings& bindings, const char* what) {
+  Entries entries;
+  for (const auto& [name, value] : bindings) {
+    space::require_utf8(std::string(what) + ": " + name, value);
+    entries.emplace_back(name, spec::toml_text(value));
+  }
+  return entries;
+}
+
 /// key: one name or several.
 void add_params(detail::TunableState& state, const std::string& key, const std::string& values, ParamKind kind) {
   state.section("space.params")
@@ -37,42 +59,14 @@ void add_params(detail::TunableState& state, const std::string& key, const std::
           key, kind == ParamKind::launch_only ? "{ values = " + values + ", compile_time = false }" : values);
 }
 
+void add_range(detail::TunableState& state, const std::string& name, Entries range, ParamKind kind) {
+  if (kind == ParamKind::launch_only) range.emplace_back("compile_time", "false");
+  state.section("space.params").entries.emplace_back(name, toml_table(range));
+}
+
 }  // namespace
 
 const char* to_string(AcrossRule rule) noexcept { return rule == AcrossRule::worst ? "worst" : "geomean"; }
-
-detail::TunableState::Section& detail::TunableState::section(const std::string& wanted) {
-  Section* const found = base::find_named(sections, wanted);
-  return found ? *found : sections.emplace_back(Section{wanted, {}});
-}
-
-void detail::TunableState::set(const std::string& wanted, const std::string& key, const std::string& value) {
-  Entries& entries = section(wanted).entries;
-  const auto found =
-      std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == key; });
-  if (found == entries.end())
-    entries.emplace_back(key, value);
-  else
-    found->second = value;
-}
-
-void detail::TunableState::unset(const std::string& wanted, const std::string& key) {
-  std::erase_if(section(wanted).entries, [&](const auto& entry) { return entry.first == key; });
-}
-
-std::vector<std::string>& detail::TunableState::list(const std::string& key) {
-  section(key.substr(0, key.find('.')));
-  const auto found = std::find_if(lists.begin(), lists.end(), [&](const auto& entry) { return entry.first == key; });
-  return found == lists.end() ? lists.emplace_back(key, std::vector<std::string>()).second : found->second;
-}
-
-std::filesystem::path detail::TunableState::keep_source(const std::string& source_text, const std::string& stem) {
-  const auto folder = std::make_shared<const base::TemporaryDirectory>();
-  const std::filesystem::path path = folder->path() / (stem + ".cu");
-  base::write_file_atomically(path, source_text);
-  sources.push_back(folder);
-  return path;
-}
 
 Tunable::Tunable(std::unique_ptr<detail::TunableState> state) : state_(std::move(state)) {}
 
@@ -151,13 +145,11 @@ Tunable& Tunable::source(const std::string& text) {
 }
 
 Tunable& Tunable::entry(const std::string& entry) {
-  built().set("kernel", "entry", spec::toml_string(entry));
-  return *this;
+  return built().set("kernel", "entry", spec::toml_string(entry)), *this;
 }
 
 Tunable& Tunable::option(const std::string& option) {
-  built().list("kernel.options").push_back(spec::toml_string(option));
-  return *this;
+  return built().list("kernel.options").push_back(spec::toml_string(option)), *this;
 }
 
 Tunable& Tunable::option(const std::string& backend, const std::string& option) {
@@ -175,8 +167,7 @@ Tunable& Tunable::define(const std::string& name, const Formula& value) {
 }
 
 Tunable& Tunable::include_dir(const std::filesystem::path& path) {
-  built().list("kernel.include_dirs").push_back(toml_path(path));
-  return *this;
+  return built().list("kernel.include_dirs").push_back(toml_path(path)), *this;
 }
 
 Tunable& Tunable::function(std::function<double(const Bindings&, const Bindings&)> timed, const std::string& version,
@@ -200,13 +191,7 @@ Tunable& Tunable::problem(const std::string& name, const Value& value) {
 }
 
 Tunable& Tunable::add_case(const Bindings& problem) {
-  detail::TunableState::Entries entries;
-  for (const auto& [name, value] : problem) {
-    space::require_utf8("case: " + name, value);
-    entries.emplace_back(name, spec::toml_text(value));
-  }
-  built().cases.push_back(std::move(entries));
-  return *this;
+  return built().cases.push_back(entries_of(problem, "case")), *this;
 }
 
 Tunable& Tunable::add_param(const std::string& name, const std::vector<Value>& values, ParamKind kind) {
@@ -234,24 +219,19 @@ Tunable& Tunable::params(const std::vector<std::string>& names, const std::vecto
 
 Tunable& Tunable::param_range(const std::string& name, std::int64_t min, std::int64_t max, std::int64_t step,
                               ParamKind kind) {
-  detail::TunableState::Entries entries{
-      {"min", std::to_string(min)}, {"max", std::to_string(max)}, {"step", std::to_string(step)}};
-  if (kind == ParamKind::launch_only) entries.emplace_back("compile_time", "false");
-  built().section("space.params").entries.emplace_back(name, toml_table(entries));
-  return *this;
+  return add_range(built(), name,
+                   {{"min", std::to_string(min)}, {"max", std::to_string(max)}, {"step", std::to_string(step)}}, kind),
+         *this;
 }
 
 Tunable& Tunable::param_pow2(const std::string& name, std::int64_t min, std::int64_t max, ParamKind kind) {
-  detail::TunableState::Entries entries{
-      {"min", std::to_string(min)}, {"max", std::to_string(max)}, {"scale", "\"pow2\""}};
-  if (kind == ParamKind::launch_only) entries.emplace_back("compile_time", "false");
-  built().section("space.params").entries.emplace_back(name, toml_table(entries));
-  return *this;
+  return add_range(built(), name, {{"min", std::to_string(min)}, {"max", std::to_string(max)}, {"scale", "\"pow2\""}},
+                   kind),
+         *this;
 }
 
 Tunable& Tunable::constraint(const std::string& expression) {
-  built().constraints.push_back(spec::toml_string(expression));
-  return *this;
+  return built().constraints.push_back(spec::toml_string(expression)), *this;
 }
 
 Tunable& Tunable::constraint(const std::vector<std::string>& names, std::function<bool(const Bindings&)> predicate,
@@ -272,34 +252,30 @@ Tunable& Tunable::candidates(const std::string& model, const std::vector<std::pa
 }
 
 Tunable& Tunable::grid(const std::vector<Formula>& extents) {
-  built().set("launch", "grid", toml_array(extents));
-  return *this;
+  return built().set("launch", "grid", toml_array(extents)), *this;
 }
 
 Tunable& Tunable::block(const std::vector<Formula>& extents) {
-  built().set("launch", "block", toml_array(extents));
-  return *this;
+  return built().set("launch", "block", toml_array(extents)), *this;
 }
 
 Tunable& Tunable::cluster(const std::vector<Formula>& extents) {
-  built().set("launch", "cluster", toml_array(extents));
-  return *this;
+  return built().set("launch", "cluster", toml_array(extents)), *this;
 }
 
 Tunable& Tunable::shared(const Formula& bytes) {
-  built().set("launch", "shared", spec::toml_string(bytes.text()));
-  return *this;
+  return built().set("launch", "shared", spec::toml_string(bytes.text())), *this;
 }
 
 Tunable& Tunable::step(const KernelStep& step) {
-  detail::TunableState::Entries entries{{"entry", spec::toml_string(step.entry)}};
-  if (!step.when.empty()) entries.emplace_back("when", spec::toml_string(step.when));
-  for (const auto& [key, extents] : {std::pair("grid", &step.grid), {"block", &step.block}, {"cluster", &step.cluster}})
-    if (!extents->empty()) entries.emplace_back(key, toml_array(*extents));
-  if (!step.shared.text().empty()) entries.emplace_back("shared", spec::toml_string(step.shared.text()));
-  if (!step.args.empty()) entries.emplace_back("args", toml_array({step.args.begin(), step.args.end()}));
-  built().steps.push_back(std::move(entries));
-  return *this;
+  Entries entries{{"entry", spec::toml_string(step.entry)}};
+  add(entries, "when", step.when);
+  add(entries, "grid", step.grid);
+  add(entries, "block", step.block);
+  add(entries, "cluster", step.cluster);
+  add(entries, "shared", step.shared.text());
+  add(entries, "args", step.args);
+  return built().steps.push_back(std::move(entries)), *this;
 }
 
 Tunable& Tunable::metric(const std::string& name, const Metric& metric) {
@@ -314,13 +290,11 @@ Tunable& Tunable::metric(const std::string& name, const Metric& metric) {
 }
 
 Tunable& Tunable::minimize(const std::vector<Formula>& goals) {
-  built().set("objective", "minimize", toml_array(goals));
-  return *this;
+  return built().set("objective", "minimize", toml_array(goals)), *this;
 }
 
 Tunable& Tunable::maximize(const std::vector<Formula>& goals) {
-  built().set("objective", "maximize", toml_array(goals));
-  return *this;
+  return built().set("objective", "maximize", toml_array(goals)), *this;
 }
 
 Tunable& Tunable::across(AcrossRule rule) { return set("objective", "across", to_string(rule)); }
@@ -331,15 +305,185 @@ Tunable& Tunable::search(const std::string& key, const Value& value) {
 }
 
 Tunable& Tunable::dispatch_key(const std::vector<Formula>& key) {
-  built().set("dispatch", "key", toml_array(key));
-  return *this;
+  return built().set("dispatch", "key", toml_array(key)), *this;
 }
 
 Tunable& Tunable::dispatch_radius(double radius) { return set("dispatch", "radius", radius); }
 
 Tunable& Tunable::set(const std::string& section, const std::string& key, const Value& value) {
-  built().set(section, key, spec::toml_text(value));
+  return built().set(section, key, spec::toml_text(value)), *this;
+}
+
+namespace {
+
+Entries buffer(const std::string& name, DType dtype, const Shape& shape, const char* role) {
+  require_dtype(dtype);
+  return {{"name", spec::toml_string(name)},
+          {"dtype", spec::toml_string(to_string(dtype))},
+          {"shape", toml_array(shape.extents())},
+          {"role", spec::toml_string(role)}};
+}
+
+std::string fill_text(const Data& data) {
+  if (data.integer_range().empty()) return spec::toml_string(spec::fill_words.of(data.fill()));
+  return "{ integers = " + toml_array({data.integer_range().begin(), data.integer_range().end()}) + " }";
+}
+
+std::string reference_source(detail::TunableState& state, const ReferenceKernel& details) {
+  if (!details.source_file.empty() && !details.source.empty())
+    throw Error(ErrorKind::invalid_argument, "reference_kernel: source_file and source exclude each other");
+  const std::filesystem::path path =
+      details.source.empty() ? details.source_file : state.keep_source(details.source, "reference");
+  return path.empty() ? "" : base::absolute_path(path).lexically_normal().string();
+}
+
+}  // namespace
+
+Tunable& Tunable::input(const std::string& name, DType dtype, const Shape& shape, const Data& data) {
+  built().args.push_back(buffer(name, dtype, shape, "in"));
+  return this->data(name, data);
+}
+
+Tunable& Tunable::output(const std::string& name, DType dtype, const Shape& shape) {
+  return built().args.push_back(buffer(name, dtype, shape, "out")), *this;
+}
+
+Tunable& Tunable::inout(const std::string& name, DType dtype, const Shape& shape, const Data& data) {
+  built().args.push_back(buffer(name, dtype, shape, "inout"));
+  return this->data(name, data);
+}
+
+Tunable& Tunable::scratch(const std::string& name, DType dtype, const Shape& shape, bool zero) {
+  built().args.push_back(buffer(name, dtype, shape, "scratch"));
+  if (zero) built().args.back().emplace_back("zero", "true");
   return *this;
+}
+
+Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& value) {
+  require_dtype(dtype);
+  built().args.push_back({{"name", spec::toml_string(name)},
+                          {"kind", "\"scalar\""},
+                          {"dtype", spec::toml_string(to_string(dtype))},
+                          {"value", spec::toml_string(value.text())}});
+  return *this;
+}
+
+Tunable& Tunable::constant(const std::string& name, DType dtype, const Shape& shape, const Data& data) {
+  require_dtype(dtype);
+  built().args.push_back({{"name", spec::toml_string(name)},
+                          {"kind", "\"constant\""},
+                          {"dtype", spec::toml_string(to_string(dtype))},
+                          {"shape", toml_array(shape.extents())}});
+  return this->data(name, data);
+}
+
+Tunable& Tunable::tensor_map(const std::string& name, const std::string& of, const TensorMapView& view) {
+  Entries entries{{"name", spec::toml_string(name)},
+                  {"kind", "\"tensor_map\""},
+                  {"of", spec::toml_string(of)},
+                  {"box", toml_array(view.box)}};
+  add(entries, "shape", view.shape);
+  add(entries, "strides", view.strides);
+  add(entries, "element_strides", view.element_strides);
+  add(entries, "swizzle", view.swizzle.text());
+  add(entries, "l2_promotion", view.l2_promotion.text());
+  add(entries, "interleave", view.interleave.text());
+  if (view.dtype) require_dtype(*view.dtype);
+  add(entries, "dtype", view.tf32 ? "tf32" : view.dtype ? to_string(*view.dtype) : std::string());
+  if (view.nan_outside) add(entries, "outside", "nan");
+  built().args.push_back(std::move(entries));
+  return *this;
+}
+
+Tunable& Tunable::kernel_args(const std::vector<std::string>& names) {
+  built().set("kernel", "args", toml_array({names.begin(), names.end()}));
+  return *this;
+}
+
+Tunable& Tunable::data(const std::string& argument, const Data& data) {
+  const auto found = std::find_if(attached().data.begin(), state_->data.end(),
+                                  [&](const auto& entry) { return entry.first == argument; });
+  if (found == state_->data.end())
+    state_->data.emplace_back(argument, data);
+  else
+    found->second = data;
+  // A fill rule is part of the text.
+  for (Entries& entries : state_->args) {
+    if (entries.front().second != spec::toml_string(argument)) continue;
+    std::erase_if(entries, [](const auto& entry) { return entry.first == "fill"; });
+    if (data.kind() == Data::Kind::fill && state_->text.empty()) {
+      entries.emplace_back("fill", fill_text(data));
+      std::erase_if(state_->data, [&](const auto& entry) { return entry.first == argument; });
+    }
+    break;
+  }
+  return *this;
+}
+
+Tunable& Tunable::reference_kernel(const std::string& entry, const ReferenceKernel& details) {
+  Entries entries{{"kernel", spec::toml_string(entry)}};
+  add(entries, "source", reference_source(built(), details));
+  add(entries, "options", details.options);
+  add(entries, "grid", details.grid);
+  add(entries, "block", details.block);
+  add(entries, "shared", details.shared.text());
+  add(entries, "args", details.args);
+  return set_reference(toml_table(entries));
+}
+
+Tunable& Tunable::reference_config(const Bindings& values) {
+  return set_reference(toml_table({{"config", toml_table(entries_of(values, "reference_config"))}}));
+}
+
+Tunable& Tunable::reference_builtin(const std::string& builtin,
+                                    const std::vector<std::pair<std::string, Formula>>& roles,
+                                    const std::string& output) {
+  Entries entries{{"builtin", spec::toml_string(builtin)}};
+  add(entries, "output", output);
+  for (const auto& [role, formula] : roles) entries.emplace_back(role, spec::toml_string(formula.text()));
+  return set_reference(toml_table(entries));
+}
+
+Tunable& Tunable::reference_file(const std::filesystem::path& npy, const std::string& output) {
+  Entries entries{{"file", toml_path(npy)}};
+  add(entries, "output", output);
+  return set_reference(toml_table(entries));
+}
+
+Tunable& Tunable::reference_command(const std::vector<std::string>& words) {
+  return set_reference(toml_table({{"command", toml_array({words.begin(), words.end()})}}));
+}
+
+Tunable& Tunable::set_reference(const std::string& toml) {
+  built().set("validate", "reference", toml);
+  state_->reference = nullptr;
+  return *this;
+}
+
+Tunable& Tunable::reference(std::function<Expected(const Arguments&)> reference) {
+  if (!reference) throw Error(ErrorKind::invalid_argument, "reference: the function is empty");
+  attached().reference = std::move(reference);
+  return *this;
+}
+
+Tunable& Tunable::set_check(std::function<bool(const Arguments&)> check, const std::string& label) {
+  if (!check) throw Error(ErrorKind::invalid_argument, "output_check: the function is empty");
+  attached().check = std::move(check);
+  state_->check_label = label.empty() ? "1" : label;
+  return *this;
+}
+
+Tunable& Tunable::skip_validation() {
+  attached().reference = nullptr;
+  state_->check = nullptr;
+  state_->check_label.clear();
+  state_->unset("validate", "reference");
+  return *this;
+}
+
+Tunable& Tunable::tolerance(double rtol, double atol) {
+  set("validate", "rtol", Value(rtol));
+  return set("validate", "atol", Value(atol));
 }
 
 }  // namespace xtune

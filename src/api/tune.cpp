@@ -1,22 +1,368 @@
-// tune() and tune_cases(): runs of the tuner for a caller in this process.
+// A call's runs, one after the other; with [objective] across some of them twice.
 #include "xtune/tune.hpp"
 
-#include "api/problem.hpp"
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/attachments.hpp"
+#include "api/checks.hpp"
+#include "api/function_kernel.hpp"
+#include "api/in_process.hpp"
+#include "api/results.hpp"
 #include "api/run_turn.hpp"
+#include "api/tunable_state.hpp"
 #include "api/tune_call.hpp"
+#include "api/workers.hpp"
+#include "backends/backend.hpp"
+#include "base/causes.hpp"
+#include "base/chosen_store.hpp"
+#include "base/files.hpp"
+#include "core/build/cache.hpp"
+#include "core/record/objective.hpp"
+#include "core/record/record_log.hpp"
+#include "core/run/across.hpp"
+#include "core/run/tuner.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/spec/spec.hpp"
+#include "core/target/program_target.hpp"
+#include "dispatch/kernel_state.hpp"
+#include "ipc/job_count.hpp"
+#include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 
-Result tune(const Tunable& tunable, const TuneSettings& settings) {
-  try {
-    const RunTurn turn(settings.stop, settings.poll);
-    TuneCall call(tunable, settings);
-    std::vector<Result> results = call.tune({choose_problem(call.spec(), settings.problem)});
-    if (!results.empty()) return std::move(results.front());
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
+namespace {
+
+/// Passes the tuner's events on to the application, and keeps the warnings. All arguments must outlive it.
+class Listener final : public run::TuneObserver {
+ public:
+  /// attempts: the ids of this call's runs, whose records did not come from the store.
+  Listener(const TuneSettings& settings, const spec::Spec& spec, const std::set<std::string>& attempts)
+      : settings_(settings), spec_(spec), attempts_(attempts) {}
+
+  void on_record(const record::Record& record, const std::string& log, bool /*from_store*/) override {
+    if (settings_.on_measurement) settings_.on_measurement(measurement_of(spec_, record, attempts_), log);
   }
+  void on_progress(const run::Progress& progress) override {
+    if (!settings_.on_progress) return;
+    TuneProgress report;
+    report.done = progress.done;
+    report.total = progress.total;
+    report.from_store = progress.from_store;
+    report.compiling = progress.compiling;
+    report.waiting = progress.waiting;
+    report.elapsed_s = progress.elapsed_s;
+    if (progress.best) report.best_ms = measure::statistic(progress.best->time_ms, spec_.measure.statistic);
+    settings_.on_progress(report);
+  }
+  void on_note(const std::string& text) override {
+    if (settings_.on_log) settings_.on_log(text);
+  }
+  /// Passes each cause on once; warnings() has the counts.
+  void on_warning(const std::string& text) override {
+    if (causes_.add(text) && settings_.on_log) settings_.on_log("warning: " + text);
+  }
+  std::vector<std::string> warnings() const {
+    std::vector<std::string> texts;
+    for (const base::Cause& cause : causes_.all()) texts.push_back(cause.text());
+    return texts;
+  }
+
+ private:
+  base::Causes causes_;
+  const TuneSettings& settings_;
+  const spec::Spec& spec_;
+  const std::set<std::string>& attempts_;
+};
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, "settings: " + what); }
+
+void check(const TuneSettings& settings) {
+  if (settings.evals && *settings.evals == 0) refuse("evals is 0; at least one configuration must be tried");
+  if (settings.seconds && !(*settings.seconds > 0 && *settings.seconds <= 1e9))
+    refuse(fmt::format("seconds is {}; give a number above 0, and at most 1e9", *settings.seconds));
+  check_jobs(settings.jobs);
+  if (!settings.strategy.empty()) require_strategy("settings: strategy", settings.strategy);
+  if (settings.isolation == Isolation::in_process && settings.devices.size() > 1)
+    refuse("isolation = in_process measures on one device");
+  if (!settings.configs.empty() && settings.configs_of) refuse("configs and configs_of exclude each other");
+}
+
+/// State that the runs of a call share. The store's path is made absolute now, since callbacks may change the working
+/// directory.
+run::TuningJob job_of(const TuneSettings& settings) {
+  run::TuneOptions options;
+  options.store = base::chosen_store(settings.store);
+  options.fresh = settings.fresh;
+  options.retry_failed = settings.retry_failed;
+  options.transfer = settings.transfer;
+  return {std::move(options), settings.keep ? base::Kept::all : base::Kept::nothing};
+}
+
+target::Target target_of(const Tunable& tunable, const TuneSettings& settings) {
+  check(settings);
+  find_worker_program();
+  base::remove_abandoned_temporaries();
+  target::TargetOptions options;
+  options.backend = settings.backend.empty() ? "auto" : settings.backend;
+  options.compiler = settings.compiler;
+  options.devices = settings.devices;
+  if (Access::state(tunable).function) {
+    target::Target target = target::choose_target(spec_of(tunable), options);
+    target.further.clear();  // it runs in this process
+    return target;
+  }
+  target::Target target = target::choose_target(options);
+  if (settings.isolation == Isolation::in_process) {
+    const auto current = settings.devices.empty() ? current_device(target.backend.name) : std::nullopt;
+    if (current) target.device = target::choose_devices(target.backend, {*current}).front();
+    target.further.clear();
+  }
+  return target;
+}
+
+/// Adds the check to each service.
+std::vector<std::unique_ptr<ipc::BenchService>> check_with(const OutputCheck& check,
+                                                           const std::filesystem::path& scratch,
+                                                           std::vector<ipc::BenchService*>& benches) {
+  std::vector<std::unique_ptr<ipc::BenchService>> checked;
+  for (ipc::BenchService*& bench : benches) {
+    checked.push_back(
+        std::make_unique<CheckedBenchService>(*bench, check, scratch / ("outputs-" + std::to_string(checked.size()))));
+    bench = checked.back().get();
+  }
+  return checked;
+}
+
+}  // namespace
+
+struct TuneCall::Case {
+  Case(TuneCall& call, Bindings problem_)
+      : problem(std::move(problem_)), spec(call.base_), listener(call.settings_, spec, call.job_.attempts()) {}
+  const Bindings problem;
+  const base::TemporaryDirectory scratch;
+  spec::Spec spec;
+  OutputCheck check;
+  Listener listener;
+};
+
+TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
+    : tunable_(tunable),
+      settings_(settings),
+      job_(job_of(settings)),
+      target_(target_of(tunable, settings)),
+      base_(spec_of(tunable, target_.backend.name)),
+      stoppable_(settings.stop, settings_.poll) {
+  run::apply({settings.strategy, settings.evals, settings.seed, settings.seconds}, base_.search);
+  if (settings_.on_log && !target_.no_gpu.empty()) settings_.on_log("note: " + target_.no_gpu + ": tuning on the CPU");
+}
+
+TuneCall::~TuneCall() = default;
+
+std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
+  const bool across = base_.objective.across != spec::ObjectiveSpec::Across::each && problems.size() > 1;
+  std::vector<std::unique_ptr<Case>> cases;
+  std::vector<run::TuneResult> tuned;
+  std::vector<Result> results;
+  for (const Bindings& problem : problems) {
+    if (stopped()) break;
+    Case& one = *cases.emplace_back(std::make_unique<Case>(*this, problem));
+    tuned.push_back(unless_stopped(one, [&] {
+      prepare(one);
+      return run(one, listed_configs(one));
+    }));
+    if (across) continue;
+    results.push_back(result_of(one, tuned.back()));
+    cases.clear();
+  }
+  return across ? tune_across(cases, tuned) : results;
+}
+
+dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
+  Case one(*this, problem);
+  const run::TuneResult tuned = unless_stopped(one, [&] {
+    prepare(one);
+    return run(one, listed_configs(one));
+  });
+  dispatch::Tuned outcome;
+  const record::Objective objective(one.spec);
+  if (const auto best = record::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
+    outcome.winner = *best->record;
+    outcome.artifact =
+        artifact_of(outcome.winner->artifact_key, job_.artifacts_of(one.scratch.path()), one.scratch.path());
+    outcome.not_kept = reason_not_kept(one, *outcome.winner);
+    return outcome;
+  }
+  std::vector<Failed> failures;
+  for (const record::Record& record : tuned.records) {
+    if (record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
+    outcome.failed.insert(record.config);
+    failures.push_back({record.outcome, record.message});
+  }
+  outcome.failures = fmt::format("none of {} configurations passed: {}", failures.size(), failures_text(failures));
+  return outcome;
+}
+
+std::string TuneCall::reason_not_kept(const Case& one, const record::Record& winner) const {
+  if (!settings_.keep) return "TuneSettings::keep is false";
+  if (one.listener.warnings().empty()) return {};
+  const std::filesystem::path store = job_.artifacts_of(one.scratch.path());
+  const std::vector<record::Record> stored =
+      record::read_records(store, target_.device.arch, one.spec.kernel.name).records;
+  const bool recorded = std::any_of(stored.begin(), stored.end(), [&](const record::Record& record) {
+    return record.key == winner.key && record.attempt == winner.attempt;
+  });
+  if (recorded && build::ArtifactCache(store).find(winner.artifact_key)) return {};
+  const std::vector<std::string> warnings = one.listener.warnings();
+  // The last one: before it writes, a run reads, and may have sent a warning about that.
+  const auto about = std::find_if(warnings.rbegin(), warnings.rend(), [&](const std::string& warning) {
+    return warning.find((recorded ? store / "artifacts" : store / "records").string()) != std::string::npos;
+  });
+  return about == warnings.rend() ? warnings.back() : *about;
+}
+
+/// The configuration for all cases is known only after each has been tuned: their data are kept until then.
+std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& cases,
+                                          std::vector<run::TuneResult>& tuned) {
+  if (!stopped())
+    run::measure_across(
+        record::Objective(base_), tuned,
+        [&](std::size_t i, const std::vector<Bindings>& missing) {
+          return unless_stopped(*cases[i], [&] { return run(*cases[i], missing); });
+        },
+        [this] { return stopped(); });
+  std::optional<record::AcrossChoice> choice;
+  record::RecordSet stored;
+  std::vector<run::RunCase> known;
+  for (std::size_t i = 0; i < cases.size(); ++i) known.push_back({&cases[i]->spec, &tuned[i]});
+  if (!stopped()) {
+    stored = job_.stored(base_, target_);
+    choice = run::choose_across(known, target_, stored.records);
+    if (!choice) cases.front()->listener.on_warning("no configuration passed in all cases: none serves them all");
+  }
+  std::vector<Result> results;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    results.push_back(result_of(*cases[i], tuned[i]));
+    if (!choice) continue;
+    Across& across = results.back().across.emplace();
+    across.rule =
+        base_.objective.across == spec::ObjectiveSpec::Across::worst ? AcrossRule::worst : AcrossRule::geomean;
+    across.score = choice->score;
+    across.ratio = choice->ratios[i];
+    across.measurement = measurement_of(cases[i]->spec, *choice->records[i], job_.attempts());
+  }
+  return results;
+}
+
+run::TuneResult TuneCall::unless_stopped(const Case& one, const std::function<run::TuneResult()>& body) const {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted || !stopped()) throw;
+    run::TuneResult nothing;  // stopped before anything was measured
+    nothing.problem = one.problem;
+    nothing.device = target_.device;
+    nothing.interrupted = true;
+    return nothing;
+  }
+}
+
+void TuneCall::prepare(Case& one) {
+  const auto poll = [this] {
+    if (settings_.poll) settings_.poll();
+    if (stopped()) throw Error(ErrorKind::interrupted, "stopped before anything was measured");
+  };
+  apply_predicates(tunable_, one.spec, one.problem, device::device_facts(target_.device), poll);
+  const bool copies = settings_.isolation == Isolation::process;
+  one.check = prepare_attachments(tunable_, one.spec, one.problem, target_, one.scratch.path(),
+                                  copies ? settings_.max_copy_bytes : ~std::uint64_t{0});
+  poll();
+}
+
+std::vector<Bindings> TuneCall::listed_configs(Case& one) {
+  const std::vector<Bindings> given = settings_.configs_of ? settings_.configs_of(one.problem) : settings_.configs;
+  if (given.empty() && settings_.configs_of)
+    throw Error(ErrorKind::nothing_valid,
+                fmt::format("configs_of returned no configuration for {}",
+                            one.problem.empty() ? "the problem" : space::shown_text(one.problem)));
+  if (given.empty()) return {};
+  const space::Space space = spec::make_space(one.spec, one.problem, device::device_facts(target_.device));
+  std::vector<Bindings> chosen =
+      choose_configs(space, given, [&](const std::string& text) { one.listener.on_warning(text); });
+  if (chosen.empty())
+    throw Error(ErrorKind::nothing_valid, "none of the configurations given is valid in the space of the spec");
+  return chosen;
+}
+
+run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
+  // If kernels run in this process, the thread's context is used by xtune from here on.
+  const auto& function = Access::state(tunable_).function;
+  std::optional<CurrentContext> context;
+  if (settings_.isolation == Isolation::in_process && !function) context.emplace(target_.backend.name);
+  run::TuneOptions options = job_.next_run(one.spec, target_, one.scratch.path());
+  options.only = std::move(only);
+  base::EventLoop& loop = stoppable_.loop();
+  const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : ipc::job_count();
+  run::JobWorkers workers(loop, jobs);
+  std::optional<FunctionCompiler> preparing;
+  std::optional<InProcessBenchService> in_process;
+  if (function) {
+    FunctionCompiler::Prepare prepare;
+    if (const auto& own = Access::state(tunable_).prepare)
+      prepare = [&](const Bindings& config) { own(one.problem, config); };
+    options.alternate = static_cast<bool>(prepare);
+    preparing.emplace(loop, jobs, one.spec.parameters, std::move(prepare));
+    in_process.emplace(loop, [&](int) {
+      return make_function_device(target_.device, one.spec.parameters,
+                                  [&](const Bindings& config) { return function(one.problem, config); });
+    });
+  } else if (context)
+    in_process.emplace(
+        loop, [name = target_.backend.name](int index) { return backend::make_backend(name)->open_device(index); });
+  else
+    workers.add_benches(target_, false);
+  ipc::CompileService& compiler = preparing ? static_cast<ipc::CompileService&>(*preparing) : workers.compiler();
+  run::TuneServices services{loop, compiler, workers.benches(), base::system_clock(), stoppable_.stop()};
+  if (in_process) services.benches.push_back(&*in_process);
+  std::vector<std::unique_ptr<ipc::BenchService>> checked;
+  if (one.check.holds) checked = check_with(one.check, one.scratch.path(), services.benches);
+  return xtune::run::tune(one.spec, one.problem, target_, options, services, one.listener);
+}
+
+Result TuneCall::result_of(Case& one, const run::TuneResult& tuned) {
+  Result result = xtune::result_of(one.spec, tuned, target_, job_.attempts());
+  if (!Access::state(tunable_).function)
+    result.binary =
+        winning_kernel(one.spec, result, target_, job_.artifacts_of(one.scratch.path()), one.scratch.path());
+  result.warnings = one.listener.warnings();
+  return result;
+}
+
+namespace {
+
+/// problems: of the call's spec. Empty if the stop token ended the call before its first run.
+std::vector<Result> tune_problems(const Tunable& tunable, const TuneSettings& settings,
+                                  const std::function<std::vector<Bindings>(const spec::Spec&)>& problems) try {
+  const RunTurn turn(settings.stop, settings.poll);
+  TuneCall call(tunable, settings);
+  return call.tune(problems(call.spec()));
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
+  return {};
+}
+
+}  // namespace
+
+Result tune(const Tunable& tunable, const TuneSettings& settings) {
+  std::vector<Result> results = tune_problems(tunable, settings, [&](const spec::Spec& spec) {
+    return std::vector<Bindings>{choose_problem(spec, settings.problem)};
+  });
+  if (!results.empty()) return std::move(results.front());
   Result result;  // for a run that never began
   result.kernel_name = tunable.name();
   result.problem = settings.problem;
@@ -25,14 +371,8 @@ Result tune(const Tunable& tunable, const TuneSettings& settings) {
 }
 
 std::vector<Result> tune_cases(const Tunable& tunable, const TuneSettings& settings) {
-  try {
-    const RunTurn turn(settings.stop, settings.poll);
-    TuneCall call(tunable, settings);
-    return call.tune(choose_problems(call.spec(), settings.problem));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
-    return {};
-  }
+  return tune_problems(tunable, settings,
+                       [&](const spec::Spec& spec) { return choose_problems(spec, settings.problem); });
 }
 
 }  // namespace xtune

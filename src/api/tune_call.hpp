@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "api/stoppable_loop.hpp"
+#include "api/run_turn.hpp"
 #include "core/run/job.hpp"
 #include "core/spec/spec.hpp"
-#include "dispatch/tuned.hpp"
+#include "dispatch/tuning.hpp"
 #include "xtune/tune.hpp"
 
 namespace xtune {

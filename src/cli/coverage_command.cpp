@@ -7,7 +7,7 @@
 #include "cli/store_commands.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/store_view.hpp"
-#include "dispatch/coverage_log.hpp"
+#include "dispatch/coverage.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {

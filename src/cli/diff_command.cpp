@@ -78,7 +78,7 @@ store::Comparisons compare_versions(const Side& side, double noise) {
   for (const store::ComparedGroup& group : side.groups) {
     std::vector<store::ComparedGroup> versions = store::versions_of(group);
     if (versions.size() > 1)
-      all.cases.push_back(report::compare(versions[versions.size() - 2], versions.back(), noise));
+      all.cases.push_back(store::compare(versions[versions.size() - 2], versions.back(), noise));
     else
       all.only_after.push_back(versions.back());
   }

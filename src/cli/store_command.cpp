@@ -13,7 +13,7 @@
 #include "core/store/summary.hpp"
 #include "core/store/transfer.hpp"
 #include "core/store/verify.hpp"
-#include "dispatch/bundled_spec.hpp"
+#include "dispatch/spec_files.hpp"
 
 namespace xtune::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/spec/template_text.hpp"
 #include "core/validate/npy.hpp"
 #include "dispatch/capture.hpp"
-#include "dispatch/capture_sources.hpp"
+#include "dispatch/spec_files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {

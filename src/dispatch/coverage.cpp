@@ -1,23 +1,33 @@
-// Lines of JSON, each one write(2) to a file that is open for appending.
+// Lines of JSON, each one write(2) to a file that is open for appending. Newer lines about a problem replace older
+// ones; calls are added up over processes.
 #include "dispatch/coverage.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "base/clock.hpp"
+#include "base/files.hpp"
 #include "base/host_name.hpp"
+#include "base/json_error.hpp"
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/spec/suite.hpp"
+#include "core/spec/toml_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
+
 namespace {
 
 constexpr std::size_t max_problems = std::size_t{1} << 16;
@@ -155,6 +165,195 @@ void Coverage::flush_locked() {
                   {"calls", calls}}) +
           "\n");
   }
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+Choice::Kind kind_named(const std::string& word) {
+  for (const Choice::Kind kind : {Choice::Kind::exact, Choice::Kind::bucket, Choice::Kind::nearest, Choice::Kind::none})
+    if (word == to_string(kind)) return kind;
+  throw Error(ErrorKind::io, "unknown kind of answer '" + base::printable(word, 40) + "'");
+}
+
+class Reader {
+ public:
+  explicit Reader(std::vector<std::string>& warnings) : warnings_(warnings) {}
+
+  void file(const fs::path& path) {
+    const std::string text = base::read_file(path), name = base::printable(path.string());
+    std::size_t number = 0, understood = 0;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      ++number;
+      if (end == std::string::npos) {
+        warnings_.push_back(fmt::format("{}:{}: skipped: the line is torn, or still being written", name, number));
+        break;
+      }
+      try {
+        line(Json::parse(std::string_view(text).substr(at, end - at)));
+        ++understood;
+      } catch (const Json::exception& error) {
+        warnings_.push_back(fmt::format("{}:{}: skipped: {}", name, number, base::json_error_text(error)));
+      } catch (const Error& error) {
+        warnings_.push_back(fmt::format("{}:{}: skipped: {}", name, number, error.what()));
+      }
+      at = end + 1;
+    }
+    if (understood == 0) warnings_.push_back(name + ": it has no line of a coverage log");
+  }
+
+  std::vector<CoveredProblem> problems() {
+    std::vector<CoveredProblem> all;
+    for (auto& [key, found] : found_) {
+      for (const auto& [process, calls] : found.calls) found.covered.calls += calls;
+      if (found.unix_time_ms >= 0) all.push_back(std::move(found.covered));
+    }
+    std::stable_sort(all.begin(), all.end(), is_worse);
+    return all;
+  }
+
+ private:
+  struct Found {
+    CoveredProblem covered;
+    std::int64_t unix_time_ms = -1;              ///< of the answer; -1: only calls were read
+    std::map<std::string, std::uint64_t> calls;  ///< by process
+  };
+
+  void line(const Json& json) {
+    if (const int written = json.at("xtune_coverage"); written != 1)
+      throw Error(ErrorKind::unsupported, fmt::format("written by a newer xtune (version {} of the log)", written));
+    CoveredProblem read;
+    json.at("kernel").get_to(read.kernel);
+    json.at("arch").get_to(read.arch);
+    json.at("device").get_to(read.device);
+    read.problem = record::bindings_from_json(json.at("problem"));
+    Found& found = found_[{read.kernel, read.arch, read.device, space::bindings_text(read.problem)}];
+    if (json.contains("calls")) {
+      std::uint64_t& calls = found.calls[json.at("process")];
+      calls = std::max(calls, json.at("calls").get<std::uint64_t>());
+      return;
+    }
+    const std::int64_t time = json.at("unix_time_ms");
+    if (time < found.unix_time_ms) return;
+    read.spec = json.at("spec").get<std::string>();
+    read.defines = record::bindings_from_json(json.at("defines"));
+    read.kind = kind_named(json.at("kind"));
+    read.config = record::bindings_from_json(json.at("config"));
+    read.stale = json.at("stale");
+    if (json.contains("measured_for")) read.measured_for = record::bindings_from_json(json["measured_for"]);
+    read.distance = json.value("distance", 0.0);
+    read.refusal = json.value("refusal", "");
+    found.unix_time_ms = time;
+    found.covered = std::move(read);
+  }
+
+  std::vector<std::string>& warnings_;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, Found> found_;
+};
+
+std::string toml_table(const Bindings& bindings) {
+  std::string text;
+  for (const auto& [name, value] : bindings)
+    text += fmt::format("{}{} = {}", text.empty() ? " " : ", ", spec::toml_string(name), spec::toml_text(value));
+  return "{" + text + " }";
+}
+
+std::string suite_text(const fs::path& spec, const Bindings& defines, const std::string& cases) {
+  std::string text = fmt::format("\n[[suite]]\nspec = {}\n", spec::toml_string(spec.string()));
+  if (!defines.empty()) text += fmt::format("defines = {}\n", toml_table(defines));
+  return text + fmt::format("cases = [\n{}]\n", cases);
+}
+
+/// Why the spec does not take the problem; empty: it does.
+std::string why_impossible(const fs::path& spec, const CoveredProblem& problem) {
+  try {
+    const std::string text = suite_text(spec, problem.defines, "  " + toml_table(problem.problem) + "\n");
+    const std::optional<spec::Suite> suite = spec::parse_suite(text, "the log", spec.parent_path());
+    spec::SpecOptions options;
+    options.suite = &suite.value().entries.front();
+    spec::load_spec(spec, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::io) return error.what();  // else it may be there where the suite is used
+  }
+  return {};
+}
+
+std::string answer_text(const CoveredProblem& problem) {
+  std::string text = problem.refusal.empty() ? to_string(problem.kind) : "refused";
+  if (problem.kind == Choice::Kind::nearest || problem.kind == Choice::Kind::bucket)
+    text += fmt::format(", distance {:.3g}", problem.distance);
+  return fmt::format("{}, {} calls on {}", text, problem.calls, base::one_line(problem.device));
+}
+
+}  // namespace
+
+bool is_worse(const CoveredProblem& a, const CoveredProblem& b) {
+  const auto rank = [](const CoveredProblem& one) {
+    const double weight = static_cast<double>(std::max<std::uint64_t>(one.calls, 1)) *
+                          (one.kind == Choice::Kind::none || one.distance == 0 ? 1 : one.distance);
+    return std::tuple(one.refusal.empty(), -static_cast<int>(one.kind), -weight);
+  };
+  return rank(a) < rank(b);
+}
+
+std::vector<CoveredProblem> read_coverage(const std::vector<fs::path>& paths, std::vector<std::string>& warnings) {
+  Reader reader(warnings);
+  for (const fs::path& path : paths) {
+    std::error_code error;
+    if (!fs::exists(path, error))
+      throw Error(ErrorKind::invalid_argument, base::printable(path.string()) + ": there is no such log");
+    if (!fs::is_directory(path, error)) {
+      reader.file(path);
+      continue;
+    }
+    std::set<fs::path> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
+      if (entry.path().extension() == ".jsonl") files.insert(entry.path());
+    if (error) throw Error(ErrorKind::io, "cannot list " + base::printable(path.string()) + ": " + error.message());
+    if (files.empty()) warnings.push_back(base::printable(path.string()) + ": it has no log, a file *.jsonl");
+    for (const fs::path& file : files) reader.file(file);
+  }
+  return reader.problems();
+}
+
+std::string coverage_suite(const std::vector<CoveredProblem>& problems, const std::map<std::string, fs::path>& specs,
+                           std::vector<std::string>& warnings) {
+  struct Entry {
+    fs::path spec;
+    Bindings defines;
+    std::set<Bindings> known;
+    std::string cases;
+    bool possible = false;  ///< at least one case is not a comment
+  };
+  std::vector<Entry> entries;
+  for (const CoveredProblem& problem : problems) {
+    const auto given = specs.find(problem.kernel);
+    const fs::path spec = given == specs.end() ? problem.spec : given->second;
+    if (spec.empty()) {
+      base::add_once(warnings, base::printable(problem.kernel, 80) +
+                                   ": the log does not name its spec, which is in code or in a bundle; "
+                                   "--spec FILE names it");
+      continue;
+    }
+    auto entry = std::find_if(entries.begin(), entries.end(),
+                              [&](const Entry& one) { return one.spec == spec && one.defines == problem.defines; });
+    if (entry == entries.end()) entry = entries.insert(entries.end(), {spec, problem.defines, {}, {}, false});
+    if (!entry->known.insert(problem.problem).second) continue;
+    const std::string why = problem.refusal.empty() ? "" : why_impossible(entry->spec, problem);
+    entry->possible = entry->possible || why.empty();
+    if (why.empty())
+      entry->cases += fmt::format("  {},  # {}\n", toml_table(problem.problem), answer_text(problem));
+    else
+      entry->cases += fmt::format("  # {}: not possible: {}\n", toml_table(problem.problem), base::one_line(why));
+  }
+  std::string text;
+  for (const Entry& entry : entries) {
+    if (entry.possible) text += suite_text(entry.spec, entry.defines, entry.cases);
+  }
+  return text.empty() ? text : "# Problems of an application, worst first. Made by `xtune coverage`.\n" + text;
 }
 
 }  // namespace xtune::dispatch

@@ -1,30 +1,68 @@
-// A call: key, lookup, launch. The first call on a problem is in kernel_prepare.cpp.
+// A call: key, lookup, launch. What the first call on a problem needs is in preparation.cpp.
 #include "dispatch/kernel_state.hpp"
 
 #include <fmt/core.h>
 
+#include <array>
 #include <cstdio>
 
-#include "base/chosen_store.hpp"
+#include "base/enum_words.hpp"
+#include "base/machine_memory.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/spec/template_text.hpp"
 
-namespace xtune::detail {
+namespace xtune {
+
+void dispatch::Messages::operator()(const std::string& message) {
+  constexpr std::size_t max_messages = 100;
+  {
+    const std::lock_guard lock(mutex_);
+    if (sent_.size() >= max_messages || !sent_.insert(message).second) return;
+  }
+  if (receiver_) {
+    try {
+      receiver_(message);
+    } catch (...) {  // it must not throw, but a message must not make a call fail
+    }
+    return;
+  }
+  const std::string line = "xtune: " + message + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+namespace detail {
 
 using dispatch::Key;
 using dispatch::Prepared;
 
 namespace {
+constexpr std::size_t max_problems = std::size_t{1} << 16;
+
+/// Marks the calling thread.
+class Preparer {
+ public:
+  explicit Preparer(std::atomic<std::thread::id>& mark) : mark_(mark) { mark_ = std::this_thread::get_id(); }
+  ~Preparer() { mark_ = std::thread::id(); }
+  Preparer(const Preparer&) = delete;
+  Preparer& operator=(const Preparer&) = delete;
+
+ private:
+  std::atomic<std::thread::id>& mark_;
+};
+
 /// The step that this thread's last launch failed at.
 const dispatch::PreparedStep*& refused_step() noexcept {
   thread_local const dispatch::PreparedStep* step = nullptr;
   return step;
 }
 
-dispatch::Logs open_logs(const dispatch::Parts& parts, const dispatch::ArgumentPlan& plan, const LoadSettings& settings,
-                         const std::function<void(const std::string&)>& say) {
-  if (parts.fixed) return {};
-  return {
-      dispatch::Capture::from_environment(parts.spec, plan, parts.narrow, say),
-      dispatch::Coverage::open(settings.coverage, {parts.spec.kernel.name, parts.spec_file, settings.defines}, say)};
+/// Calls of this key throw that, as long as nothing else is put in its place.
+Prepared refused(const Key& key, const std::string& why) {
+  Prepared entry;
+  entry.key = key;
+  entry.as_passed = false;
+  entry.refusal = why;
+  return entry;
 }
 
 LoadSettings checked_settings(LoadSettings settings) {
@@ -50,19 +88,25 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
       parts_(std::move(parts)),
       plan_(parts_.spec),
       runtime_(*parts_.runtime),
-      bundle_(dispatch::open_bundle(settings_.bundle, parts_.spec.kernel.name)),
-      selector_(parts_.spec, dispatch::store_for(settings_.store, settings_.bundle, settings_.frozen), bundle_,
-                settings_.other_architectures, [this](const std::string& text) { say(text); }),
-      builder_(
-          selector_.store(), bundle_,
-          [this](const build::Artifact& artifact) { return parts_.runtime->understands(artifact); },
-          settings_.compile ? parts_.open_toolchain : nullptr, [this](const std::string& text) { say(text); }),
-      constants_(parts_.spec),
-      logs_(open_logs(parts_, plan_, settings_, [this](const std::string& text) { say(text); })) {}
+      say_(settings_.on_message),
+      preparation_(parts_, settings_, plan_, std::ref(say_)),
+      capture_(parts_.fixed ? nullptr
+                            : dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow, std::ref(say_))) {}
 
 KernelState::~KernelState() {
-  stop_.request_stop();
+  preparation_.stop_tuning();
   background_.end();
+}
+
+std::shared_ptr<const Binding> KernelState::bind(const Bindings& fixed) {
+  Binding binding = plan_.bind(fixed);
+  const std::lock_guard lock(bindings_mutex_);
+  auto& known = bindings_[binding.fixed];
+  if (!known) {
+    binding.id = bindings_.size();
+    known = std::make_shared<const Binding>(std::move(binding));
+  }
+  return known;
 }
 
 void KernelState::wait() {
@@ -79,23 +123,6 @@ void KernelState::destroy(KernelState* state) {
     std::thread([state] { delete state; }).detach();
   else
     delete state;
-}
-
-void KernelState::say(const std::string& message) {
-  constexpr std::size_t max_messages = 100;
-  {
-    const std::lock_guard lock(said_mutex_);
-    if (said_.size() >= max_messages || !said_.insert(message).second) return;
-  }
-  if (settings_.on_message) {
-    try {
-      settings_.on_message(message);
-    } catch (...) {  // it must not throw, but a message must not make a call fail
-    }
-    return;
-  }
-  const std::string line = "xtune: " + message + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 void KernelState::call(const Binding& binding, void* stream, const void* const* values, const Signature& signature,
@@ -118,8 +145,8 @@ void KernelState::call(const Binding& binding, void* stream, const void* const* 
     entry->calls->fetch_add(1, std::memory_order_relaxed);
   const auto launch_with = [&](const dispatch::LaunchMaps* maps) {
     int status = 0;
-    if (logs_.capture) [[unlikely]]
-      status = logs_.capture->around(
+    if (capture_) [[unlikely]]
+      status = capture_->around(
           runtime_, stream, values, [&] { return plan_.problem(binding, values); },
           [&] { return launch(*entry, stream, values, maps); });
     else
@@ -209,4 +236,180 @@ void KernelState::check(const Binding& binding, const void* const* values, const
   }
 }
 
-}  // namespace xtune::detail
+const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
+  if (preparer_ == std::this_thread::get_id())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{}, {}: a callback that was called while another problem is prepared calls the kernel for "
+                            "this new one; call it once the first call has returned",
+                            name(), space::shown_text(problem)));
+  const std::lock_guard lock(preparing_);
+  const Preparer preparer(preparer_);
+  const base::RememberNothing writes_nothing(settings_.frozen);
+  if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
+  if (parts_.fixed) return table_.put(preparation_.make_fixed(key, problem));
+  try {
+    return add_chosen(key, problem);
+  } catch (const build::CandidateFailure& failure) {
+    throw Error(ErrorKind::nothing_valid,
+                fmt::format("{}, {}: {}", name(), space::shown_text(problem), failure.what()));
+  }
+}
+
+/// Tunes before or after that, by the policy.
+const Prepared* KernelState::add_chosen(const Key& key, const Bindings& problem) {
+  dispatch::ChosenCase found = preparation_.choose(problem);
+  const bool tuning = preparation_.wants_tuning(found);
+  const bool in_background = tuning && settings_.policy == Policy::tune_in_background;
+  if (tuning && settings_.policy == Policy::tune_once) {
+    preparation_.tune(problem);
+    found = preparation_.choose(problem);
+  }
+  if (in_background && !found.refusal.empty()) {
+    table_.put(refused(key, found.refusal));
+    tune_in_background(key, problem);
+  }
+  Prepared prepared = preparation_.make(key, found);
+  if (table_.size() >= max_problems) {
+    // Too many to keep: this one exists until the thread's next.
+    say_(fmt::format("{}: more than {} problems: further ones are prepared at each call", name(), max_problems));
+    thread_local std::unique_ptr<const Prepared> passing;
+    passing = std::make_unique<const Prepared>(std::move(prepared));
+    return passing.get();
+  }
+  const Prepared* const entry = table_.put(std::move(prepared));
+  if (in_background) tune_in_background(key, problem);
+  return entry;
+}
+
+void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
+  background_.add([this, key, problem] {
+    try {
+      runtime_.adopt(key.words[0]);
+      preparation_.tune(problem);
+      if (!preparation_.stops()) table_.put(preparation_.make(key, preparation_.choose(problem)));
+    } catch (const dispatch::ProvenWrong& error) {
+      table_.put(refused(key, error.what()));
+    } catch (const std::exception& error) {
+      say_(fmt::format("{}, {}: what was tuned is not used: {}", name(), space::shown_text(problem), error.what()));
+    }
+  });
+}
+
+Bindings KernelState::without_sizes() const {
+  Bindings sizes;
+  if (parts_.fixed)
+    for (const std::string& name : plan_.bind({}).missing) sizes.emplace(name, parts_.fixed->problem.at(name));
+  return sizes;
+}
+
+Bindings KernelState::whole(const Binding& binding, const Bindings& sizes) const {
+  Bindings problem = binding.fixed;
+  for (const auto& [name, value] : sizes) problem.insert_or_assign(name, value);
+  if (parts_.fixed) problem.insert(parts_.fixed->problem.begin(), parts_.fixed->problem.end());
+  problem = plan_.bind(problem).fixed;
+  for (const auto& [name, value] : parts_.spec.cases.front())
+    if (!problem.contains(name))
+      throw Error(ErrorKind::invalid_argument, fmt::format("{}: the problem size '{}' is missing", this->name(), name));
+  return problem;
+}
+
+Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
+  return preparation_.choice(whole(binding, sizes));
+}
+
+std::string KernelState::digest(const Binding& binding, const std::vector<Bindings>& problems) {
+  std::vector<Bindings> all;
+  for (const Bindings& problem : problems) all.push_back(whole(binding, problem));
+  return preparation_.digest(all);
+}
+
+void KernelState::prepare(const Binding& binding, const Bindings& sizes) {
+  const Bindings problem = whole(binding, sizes);
+  if (!binding.missing.empty()) plan_.problem(binding, nullptr);  // throws, because no call could follow
+  std::array<measure::ScalarArgument, dispatch::max_arguments> scalars;
+  std::array<const void*, dispatch::max_arguments> values{};
+  for (const SizeSource& source : binding.sources) {
+    measure::ScalarArgument& scalar = scalars[source.passed];
+    const Value& value = problem.at(source.name);
+    if (const auto* integer = std::get_if<std::int64_t>(&value))
+      spec::encode(source.dtype, *integer, scalar.bytes.data());
+    else if (const auto* number = std::get_if<double>(&value))
+      spec::encode(source.dtype, *number, scalar.bytes.data());
+    else
+      spec::encode(source.dtype, std::int64_t{value == Value(true)}, scalar.bytes.data());
+    values[source.passed] = scalar.bytes.data();
+  }
+  // The values that the call will read from its scalars, which may have narrower types than the values given here.
+  const Bindings called = plan_.problem(binding, values.data());
+  for (const auto& [name, value] : problem)
+    if (called.at(name) != value)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: no call can have {} = {}: the argument's type does not hold it", this->name(), name,
+                              to_text(value)));
+  const Key key = key_of(binding, values.data());
+  if (const Prepared* const entry = table_.find(key, key.hash()); !entry)
+    add(key, called);
+  else if (!entry->refusal.empty())
+    fail(*entry, 0);
+}
+
+}  // namespace detail
+
+const char* to_string(Choice::Kind kind) noexcept {
+  return base::enum_words<Choice::Kind>("exact", "bucket", "nearest", "default").of(kind);
+}
+
+Kernel::Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept
+    : state_(std::move(state)), binding_(std::move(binding)) {}
+
+void Kernel::check_signature(const detail::Signature& signature) const {
+  try {
+    state_->plan().check_types(signature);
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                fmt::format("the type of the typed kernel does not fit the spec: {}. Declare the arguments in the "
+                            "order and with the types of the spec's args",
+                            error.what()));
+  }
+}
+
+void Kernel::call(void* stream, const void* const* values, const detail::Signature& signature,
+                  const std::size_t* bytes) const {
+  state_->call(*binding_, stream, values, signature, bytes);
+}
+
+std::vector<KernelArgument> Kernel::arguments() const { return state_->plan().passed_arguments(); }
+
+void Kernel::launch(Stream stream, std::span<const void* const> values, std::span<const std::size_t> bytes) const {
+  if (!bytes.empty() && bytes.size() != values.size())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{}: launch was given {} values and the sizes of {}", name(), values.size(), bytes.size()));
+  call(stream.handle(), values.data(), {nullptr, values.size(), true}, bytes.empty() ? nullptr : bytes.data());
+}
+
+Kernel Kernel::for_problem(const Bindings& sizes) const {
+  Bindings all = binding_->fixed;
+  for (const auto& [name, value] : sizes) all.insert_or_assign(name, value);
+  return {state_, state_->bind(all)};
+}
+
+Choice Kernel::choice(const Bindings& problem) const { return state_->choice(*binding_, problem); }
+std::string Kernel::digest(const std::vector<Bindings>& problems) const { return state_->digest(*binding_, problems); }
+void Kernel::prepare(const Bindings& problem) const { state_->prepare(*binding_, problem); }
+void Kernel::wait() const { state_->wait(); }
+const std::string& Kernel::name() const noexcept { return state_->name(); }
+const std::string& Kernel::backend() const noexcept { return state_->backend(); }
+
+namespace dispatch {
+
+Kernel make_kernel(Parts parts, LoadSettings settings) {
+  std::shared_ptr<detail::KernelState> state(
+      std::make_unique<detail::KernelState>(std::move(parts), std::move(settings)).release(),
+      detail::KernelState::destroy);
+  auto binding = state->bind(state->without_sizes());
+  return Access::kernel(std::move(state), std::move(binding));
+}
+
+}  // namespace dispatch
+
+}  // namespace xtune

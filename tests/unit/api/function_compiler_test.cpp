@@ -1,11 +1,11 @@
 // Preparations on threads, and their end.
-#include "api/function_compiler.hpp"
-
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
+
+#include "api/function_kernel.hpp"
 
 namespace xtune {
 namespace {

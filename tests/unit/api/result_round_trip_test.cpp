@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/result_json.hpp"
+#include "api/results.hpp"
 #include "support/random_values.hpp"
 
 namespace xtune {

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "api/tunable_access.hpp"
 #include "api/tunable_state.hpp"
 #include "base/files.hpp"
 #include "support/text.hpp"

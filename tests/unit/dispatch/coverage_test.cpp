@@ -1,4 +1,6 @@
 // The log of problems: what is written, by many threads and processes, and what is read from it.
+#include "dispatch/coverage.hpp"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -6,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "dispatch/coverage_log.hpp"
 #include "unit/dispatch/shop.hpp"
 
 namespace xtune {

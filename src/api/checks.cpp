@@ -1,5 +1,5 @@
 // Checks problems and configurations from code against the spec.
-#include "api/problem.hpp"
+#include "api/checks.hpp"
 
 #include <fmt/core.h>
 
@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "core/search/strategy.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/reader.hpp"
@@ -14,6 +15,7 @@
 #include "xtune/error.hpp"
 
 namespace xtune {
+
 namespace {
 
 Value like(const std::string& name, const Value& value, const Value& own) {
@@ -105,6 +107,16 @@ std::vector<Bindings> choose_configs(const space::Space& space, const std::vecto
       chosen.push_back(configs[i]);
   }
   return chosen;
+}
+
+void require_strategy(const std::string& where, const std::string& name) {
+  if (const std::string complaint = search::strategy_complaint(name); !complaint.empty())
+    throw Error(ErrorKind::invalid_argument, where + ": " + complaint);
+}
+
+void require_dtype(DType dtype) {
+  if (dtype < DType::f8e4m3 || dtype > DType::c128)
+    throw Error(ErrorKind::invalid_argument, "there is no DType " + std::to_string(static_cast<int>(dtype)));
 }
 
 }  // namespace xtune

@@ -1,8 +1,12 @@
 // Converts records of the store to plain structures.
-#include "api/measurement.hpp"
+#include "api/results.hpp"
 
-#include "api/timing.hpp"
-#include "api/worker_toolchain.hpp"
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "api/workers.hpp"
 #include "base/files.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/metrics.hpp"
@@ -15,6 +19,20 @@
 #include "xtune/error.hpp"
 
 namespace xtune {
+
+std::string failures_text(const std::vector<Failed>& failures) {
+  std::map<Outcome, std::size_t> counts;
+  for (const Failed& failure : failures) ++counts[failure.outcome];
+  std::string text;
+  for (const auto& [outcome, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
+  const auto first =
+      std::find_if(failures.begin(), failures.end(), [](const Failed& failure) { return !failure.message.empty(); });
+  if (first != failures.end())
+    text += fmt::format(". The first failure ({}): {}", to_string(first->outcome), first->message);
+  return text;
+}
+
 namespace {
 
 WinningArgument::Kind kind_of(const spec::ArgSpec& argument) {

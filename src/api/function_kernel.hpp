@@ -1,4 +1,5 @@
-// The preparation of a function of the application, in the place of a compiler.
+// A function of the application in the place of a kernel: its preparation as a compiler, its calls as a device's
+// programs. The configuration arrives as the words of a program's build or call (tunable_spec.cpp).
 #pragma once
 
 #include <condition_variable>
@@ -6,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -13,6 +15,8 @@
 #include <vector>
 
 #include "base/event_loop.hpp"
+#include "core/device/device_info.hpp"
+#include "core/measure/device.hpp"
 #include "core/space/space.hpp"
 #include "ipc/services.hpp"
 #include "xtune/value.hpp"
@@ -67,5 +71,10 @@ class FunctionCompiler final : public ipc::CompileService {
   bool ending_ = false;
   std::vector<std::thread> threads_;
 };
+
+/// Its programs call `timed` with their configuration and take the milliseconds that it returns; an exception is
+/// CandidateFailure(launch_failed), except for Error(interrupted), which passes.
+std::unique_ptr<measure::Device> make_function_device(device::DeviceInfo info, std::vector<space::Parameter> parameters,
+                                                      std::function<double(const Bindings& config)> timed);
 
 }  // namespace xtune

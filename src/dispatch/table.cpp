@@ -1,5 +1,5 @@
 // A map depends only on its description and the address, so it stays right when the memory is used for something else.
-#include "dispatch/encoded_maps.hpp"
+#include "dispatch/table.hpp"
 
 #include "xtune/outcome.hpp"
 

@@ -1,4 +1,4 @@
-// A compiler in a worker process, for programs that a crash of the vendor's compiler must not end.
+// The xtune program, whose worker processes the library starts, and a compiler in one of them.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,10 @@
 #include "core/target/inventory.hpp"
 
 namespace xtune {
+
+/// Sets worker_program(): XTUNE_PROGRAM; else the one installed or built with this library; else the first in PATH.
+/// Throws Error(unavailable) with the places that were searched.
+void find_worker_program();
 
 /// With the compiler that is selected in `backend`. Starts a worker for each compilation; requires find_worker_program.
 /// timeout_s: for one compilation. Throws Error(unavailable) if the backend has no compiler.

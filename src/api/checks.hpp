@@ -1,4 +1,4 @@
-// The problem of a spec that a caller selects.
+// What an application names is checked against the spec, and against what xtune knows.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/spec/spec.hpp"
+#include "xtune/dtype.hpp"
 
 namespace xtune {
 
@@ -31,5 +32,12 @@ void require_values(const std::vector<space::Parameter>& parameters, const Bindi
 /// Error(invalid_argument) for one that has other parameters than the space.
 std::vector<Bindings> choose_configs(const space::Space& space, const std::vector<Bindings>& configs,
                                      const std::function<void(const std::string&)>& passed_over);
+
+/// Throws Error(invalid_argument) for a strategy that does not exist, with the names of all strategies. where: start of
+/// the message, "TuneSettings::strategy".
+void require_strategy(const std::string& where, const std::string& name);
+
+/// Throws Error(invalid_argument) for a number that is not one of DType's.
+void require_dtype(DType dtype);
 
 }  // namespace xtune

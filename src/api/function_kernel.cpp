@@ -1,17 +1,52 @@
 // Threads take tasks from a queue; the loop's thread delivers what they have done.
-#include "api/function_compiler.hpp"
+#include "api/function_kernel.hpp"
 
+#include <fmt/core.h>
 #include <uv.h>
 
+#include <algorithm>
+#include <exception>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#include "api/function_words.hpp"
+#include "api/run_turn.hpp"
 #include "base/clock.hpp"
 #include "core/build/cache.hpp"
+#include "core/device/program_call.hpp"
+#include "core/measure/statistics.hpp"
+#include "core/space/space.hpp"
 #include "xtune/error.hpp"
+#include "xtune/value.hpp"
 
 namespace xtune {
+namespace {
+
+/// As a command has it.
+std::string word_of(const Value& value) {
+  const bool* const flag = std::get_if<bool>(&value);
+  return flag ? std::to_string(*flag) : to_text(value);
+}
+
+/// words: anything, then NAME=VALUE for each parameter in its order, then anything. A word is compared with the texts
+/// of the parameter's values, so that each value keeps its type. Throws Error(invalid_spec) for a word that is not a
+/// value of its parameter.
+Bindings config_of_words(const std::vector<std::string>& words, const std::vector<space::Parameter>& parameters) {
+  Bindings config;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const space::Parameter& parameter = parameters[i];
+    const std::string word = device::from_call_text(words.at(i + 1), {});
+    const auto value = std::find_if(parameter.values.begin(), parameter.values.end(),
+                                    [&](const Value& each) { return word == parameter.name + "=" + word_of(each); });
+    if (value == parameter.values.end())
+      throw Error(ErrorKind::invalid_spec, word + " is not a value of the parameter " + parameter.name);
+    config.emplace(parameter.name, *value);
+  }
+  return config;
+}
+
+}  // namespace
 
 struct FunctionCompiler::Wake {
   uv_async_t async;
@@ -139,6 +174,70 @@ void FunctionCompiler::deliver() {
       build::ArtifactCache(ipc::scratch_cache(task.job.scratch)).insert(task.answer.artifact, task.job.request);
     task.callback(std::move(task.answer));
   }
+}
+
+namespace {
+
+class FunctionProgram final : public measure::Program {
+ public:
+  FunctionProgram(const std::function<double(const Bindings&)>& timed, Bindings config)
+      : timed_(timed), config_(std::move(config)) {}
+
+  measure::Sample run(const measure::RunOptions& options) override {
+    double total_ms = 0;
+    for (std::size_t i = 0; i <= options.more.size(); ++i) total_ms += time();
+    measure::Sample sample;
+    sample.time_ms = total_ms / static_cast<double>(1 + options.more.size());
+    return sample;
+  }
+  bool times_itself() const noexcept override { return true; }
+
+ private:
+  double time() {
+    double time_ms = 0;
+    try {
+      time_ms = timed_(config_);
+    } catch (const std::exception& error) {
+      pass_interruption(error);
+      throw build::CandidateFailure(Outcome::launch_failed, error.what());
+    }
+    if (!measure::is_time(time_ms))
+      throw build::CandidateFailure(
+          Outcome::launch_failed,
+          fmt::format("the function returned {} as its time; times are {}", time_ms, measure::possible_times));
+    return time_ms;
+  }
+
+  const std::function<double(const Bindings&)>& timed_;
+  const Bindings config_;
+};
+
+class FunctionDevice final : public measure::Device {
+ public:
+  FunctionDevice(device::DeviceInfo info, std::vector<space::Parameter> parameters,
+                 std::function<double(const Bindings&)> timed)
+      : info_(std::move(info)), parameters_(std::move(parameters)), timed_(std::move(timed)) {}
+
+  const device::DeviceInfo& info() const noexcept override { return info_; }
+  std::unique_ptr<measure::Buffer> allocate(std::size_t /*bytes*/) override {
+    throw Error(ErrorKind::unsupported, "a function has no xtune buffers");
+  }
+  std::unique_ptr<measure::Program> load(const build::Artifact& /*artifact*/,
+                                         const device::LaunchPlan& launch) override {
+    return std::make_unique<FunctionProgram>(timed_, config_of_words(launch.call.value().words, parameters_));
+  }
+
+ private:
+  const device::DeviceInfo info_;
+  const std::vector<space::Parameter> parameters_;
+  const std::function<double(const Bindings&)> timed_;
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Device> make_function_device(device::DeviceInfo info, std::vector<space::Parameter> parameters,
+                                                      std::function<double(const Bindings& config)> timed) {
+  return std::make_unique<FunctionDevice>(std::move(info), std::move(parameters), std::move(timed));
 }
 
 }  // namespace xtune

@@ -1,0 +1,284 @@
+// A tuning run that proves the default configuration wrong is remembered, so that calls refuse it.
+#include "dispatch/preparation.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "base/machine_memory.hpp"
+#include "core/space/bindings_text.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::dispatch {
+namespace {
+
+/// For people.
+std::string origin_of_default(const LoadSettings& settings, const spec::Spec& spec, const Bindings& config) {
+  if (!settings.default_config.empty()) return "the one given";
+  if (spec.dispatch.default_config == config) return "the spec's [dispatch] default";
+  return spec.candidates ? "what [candidates] rate best" : "the first of the space";
+}
+
+std::string kind_of(const device::DeviceInfo& device) { return device.arch + "\n" + device.name; }
+
+/// The driver's sizes of a kernel's parameters, if it knows them, against those of its arguments.
+void check_parameters(const std::string& kernel, const device::Step& step, const backend::LoadedKernel& loaded,
+                      const std::vector<std::size_t>& given) {
+  const auto& takes = loaded.parameter_bytes;
+  if (!takes || *takes == given) return;
+  const bool named = !step.name.empty();
+  throw Error(ErrorKind::invalid_spec,
+              fmt::format("{} takes parameters of [{}] bytes, but {} args are [{}] bytes",
+                          named ? kernel + ": " + step.name : fmt::format("kernel '{}'", kernel),
+                          fmt::join(*takes, ", "), named ? "its" : "the spec's", fmt::join(given, ", ")));
+}
+
+}  // namespace
+
+struct Preparation::Attempts {
+  const Key& key;
+  const ChosenCase& of;
+  const std::vector<std::string> toolchains;
+  Coverage::Counter* const calls;
+  const space::Space space = spec::make_space(of.spec, of.problem, device::device_facts(of.device));
+  std::vector<std::string> failures = {};
+  bool nothing_stored = true;
+
+  const record::Record* record() const { return of.selection.record ? &*of.selection.record : nullptr; }
+};
+
+Preparation::Preparation(const Parts& parts, const LoadSettings& settings, const ArgumentPlan& plan, Say say)
+    : parts_(parts),
+      settings_(settings),
+      plan_(plan),
+      say_(std::move(say)),
+      bundle_(open_bundle(settings.bundle, parts.spec.kernel.name)),
+      selector_(parts.spec, store_for(settings.store, settings.bundle, settings.frozen), bundle_,
+                settings.other_architectures, say_),
+      builder_(
+          selector_.store(), bundle_,
+          [this](const build::Artifact& artifact) { return parts_.runtime->understands(artifact); },
+          settings.compile ? parts.open_toolchain : nullptr, say_),
+      constants_(parts.spec),
+      coverage_(parts.fixed ? nullptr
+                            : Coverage::open(settings.coverage,
+                                             {parts.spec.kernel.name, parts.spec_file, settings.defines}, say_)) {}
+
+std::string Preparation::title(const Bindings& problem) const {
+  return parts_.spec.kernel.name + ", " + space::shown_text(problem);
+}
+
+Coverage::Counter* Preparation::log(const ChosenCase& found, const Choice& choice, const std::string& refusal) {
+  return coverage_ ? coverage_->add(found.problem, found.device, choice, refusal) : nullptr;
+}
+
+ChosenCase Preparation::choose(const Bindings& problem) {
+  ChosenCase found{problem, parts_.runtime->device(), {}, parts_.spec, {}, {}, {}};
+  {
+    const std::lock_guard lock(failures_mutex_);
+    if (const auto known = failures_.find({kind_of(found.device), problem}); known != failures_.end())
+      found.failure = known->second;
+  }
+  found.archs = compiled_archs(found.device, settings_.arch);
+  if (parts_.narrow) parts_.narrow(found.spec, problem, device::device_facts(found.device));
+  found.selection = selector_.select(found.spec, problem, found.device, found.archs);
+  Choice& choice = found.selection.choice;
+  if (found.selection.record) {
+    if (!found.has_failed(choice.config)) return found;
+    found.selection.record.reset();
+    Choice none;
+    none.reasons = std::move(choice.reasons);
+    choice = std::move(none);
+    choice.reasons.emplace_back("that configuration failed when this problem was tuned");
+  }
+  choice.config.clear();
+  const space::Space space = spec::make_space(found.spec, problem, device::device_facts(found.device));
+  choice.config =
+      space.named(default_configs(found.spec, space, problem, found.device, settings_.default_config).front());
+  if (found.has_failed(choice.config))
+    found.refusal = found.failure->message;
+  else if (const std::string objection =
+               selector_.objection_to(choice.config, found.spec, problem, found.device, found.archs);
+           !objection.empty())
+    found.refusal = fmt::format(
+        "{}: nothing that was measured may answer, and the default configuration {}, so it is not run. Tune the "
+        "problem (xtune run, or a policy that tunes), or name another one in LoadSettings::default_config",
+        title(problem), objection);
+  choice.reasons.push_back("the default configuration: " + origin_of_default(settings_, found.spec, choice.config));
+  return found;
+}
+
+Choice Preparation::choice(const Bindings& problem) {
+  if (parts_.fixed) {
+    require_fixed(problem);
+    return parts_.fixed->choice;
+  }
+  const base::RememberNothing writes_nothing(settings_.frozen);
+  ChosenCase found = choose(problem);
+  if (!found.refusal.empty()) throw ProvenWrong(ErrorKind::nothing_valid, found.refusal);
+  Choice choice = std::move(found.selection.choice);
+  choice.scratch = scratch_of(found.spec, problem, found.device, choice.config);
+  return choice;
+}
+
+std::string Preparation::digest(const std::vector<Bindings>& problems) {
+  if (!bundle_)
+    throw Error(ErrorKind::invalid_argument,
+                parts_.spec.kernel.name + ": a kernel that was loaded without a bundle has no digest");
+  std::vector<store::ProblemChoice> choices;
+  for (const Bindings& problem : problems) choices.emplace_back(problem, choice(problem).config);
+  return store::choices_digest(bundle_->digest(), parts_.spec.kernel.name, choices);
+}
+
+bool Preparation::wants_tuning(const ChosenCase& found) const {
+  const Choice::Kind kind = found.selection.choice.kind;
+  return parts_.tune && settings_.policy != Policy::lookup && !found.failure &&
+         (kind == Choice::Kind::nearest || kind == Choice::Kind::none);
+}
+
+void Preparation::tune(const Bindings& problem) {
+  try {
+    const device::DeviceInfo device = parts_.runtime->device();
+    take(problem, device, parts_.tune(problem, device, stop_.get_token()));
+  } catch (const std::exception& error) {
+    if (!stops()) say_(fmt::format("{}: not tuned: {}", title(problem), error.what()));
+  } catch (...) {  // from a callback of the application
+    say_(title(problem) + ": not tuned: a callback threw something that is not a std::exception");
+  }
+  selector_.refresh();
+}
+
+void Preparation::take(const Bindings& problem, const device::DeviceInfo& device, Tuned tuned) {
+  if (!tuned.winner) {
+    if (tuned.failed.empty() || stops()) return;
+    auto failure =
+        std::make_shared<const Failure>(Failure{std::move(tuned.failed), title(problem) + ": " + tuned.failures});
+    const std::lock_guard lock(failures_mutex_);
+    failures_.insert_or_assign({kind_of(device), problem}, std::move(failure));
+    return;
+  }
+  if (tuned.not_kept.empty()) return;
+  if (tuned.artifact) builder_.remember(std::move(*tuned.artifact));
+  selector_.remember(std::move(*tuned.winner));
+  if (!told_not_kept_.exchange(true))
+    say_(fmt::format("{}: tuned results serve only this process, because the store {} does not keep them: {}",
+                     parts_.spec.kernel.name, selector_.store().string(), tuned.not_kept));
+}
+
+Prepared Preparation::load(const Key& key, const Bindings& problem, const device::DeviceInfo& device,
+                           const Build& build) {
+  const std::vector<backend::LoadedKernel> kernels = constants_.load(build, *parts_.runtime);
+  Prepared prepared;
+  prepared.key = key;
+  const std::vector<std::size_t> sizes = plan_.sizes();
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const device::Step& step = build.launch.steps[i];
+    check_parameters(parts_.spec.kernel.name, step, kernels[i], step.chosen<std::size_t>(sizes));
+    prepared.steps.push_back({kernels[i].handle, step.launch, step.arguments, step.name});
+  }
+  prepared.as_passed = build.launch.steps.size() == 1 && plan_.takes_as_passed(build.launch.steps.front());
+  std::vector<measure::TensorMap> maps;
+  for (const std::size_t map : plan_.map_numbers()) maps.push_back(build.maps.at(map));
+  if (!maps.empty()) prepared.maps = std::make_shared<EncodedMaps>(std::move(maps));
+  for (const std::size_t scalar : plan_.filled_scalars()) prepared.filled.push_back(build.scalars.at(scalar));
+  if (settings_.checked) prepared.bytes = plan_.buffer_bytes(problem, device, build.scratch_bytes);
+  return prepared;
+}
+
+/// nullopt: it does not run here, for the reason that is added to the failures.
+std::optional<Prepared> Preparation::attempt(Attempts& attempts, const space::Config& config) {
+  const ChosenCase& of = attempts.of;
+  try {
+    // With the record: an artifact that does not match it must not be used through a default configuration either.
+    const Build build = builder_.build(of.spec, attempts.space, of.problem, of.device, config, attempts.record(),
+                                       attempts.toolchains, of.archs);
+    Prepared prepared = load(attempts.key, of.problem, of.device, build);
+    prepared.calls = attempts.calls;
+    return prepared;
+  } catch (const build::CandidateFailure& failure) {
+    attempts.nothing_stored = false;
+    attempts.failures.emplace_back(failure.what());
+  } catch (const NotStored& error) {
+    attempts.failures.emplace_back(error.what());
+  }
+  return std::nullopt;
+}
+
+/// The first default configuration that runs, unless it is known to be wrong for the problem.
+std::optional<Prepared> Preparation::attempt_default(Attempts& attempts) {
+  const ChosenCase& of = attempts.of;
+  for (const space::Config& config :
+       default_configs(of.spec, attempts.space, of.problem, of.device, settings_.default_config)) {
+    const Bindings bindings = attempts.space.named(config);
+    if (of.has_failed(bindings)) continue;
+    if (std::string against = selector_.objection_to(bindings, of.spec, of.problem, of.device, of.archs);
+        !against.empty()) {
+      attempts.failures.push_back(std::move(against));
+      continue;
+    }
+    auto prepared = attempt(attempts, config);
+    if (!prepared) continue;
+    if (attempts.record()) {
+      Choice ran = of.selection.choice;
+      ran.kind = Choice::Kind::none;
+      ran.config = bindings;
+      log(of, ran, {});
+    }
+    return prepared;
+  }
+  return std::nullopt;
+}
+
+Prepared Preparation::make(const Key& key, const ChosenCase& found) try {
+  Coverage::Counter* const calls = log(found, found.selection.choice, found.refusal);
+  if (!found.refusal.empty()) throw ProvenWrong(ErrorKind::nothing_valid, found.refusal);
+  const std::string chosen = space::shown_text(found.selection.choice.config), title = this->title(found.problem);
+  if (found.failure) say_(fmt::format("{}. It runs {}, which was not tried", found.failure->message, chosen));
+  Attempts attempts{key, found, selector_.toolchains(found.device), calls};
+  std::optional<space::Config> measured;
+  if (attempts.record()) measured = config_in(attempts.space, found.selection.choice.config);
+  if (measured)
+    if (auto prepared = attempt(attempts, *measured)) return std::move(*prepared);
+  const std::vector<std::string>& failures = attempts.failures;
+  if (attempts.record() && settings_.frozen)
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format("{}: the bundle's configuration {} does not run here, and a frozen kernel runs no other: {}", title,
+                    chosen, failures.empty() ? "it is not in the spec's space" : failures.front()));
+  if (auto prepared = attempt_default(attempts)) {
+    if (measured)
+      say_(fmt::format("{}: the chosen configuration does not run here, a default one does: {}", title,
+                       failures.front()));
+    return std::move(*prepared);
+  }
+  const std::string why = failures.empty() ? "" : ": " + failures.front();
+  if (attempts.nothing_stored) throw Error(ErrorKind::unavailable, title + ": nothing to run" + why);
+  throw Error(ErrorKind::nothing_valid, fmt::format("{}: none of {} configurations runs on {}{}", title,
+                                                    failures.size(), found.device.name, why));
+} catch (const Error& error) {
+  if (found.refusal.empty()) log(found, found.selection.choice, error.what());
+  throw;
+}
+
+void Preparation::require_fixed(const Bindings& problem) const {
+  if (problem != parts_.fixed->problem)
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("{}: this kernel is the winner for {} and launches only for that, not for {}; xtune::load "
+                    "makes one for any problem",
+                    parts_.spec.kernel.name, space::shown_text(parts_.fixed->problem), space::shown_text(problem)));
+}
+
+Prepared Preparation::make_fixed(const Key& key, const Bindings& problem) {
+  require_fixed(problem);
+  const device::DeviceInfo device = parts_.runtime->device();
+  try {
+    return load(key, problem, device, parts_.fixed->build);
+  } catch (const build::CandidateFailure& failure) {
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format("{}: the binary was compiled for {}, and this device is {} ({}): {}", parts_.spec.kernel.name,
+                    parts_.fixed->build.artifact.arch, device.name, device.arch, failure.what()));
+  }
+}
+
+}  // namespace xtune::dispatch
