@@ -27,12 +27,7 @@ namespace xtune {
 namespace {
 
 HostArray view(const validate::ArgumentLayout& layout, std::span<const std::byte> bytes) {
-  HostArray array;
-  array.name = layout.name;
-  array.dtype = layout.dtype;
-  array.shape = layout.shape;
-  array.bytes = bytes;
-  return array;
+  return {layout.name, layout.dtype, layout.shape, bytes};
 }
 
 }  // namespace

@@ -119,13 +119,8 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
         build->spec = spec;
         build->backend = setting.target.backend.name;
         build->store = store;
+        build->build = dispatch::build_without_artifact(resolver, setting.space.at(*indices[i]));
         build->build.artifact.key = own.key;
-        build->build.launch = own.launch;
-        build->build.scalars = resolver.scalars(setting.space.at(*indices[i]));
-        for (const validate::ArgumentLayout& layout : resolver.scratch(setting.space.at(*indices[i])))
-          build->build.scratch_bytes.push_back(layout.bytes());
-        build->build.constants = resolver.constants();
-        build->build.maps = resolver.tensor_maps(setting.space.at(*indices[i]));
         Access::build(answer) = std::move(build);
       }
       take(std::move(own), answer);

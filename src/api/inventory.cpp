@@ -9,23 +9,11 @@
 namespace xtune {
 namespace {
 
-AvailableDevice described(const device::DeviceInfo& device) {
-  AvailableDevice available;
-  available.backend = device.backend;
-  available.index = device.index;
-  available.name = device.name;
-  available.vendor = device.vendor;
-  available.arch = device.arch;
-  available.driver = device.driver;
-  available.compute_units = device.compute_units;
-  available.memory_bytes = device.memory_bytes;
-  available.shared_bytes = device.shared_per_block_optin;
-  return available;
-}
-
 std::vector<AvailableDevice> devices_of(const target::BackendState& state) {
   std::vector<AvailableDevice> devices;
-  for (const device::DeviceInfo& device : state.devices) devices.push_back(described(device));
+  for (const device::DeviceInfo& device : state.devices)
+    devices.push_back({device.backend, device.index, device.name, device.vendor, device.arch, device.driver,
+                       device.compute_units, device.memory_bytes, device.shared_per_block_optin});
   return devices;
 }
 

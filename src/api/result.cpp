@@ -73,10 +73,12 @@ constexpr auto resources_form = fields::object<Resources>(
     optional("shared_bytes", &Resources::shared_bytes),
     optional("max_threads_per_block", &Resources::max_threads_per_block));
 
-using Metric = std::pair<std::string, double>;
+using MetricValue = std::pair<std::string, double>;
 struct MetricForm {
-  static void write(Ordered& json, const Metric& metric) { json = {metric.first, base::number_to_json(metric.second)}; }
-  static void read(const Json& json, Metric& metric) { metric = {json.at(0), base::number_from_json(json.at(1))}; }
+  static void write(Ordered& json, const MetricValue& metric) {
+    json = {metric.first, base::number_to_json(metric.second)};
+  }
+  static void read(const Json& json, MetricValue& metric) { metric = {json.at(0), base::number_from_json(json.at(1))}; }
 };
 
 constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::string& word) {

@@ -96,12 +96,7 @@ std::vector<WinningStep> steps_of(const device::LaunchPlan& plan, const build::A
 }  // namespace
 
 Resources resources_of(const build::ResourceUsage& usage, std::optional<std::int64_t> shared_bytes) {
-  Resources resources;
-  resources.registers = usage.registers;
-  resources.spilled_bytes = usage.spilled_bytes;
-  resources.shared_bytes = shared_bytes;
-  resources.max_threads_per_block = usage.max_threads_per_block;
-  return resources;
+  return {usage.registers, usage.spilled_bytes, shared_bytes, usage.max_threads_per_block};
 }
 
 Measurement measurement_of(const spec::Spec& spec, const record::Record& record,

@@ -50,13 +50,8 @@ class Listener final : public run::TuneObserver {
   }
   void on_progress(const run::Progress& progress) override {
     if (!settings_.on_progress) return;
-    TuneProgress report;
-    report.done = progress.done;
-    report.total = progress.total;
-    report.from_store = progress.from_store;
-    report.compiling = progress.compiling;
-    report.waiting = progress.waiting;
-    report.elapsed_s = progress.elapsed_s;
+    TuneProgress report{progress.done,      progress.total,   progress.from_store,
+                        progress.compiling, progress.waiting, progress.elapsed_s};
     if (progress.best) report.best_ms = measure::statistic(progress.best->time_ms, spec_.measure.statistic);
     settings_.on_progress(report);
   }

@@ -10,6 +10,13 @@
 
 namespace xtune::dispatch {
 
+Build build_without_artifact(const resolve::CandidateResolver& resolver, const space::Config& config) {
+  Build build{{}, resolver.launch(config), resolver.scalars(config),
+              {}, resolver.constants(),    resolver.tensor_maps(config)};
+  for (const validate::ArgumentLayout& layout : resolver.scratch(config)) build.scratch_bytes.push_back(layout.bytes());
+  return build;
+}
+
 std::map<std::string, std::uint64_t> scratch_of(const spec::Spec& spec, const Bindings& problem,
                                                 const device::DeviceInfo& device, const Bindings& config) {
   std::map<std::string, std::uint64_t> bytes;
@@ -84,16 +91,7 @@ Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bi
   const auto resolver_for = [&](const std::string& arch, const std::string& fingerprint) {
     return resolve::CandidateResolver(spec, space, problem, device, arch, fingerprint, false);
   };
-  Build build;
-  {
-    const resolve::CandidateResolver resolver = resolver_for(archs.front(), "");
-    build.launch = resolver.launch(config);
-    build.scalars = resolver.scalars(config);
-    for (const validate::ArgumentLayout& layout : resolver.scratch(config))
-      build.scratch_bytes.push_back(layout.bytes());
-    build.constants = resolver.constants();
-    build.maps = resolver.tensor_maps(config);
-  }
+  Build build = build_without_artifact(resolver_for(archs.front(), ""), config);
   const auto stored = [&](const std::string& arch, const std::string& fingerprint) {
     const resolve::CandidateResolver resolver = resolver_for(arch, fingerprint);
     auto artifact = find(resolver.artifact_key(resolver.compile_request(config)), record);

@@ -27,6 +27,9 @@ struct Build {
   std::vector<measure::TensorMap> maps{};  ///< in kernel order
 };
 
+/// All of a build but its artifact. Throws CandidateFailure(rejected) for a configuration that has no launch.
+Build build_without_artifact(const resolve::CandidateResolver& resolver, const space::Config& config);
+
 /// Bytes of each scratch buffer. Throws CandidateFailure(rejected) for one that no device of this kind can hold.
 std::map<std::string, std::uint64_t> scratch_of(const spec::Spec& spec, const Bindings& problem,
                                                 const device::DeviceInfo& device, const Bindings& config);

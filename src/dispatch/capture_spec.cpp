@@ -30,10 +30,11 @@ spec::TomlNode node_of(const Value& value) {
   return node;
 }
 
-spec::TomlNode list_of(const std::vector<std::string>& texts) {
+template <class T>
+spec::TomlNode list_of(const std::vector<T>& values) {
   spec::TomlNode node;
   node.kind = spec::TomlNode::Kind::array;
-  for (const std::string& text : texts) node.items.push_back(node_of(text));
+  for (const T& value : values) node.items.push_back(node_of(value));
   return node;
 }
 
@@ -129,10 +130,8 @@ class Writer {
   void write_space(spec::TomlNode& root) {
     spec::TomlNode params;
     for (const space::Parameter& parameter : spec_.parameters) {
-      spec::TomlNode values, entry;
-      values.kind = spec::TomlNode::Kind::array;
-      for (const Value& value : parameter.values) values.items.push_back(node_of(value));
-      set(entry, "values", std::move(values));
+      spec::TomlNode entry;
+      set(entry, "values", list_of(parameter.values));
       set(entry, "compile_time", node_of(parameter.compile_time));
       set(params, parameter.name, std::move(entry));
     }
@@ -173,22 +172,17 @@ class Writer {
         continue;
       }
       if (argument.role == spec::ArgRole::scratch) continue;
-      spec::TomlNode shape;  // as it was: its expression may depend on another device
-      shape.kind = spec::TomlNode::Kind::array;
-      for (const std::uint64_t extent : shape_of(argument))
-        shape.items.push_back(node_of(static_cast<std::int64_t>(extent)));
+      const std::vector<std::uint64_t> shape = shape_of(argument);
       if (argument.role != spec::ArgRole::in) {
         outputs.push_back(&argument);
         if (!largest || launch_.after[i].size() > most) largest = &argument;
         most = std::max(most, launch_.after[i].size());
-        validate::write_npy(folder_ / (argument.name + "-after.npy"),
-                            array_of(argument, shape_of(argument), launch_.after[i]));
+        validate::write_npy(folder_ / (argument.name + "-after.npy"), array_of(argument, shape, launch_.after[i]));
       }
       if (argument.role == spec::ArgRole::out) continue;
-      validate::write_npy(folder_ / (argument.name + ".npy"),
-                          array_of(argument, shape_of(argument), launch_.before[i]));
+      validate::write_npy(folder_ / (argument.name + ".npy"), array_of(argument, shape, launch_.before[i]));
       drop(node, "fill");
-      set(node, "shape", std::move(shape));
+      set(node, "shape", list_of(shape));  // as it was: its expression may depend on another device
       set(node, "file", node_of(argument.name + ".npy"));
     }
     write_reference(root, outputs, largest);
@@ -233,7 +227,7 @@ class Writer {
       for (const spec::ArgSpec* output : outputs)
         copies += fmt::format("{}cp -- {}-after.npy \"$XTUNE_OUTPUTS/{}.npy\"", copies.empty() ? "" : " && ",
                               output->name, output->name);
-      set(reference, "command", list_of({"sh", "-c", copies}));
+      set(reference, "command", list_of<std::string>({"sh", "-c", copies}));
     }
     set(section(root, "validate"), "reference", std::move(reference));
   }

@@ -64,8 +64,7 @@ struct ChosenCase {
   bool has_failed(const Bindings& config) const { return failure && failure->configs.contains(config); }
 };
 
-/// Chooses, tunes, builds and loads. parts, settings, plan and what `say` refers to must outlive it. Choosing is
-/// thread-safe; one thread at a time makes.
+/// Chooses, tunes, builds and loads. Thread-safe. parts, settings, plan and what `say` refers to must outlive it.
 class Preparation {
  public:
   Preparation(const Parts& parts, const LoadSettings& settings, const ArgumentPlan& plan, Say say);
