@@ -18,10 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/host/block_runner.hpp"
-#include "backends/host/cpu.hpp"
+#include "backends/cpu/cpu.hpp"
+#include "backends/host/backend.hpp"
 #include "backends/host/engine.hpp"
-#include "backends/host/toolchain.hpp"
 #include "core/measure/flush.hpp"
 
 namespace xtune::host {
@@ -115,12 +114,12 @@ struct Ways {
 class Bench {
  public:
   Bench()
-      : info_(cpu_info()), engine_(info_.shared_per_block_optin), bytes_(measure::flush_bytes(info_)), swept_(bytes_) {}
+      : info_(cpu::cpu_info()), engine_(info_.shared_per_block_optin), bytes_(measure::flush_bytes(info_)), swept_(bytes_) {}
 
   std::size_t bytes() const { return bytes_; }
   Ways measure(const Case& one, int rounds) {
     const KernelLibrary library(compile(one), info_.arch);
-    library.bind(BlockRunner::services());
+    library.bind(Engine::services());
     std::array<std::vector<float>, 3> buffers;
     std::array<const void*, 3> pointers{};
     std::vector<std::span<const std::byte>> memory = library.memory();

@@ -2,7 +2,10 @@
 #include "base/dynamic_library.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <cstdint>
+#include <span>
 #include <utility>
 
 #include "base/not_installed.hpp"
@@ -75,6 +78,24 @@ void* DynamicLibrary::get(const char* symbol) const {
   if (!handle_) throw Error(ErrorKind::unavailable, std::string("no library is open to find ") + symbol + " in");
   throw Error(ErrorKind::unavailable,
               name_ + " has no symbol " + symbol + ": it is older than this program needs, or another library");
+}
+
+void visit_object_with(const void* address, const std::function<void(const dl_phdr_info&)>& visit) {
+  struct Search {
+    std::uintptr_t address;
+    const std::function<void(const dl_phdr_info&)>& visit;
+  } search{reinterpret_cast<std::uintptr_t>(address), visit};
+  const auto look_at = [](dl_phdr_info* object, std::size_t, void* data) {
+    const auto& [wanted, found] = *static_cast<Search*>(data);
+    for (const auto& segment : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+      const std::uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+      if (segment.p_type != PT_LOAD || wanted < begin || wanted - begin >= segment.p_memsz) continue;
+      found(*object);
+      return 1;
+    }
+    return 0;
+  };
+  dl_iterate_phdr(look_at, &search);
 }
 
 }  // namespace xtune::base

@@ -1,8 +1,11 @@
 // A shared library opened at run time.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
+
+struct dl_phdr_info;
 
 namespace xtune::base {
 
@@ -36,5 +39,8 @@ class DynamicLibrary {
   std::string name_;
   bool resident_ = false;
 };
+
+/// Calls visit with the loader's facts about the loaded object that contains an address, if there is one.
+void visit_object_with(const void* address, const std::function<void(const dl_phdr_info&)>& visit);
 
 }  // namespace xtune::base

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/host/image_library.hpp"
-#include "backends/host/stacks.hpp"
+#include "backends/cpu/native_kernel.hpp"
+#include "backends/host/block/fiber.hpp"
 #include "base/event_loop.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -131,7 +131,7 @@ void read_descriptors(ProcessState& state) {
     struct stat file {};
     // A thread of the worker that watches the machine may be reading there.
     const bool watching = path.starts_with("/proc/") || path.starts_with("/sys/");
-    if (!closed && !watching && !path.starts_with(std::string("/memfd:") + host::image_file_name) &&
+    if (!closed && !watching && !path.starts_with(std::string("/memfd:") + cpu::image_file_name) &&
         fstat(number, &file) == 0)
       state.descriptors->emplace(number, identity(file));
   }

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include "backends/host/cpu.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "base/chosen_store.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
@@ -82,7 +82,7 @@ device::DeviceInfo Session::device_info(std::optional<std::uint32_t> device) {
     info.arch = kokkos.gpu_arch.empty() ? "unknown" : kokkos.gpu_arch;
     info.vendor = info.arch.starts_with("gfx") ? "amd" : "nvidia";
   } else {
-    info = host::cpu_info();
+    info = cpu::cpu_info();
   }
   info.backend = "kokkos-tools";
   return info;

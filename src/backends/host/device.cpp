@@ -1,6 +1,4 @@
 // Buffers in ordinary memory, kernels from shared libraries, launches on the engine.
-#include "backends/host/device.hpp"
-
 #include <fmt/core.h>
 
 #include <bit>
@@ -13,12 +11,13 @@
 #include <system_error>
 #include <utility>
 
-#include "backends/host/block_runner.hpp"
-#include "backends/host/cpu.hpp"
+#include "backends/cpu/cpu.hpp"
+#include "backends/cpu/native_kernel.hpp"
+#include "backends/host/backend.hpp"
+#include "backends/host/block/block_place.hpp"
+#include "backends/host/cpu_contention.hpp"
 #include "backends/host/engine.hpp"
-#include "backends/host/floating_point.hpp"
-#include "backends/host/kernel_arguments.hpp"
-#include "backends/host/tensor_map.hpp"
+#include "backends/host/hopper/tiles.hpp"
 #include "core/build/shortage.hpp"
 #include "core/build/step_limits.hpp"
 #include "core/device/launch_limits.hpp"
@@ -80,14 +79,14 @@ class HostProgram final : public measure::Program {
  public:
   HostProgram(Engine& engine, const build::Artifact& artifact, const device::LaunchPlan& plan, const std::string& arch)
       : engine_(engine), steps_(plan.steps), library_(artifact, arch), variables_(artifact.variables) {
-    library_.bind(BlockRunner::services());
+    library_.bind(Engine::services());
     const XtuneKernel& kernel = *library_.entry(0).kernel;
     if (kernel.racing_begin == kernel.racing_end) return;
     build::Artifact racing = artifact;
     racing.image.assign(reinterpret_cast<const char*>(kernel.racing_begin),
                         static_cast<std::size_t>(kernel.racing_end - kernel.racing_begin));
     racing_.emplace(racing, arch);
-    racing_->bind(BlockRunner::services());
+    racing_->bind(Engine::services());
   }
   /// Threads that live on may execute its code, or that of a library that only it needs, as OpenMP's.
   ~HostProgram() override {
@@ -121,7 +120,7 @@ class HostProgram final : public measure::Program {
   /// not part of it: they stand for memory on the chip.
   std::vector<std::span<const std::byte>> touched_memory(const measure::RunOptions& options) const {
     std::vector<std::span<const std::byte>> memory = library_.memory();
-    add_buffers(options, memory);
+    cpu::add_buffers(options, memory);
     return memory;
   }
   /// All steps, and the sum of their times in milliseconds.
@@ -137,7 +136,7 @@ class HostProgram final : public measure::Program {
     double time_ms = 0;
     for (const device::Step& step : steps_) {
       const std::vector<measure::KernelArgument> own = step.chosen(arguments);
-      ArgumentAddresses addresses(own);
+      cpu::ArgumentAddresses addresses(own);
       in_step(step, [&] { time_ms += engine_.launch(library.entry(step.kernel), step.launch, addresses.data()); });
     }
     return time_ms;
@@ -150,8 +149,8 @@ class HostProgram final : public measure::Program {
     for (const device::Step& step : steps_) {
       const XtuneKernel& kernel = *library_.entry(step.kernel).kernel;
       in_step(step, [&] {
-        check_arguments(step.chosen(arguments),
-                        {kernel.argument_count, kernel.argument_bytes, kernel.argument_is_pointer});
+        cpu::check_arguments(step.chosen(arguments),
+                             {kernel.argument_count, kernel.argument_bytes, kernel.argument_is_pointer});
       });
     }
   }
@@ -177,7 +176,7 @@ class HostProgram final : public measure::Program {
 
 class HostDevice final : public measure::Device {
  public:
-  HostDevice() : info_(cpu_info()), engine_(info_.shared_per_block_optin) {}
+  HostDevice() : info_(cpu::cpu_info()), engine_(info_.shared_per_block_optin) {}
 
   const device::DeviceInfo& info() const noexcept override { return info_; }
   std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return std::make_unique<HostBuffer>(bytes); }

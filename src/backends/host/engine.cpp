@@ -1,4 +1,5 @@
-// Blocks are assigned by a counter; each core runs its blocks one after the other.
+// Blocks are assigned by a counter; each core runs its blocks one after the other. Workers sleep on an atomic: one
+// wake-up starts them all, which keeps short launches short.
 #include "backends/host/engine.hpp"
 
 #include <fmt/core.h>
@@ -7,15 +8,13 @@
 #include <chrono>
 #include <mutex>
 
-#include "backends/host/block_place.hpp"
-#include "backends/host/cache_lines.hpp"
-#include "backends/host/cluster_runner.hpp"
-#include "backends/host/floating_point.hpp"
+#include "backends/cpu/cpu.hpp"
+#include "backends/host/block/block_place.hpp"
+#include "backends/host/hopper/cluster_runner.hpp"
 #include "base/cpus.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
-
 namespace {
 
 /// What one turn of a worker runs: a block, or a cluster of a kernel that may have some.
@@ -45,6 +44,38 @@ std::span<Byte> share_of(std::span<Byte> memory, unsigned worker, unsigned worke
 
 }  // namespace
 
+ThreadPool::ThreadPool(unsigned size) {
+  for (unsigned worker = 1; worker < size; ++worker) threads_.emplace_back([this, worker] { wait_and_work(worker); });
+}
+
+ThreadPool::~ThreadPool() {
+  ending_ = true;
+  ++round_;
+  round_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::run(const std::function<void(unsigned)>& work) {
+  work_ = &work;
+  unfinished_ = static_cast<std::uint32_t>(threads_.size());
+  if (!threads_.empty()) {
+    ++round_;
+    round_.notify_all();
+  }
+  work(0);
+  for (std::uint32_t left = unfinished_; left != 0; left = unfinished_) unfinished_.wait(left);
+}
+
+void ThreadPool::wait_and_work(unsigned worker) {
+  for (std::uint32_t seen = 0;;) {
+    round_.wait(seen);
+    seen = round_;
+    if (ending_) return;
+    (*work_)(worker);
+    if (--unfinished_ == 0) unfinished_.notify_one();
+  }
+}
+
 struct Engine::Lane {
   explicit Lane(std::int64_t shared_limit_bytes) : place(shared_limit_bytes), clusters(place, shared_limit_bytes) {}
   BlockPlace place;
@@ -71,6 +102,11 @@ Engine::Engine(std::int64_t shared_limit_bytes) : pool_(base::usable_cpus()) {
   for (unsigned i = 0; i < pool_.size(); ++i) lanes_.push_back(std::make_unique<Lane>(shared_limit_bytes));
 }
 Engine::~Engine() = default;
+
+const XtuneServices& Engine::services() {
+  static const XtuneServices calls = BlockRunner::services(&hopper_services());
+  return calls;
+}
 
 void Engine::work(Run& run, unsigned worker) {
   if (run.next.load(std::memory_order_relaxed) >= run.count) return;
@@ -147,11 +183,11 @@ double Engine::launch(const LoadedEntry& entry, const device::Launch& launch, vo
 }
 
 void Engine::flush(std::span<const std::span<const std::byte>> memory, std::size_t bytes) {
-  if (!can_evict_lines) return overwrite(bytes);
+  if (!cpu::can_evict_lines) return overwrite(bytes);
   pool_.run([&](unsigned worker) {
-    for (const std::span<const std::byte> part : memory) evict_lines(share_of(part, worker, pool_.size()));
+    for (const std::span<const std::byte> part : memory) cpu::evict_lines(share_of(part, worker, pool_.size()));
   });
-  drop_translations();
+  cpu::drop_translations();
   pool_.run([](unsigned) {});  // threads that sleep when the launch begins would make it longer
 }
 
@@ -159,7 +195,7 @@ void Engine::overwrite(std::size_t bytes) {
   if (overwritten_.size() < bytes) overwritten_.resize(bytes);
   const auto value = std::byte{++overwrites_};
   pool_.run([&](unsigned worker) {
-    overwrite_lines(share_of(std::span(overwritten_).first(bytes), worker, pool_.size()), value);
+    cpu::overwrite_lines(share_of(std::span(overwritten_).first(bytes), worker, pool_.size()), value);
   });
 }
 

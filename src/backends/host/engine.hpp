@@ -1,22 +1,52 @@
 // Runs launches on all cores, each with a thread and a place for blocks.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <thread>
 #include <vector>
 
-#include "backends/host/shared_library.hpp"
-#include "backends/host/thread_pool.hpp"
+#include "backends/host/block/kernel_library.hpp"
 #include "core/measure/device.hpp"
 
 namespace xtune::host {
+
+/// Threads wait between calls and end with the pool. One caller at a time.
+class ThreadPool {
+ public:
+  /// `size` threads, including the caller of run().
+  explicit ThreadPool(unsigned size);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  unsigned size() const noexcept { return static_cast<unsigned>(threads_.size()) + 1; }
+  /// Calls work(0) .. work(size - 1), each on its own thread, 0 on the caller's; returns when all have ended. work must
+  /// not throw.
+  void run(const std::function<void(unsigned worker)>& work);
+
+ private:
+  void wait_and_work(unsigned worker);
+
+  std::vector<std::thread> threads_;
+  const std::function<void(unsigned)>* work_ = nullptr;
+  std::atomic<std::uint32_t> round_{0};  ///< incremented to start; the last round ends the threads
+  std::atomic<std::uint32_t> unfinished_{0};
+  std::atomic<bool> ending_{false};
+};
 
 /// One caller at a time.
 class Engine {
  public:
   explicit Engine(std::int64_t shared_limit_bytes);
   ~Engine();
+
+  /// The functions that kernels call.
+  static const XtuneServices& services();
 
   /// Runs every block of the launch and returns its time in milliseconds. A sanitized kernel runs only on the calling
   /// thread. Throws CandidateFailure(crashed) if threads of a block wait for each other forever, overflow their stacks,

@@ -1,15 +1,333 @@
-// Edits the text in place, token by token, so that the compiler's messages keep their lines.
+// Edits the text in place, token by token, so that the compiler's messages keep their lines. The lexer has only as much
+// C++ as is needed to find keywords and statements.
 #include "backends/host/rewrite.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <vector>
-
-#include "backends/host/shared_variables.hpp"
-#include "backends/host/token_edits.hpp"
 
 namespace xtune::host {
 namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || (c & 0x80); }
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+
+  std::vector<Token> run() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '\n') {
+        line_start_ = true;
+        ++at_;
+      } else if (std::isspace(static_cast<unsigned char>(c))) {
+        ++at_;
+      } else if (c == '#' && line_start_) {
+        directive();
+      } else if (system_) {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else {
+        line_start_ = false;
+        token();
+      }
+    }
+    return std::move(tokens_);
+  }
+
+ private:
+  void add(Token::Kind kind, std::size_t end) {
+    tokens_.push_back({kind, text_.substr(at_, end - at_)});
+    at_ = end;
+  }
+
+  void directive() {
+    const auto end = std::min(text_.find('\n', at_), text_.size());
+    const std::string_view line = text_.substr(at_, end - at_);
+    auto digit = line.find_first_not_of(' ', 1);
+    const bool marker = digit != std::string_view::npos && std::isdigit(static_cast<unsigned char>(line[digit]));
+    if (marker) {
+      const auto name_end = line.rfind('"');
+      system_ = name_end != std::string_view::npos && line.find(" 3", name_end) != std::string_view::npos;
+      at_ = end;
+    } else if (system_) {
+      at_ = end;
+    } else {
+      add(Token::directive, end);
+    }
+  }
+
+  void token() {
+    const char c = text_[at_];
+    if (std::isdigit(static_cast<unsigned char>(c)) ||
+        (c == '.' && std::isdigit(static_cast<unsigned char>(peek(1))))) {
+      std::size_t end = at_ + 1;
+      while (end < text_.size()) {
+        const char d = text_[end], before = text_[end - 1];
+        const bool sign = (d == '+' || d == '-') && (before == 'e' || before == 'E' || before == 'p' || before == 'P');
+        const bool separator = d == '\'' && end + 1 < text_.size() && is_word(text_[end + 1]);
+        if (!is_word(d) && d != '.' && !sign && !separator) break;
+        ++end;
+      }
+      add(Token::number, end);
+    } else if (is_word(c)) {
+      std::size_t end = at_;
+      while (end < text_.size() && is_word(text_[end])) ++end;
+      if (end < text_.size() && text_[end] == '"' && text_[end - 1] == 'R') return raw_string(end);
+      add(Token::identifier, end);
+    } else if (c == '"' || c == '\'') {
+      quoted(c);
+    } else {
+      add(Token::punctuation, at_ + 1);
+    }
+  }
+
+  void quoted(char quote) {
+    std::size_t end = at_ + 1;
+    while (end < text_.size() && text_[end] != quote && text_[end] != '\n') end += text_[end] == '\\' ? 2 : 1;
+    add(Token::literal, std::min(end + 1, text_.size()));
+  }
+
+  void raw_string(std::size_t quote) {
+    const auto open = text_.find('(', quote);
+    if (open == std::string_view::npos) return add(Token::literal, text_.size());
+    std::string close = ")";
+    close += text_.substr(quote + 1, open - quote - 1);
+    close += '"';
+    const auto end = text_.find(close, open);
+    add(Token::literal, end == std::string_view::npos ? text_.size() : end + close.size());
+  }
+
+  char peek(std::size_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  bool line_start_ = true, system_ = false;
+  std::vector<Token> tokens_;
+};
+
+/// The user's tokens of a preprocessed text, and changes to make. Text between changed tokens (blanks, newlines, line
+/// markers) is kept. The text is not owned. An index beyond the last token is an empty token.
+class TokenEdits {
+ public:
+  explicit TokenEdits(std::string_view text) : text_(text), tokens_(user_tokens(text)) {}
+
+  std::size_t size() const noexcept { return tokens_.size(); }
+  const Token& operator[](std::size_t i) const { return tokens_[i]; }
+  bool is(std::size_t i, std::string_view text) const { return i < tokens_.size() && tokens_[i].text == text; }
+  bool is_identifier(std::size_t i) const { return i < tokens_.size() && tokens_[i].kind == Token::identifier; }
+  /// The bracket that closes the one at i, or the last token.
+  std::size_t closing(std::size_t i) const {
+    int depth = 0;
+    for (; i < tokens_.size(); ++i) {
+      if (tokens_[i].kind != Token::punctuation) continue;
+      const char c = tokens_[i].text[0];
+      if (c == '(' || c == '[' || c == '{') ++depth;
+      if ((c == ')' || c == ']' || c == '}') && --depth == 0) return i;
+    }
+    return tokens_.size() - 1;
+  }
+  /// The ( that the ) at i closes, or 0.
+  std::size_t opening(std::size_t i) const {
+    for (int depth = 0;; --i) {
+      if (is(i, ")")) ++depth;
+      if (is(i, "(") && --depth == 0) return i;
+      if (i == 0) return 0;
+    }
+  }
+  /// The > that closes the < at i, or `end`.
+  std::size_t past_template(std::size_t i, std::size_t end) const {
+    for (int depth = 0; i < end; ++i) {
+      if (is(i, "<")) ++depth;
+      if (is(i, ">") && --depth == 0) return i;
+    }
+    return i;
+  }
+  /// The last token of `alignas(16)` or `__attribute__((..))` at i; i itself if no bracket follows.
+  std::size_t end_of_call(std::size_t i) const { return is(i + 1, "(") ? closing(i + 1) : i; }
+
+  void replace(std::size_t i, std::string by) {
+    edits_.push_back({offset_of(i), tokens_[i].text.size(), std::move(by)});
+  }
+  void insert_before(std::size_t i, std::string what) { edits_.push_back({offset_of(i), 0, std::move(what)}); }
+  void erase(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i <= last; ++i) replace(i, "");
+  }
+  /// The text with all changes made.
+  std::string apply() {
+    std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
+    std::string result;
+    result.reserve(text_.size() + edits_.size() * 32);
+    std::size_t at = 0;
+    for (const Edit& edit : edits_) {
+      if (edit.offset < at) continue;  // a token changed twice, which happens only in an invalid program
+      result += text_.substr(at, edit.offset - at);
+      result += edit.replacement;
+      at = edit.offset + edit.length;
+    }
+    result += text_.substr(at);
+    edits_.clear();
+    return result;
+  }
+
+ private:
+  struct Edit {
+    std::size_t offset, length;
+    std::string replacement;
+  };
+  std::size_t offset_of(std::size_t i) const { return static_cast<std::size_t>(tokens_[i].text.data() - text_.data()); }
+
+  std::string_view text_;
+  std::vector<Token> tokens_;
+  std::vector<Edit> edits_;
+};
+
+struct SharedPlace {
+  bool at_namespace_scope = false;
+  bool sanitize = false;  ///< RewriteOptions::sanitize
+};
+
+bool is_specifier(std::string_view word) {
+  return word == "static" || word == "extern" || word == "const" || word == "volatile" || word == "inline";
+}
+
+class SharedDeclaration {
+ public:
+  SharedDeclaration(TokenEdits& text, std::size_t i, const SharedPlace& place)
+      : text_(text), place_(place), i_(i), first_(i) {}
+
+  std::size_t run() {
+    if (!find()) return i_;
+    if (is_extern_) {
+      dynamic_shared();
+      return end_;
+    }
+    if (!place_.sanitize || !guarded_shared()) static_shared();
+    return i_;
+  }
+
+ private:
+  /// Finds the range from the first specifier before __shared__ to the semicolon.
+  bool find() {
+    while (first_ > 0) {
+      const std::size_t before = first_ - 1;
+      if (is_specifier(text_[before].text)) {
+        note(before);
+        first_ = before;
+        continue;
+      }
+      if (!text_.is(before, ")")) break;
+      const std::size_t open = text_.opening(before);
+      if (open == 0 || !(text_.is(open - 1, "alignas") || text_.is(open - 1, "__attribute__"))) break;
+      first_ = open - 1;
+    }
+    for (end_ = i_ + 1; end_ < text_.size() && !text_.is(end_, ";"); ++end_) {
+      note(end_);
+      if (text_.is(end_, "{") || text_.is(end_, "(")) end_ = text_.closing(end_);
+    }
+    return end_ < text_.size();
+  }
+  void note(std::size_t k) {
+    is_extern_ = is_extern_ || text_.is(k, "extern");
+    is_static_ = is_static_ || text_.is(k, "static");
+  }
+
+  /// alignas must precede the words that the declaration now begins with.
+  void static_shared() {
+    std::string hoisted;
+    for (std::size_t k = i_ + 1; k < end_; ++k) {
+      if (text_.is(k, "alignas")) {
+        const std::size_t last = text_.end_of_call(k);
+        for (std::size_t word = k; word <= last; ++word) hoisted += std::string(text_[word].text) + " ";
+        text_.erase(k, last);
+        k = last;
+      } else if (text_.is(k, "__attribute__")) {
+        k = text_.end_of_call(k);
+      } else if (!is_specifier(text_[k].text)) {
+        break;
+      }
+    }
+    if (!hoisted.empty()) text_.insert_before(first_, hoisted);
+    text_.replace(i_, std::string(is_static_ ? "" : "static ") + (place_.sanitize ? "" : "thread_local"));
+  }
+
+  /// __shared__ float a[4], b;  ->  typedef float xtune_shared_a[4], xtune_shared_b; static auto &a = .., &b = ..;
+  /// Returns false, without changes, for declarators of an unsupported form.
+  bool guarded_shared() {
+    std::vector<std::size_t> names;
+    bool named = false;  // the current declarator's name was read
+    for (std::size_t k = i_ + 1; k <= end_; ++k) {
+      if (text_.is(k, "<")) {
+        k = text_.past_template(k, end_);
+      } else if (text_.is(k, "(") || text_.is(k, "{")) {
+        k = text_.closing(k);
+      } else if (text_.is(k, "[") || text_.is(k, ",") || text_.is(k, ";")) {
+        if (!named && !text_.is_identifier(k - 1)) return false;
+        if (!named) names.push_back(k - 1);
+        named = text_.is(k, "[");
+        if (named) k = text_.closing(k);
+      }
+    }
+    drop_specifiers();
+    text_.replace(i_, "typedef");
+    std::string references;
+    for (const std::size_t name : names) {
+      const std::string word(text_[name].text), type = "xtune_shared_" + word;
+      references += (references.empty() ? " static auto &" : ", &") + word + " = xtune_guarded_shared<" + type + ">()";
+      text_.replace(name, type);
+    }
+    text_.insert_before(end_, ";" + references);
+    return true;
+  }
+
+  /// extern __shared__ float a[], b[][4];  ->  float (*const a) = .., (*const b)[4] = ..;
+  void dynamic_shared() {
+    drop_specifiers();
+    text_.replace(i_, place_.at_namespace_scope ? "static thread_local" : "");
+    for (std::size_t k = i_ + 1; k < end_; ++k) {
+      if (text_.is(k, "<")) {
+        k = text_.past_template(k, end_);
+      } else if (text_.is(k, "(")) {
+        k = text_.closing(k);
+      } else if (text_.is(k, "[") && text_.is_identifier(k - 1)) {
+        const std::size_t name = k - 1, bracket = text_.closing(k);
+        text_.insert_before(name, "(*const ");
+        text_.replace(k, ")");
+        text_.erase(k + 1, bracket);
+        k = bracket;
+        while (k + 1 < end_ && text_.is(k + 1, "[")) k = text_.closing(k + 1);
+        if (k + 1 <= end_) text_.insert_before(k + 1, " = XtuneDynamicShared()");
+      }
+    }
+  }
+
+  /// Removes specifiers that a typedef or a pointer cannot have. The memory is aligned for any type.
+  void drop_specifiers() {
+    for (std::size_t k = first_; k < end_; ++k) {
+      if (text_.is(k, "alignas")) {
+        const std::size_t last = text_.end_of_call(k);
+        text_.erase(k, last);
+        k = last;
+      } else if (text_.is(k, "extern") || text_.is(k, "static") || text_.is(k, "inline")) {
+        text_.replace(k, "");
+      }
+    }
+  }
+
+  TokenEdits& text_;
+  SharedPlace place_;
+  std::size_t i_, first_, end_ = 0;  ///< __shared__, the first word, the semicolon
+  bool is_extern_ = false, is_static_ = false;
+};
+
+/// Rewrites the declaration around the `__shared__` at token i; returns the last token that it has processed.
+std::size_t rewrite_shared(TokenEdits& text, std::size_t i, const SharedPlace& place) {
+  return SharedDeclaration(text, i, place).run();
+}
 
 constexpr std::string_view waiting_prefixes[] = {"__syncthreads", "__syncwarp",   "__shfl",
                                                  "__ballot",      "__activemask", "__nanosleep"};
@@ -96,6 +414,8 @@ class Rewriter {
 };
 
 }  // namespace
+
+std::vector<Token> user_tokens(std::string_view preprocessed) { return Lexer(preprocessed).run(); }
 
 Rewritten rewrite(std::string_view preprocessed, const RewriteOptions& options) {
   return Rewriter(preprocessed, options).run();

@@ -1,13 +1,15 @@
-// One thread launches for all others: the engine allows one caller, whose fibers stay on one thread.
-#include "backends/host/runtime.hpp"
-
+// One thread launches for all others: the engine allows one caller, whose fibers stay on one thread. Addresses are
+// checked by mincore(2), which fails for pages that are not mapped and accesses none.
 #include <fmt/core.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <condition_variable>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -16,11 +18,10 @@
 #include <optional>
 #include <thread>
 
-#include "backends/host/block_runner.hpp"
-#include "backends/host/cpu.hpp"
+#include "backends/cpu/cpu.hpp"
+#include "backends/host/backend.hpp"
 #include "backends/host/engine.hpp"
-#include "backends/host/mapped_memory.hpp"
-#include "backends/host/tensor_map.hpp"
+#include "backends/host/hopper/tiles.hpp"
 #include "base/per_process.hpp"
 #include "core/build/step_limits.hpp"
 #include "core/measure/flush.hpp"
@@ -29,6 +30,17 @@
 
 namespace xtune::host {
 namespace {
+
+constexpr std::uintptr_t max_pages = 4096;
+
+enum class Answer { mapped, not_mapped, unknown };
+
+Answer ask(std::uintptr_t page, std::uintptr_t pages, std::uintptr_t page_bytes) noexcept {
+  unsigned char resident[max_pages];
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the address of a page
+  if (mincore(reinterpret_cast<void*>(page * page_bytes), pages * page_bytes, resident) == 0) return Answer::mapped;
+  return errno == ENOMEM ? Answer::not_mapped : Answer::unknown;
+}
 
 /// Runs one task at a time on a separate thread, which is started by the first task.
 class LaunchThread {
@@ -140,7 +152,7 @@ class HostTimer final : public backend::LaunchTimer {
 
 class HostRuntime final : public backend::Runtime {
  public:
-  HostRuntime() : info_(cpu_info()) {}
+  HostRuntime() : info_(cpu::cpu_info()) {}
 
   std::uintptr_t current() noexcept override { return 1; }
   void adopt(std::uintptr_t) override {}
@@ -158,7 +170,7 @@ class HostRuntime final : public backend::Runtime {
     auto& library = libraries_[artifact.key.empty() ? artifact.image : artifact.key];
     if (!library) {
       auto loaded = std::make_unique<KernelLibrary>(artifact, info_.arch);
-      loaded->bind(BlockRunner::services());
+      loaded->bind(Engine::services());
       library = std::move(loaded);
     }
     const LoadedEntry& entry = library->entry(number);
@@ -220,6 +232,29 @@ class HostRuntime final : public backend::Runtime {
 };
 
 }  // namespace
+
+std::optional<std::size_t> mapped_bytes(const void* address, std::size_t wanted) noexcept {
+  static const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  if (wanted == 0) return 0;
+  const auto start = reinterpret_cast<std::uintptr_t>(address);
+  const std::uintptr_t last = start + std::min<std::uintptr_t>(wanted - 1, UINTPTR_MAX - start);
+  const std::uintptr_t end = last / page_bytes + 1;
+  std::uintptr_t page = start / page_bytes;
+  for (std::uintptr_t pages = max_pages; page < end;) {
+    const std::uintptr_t next = std::min(pages, end - page);
+    switch (ask(page, next, page_bytes)) {
+      case Answer::unknown:
+        return std::nullopt;
+      case Answer::mapped:
+        page += next;
+        break;
+      case Answer::not_mapped:
+        if (next == 1) return page * page_bytes > start ? page * page_bytes - start : 0;
+        pages = next / 2;
+    }
+  }
+  return wanted;
+}
 
 std::shared_ptr<backend::Runtime> runtime() {
   static std::mutex mutex;

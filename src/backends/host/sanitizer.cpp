@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "backends/compiler/identity.hpp"
-#include "backends/host/compiler.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "xtune/error.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -34,7 +34,7 @@ std::vector<std::pair<std::string, std::string>> sanitizer_environment() {
       {"ASAN_OPTIONS", "detect_leaks=0:exitcode=99:detect_stack_use_after_return=0:allocator_may_return_null=1"},
       {"UBSAN_OPTIONS", "print_stacktrace=1:exitcode=99"}};
 #ifndef XTUNE_HAS_ADDRESS_SANITIZER
-  const compiler::Compiler compiler = compiler::identify_compiler(find_compiler());
+  const compiler::Compiler compiler = compiler::identify_compiler(cpu::find_compiler());
   // clang's library contains both sanitizers.
   const std::vector<std::string> names = compiler.is_clang ? std::vector<std::string>{clang_library}
                                                            : std::vector<std::string>{"libasan.so", "libubsan.so"};

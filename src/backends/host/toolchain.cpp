@@ -1,33 +1,66 @@
 // Preprocess, rewrite, compile: two runs of the system's compiler for each configuration.
-#include "backends/host/toolchain.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/compiler_parts.hpp"
 #include "backends/compiler/identity.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
-#include "backends/host/compiler.hpp"
+#include "backends/host/backend.hpp"
+#include "backends/host/block/kernel_library.hpp"
 #include "backends/host/rewrite.hpp"
-#include "backends/host/runtime_files.hpp"
-#include "backends/host/shared_library.hpp"
+#include "backends/runtime_files.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/include_scan.hpp"
+#include "core/build/portable_headers.hpp"
 #include "core/build/system_headers.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
+
+/// Generated at configure time from runtime/host/*.h.
+extern const backend::RuntimeFile runtime_files[];
+extern const int runtime_file_count;
+
 namespace {
+
+// Vendor headers whose contents every host kernel has anyway.
+constexpr const char* provided[] = {
+    "cuda_runtime.h",     "cuda_runtime_api.h",         "cuda_fp16.h",       "cuda_bf16.h",    "vector_types.h",
+    "vector_functions.h", "device_launch_parameters.h", "hip/hip_runtime.h", "hip/hip_fp16.h", "hip/hip_bfloat16.h",
+    "hip/hip_bf16.h",     "hip/hip_vector_types.h"};
+
+/// Writes the runtime's headers, and an empty cuda_fp16.h, hip/hip_runtime.h and similar, so that a kernel may include
+/// those. Throws Error(io).
+void write_runtime_files(const std::filesystem::path& folder) {
+  std::error_code failed;
+  std::filesystem::create_directory(folder / "hip", failed);
+  for (int i = 0; i < runtime_file_count; ++i)
+    backend::write_scratch_file(folder / runtime_files[i].name, runtime_files[i].text);
+  for (const char* name : provided) backend::write_scratch_file(folder / name, "#pragma once\n");
+  backend::write_scratch_file(folder / "hip/hip_fp8.h", "#pragma once\n#include \"../hip_fp8.h\"\n");
+}
+
+/// 12 hex digits that change with the contents of a file, or of a portable header.
+std::string runtime_digest() {
+  // Some of them include portable headers.
+  std::vector<backend::RuntimeFile> files(runtime_files, runtime_files + runtime_file_count);
+  for (const build::PortableHeader& header : build::portable_headers()) files.push_back({header.name, header.text});
+  return backend::digest_of(files);
+}
 
 using Arguments = std::vector<std::string>;
 
@@ -138,11 +171,11 @@ void require_names(const build::CompileRequest& request, const base::CommandResu
 
 class HostToolchain final : public build::Toolchain {
  public:
-  HostToolchain() : path_(find_compiler()) {}
+  HostToolchain() : path_(cpu::find_compiler()) {}
 
   std::string fingerprint() override {
     const compiler::Compiler c = compiler();
-    const Arguments options = own_options(c, own_arch());
+    const Arguments options = own_options(c, cpu::own_arch());
     const std::lock_guard lock(mutex_);
     return fmt::format("{} ({}), parts {}, runtime {}, options {}", c.version, c.path, parts_.digest(), runtime_,
                        fmt::join(options, " "));
@@ -152,7 +185,7 @@ class HostToolchain final : public build::Toolchain {
     const std::lock_guard lock(mutex_);
     return parts_.files();
   }
-  std::string default_arch() override { return own_arch(); }
+  std::string default_arch() override { return cpu::own_arch(); }
 
   build::Artifact compile(const build::CompileRequest& request) override {
     return build::with_compile_hint(build::KernelCompiler::host, request, [&] { return compile_kernel(request); });
@@ -307,8 +340,8 @@ class HostToolchain final : public build::Toolchain {
 
   // The user's options come last: they may ask for another -O or -std.
   Arguments base_flags(const build::CompileRequest& request, const compiler::Compiler& c) {
-    const std::string arch = request.arch.empty() ? own_arch() : request.arch;
-    Arguments flags = {arch_flag(arch),        "-std=gnu++17",       "-fvisibility=hidden",
+    const std::string arch = request.arch.empty() ? cpu::own_arch() : request.arch;
+    Arguments flags = {cpu::arch_flag(arch),   "-std=gnu++17",       "-fvisibility=hidden",
                        "-fno-strict-aliasing", "-ffp-contract=fast", "-fno-math-errno"};
     append(flags, own_options(c, arch));
     if (request.sanitize) {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "backends/host/cache_lines.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "backends/kokkos/unit.hpp"
 
 namespace xtune::kokkos {
@@ -61,11 +61,11 @@ class KokkosDevice final : public measure::Device {
   }
   void flush(Unit& unit, const measure::RunOptions& options) {
     std::size_t bytes = options.flush_bytes;
-    if (!is_gpu_ && host::can_evict_lines) {
+    if (!is_gpu_ && cpu::can_evict_lines) {
       std::vector<std::span<const std::byte>> memory = unit.memory();
-      host::add_buffers(options, memory);
-      for (const std::span<const std::byte> part : memory) host::evict_lines(part);
-      host::drop_translations();
+      cpu::add_buffers(options, memory);
+      for (const std::span<const std::byte> part : memory) cpu::evict_lines(part);
+      cpu::drop_translations();
       bytes = std::min(bytes, waking_bytes);
     }
     if (!flushed_ || flushed_->size() < bytes) {

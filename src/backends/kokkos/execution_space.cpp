@@ -9,7 +9,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "backends/host/compiler.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "base/cpus.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
@@ -88,7 +88,7 @@ ExecutionSpace choose_space(const Installation& kokkos) {
 }
 
 std::string arch_of(const Installation& kokkos, const ExecutionSpace& space) {
-  if (!space.is_gpu) return host::own_arch();
+  if (!space.is_gpu) return cpu::own_arch();
   for (const auto* flags : {&kokkos.flags.compile, &kokkos.flags.link})
     for (const std::string& flag : *flags)
       if (std::string arch; RE2::PartialMatch(flag, "(?:^|[^a-z])(sm_[0-9]+[af]?|gfx[0-9a-f]+)", &arch)) return arch;

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "backends/compiler/identity.hpp"
-#include "backends/host/compiler.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "backends/kokkos/unit_headers.hpp"
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
@@ -202,7 +202,7 @@ Installation ask_cmake() {
                                    "-DCMAKE_BUILD_TYPE=Release",
                                    "-DXTUNE_CXX=" + variable("XTUNE_KOKKOS_CXX")};
   try {
-    command.push_back("-DXTUNE_HOST_CXX=" + host::find_compiler());
+    command.push_back("-DXTUNE_HOST_CXX=" + cpu::find_compiler());
   } catch (const Error&) {  // a Kokkos for GPUs has its own
   }
   base::CommandOptions options;

@@ -10,8 +10,8 @@
 #include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/compiler_parts.hpp"
 #include "backends/compiler/identity.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
-#include "backends/host/compiler.hpp"
 #include "backends/kokkos/execution_space.hpp"
 #include "backends/kokkos/unit_headers.hpp"
 #include "base/files.hpp"
@@ -84,7 +84,7 @@ class KokkosToolchain final : public build::Toolchain {
   // The user's options come last: they may ask for another -O or -march.
   Arguments flags_for(const build::CompileRequest& request) const {
     Arguments flags;
-    if (!space_.is_gpu) flags.push_back(host::arch_flag(request.arch.empty() ? arch_ : request.arch));
+    if (!space_.is_gpu) flags.push_back(cpu::arch_flag(request.arch.empty() ? arch_ : request.arch));
     if (space_.is_gpu && !request.arch.empty() && request.arch != arch_)
       throw Error(
           ErrorKind::invalid_argument,

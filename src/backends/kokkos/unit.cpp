@@ -46,11 +46,11 @@ Unit::Unit(const build::Artifact& artifact, const std::string& own_arch, const S
 Unit::~Unit() { table_->finish(); }
 
 void Unit::check(std::span<const measure::KernelArgument> arguments) const {
-  host::check_arguments(arguments, {table_->argument_count, table_->argument_bytes, table_->argument_is_pointer});
+  cpu::check_arguments(arguments, {table_->argument_count, table_->argument_bytes, table_->argument_is_pointer});
 }
 
 double Unit::run(std::span<const std::span<const measure::KernelArgument>> launches) {
-  std::vector<host::ArgumentAddresses> places;
+  std::vector<cpu::ArgumentAddresses> places;
   places.reserve(launches.size());
   std::vector<void* const*> addresses;
   for (const auto& arguments : launches) addresses.push_back(places.emplace_back(arguments).data());

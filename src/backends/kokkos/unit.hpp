@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/host/image_library.hpp"
-#include "backends/host/kernel_arguments.hpp"
+#include "backends/cpu/native_kernel.hpp"
 #include "runtime/kokkos/kokkos_abi.h"
 
 namespace xtune::kokkos {
@@ -40,7 +39,7 @@ class Unit {
   void fill(void* memory, std::size_t bytes, unsigned long long value);
 
  private:
-  host::ImageLibrary library_;
+  cpu::ImageLibrary library_;
   const XtuneKokkosUnit* table_;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "backends/host/cpu.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "backends/process/program.hpp"
 #include "backends/process/served_program.hpp"
 #include "xtune/error.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 class ProcessDevice final : public measure::Device {
  public:
-  explicit ProcessDevice(int index) : info_(host::cpu_info()), index_(index) { info_.backend = "process"; }
+  explicit ProcessDevice(int index) : info_(cpu::cpu_info()), index_(index) { info_.backend = "process"; }
 
   const device::DeviceInfo& info() const noexcept override { return info_; }
   std::unique_ptr<measure::Buffer> allocate(std::size_t /*bytes*/) override {

@@ -4,8 +4,7 @@
 #include <filesystem>
 
 #include "backends/backend.hpp"
-#include "backends/host/compiler.hpp"
-#include "backends/host/cpu.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "backends/process/device.hpp"
 #include "backends/process/run_program.hpp"
 #include "base/files.hpp"
@@ -25,7 +24,7 @@ class ProcessToolchain final : public build::Toolchain {
  public:
   // The facts about the compiler come from the spec: core/target/program_target.hpp.
   std::string fingerprint() override { return "the spec's own commands"; }
-  std::string default_arch() override { return host::own_arch(); }
+  std::string default_arch() override { return cpu::own_arch(); }
 
   build::Artifact compile(const build::CompileRequest& request) override {
     build::Artifact artifact;
@@ -107,7 +106,7 @@ class ProcessBackend final : public backend::Backend {
  public:
   const char* name() const noexcept override { return "process"; }
   backend::DeviceList list_devices() override {
-    device::DeviceInfo machine = host::cpu_info();
+    device::DeviceInfo machine = cpu::cpu_info();
     machine.backend = name();
     return {{machine}, ""};
   }

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "backends/host/stacks.hpp"
+#include "backends/host/block/fiber.hpp"
 #include "fakes/limited_child.hpp"
 
 using namespace xtune::worker;

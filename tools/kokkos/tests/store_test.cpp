@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/host/cpu.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "base/files.hpp"
 #include "core/record/record_log.hpp"
 #include "fake_kokkos.hpp"
@@ -23,7 +23,7 @@ namespace xtune::kokkos_tools {
 namespace {
 
 record::RecordSet stored(const std::string& store, const std::string& kernel = "spmv") {
-  return record::read_records(store, host::cpu_info().arch, kernel);
+  return record::read_records(store, cpu::cpu_info().arch, kernel);
 }
 
 std::string part_of(const record::Record& record, const std::string& name) {
@@ -80,7 +80,7 @@ TEST_CASE("kokkos tools: records have device, version, execution space, kernel a
     CHECK(part_of(each, "kokkos") == "5.2.2");
     CHECK(part_of(each, "space") == "OpenMP");
     CHECK(part_of(each, "kernel") == "spmv");
-    CHECK(part_of(each, "device").find(host::cpu_info().arch) != std::string::npos);
+    CHECK(part_of(each, "device").find(cpu::cpu_info().arch) != std::string::npos);
     CHECK_FALSE(each.samples_ms.empty());
     defaults += each.config == Bindings{{"vector_length", "auto"}, {"team_size", "auto"}};
     finals += !each.finals.empty();

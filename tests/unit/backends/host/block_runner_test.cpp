@@ -1,5 +1,5 @@
 // Fibers, barriers and warp operations, with kernels that are plain functions.
-#include "backends/host/block_runner.hpp"
+#include "backends/host/block/block_runner.hpp"
 
 #include <doctest/doctest.h>
 

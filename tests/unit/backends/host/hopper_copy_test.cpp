@@ -5,7 +5,7 @@
 #include <numeric>
 #include <regex>
 
-#include "backends/host/refusal.hpp"
+#include "backends/host/block/block_runner.hpp"
 #include "base/files.hpp"
 #include "hopper_kernels.hpp"
 #include "support/text.hpp"

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "backends/backend.hpp"
-#include "backends/host/block_runner.hpp"
 #include "backends/host/engine.hpp"
-#include "backends/host/tensor_map.hpp"
+#include "backends/host/hopper/tiles.hpp"
 #include "core/build/candidate_failure.hpp"
 
 namespace xtune::test {
@@ -28,7 +27,7 @@ class HopperKernel {
     request.sanitize = sanitize;
     artifact_ = toolchain().compile(request);
     library_ = std::make_unique<host::KernelLibrary>(artifact_, "");
-    library_->bind(host::BlockRunner::services());
+    library_->bind(host::Engine::services());
   }
 
   const build::Artifact& artifact() const { return artifact_; }

@@ -1,9 +1,8 @@
 // The spec's arguments beside the kernel's signature.
-#include "backends/host/kernel_arguments.hpp"
-
 #include <doctest/doctest.h>
 
 #include "backends/backend.hpp"
+#include "backends/cpu/native_kernel.hpp"
 
 using namespace xtune;
 using namespace xtune::measure;

@@ -3,9 +3,9 @@
 
 #include <fstream>
 
-#include "backends/host/compiler.hpp"
-#include "backends/host/cpu.hpp"
-#include "backends/host/shared_library.hpp"
+#include "backends/cpu/cpu.hpp"
+#include "backends/host/block/kernel_library.hpp"
+#include "backends/host/engine.hpp"
 #include "base/cpus.hpp"
 #include "base/files.hpp"
 #include "base/random.hpp"
@@ -45,29 +45,29 @@ TEST_CASE("the CPU's facts come from procfs and sysfs") {
   put(cache / "index0/level", "1\n"), put(cache / "index0/type", "Data\n"), put(cache / "index0/size", "48K\n");
   put(cache / "index1/level", "1\n"), put(cache / "index1/type", "Instruction\n"), put(cache / "index1/size", "64K\n");
   put(cache / "index2/level", "2\n"), put(cache / "index2/type", "Unified\n"), put(cache / "index2/size", "2M\n");
-  const DeviceInfo info = cpu_info(root.path());
+  const DeviceInfo info = cpu::cpu_info(root.path());
   CHECK(info.name == "Strange CPU 9000");
   CHECK(info.memory_bytes == 2048 * 1024);
   CHECK(info.l2_bytes == 2 << 20);
   CHECK(info.clock_khz == 1234000);
   CHECK(info.compute_units == static_cast<int>(base::usable_cpus()));
-  CHECK(info.arch == own_arch());
+  CHECK(info.arch == cpu::own_arch());
   CHECK(info.cpu_quota_milli == 0);
   put(root.path() / "proc/self/cgroup", "0::/\n");
   put(root.path() / "sys/fs/cgroup/cpu.max", "50000 100000\n");
-  CHECK(cpu_info(root.path()).cpu_quota_milli == 500);
+  CHECK(cpu::cpu_info(root.path()).cpu_quota_milli == 500);
   put(root.path() / "sys/fs/cgroup/cpu.max", std::to_string(base::usable_cpus() * 100000) + " 100000\n");
-  CHECK(cpu_info(root.path()).cpu_quota_milli == 0);
+  CHECK(cpu::cpu_info(root.path()).cpu_quota_milli == 0);
   put(cache / "index2/size", "300M\n");
-  CHECK(cpu_info(root.path()).l2_bytes == 32 << 20);
+  CHECK(cpu::cpu_info(root.path()).l2_bytes == 32 << 20);
 }
 
 TEST_CASE("a machine that reports nothing is still a device") {
   const TemporaryDirectory root;
   put(root.path() / "proc/cpuinfo", "\n:\nmodel name\nmodel name :\n\xff\xfe");
   put(root.path() / "proc/meminfo", "MemTotal: much\n");
-  const DeviceInfo info = cpu_info(root.path());
-  CHECK(info.name == own_arch() + " CPU");
+  const DeviceInfo info = cpu::cpu_info(root.path());
+  CHECK(info.name == cpu::own_arch() + " CPU");
   CHECK(info.memory_bytes == 0);
   CHECK(info.compute_units > 0);
 }
@@ -87,16 +87,16 @@ TEST_CASE("every worker of the pool works once a call") {
 }
 
 TEST_CASE("levels of the instruction set run on those above") {
-  CHECK(runs_on(own_arch(), own_arch()));
+  CHECK(cpu::runs_on(cpu::own_arch(), cpu::own_arch()));
 #if defined(__x86_64__)
-  CHECK(runs_on("x86_64", "x86_64_v3"));
-  CHECK_FALSE(runs_on("x86_64_v4", "x86_64_v3"));
-  CHECK(arch_flag("x86_64_v3") == "-march=x86-64-v3");
-  CHECK(arch_flag("x86_64") == "-march=x86-64");
+  CHECK(cpu::runs_on("x86_64", "x86_64_v3"));
+  CHECK_FALSE(cpu::runs_on("x86_64_v4", "x86_64_v3"));
+  CHECK(cpu::arch_flag("x86_64_v3") == "-march=x86-64-v3");
+  CHECK(cpu::arch_flag("x86_64") == "-march=x86-64");
 #endif
-  CHECK_FALSE(runs_on("sm_90", own_arch()));
-  CHECK_THROWS_AS(arch_flag("x86_64_v9"), Error);
-  CHECK_THROWS_AS(arch_flag(""), Error);
+  CHECK_FALSE(cpu::runs_on("sm_90", cpu::own_arch()));
+  CHECK_THROWS_AS(cpu::arch_flag("x86_64_v9"), Error);
+  CHECK_THROWS_AS(cpu::arch_flag(""), Error);
 }
 
 TEST_CASE("an image that cannot be loaded is refused with its reason") {

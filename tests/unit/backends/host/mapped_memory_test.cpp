@@ -1,12 +1,12 @@
 // Facts about addresses that are found without accessing them.
-#include "backends/host/mapped_memory.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <vector>
+
+#include "backends/host/backend.hpp"
 
 namespace xtune::host {
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "backends/host/preprocessed.hpp"
 #include "base/random.hpp"
 
 using namespace xtune::base;

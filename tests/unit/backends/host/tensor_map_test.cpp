@@ -1,13 +1,13 @@
 // Tensor maps of the host: what they describe, and copies of boxes with strides, rounding and NaN.
-#include "backends/host/tensor_map.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "backends/backend.hpp"
-#include "backends/host/refusal.hpp"
+#include "backends/host/block/block_runner.hpp"
+#include "backends/host/hopper/tiles.hpp"
 #include "core/build/candidate_failure.hpp"
 #include "support/text.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/backend.hpp"
-#include "backends/host/shared_library.hpp"
+#include "backends/host/block/kernel_library.hpp"
 #include "base/files.hpp"
 #include "fakes/environment_variable.hpp"
 

@@ -1,6 +1,4 @@
 // Compilers that are missing, crash, or are clang++.
-#include "backends/host/toolchain.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -10,7 +8,8 @@
 #include <thread>
 
 #include "backends/backend.hpp"
-#include "backends/host/compiler.hpp"
+#include "backends/cpu/cpu.hpp"
+#include "backends/host/backend.hpp"
 #include "base/files.hpp"
 #include "base/find_program.hpp"
 #include "base/subprocess.hpp"
@@ -37,7 +36,7 @@ CompileRequest request(const std::string& source) {
   r.source_name = "k.cu";
   r.source = source;
   r.entry = "k";
-  r.arch = host::own_arch();
+  r.arch = cpu::own_arch();
   return r;
 }
 
@@ -188,7 +187,7 @@ TEST_CASE("clang++ compiles the same kernels") {
   {
     const Variable wanted("XTUNE_HOST_CXX", "clang++");
     try {
-      clang = host::find_compiler();
+      clang = cpu::find_compiler();
     } catch (const Error& error) {
       MESSAGE("skipped: " << std::string(error.what()) << " (Debian: clang)");
       return;

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "backends/host/compiler.hpp"
+#include "backends/cpu/cpu.hpp"
 #include "backends/kokkos/device.hpp"
 #include "base/cpus.hpp"
 #include "fakes/environment_variable.hpp"
@@ -90,7 +90,7 @@ TEST_CASE("A GPU's architecture is the one in Kokkos' flags, a CPU's its own") {
   kokkos::Installation hip = built_for({"HIP"});
   hip.flags.link = {"--offload-arch=gfx90a"};
   CHECK(kokkos::arch_of(hip, choose_space(hip)) == "gfx90a");
-  CHECK(kokkos::arch_of(built_for({"SERIAL"}), choose_space(built_for({"SERIAL"}))) == host::own_arch());
+  CHECK(kokkos::arch_of(built_for({"SERIAL"}), choose_space(built_for({"SERIAL"}))) == cpu::own_arch());
 }
 
 TEST_CASE("A CPU's facts bound a team by Kokkos' threads; a GPU's stay") {

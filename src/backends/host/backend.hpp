@@ -1,0 +1,29 @@
+// The host backend: compiles kernels for the CPU with the system's compiler, and runs them as a device and from an
+// application's own threads.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "backends/runtime.hpp"
+#include "core/build/artifact.hpp"
+#include "core/measure/device.hpp"
+
+namespace xtune::host {
+
+/// Throws Error(unavailable) if there is no compiler. The artifacts' format is "so": shared libraries that export
+/// xtune_kernel (runtime/xtune_host_abi.h); with `sanitize` they need a process with AddressSanitizer (sanitizer.hpp).
+std::unique_ptr<build::Toolchain> make_toolchain();
+
+std::unique_ptr<measure::Device> make_device();
+
+/// Returns the same object as long as it is in use.
+std::shared_ptr<backend::Runtime> runtime();
+
+/// The number of mapped bytes from this address on, up to `wanted`. Mapped does not mean allocated: a buffer that is
+/// too short may be followed by other memory. nullopt: the system does not report it. Calls mincore(2) for each 4096
+/// pages if all are mapped.
+std::optional<std::size_t> mapped_bytes(const void* address, std::size_t wanted) noexcept;
+
+}  // namespace xtune::host
