@@ -3,7 +3,7 @@
 #include <set>
 #include <span>
 
-#include "backends/gpu/timing_kernels.hpp"
+#include "backends/gpu/queue_timer.hpp"
 #include "base/files.hpp"
 #include "suite.hpp"
 #include "support/text.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/gpu/timing_kernels.hpp"
+#include "backends/gpu/queue_timer.hpp"
 #include "fakes/fake_driver.hpp"
 
 namespace xtune::fakes {

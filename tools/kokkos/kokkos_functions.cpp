@@ -12,7 +12,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "backends/gpu/elf_symbols.hpp"
+#include "backends/gpu/code_object.hpp"
 
 namespace xtune::kokkos_tools {
 namespace {

@@ -3,12 +3,11 @@
 
 #include <fmt/core.h>
 
-#include "backends/cuda/device_query.hpp"
+#include "backends/cuda/driver.hpp"
 #include "backends/cuda/driver_api.hpp"
-#include "backends/cuda/runtime.hpp"
 #include "backends/cuda/toolchain.hpp"
 #include "backends/gpu/device.hpp"
-#include "backends/gpu/timing_kernels.hpp"
+#include "backends/gpu/queue_timer.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cuda {

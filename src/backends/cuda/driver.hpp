@@ -1,8 +1,9 @@
-// The CUDA driver, opened at run time.
+// The CUDA driver, opened at run time, and its devices.
 #pragma once
 
 #include <string>
 
+#include "backends/backend.hpp"
 #include "backends/cuda/abi.hpp"
 #include "base/dynamic_library.hpp"
 
@@ -23,5 +24,12 @@ const Driver& driver();
 
 /// "CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected"
 std::string describe(const Driver& driver, CUresult status);
+
+/// Never throws.
+backend::DeviceList list_devices();
+/// The driver must be initialised. Throws Error(unavailable) if the device does not respond.
+device::DeviceInfo query_device(const Driver& driver, int index);
+/// Initialises the driver. Throws Error(unavailable) with advice.
+void initialise(const Driver& driver);
 
 }  // namespace xtune::cuda

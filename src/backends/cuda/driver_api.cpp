@@ -1,18 +1,97 @@
-// Filling the table of driver calls from the CUDA driver.
+// Filling the table of driver calls from the CUDA driver, with tensor maps in its form.
 #include "backends/cuda/driver_api.hpp"
 
 #include <fmt/core.h>
 
 #include <cstring>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
-#include "backends/cuda/device_query.hpp"
+#include "backends/cuda/driver.hpp"
 #include "backends/cuda/nvml.hpp"
-#include "backends/cuda/tensor_map.hpp"
 #include "backends/gpu/code_object.hpp"
+#include "backends/gpu/vendor_library.hpp"
+#include "core/measure/tensor_map.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cuda {
 namespace {
+
+static_assert(sizeof(CUtensorMap) == sizeof(measure::EncodedTensorMap));
+
+/// Types of one byte, and complex numbers, are only moved.
+CUtensorMapDataType type_of(const measure::TensorMap& map) {
+  switch (map.dtype) {
+    case DType::f16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case DType::bf16:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case DType::f32:
+      return map.tf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case DType::f64:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+    case DType::i32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case DType::i64:
+      return CU_TENSOR_MAP_DATA_TYPE_INT64;
+    case DType::i16:
+    case DType::u16:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    case DType::u32:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT32;
+    case DType::u64:
+    case DType::c64:
+    case DType::c128:  // forbidden
+      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
+    case DType::f8e4m3:
+    case DType::f8e5m2:
+    case DType::i8:
+    case DType::u8:
+    case DType::boolean:
+      break;
+  }
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+}
+
+/// The driver's value for a number of bytes; 0, for which each enumeration has "none", for other numbers.
+template <class Value>
+Value value_of(std::int64_t bytes, std::initializer_list<std::pair<std::int64_t, Value>> values) {
+  for (const auto& [known, value] : values)
+    if (known == bytes) return value;
+  return Value{0};
+}
+
+template <class Number>
+std::vector<Number> reversed(const std::vector<std::int64_t>& values, std::int64_t factor = 1) {
+  std::vector<Number> result;
+  for (std::size_t i = values.size(); i-- > 0;) result.push_back(static_cast<Number>(values[i] * factor));
+  return result;
+}
+
+CUresult encode_tensor_map(const Driver& driver, measure::EncodedTensorMap* encoded, const measure::TensorMap& map,
+                           void* address) {
+  const auto extents = reversed<std::uint64_t>(map.shape);
+  auto stride_bytes = reversed<std::uint64_t>(map.strides, static_cast<std::int64_t>(size_of(map.dtype)));
+  stride_bytes.resize(extents.size());  // one too many: the driver refuses a null pointer, even for one dimension
+  const auto box = reversed<unsigned>(map.box), element_strides = reversed<unsigned>(map.element_strides);
+  const auto interleave = value_of<CUtensorMapInterleave>(
+      map.interleave, {{16, CU_TENSOR_MAP_INTERLEAVE_16B}, {32, CU_TENSOR_MAP_INTERLEAVE_32B}});
+  const auto swizzle = value_of<CUtensorMapSwizzle>(
+      map.swizzle,
+      {{32, CU_TENSOR_MAP_SWIZZLE_32B}, {64, CU_TENSOR_MAP_SWIZZLE_64B}, {128, CU_TENSOR_MAP_SWIZZLE_128B}});
+  const auto promotion =
+      value_of<CUtensorMapL2promotion>(map.l2_promotion, {{64, CU_TENSOR_MAP_L2_PROMOTION_L2_64B},
+                                                          {128, CU_TENSOR_MAP_L2_PROMOTION_L2_128B},
+                                                          {256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B}});
+  CUtensorMap result;
+  const CUresult status = driver.encode_tensor_map(
+      &result, type_of(map), static_cast<unsigned>(extents.size()), address, extents.data(), stride_bytes.data(),
+      box.data(), element_strides.data(), interleave, swizzle, promotion,
+      map.nan_outside ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (status == CUDA_SUCCESS) std::memcpy(encoded->bytes.data(), &result, sizeof result);
+  return status;
+}
 
 using gpu::Status;
 
@@ -66,16 +145,10 @@ void fill_memory(gpu::DriverApi& api, const Driver* d) {
     if (status == CUDA_SUCCESS) *address = reinterpret_cast<void*>(memory);
     return status;
   };
-  api.free = [d](void* address) -> Status { return d->cuMemFree_v2(pointer(address)); };
-  api.copy_to_device = [d](void* to, const void* from, std::size_t bytes) -> Status {
-    return d->cuMemcpyHtoD_v2(pointer(to), from, bytes);
-  };
-  api.copy_to_host = [d](void* to, const void* from, std::size_t bytes) -> Status {
-    return d->cuMemcpyDtoH_v2(to, pointer(from), bytes);
-  };
-  api.fill = [d](void* to, unsigned char value, std::size_t bytes, gpu::Stream stream) -> Status {
-    return d->cuMemsetD8Async(pointer(to), value, bytes, stream);
-  };
+  api.free = gpu::table_call(d->cuMemFree_v2);
+  api.copy_to_device = gpu::table_call(d->cuMemcpyHtoD_v2);
+  api.copy_to_host = gpu::table_call(d->cuMemcpyDtoH_v2);
+  api.fill = gpu::table_call(d->cuMemsetD8Async);
   api.allocate_mapped = [d](void** host, void** device, std::size_t bytes) -> Status {
     void* memory = nullptr;
     CUdeviceptr seen = 0;
@@ -91,7 +164,7 @@ void fill_memory(gpu::DriverApi& api, const Driver* d) {
     *device = reinterpret_cast<void*>(seen);
     return CUDA_SUCCESS;
   };
-  api.free_mapped = [d](void* host) -> Status { return d->cuMemFreeHost(host); };
+  api.free_mapped = gpu::table_call(d->cuMemFreeHost);
 }
 
 void fill_queue(gpu::DriverApi& api, const Driver* d) {
@@ -99,15 +172,13 @@ void fill_queue(gpu::DriverApi& api, const Driver* d) {
     // Blocking with the legacy stream: the synchronous copies use that one, and must order with the stream's work.
     return d->cuStreamCreate(stream, CU_STREAM_DEFAULT);
   };
-  api.destroy_stream = [d](gpu::Stream stream) -> Status { return d->cuStreamDestroy_v2(stream); };
-  api.synchronize_stream = [d](gpu::Stream stream) -> Status { return d->cuStreamSynchronize(stream); };
+  api.destroy_stream = gpu::table_call(d->cuStreamDestroy_v2);
+  api.synchronize_stream = gpu::table_call(d->cuStreamSynchronize);
   api.create_event = [d](gpu::Event* event) -> Status { return d->cuEventCreate(event, CU_EVENT_DEFAULT); };
-  api.destroy_event = [d](gpu::Event event) -> Status { return d->cuEventDestroy_v2(event); };
-  api.record_event = [d](gpu::Event event, gpu::Stream stream) -> Status { return d->cuEventRecord(event, stream); };
-  api.synchronize_event = [d](gpu::Event event) -> Status { return d->cuEventSynchronize(event); };
-  api.elapsed_ms = [d](float* ms, gpu::Event start, gpu::Event stop) -> Status {
-    return d->event_elapsed_time(ms, start, stop);
-  };
+  api.destroy_event = gpu::table_call(d->cuEventDestroy_v2);
+  api.record_event = gpu::table_call(d->cuEventRecord);
+  api.synchronize_event = gpu::table_call(d->cuEventSynchronize);
+  api.elapsed_ms = gpu::table_call(d->event_elapsed_time);
 }
 
 /// A launch with a cluster, as the driver takes it.
@@ -148,10 +219,8 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
     if (!gpu::is_whole(image)) return CUDA_ERROR_INVALID_IMAGE;
     return d->cuModuleLoadData(handle, image.data());
   };
-  api.unload_module = [d](gpu::Module handle) -> Status { return d->cuModuleUnload(handle); };
-  api.find_function = [d](gpu::Function* function, gpu::Module handle, const char* symbol) -> Status {
-    return d->cuModuleGetFunction(function, handle, symbol);
-  };
+  api.unload_module = gpu::table_call(d->cuModuleUnload);
+  api.find_function = gpu::table_call(d->cuModuleGetFunction);
   api.find_variable = [d](void** address, std::size_t* bytes, gpu::Module handle, const char* symbol) -> Status {
     CUdeviceptr memory = 0;
     const CUresult status = d->cuModuleGetGlobal_v2(&memory, bytes, handle, symbol);
@@ -222,8 +291,8 @@ void fill_graphs(gpu::DriverApi& api, const Driver* d) {
     if (status != CUDA_SUCCESS) d->graph_exec_destroy(*graph);
     return status;
   };
-  api.launch_graph = [d](gpu::Graph graph, gpu::Stream stream) -> Status { return d->graph_launch(graph, stream); };
-  api.destroy_graph = [d](gpu::Graph graph) -> Status { return d->graph_exec_destroy(graph); };
+  api.launch_graph = gpu::table_call(d->graph_launch);
+  api.destroy_graph = gpu::table_call(d->graph_exec_destroy);
 }
 
 gpu::DriverApi calls_of(const Driver* d, int major) {

@@ -1,10 +1,13 @@
-// CUDA's implementation of the table of driver calls.
+// CUDA's implementation of the table of driver calls, and launches in the application's contexts.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "backends/cuda/driver.hpp"
 #include "backends/gpu/driver_api.hpp"
+#include "backends/runtime.hpp"
+#include "core/device/device_info.hpp"
 #include "core/measure/clock_lock.hpp"
 
 namespace xtune::cuda {
@@ -16,5 +19,10 @@ gpu::DriverApi open_driver_api(const Driver& driver, int index);
 gpu::DriverApi module_calls(const Driver& driver);
 /// For fixing the clock of a device, which is not opened. Throws Error(unavailable).
 std::unique_ptr<measure::ClockLock> open_clocks(int index);
+
+/// query: returns the facts of a device by its index. timing_code: as of gpu::ContextApi. Throws Error(unavailable)
+/// without a driver.
+std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(int index)> query,
+                                               std::function<build::Artifact(const device::DeviceInfo&)> timing_code);
 
 }  // namespace xtune::cuda

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "backends/gpu/library_file.hpp"
+#include "backends/gpu/vendor_library.hpp"
 #include "base/not_installed.hpp"
 
 namespace xtune::cuda {
@@ -116,28 +116,16 @@ gpu::CompilerApi compiler_api(const Nvrtc& nvrtc) {
   api.create = [n](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
     return n->nvrtcCreateProgram(handle, source, name, 0, nullptr, nullptr);
   };
-  api.destroy = [n](gpu::CompilerApi::Program* handle) -> int { return n->nvrtcDestroyProgram(handle); };
-  api.add_name_expression = [n](gpu::CompilerApi::Program handle, const char* expression) -> int {
-    return n->nvrtcAddNameExpression(handle, expression);
-  };
-  api.compile = [n](gpu::CompilerApi::Program handle, int count, const char* const* options) -> int {
-    return n->nvrtcCompileProgram(handle, count, options);
-  };
-  api.log_size = [n](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
-    return n->nvrtcGetProgramLogSize(handle, size);
-  };
-  api.log = [n](gpu::CompilerApi::Program handle, char* log) -> int { return n->nvrtcGetProgramLog(handle, log); };
-  api.lowered_name = [n](gpu::CompilerApi::Program handle, const char* expression, const char** name) -> int {
-    return n->nvrtcGetLoweredName(handle, expression, name);
-  };
-  api.code_size = [n](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
-    return n->nvrtcGetCUBINSize(handle, size);
-  };
-  api.code = [n](gpu::CompilerApi::Program handle, char* code) -> int { return n->nvrtcGetCUBIN(handle, code); };
-  api.assembly_size = [n](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
-    return n->nvrtcGetPTXSize(handle, size);
-  };
-  api.assembly = [n](gpu::CompilerApi::Program handle, char* text) -> int { return n->nvrtcGetPTX(handle, text); };
+  api.destroy = gpu::table_call(n->nvrtcDestroyProgram);
+  api.add_name_expression = gpu::table_call(n->nvrtcAddNameExpression);
+  api.compile = gpu::table_call(n->nvrtcCompileProgram);
+  api.log_size = gpu::table_call(n->nvrtcGetProgramLogSize);
+  api.log = gpu::table_call(n->nvrtcGetProgramLog);
+  api.lowered_name = gpu::table_call(n->nvrtcGetLoweredName);
+  api.code_size = gpu::table_call(n->nvrtcGetCUBINSize);
+  api.code = gpu::table_call(n->nvrtcGetCUBIN);
+  api.assembly_size = gpu::table_call(n->nvrtcGetPTXSize);
+  api.assembly = gpu::table_call(n->nvrtcGetPTX);
   api.describe = [n](int status) { return std::string(n->nvrtcGetErrorString(static_cast<nvrtcResult>(status))); };
   return api;
 }

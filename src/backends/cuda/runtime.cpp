@@ -1,14 +1,13 @@
 // The driver's calls for the current context, pointers and captures.
-#include "backends/cuda/runtime.hpp"
+#include "backends/gpu/runtime.hpp"
 
 #include <fmt/core.h>
 
 #include <map>
 #include <mutex>
 
-#include "backends/cuda/device_query.hpp"
+#include "backends/cuda/driver.hpp"
 #include "backends/cuda/driver_api.hpp"
-#include "backends/gpu/runtime.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cuda {

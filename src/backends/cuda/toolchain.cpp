@@ -6,14 +6,27 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <exception>
 #include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
-#include "backends/cuda/precompiled_headers.hpp"
-#include "backends/gpu/library_file.hpp"
-#include "backends/gpu/ptxas_log.hpp"
+#include "backends/gpu/runtime_compiler.hpp"
+#include "backends/gpu/vendor_library.hpp"
 #include "backends/runtime_files.hpp"
 #include "base/files.hpp"
+#include "base/hash.hpp"
+#include "core/build/artifact.hpp"
 #include "core/build/compile_hint.hpp"
+#include "core/build/keys.hpp"
+#include "core/build/preamble.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/tool_files.hpp"
 #include "core/device/launch_limits.hpp"
@@ -22,6 +35,131 @@
 
 namespace xtune::cuda {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// NVRTC's heap for precompiled headers, unless NVRTC_PCH_HEAP_SIZE sets it: no file is much larger.
+constexpr std::uint64_t heap_bytes = std::uint64_t{256} << 20;
+
+/// Compiles without a use after which a file may be removed to make another one.
+constexpr std::uint64_t patience = 16;
+
+std::uint64_t bytes_of(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed))
+    if (entry.path().extension() == ".pch") bytes += entry.file_size(failed);
+  return bytes;
+}
+
+// With debug information NVRTC 13.0 generates different code.
+bool rules_them_out(const std::string& option) {
+  const std::string name = option.substr(0, option.find('='));
+  return (name.starts_with("-") && !name.starts_with("-I") && name.find("pch") != std::string::npos) || name == "-G" ||
+         name == "--device-debug";
+}
+
+/// NVRTC's files are in a temporary directory that is removed with this object. NVRTC checks neither macros nor files
+/// from -include, and header files only by their times. Therefore each file has its own directory, named by a hash over
+/// everything that it depends on: the text of the opening and of the user's headers in it, the states of these files (a
+/// file that was restored may have been parsed with other contents), definitions, options. Other processes cannot use
+/// them (NVRTC documentation, "Precompiled Headers": they contain addresses of the library's heap). Thread-safe: while
+/// one thread compiles with a file, the others compile without it.
+class PrecompiledHeaders {
+ public:
+  /// available: whether this NVRTC supports them (12.8 and later).
+  explicit PrecompiledHeaders(bool available) : available_(available) {}
+
+  /// The input to compile instead of the plain source.
+  struct Use {
+    std::string source;
+    std::vector<std::string> options;
+    std::string key;
+    std::unique_lock<std::mutex> turn;
+  };
+  /// nullopt if it would not pay or not work: the opening includes no CUDA headers, it is seen for the first time,
+  /// options mention precompiled headers or request debug information, NVRTC made no file when requested, or there is
+  /// no space.
+  std::optional<Use> use(const build::CompileRequest& request, const build::SplitSource& split,
+                         const std::vector<std::string>& options) noexcept {
+    try {
+      if (!available_ || !split.of_toolchain) return std::nullopt;
+      if (std::any_of(options.begin(), options.end(), rules_them_out)) return std::nullopt;
+      std::unique_lock turn(mutex_, std::try_to_lock);
+      if (!turn) return std::nullopt;
+      const std::string before = gpu::define_lines(split.before);
+      std::string key = base::sha256(build::canonical_list(
+          {request.source_name, split.digest, split.states, before, build::canonical_list(options)}));
+      Opening& opening = openings_[key];
+      ++compiles_;
+      // Making a file costs as much as one use saves, so a source that is compiled once gets none.
+      if (!std::exchange(opening.seen, true) || opening.refused) return std::nullopt;
+      if (!files_) files_.emplace();
+      const fs::path folder = folder_of(key);
+      if (bytes_of(folder) == 0) {
+        if (!make_room()) return std::nullopt;
+        opening.refused = std::exchange(opening.asked, true);
+        if (opening.refused) return std::nullopt;
+        fs::create_directory(folder);
+        // Not before the opening, because it would shift its line numbers: a #line makes NVRTC refuse.
+        if (!(std::ofstream(folder / "parameters.h", std::ios::binary) << before).flush()) return std::nullopt;
+      }
+      opening.last_use = compiles_;
+
+      Use use{split.head + "#pragma nv_hdrstop\n" + gpu::define_lines(split.between) +
+                  gpu::line_directive(split.tail_line, request.source_name) + split.tail,
+              options, std::move(key), std::move(turn)};
+      use.options.insert(use.options.end(),
+                         {"--pch", "--pch-dir=" + folder.string(), "--pch-messages=false", "--pch-verbose=false",
+                          "--pre-include=" + (folder / "parameters.h").string(),
+                          // "PCH creation disabled because #line directive encountered", after the stop;
+                          // "insufficient preallocated memory for generation of precompiled header file"
+                          "--diag-suppress=20283,639"});
+      return use;
+    } catch (const std::exception&) {  // no disk space, no memory
+      return std::nullopt;
+    }
+  }
+  /// The plain source compiled although this did not.
+  void give_up(const Use& use) noexcept {
+    try {
+      openings_[use.key].refused = true;
+      std::error_code failed;
+      fs::remove_all(folder_of(use.key), failed);
+    } catch (const std::exception&) {  // the next attempt fails again
+    }
+  }
+
+ private:
+  struct Opening {
+    std::uint64_t last_use = 0;
+    bool seen = false, asked = false, refused = false;
+  };
+  fs::path folder_of(const std::string& key) const { return files_->path() / key.substr(0, 16); }
+  bool make_room() {
+    std::uint64_t held = 0;
+    for (auto at = openings_.begin(); at != openings_.end();) {
+      const std::uint64_t bytes = bytes_of(folder_of(at->first));
+      // Files in recent use are kept: openings that replaced each other in turn would cost more than they save.
+      if (bytes > 0 && compiles_ - at->second.last_use > patience) {
+        fs::remove_all(folder_of(at->first));
+        at = openings_.erase(at);
+      } else {
+        held += bytes;
+        ++at;
+      }
+    }
+    // Space for this worker and those of the other cores; the directory may be in memory.
+    return held < heap_bytes &&
+           fs::space(files_->path()).available >= 2 * heap_bytes * std::max(1u, std::thread::hardware_concurrency());
+  }
+
+  bool available_;
+  std::mutex mutex_;
+  std::optional<base::TemporaryDirectory> files_;
+  std::map<std::string, Opening> openings_;
+  std::uint64_t compiles_ = 0;
+};
 
 /// The compute capability of an architecture: 90 for "sm_90a"; 0 for an invalid one.
 int capability(const std::string& arch) noexcept {

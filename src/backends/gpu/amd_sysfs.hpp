@@ -1,11 +1,13 @@
-// Facts from the amdgpu driver's files: temperature, power, memory errors, partition, processes.
+// An AMD GPU by the amdgpu driver's files: temperature, power, memory errors, partition, processes, and its clock.
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/measure/clock_lock.hpp"
 #include "core/measure/device_state.hpp"
 
 namespace xtune::gpu {
@@ -25,5 +27,11 @@ std::vector<ClockLevel> clock_levels(const std::filesystem::path& file);
 /// partitions) and of hwmon.
 std::function<measure::DeviceState()> open_amd_monitor(const std::string& pci_address,
                                                        const std::filesystem::path& root = "/");
+
+/// For the device at a PCI address ("0000:c1:00.0"). The clock for 0 is that of the driver's level profile_standard;
+/// any other must be one of the device's levels (pp_dpm_sclk). root: the directory that holds sys/. Throws
+/// Error(unavailable) if the machine has no device there. Source: the Linux kernel's documentation of amdgpu,
+/// power_dpm_force_performance_level and pp_dpm_sclk.
+std::unique_ptr<measure::ClockLock> amd_clocks(const std::string& pci_address, const std::filesystem::path& root = "/");
 
 }  // namespace xtune::gpu

@@ -53,11 +53,4 @@ class Session {
 /// Throws Error(unavailable) if the device does not respond.
 std::unique_ptr<measure::Device> make_device(DriverApi api, device::DeviceInfo info);
 
-/// Only for the result of make_device.
-std::unique_ptr<measure::Buffer> make_buffer(std::shared_ptr<Session> session, std::size_t bytes);
-/// Of memory that belongs to a module and lives as long as that.
-std::unique_ptr<measure::Buffer> make_view(std::shared_ptr<Session> session, void* address, std::size_t bytes);
-std::unique_ptr<measure::Program> make_program(std::shared_ptr<Session> session, const build::Artifact& artifact,
-                                               const device::LaunchPlan& launch);
-
 }  // namespace xtune::gpu

@@ -96,7 +96,7 @@ struct DriverApi {
   /// none.
   std::function<Status(measure::EncodedTensorMap*, const measure::TensorMap&, void* address)> encode_tensor_map;
 
-  /// Optional: the timing kernels compiled for this device (timing_kernels.hpp). May throw the errors of a toolchain.
+  /// Optional: the timing kernels compiled for this device (queue_timer.hpp). May throw the errors of a toolchain.
   std::function<build::Artifact()> timing_code;
   std::string no_timing;  ///< why there are none, for the timer's note; empty: they may be there
   double timer_hz = 1e9;  ///< ticks a second of the timer that those kernels read

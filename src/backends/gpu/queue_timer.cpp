@@ -1,4 +1,5 @@
-// The held queue, and the calibration with kernels of known length.
+// The held queue, and the calibration with kernels of known length. Graphs are made by capturing a stream: the driver
+// copies the arguments of every launch into the graph.
 #include "backends/gpu/queue_timer.hpp"
 
 #include <algorithm>
@@ -7,13 +8,59 @@
 #include <vector>
 
 #include "backends/gpu/device.hpp"
-#include "backends/gpu/timing_kernels.hpp"
 #include "core/measure/statistics.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::gpu {
 namespace {
+
+// Every loop ends by the timer or by the clock, which always advance: none of these kernels can hang a device. cycle()
+// counts separately for each compute unit, so the begin and end of a count are read by one thread.
+constexpr const char* source = R"(
+#if defined(XTUNE_HIP)
+__device__ unsigned long long now() { return (unsigned long long)wall_clock64(); }
+#else
+__device__ unsigned long long now() {
+  unsigned long long ticks;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ticks));
+  return ticks;
+}
+#endif
+#if defined(__AMDGCN__)  // clock64 does not compile for gfx11 with hipRTC 5.7
+__device__ unsigned long long cycle() { return __builtin_readcyclecounter(); }
+#else
+__device__ unsigned long long cycle() { return (unsigned long long)clock64(); }
+#endif
+
+extern "C" __global__ void xtune_hold(volatile unsigned* flags, unsigned ticket, unsigned long long ticks) {
+  const unsigned long long start = now();
+  while ((int)(flags[0] - ticket) < 0) {
+    if (now() - start < ticks) continue;
+    flags[1] = ticket;
+    return;
+  }
+}
+
+extern "C" __global__ void xtune_spin(unsigned long long cycles) {
+  const unsigned long long start = cycle();
+  while (cycle() - start < cycles) {
+  }
+}
+
+// From one change of the timer to a later one: it may tick as slowly as once a microsecond.
+extern "C" __global__ void xtune_clock(unsigned long long* out, unsigned long long ticks) {
+  const unsigned long long before = now();
+  unsigned long long start = now();
+  while (start == before) start = now();
+  const unsigned long long first = cycle();
+  unsigned long long end = now();
+  while (end - start < ticks) end = now();
+  const unsigned long long last = cycle();
+  out[0] = last - first;
+  out[1] = end - start;
+}
+)";
 
 constexpr double deadline_s = 0.02;       // for a held queue: queueing takes well below a millisecond
 constexpr int late_limit = 3;             // in a row; after that the queue is no longer held
@@ -25,6 +72,40 @@ constexpr int calibration_batch = 16, calibration_rounds = 96;
 const device::Launch one_thread = {{1, 1, 1}, {1, 1, 1}};
 
 }  // namespace
+
+build::CompileRequest timing_request(const std::string& arch) {
+  build::CompileRequest request;
+  request.source_name = "timing_kernels.cu";
+  request.source = source;
+  request.entry = timing_kernel::hold;
+  request.options = {"-std=c++17"};  // before CUDA 12, NVRTC's default is C++14
+  request.arch = arch;
+  return request;
+}
+
+LaunchGraph::LaunchGraph(Session& session, const std::function<void()>& work) : session_(session) {
+  const DriverApi& api = session.api();
+  session.check_launch(api.begin_capture(session.stream()), "beginning a graph");
+  try {
+    work();
+  } catch (...) {
+    // The stream would stay in capture mode, and refuse everything else.
+    if (Graph partial = nullptr; api.end_capture(&partial, session.stream()) == 0) api.destroy_graph(partial);
+    throw;
+  }
+  session.check_launch(api.end_capture(&handle_, session.stream()), "making a graph of the launches");
+}
+
+LaunchGraph::~LaunchGraph() {
+  try {
+    if (handle_) session_.api().destroy_graph(handle_);
+  } catch (...) {  // a destructor never throws
+  }
+}
+
+void LaunchGraph::launch() {
+  session_.check_launch(session_.api().launch_graph(handle_, session_.stream()), "launching a graph");
+}
 
 /// The waiting kernel in the stream; released at the latest at the end of this object's scope.
 class QueueTimer::Hold {

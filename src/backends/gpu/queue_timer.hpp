@@ -1,4 +1,5 @@
-// Measures the time between two events in a stream, without launch latency and the timer's own overhead.
+// Measures the time between two events in a stream, without launch latency and the timer's own overhead; with the small
+// kernels that this needs, and launches that the device executes as one graph (CUDA graphs, HIP graphs).
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,47 @@
 #include <utility>
 
 #include "backends/gpu/driver_api.hpp"
-#include "backends/gpu/graph.hpp"
+#include "core/build/artifact.hpp"
 
 namespace xtune::gpu {
+
+/// The names of these kernels in their module, and their parameters in order.
+namespace timing_kernel {
+/// (unsigned* flags, unsigned ticket, unsigned long long ticks), one thread: waits until flags[0], which the host
+/// writes, has reached the ticket; gives up after that many ticks of the device's timer, and then sets flags[1] to the
+/// ticket.
+inline constexpr const char* hold = "xtune_hold";
+/// (unsigned long long cycles), one thread: takes that many cycles of its compute unit's clock.
+inline constexpr const char* spin = "xtune_spin";
+/// (unsigned long long* out, unsigned long long ticks), one thread: writes how many cycles passed to out[0], and in how
+/// many ticks of the timer, at least the given ones, to out[1].
+inline constexpr const char* clock = "xtune_clock";
+}  // namespace timing_kernel
+
+/// Compiles all of them at once: the artifact's entry is one of them, and its image contains the others too.
+build::CompileRequest timing_request(const std::string& arch);
+
+class Session;
+
+/// A sequence of launches, made once and executed as often as wanted. Single-threaded; the session must outlive it, and
+/// so must the modules of its kernels.
+class LaunchGraph {
+ public:
+  /// work() queues launches into the session's stream, and nothing else; they are not executed, but become the graph.
+  /// Exceptions of work pass through. Throws CandidateFailure(launch_failed) if the driver refuses, crashed if the
+  /// device is lost. The driver must have graphs.
+  LaunchGraph(Session& session, const std::function<void()>& work);
+  ~LaunchGraph();
+  LaunchGraph(const LaunchGraph&) = delete;
+  LaunchGraph& operator=(const LaunchGraph&) = delete;
+
+  /// Queues it into the session's stream. Throws as the constructor does.
+  void launch();
+
+ private:
+  Session& session_;
+  Graph handle_ = nullptr;
+};
 
 class Session;
 

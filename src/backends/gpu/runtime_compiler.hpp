@@ -1,10 +1,12 @@
 // The common part of NVRTC and hipRTC: compiles a program from a string, with its log and the lowered name of its
-// kernel.
+// kernel; and the resource usage from the output of ptxas -v.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/build/artifact.hpp"
@@ -59,5 +61,13 @@ std::string with_defines(const build::CompileRequest& request, const build::Spli
 /// The parts of with_defines: "#define NAME value" lines, and "#line 7 \"name\"".
 std::string define_lines(const build::SplitSource::Defines& defines);
 std::string line_directive(std::size_t line, const std::string& source_name);
+
+/// Reads only the lines of the entry function; a log may have several. Fields that are not in the log stay unset.
+/// Format: CUDA Binary Utilities and nvcc documentation, `--resource-usage`; toolkits from 9 to 13 differ in blanks and
+/// order.
+build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entry_symbol);
+
+/// The maximum static shared memory that an entry of the log declares, bytes; 0 if there is none.
+std::int64_t largest_static_shared(std::string_view log);
 
 }  // namespace xtune::gpu

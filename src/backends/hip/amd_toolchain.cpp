@@ -8,15 +8,12 @@
 
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/hip_headers.hpp"
-#include "backends/gpu/library_file.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
+#include "backends/gpu/vendor_library.hpp"
 #include "backends/hip/clang_installation.hpp"
-#include "backends/hip/code_object_manager.hpp"
-#include "backends/hip/device_query.hpp"
-#include "backends/hip/name_pointers.hpp"
+#include "backends/hip/hip_calls.hpp"
 #include "backends/hip/rocm_libraries.hpp"
 #include "backends/hip/toolchain.hpp"
-#include "backends/hip/toolchain_support.hpp"
 #include "backends/runtime_files.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/files.hpp"
@@ -83,37 +80,20 @@ const Hiprtc& hiprtc() {
 
 gpu::CompilerApi compiler_api(const Hiprtc& table) {
   const Hiprtc* r = &table;
-  const auto program = [](gpu::CompilerApi::Program handle) { return static_cast<hiprtcProgram>(handle); };
   gpu::CompilerApi api;
   api.name = "hiprtc";
   api.out_of_memory = HIPRTC_ERROR_OUT_OF_MEMORY;
   api.create = [r](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
     return r->hiprtcCreateProgram(reinterpret_cast<hiprtcProgram*>(handle), source, name, 0, nullptr, nullptr);
   };
-  api.destroy = [r](gpu::CompilerApi::Program* handle) -> int {
-    return r->hiprtcDestroyProgram(reinterpret_cast<hiprtcProgram*>(handle));
-  };
-  api.add_name_expression = [r, program](gpu::CompilerApi::Program handle, const char* expression) -> int {
-    return r->hiprtcAddNameExpression(program(handle), expression);
-  };
-  api.compile = [r, program](gpu::CompilerApi::Program handle, int count, const char* const* options) -> int {
-    return r->hiprtcCompileProgram(program(handle), count, const_cast<const char**>(options));
-  };
-  api.log_size = [r, program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
-    return r->hiprtcGetProgramLogSize(program(handle), size);
-  };
-  api.log = [r, program](gpu::CompilerApi::Program handle, char* log) -> int {
-    return r->hiprtcGetProgramLog(program(handle), log);
-  };
-  api.lowered_name = [r, program](gpu::CompilerApi::Program handle, const char* expression, const char** name) -> int {
-    return r->hiprtcGetLoweredName(program(handle), expression, name);
-  };
-  api.code_size = [r, program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
-    return r->hiprtcGetCodeSize(program(handle), size);
-  };
-  api.code = [r, program](gpu::CompilerApi::Program handle, char* code) -> int {
-    return r->hiprtcGetCode(program(handle), code);
-  };
+  api.destroy = gpu::table_call(r->hiprtcDestroyProgram);
+  api.add_name_expression = gpu::table_call(r->hiprtcAddNameExpression);
+  api.compile = gpu::table_call(r->hiprtcCompileProgram);
+  api.log_size = gpu::table_call(r->hiprtcGetProgramLogSize);
+  api.log = gpu::table_call(r->hiprtcGetProgramLog);
+  api.lowered_name = gpu::table_call(r->hiprtcGetLoweredName);
+  api.code_size = gpu::table_call(r->hiprtcGetCodeSize);
+  api.code = gpu::table_call(r->hiprtcGetCode);
   api.describe = [r](int status) { return std::string(r->hiprtcGetErrorString(static_cast<hiprtcResult>(status))); };
   return api;
 }

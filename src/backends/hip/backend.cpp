@@ -3,12 +3,10 @@
 
 #include <fmt/core.h>
 
-#include "backends/gpu/amd_clocks.hpp"
+#include "backends/gpu/amd_sysfs.hpp"
 #include "backends/gpu/device.hpp"
-#include "backends/gpu/timing_kernels.hpp"
-#include "backends/hip/device_query.hpp"
-#include "backends/hip/driver_api.hpp"
-#include "backends/hip/runtime.hpp"
+#include "backends/gpu/queue_timer.hpp"
+#include "backends/hip/hip_calls.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "xtune/error.hpp"
 #if defined(__HIP_PLATFORM_NVIDIA__)

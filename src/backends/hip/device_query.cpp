@@ -1,17 +1,17 @@
 // Queries HIP's devices.
-#include "backends/hip/device_query.hpp"
-
 #include <fmt/core.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
-#include "backends/hip/device_arch.hpp"
+#include "backends/hip/hip_calls.hpp"
+#include "backends/hip/rocm_libraries.hpp"
 #include "base/not_installed.hpp"
 #include "core/device/device_info.hpp"
+
 #if defined(__HIP_PLATFORM_NVIDIA__)
-#include "backends/cuda/device_query.hpp"
+#include "backends/cuda/driver.hpp"
 #endif
 
 namespace xtune::hip {

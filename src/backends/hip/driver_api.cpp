@@ -1,13 +1,14 @@
 // Filling the table of driver calls from HIP.
-#include "backends/hip/driver_api.hpp"
-
 #include <fmt/core.h>
 
 #include <cstring>
 
 #include "backends/gpu/amd_sysfs.hpp"
 #include "backends/gpu/code_object.hpp"
+#include "backends/gpu/vendor_library.hpp"
+#include "backends/hip/hip_calls.hpp"
 #include "xtune/error.hpp"
+
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/cuda/driver_api.hpp"
 #endif
@@ -16,11 +17,6 @@ namespace xtune::hip {
 namespace {
 
 using gpu::Status;
-
-hipStream_t stream_of(gpu::Stream stream) { return static_cast<hipStream_t>(stream); }
-hipEvent_t event_of(gpu::Event event) { return static_cast<hipEvent_t>(event); }
-hipFunction_t function_of(gpu::Function function) { return static_cast<hipFunction_t>(function); }
-hipModule_t module_of(gpu::Module handle) { return static_cast<hipModule_t>(handle); }
 
 bool is_sticky(const HipCalls* h, Status status) {
   switch (static_cast<hipError_t>(status)) {
@@ -47,21 +43,19 @@ build::Lack lack(Status status) {
 }
 
 void fill_memory(gpu::DriverApi& api, const HipCalls* h) {
-  api.allocate = [h](void** address, std::size_t bytes) -> Status { return h->hipMalloc(address, bytes); };
+  api.allocate = gpu::table_call(h->hipMalloc);
   if (h->xtune_name_memory)
     api.name_memory = [h](const void* address, std::size_t bytes, const std::string& name) {
       static_cast<void>(h->xtune_name_memory(address, bytes, name.c_str()));
     };
-  api.free = [h](void* address) -> Status { return h->hipFree(address); };
+  api.free = gpu::table_call(h->hipFree);
   api.copy_to_device = [h](void* to, const void* from, std::size_t bytes) -> Status {
     return h->hipMemcpy(to, from, bytes, hipMemcpyHostToDevice);
   };
   api.copy_to_host = [h](void* to, const void* from, std::size_t bytes) -> Status {
     return h->hipMemcpy(to, from, bytes, hipMemcpyDeviceToHost);
   };
-  api.fill = [h](void* to, unsigned char value, std::size_t bytes, gpu::Stream stream) -> Status {
-    return h->hipMemsetAsync(to, value, bytes, stream_of(stream));
-  };
+  api.fill = gpu::table_call(h->hipMemsetAsync);
   api.allocate_mapped = [h](void** host, void** device, std::size_t bytes) -> Status {
     void *memory = nullptr, *seen = nullptr;
     // Coherent: otherwise the device may cache values that the host writes while a kernel runs.
@@ -77,7 +71,7 @@ void fill_memory(gpu::DriverApi& api, const HipCalls* h) {
     *device = seen;
     return hipSuccess;
   };
-  api.free_mapped = [h](void* host) -> Status { return h->hipHostFree(host); };
+  api.free_mapped = gpu::table_call(h->hipHostFree);
 }
 
 void fill_queue(gpu::DriverApi& api, const HipCalls* h) {
@@ -85,19 +79,15 @@ void fill_queue(gpu::DriverApi& api, const HipCalls* h) {
     // Blocking with the null stream: the synchronous copies use that one, and must order with the stream's work.
     return h->hipStreamCreateWithFlags(reinterpret_cast<hipStream_t*>(stream), hipStreamDefault);
   };
-  api.destroy_stream = [h](gpu::Stream stream) -> Status { return h->hipStreamDestroy(stream_of(stream)); };
-  api.synchronize_stream = [h](gpu::Stream stream) -> Status { return h->hipStreamSynchronize(stream_of(stream)); };
+  api.destroy_stream = gpu::table_call(h->hipStreamDestroy);
+  api.synchronize_stream = gpu::table_call(h->hipStreamSynchronize);
   api.create_event = [h](gpu::Event* event) -> Status {
     return h->hipEventCreateWithFlags(reinterpret_cast<hipEvent_t*>(event), hipEventDefault);
   };
-  api.destroy_event = [h](gpu::Event event) -> Status { return h->hipEventDestroy(event_of(event)); };
-  api.record_event = [h](gpu::Event event, gpu::Stream stream) -> Status {
-    return h->hipEventRecord(event_of(event), stream_of(stream));
-  };
-  api.synchronize_event = [h](gpu::Event event) -> Status { return h->hipEventSynchronize(event_of(event)); };
-  api.elapsed_ms = [h](float* ms, gpu::Event start, gpu::Event stop) -> Status {
-    return h->hipEventElapsedTime(ms, event_of(start), event_of(stop));
-  };
+  api.destroy_event = gpu::table_call(h->hipEventDestroy);
+  api.record_event = gpu::table_call(h->hipEventRecord);
+  api.synchronize_event = gpu::table_call(h->hipEventSynchronize);
+  api.elapsed_ms = gpu::table_call(h->hipEventElapsedTime);
 #if !defined(__HIP_PLATFORM_NVIDIA__)
   api.timer_hz = 100e6;  // wall_clock64 on every GPU this HIP compiles for: "constant 100 MHz" (s_memrealtime, AMD ISA)
 #endif
@@ -108,30 +98,28 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
     if (!gpu::is_whole(image)) return hipErrorInvalidImage;
     return h->hipModuleLoadData(reinterpret_cast<hipModule_t*>(handle), image.data());
   };
-  api.unload_module = [h](gpu::Module handle) -> Status { return h->hipModuleUnload(module_of(handle)); };
-  api.find_function = [h](gpu::Function* function, gpu::Module handle, const char* symbol) -> Status {
-    return h->hipModuleGetFunction(reinterpret_cast<hipFunction_t*>(function), module_of(handle), symbol);
-  };
+  api.unload_module = gpu::table_call(h->hipModuleUnload);
+  api.find_function = gpu::table_call(h->hipModuleGetFunction);
   api.find_variable = [h](void** address, std::size_t* bytes, gpu::Module handle, const char* symbol) -> Status {
     hipDeviceptr_t memory{};
-    const hipError_t status = h->hipModuleGetGlobal(&memory, bytes, module_of(handle), symbol);
+    const hipError_t status = h->hipModuleGetGlobal(&memory, bytes, static_cast<hipModule_t>(handle), symbol);
     if (status == hipSuccess) *address = reinterpret_cast<void*>(memory);  // an integer on NVIDIA
     return status;
   };
-  api.function_attributes = [h](gpu::FunctionAttributes* out, gpu::Function function) -> Status {
+  api.function_attributes = [h](gpu::FunctionAttributes* out, gpu::Function handle) -> Status {
+    auto* const function = static_cast<hipFunction_t>(handle);
     int shared = 0;
-    hipError_t status = h->hipFuncGetAttribute(&out->max_threads_per_block, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-                                               function_of(function));
-    if (status == hipSuccess)
-      status = h->hipFuncGetAttribute(&out->registers, HIP_FUNC_ATTRIBUTE_NUM_REGS, function_of(function));
-    if (status == hipSuccess)
-      status = h->hipFuncGetAttribute(&shared, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function_of(function));
+    hipError_t status =
+        h->hipFuncGetAttribute(&out->max_threads_per_block, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    if (status == hipSuccess) status = h->hipFuncGetAttribute(&out->registers, HIP_FUNC_ATTRIBUTE_NUM_REGS, function);
+    if (status == hipSuccess) status = h->hipFuncGetAttribute(&shared, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
     out->static_shared_bytes = shared;
     return status;
   };
   api.launch = [h](gpu::Function function, const device::Launch& l, gpu::Stream stream, void** parameters) -> Status {
-    return h->hipModuleLaunchKernel(function_of(function), l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
-                                    l.block[2], l.shared_bytes, stream_of(stream), parameters, nullptr);
+    return h->hipModuleLaunchKernel(static_cast<hipFunction_t>(function), l.grid[0], l.grid[1], l.grid[2], l.block[0],
+                                    l.block[1], l.block[2], l.shared_bytes, static_cast<hipStream_t>(stream),
+                                    parameters, nullptr);
   };
 }
 
@@ -139,7 +127,7 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
 void fill_parameters([[maybe_unused]] gpu::DriverApi& api) {
 #if !defined(__HIP_PLATFORM_NVIDIA__)
   api.parameter_sizes = [](gpu::Function, const build::Artifact& artifact,
-                           const std::string& symbol) -> std::optional<std::vector<std::size_t> > {
+                           const std::string& symbol) -> std::optional<std::vector<std::size_t>> {
     auto metadata = gpu::kernel_metadata(gpu::unbundle(artifact.image, artifact.arch), symbol);
     if (!metadata) return std::nullopt;
     return std::move(metadata->parameter_bytes);
@@ -154,22 +142,18 @@ void fill_graphs([[maybe_unused]] gpu::DriverApi& api, [[maybe_unused]] const Hi
       !h->hipGraphExecDestroy || !h->hipGraphDestroy)
     return;
   api.begin_capture = [h](gpu::Stream stream) -> Status {
-    return h->hipStreamBeginCapture(stream_of(stream), hipStreamCaptureModeRelaxed);
+    return h->hipStreamBeginCapture(static_cast<hipStream_t>(stream), hipStreamCaptureModeRelaxed);
   };
   api.end_capture = [h](gpu::Graph* graph, gpu::Stream stream) -> Status {
     hipGraph_t captured = nullptr;
-    hipError_t status = h->hipStreamEndCapture(stream_of(stream), &captured);
+    hipError_t status = h->hipStreamEndCapture(static_cast<hipStream_t>(stream), &captured);
     if (status != hipSuccess) return status;
     status = h->hipGraphInstantiate(reinterpret_cast<hipGraphExec_t*>(graph), captured, nullptr, nullptr, 0);
     static_cast<void>(h->hipGraphDestroy(captured));
     return status;
   };
-  api.launch_graph = [h](gpu::Graph graph, gpu::Stream stream) -> Status {
-    return h->hipGraphLaunch(static_cast<hipGraphExec_t>(graph), stream_of(stream));
-  };
-  api.destroy_graph = [h](gpu::Graph graph) -> Status {
-    return h->hipGraphExecDestroy(static_cast<hipGraphExec_t>(graph));
-  };
+  api.launch_graph = gpu::table_call(h->hipGraphLaunch);
+  api.destroy_graph = gpu::table_call(h->hipGraphExecDestroy);
 #endif
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/not_installed.hpp"
+
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/cuda/driver.hpp"
 #else

@@ -1,5 +1,13 @@
-// HIP's calls, in one table for both platforms: opened at run time on AMD, HIP's inline wrappers of CUDA on NVIDIA.
+// HIP: its calls, found at run time, its devices and their facts, the table of driver calls, and launches on the
+// application's devices.
 #pragma once
+
+#include <functional>
+#include <memory>
+
+#include "backends/backend.hpp"
+#include "backends/gpu/driver_api.hpp"
+#include "backends/runtime.hpp"
 
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/hip/nvidia_compat.hpp"
@@ -76,5 +84,23 @@ const HipCalls& hip_calls();
 
 /// "hipErrorIllegalAddress: an illegal memory access was encountered"
 std::string describe(const HipCalls& calls, hipError_t status);
+
+/// Never throws.
+backend::DeviceList list_devices();
+/// Throws Error(unavailable) if the device does not respond.
+device::DeviceInfo query_device(const HipCalls& calls, int index);
+/// Initialises the driver and counts devices. Throws Error(unavailable) with advice.
+int initialise(const HipCalls& calls);
+
+/// "gfx90a" for "gfx90a:sramecc+:xnack-".
+std::string strip_target_features(const std::string& arch);
+
+/// Makes the device current on this thread. Throws Error(unavailable).
+gpu::DriverApi open_driver_api(const HipCalls& calls, int index);
+/// Only the calls for memory, queues and kernels, on the calling thread's device; opens and closes none.
+gpu::DriverApi module_calls(const HipCalls& calls);
+
+/// timing_code: as of gpu::ContextApi. Throws Error(unavailable) without a driver.
+std::shared_ptr<backend::Runtime> make_runtime(std::function<build::Artifact(const device::DeviceInfo&)> timing_code);
 
 }  // namespace xtune::hip

@@ -2,6 +2,7 @@
 #include <hip/hiprtc.h>
 
 #include "backends/cuda/toolchain.hpp"
+#include "backends/gpu/vendor_library.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "base/not_installed.hpp"
 
@@ -9,38 +10,21 @@ namespace xtune::hip {
 namespace {
 
 gpu::CompilerApi compiler_api() {
-  const auto program = [](gpu::CompilerApi::Program handle) { return static_cast<hiprtcProgram>(handle); };
   gpu::CompilerApi api;
   api.name = "hiprtc (nvrtc)";
   api.out_of_memory = HIPRTC_ERROR_OUT_OF_MEMORY;
   api.create = [](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
     return hiprtcCreateProgram(reinterpret_cast<hiprtcProgram*>(handle), source, name, 0, nullptr, nullptr);
   };
-  api.destroy = [](gpu::CompilerApi::Program* handle) -> int {
-    return hiprtcDestroyProgram(reinterpret_cast<hiprtcProgram*>(handle));
-  };
-  api.add_name_expression = [program](gpu::CompilerApi::Program handle, const char* expression) -> int {
-    return hiprtcAddNameExpression(program(handle), expression);
-  };
-  api.compile = [program](gpu::CompilerApi::Program handle, int count, const char* const* options) -> int {
-    return hiprtcCompileProgram(program(handle), count, const_cast<const char**>(options));
-  };
-  api.log_size = [program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
-    return hiprtcGetProgramLogSize(program(handle), size);
-  };
-  api.log = [program](gpu::CompilerApi::Program handle, char* log) -> int {
-    return hiprtcGetProgramLog(program(handle), log);
-  };
-  api.lowered_name = [program](gpu::CompilerApi::Program handle, const char* expression, const char** name) -> int {
-    return hiprtcGetLoweredName(program(handle), expression, name);
-  };
+  api.destroy = gpu::table_call(&hiprtcDestroyProgram);
+  api.add_name_expression = gpu::table_call(&hiprtcAddNameExpression);
+  api.compile = gpu::table_call(&hiprtcCompileProgram);
+  api.log_size = gpu::table_call(&hiprtcGetProgramLogSize);
+  api.log = gpu::table_call(&hiprtcGetProgramLog);
+  api.lowered_name = gpu::table_call(&hiprtcGetLoweredName);
   // hiprtcGetCode returns PTX here, which the driver would compile again at load time, without the options.
-  api.code_size = [program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
-    return nvrtcGetCUBINSize(program(handle), size);
-  };
-  api.code = [program](gpu::CompilerApi::Program handle, char* code) -> int {
-    return nvrtcGetCUBIN(program(handle), code);
-  };
+  api.code_size = gpu::table_call(&nvrtcGetCUBINSize);
+  api.code = gpu::table_call(&nvrtcGetCUBIN);
   api.describe = [](int status) { return std::string(hiprtcGetErrorString(static_cast<hiprtcResult>(status))); };
   return api;
 }

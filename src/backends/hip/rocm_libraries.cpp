@@ -1,11 +1,20 @@
-// Where ROCm's libraries are searched.
+// Where ROCm's libraries are searched. ROCm 6 and 7 have the properties in two layouts, under two names. The plain name
+// is the older layout in ROCm 5 and 6, and the newer one in headers since ROCm 6, so it is called last.
 #include "backends/hip/rocm_libraries.hpp"
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
 
-#include "backends/gpu/library_file.hpp"
+#include "backends/gpu/hip_headers.hpp"
+#include "backends/gpu/vendor_library.hpp"
+#include "base/files.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::hip {
 namespace {
@@ -28,6 +37,35 @@ std::vector<std::string> beside_loaded_runtime(const std::vector<std::string>& s
   return candidates;
 }
 
+base::DynamicLibrary open_for(const std::string& hiprtc) {
+  std::vector<std::string> names;
+  if (!hiprtc.empty()) names = code_object_manager_names(base::read_if_there(hiprtc, std::uint64_t{1} << 30));
+  if (base::DynamicLibrary library = base::DynamicLibrary::loaded(names)) return library;
+  // ROCm's libraries find each other by their own directory, which the loader's path need not contain.
+  const std::filesystem::path folder = std::filesystem::path(hiprtc).parent_path();
+  std::vector<std::string> candidates;
+  for (const std::string& name : names) candidates.insert(candidates.end(), {(folder / name).string(), name});
+  if (candidates.empty()) candidates = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so"};
+  return base::DynamicLibrary::open(candidates);
+}
+
+/// hipDeviceProp_t: the offset of its member gcnArchName (HIP 5.2, 5.7 and 6.4 headers).
+struct Layout {
+  const char* symbol;
+  std::size_t arch_at;
+};
+constexpr Layout layouts[] = {
+    {"hipGetDevicePropertiesR0600", 1160}, {"hipGetDevicePropertiesR0000", 396}, {"hipGetDeviceProperties", 396}};
+constexpr std::size_t arch_bytes = 256;
+constexpr std::size_t room_bytes = 16384;  // the structures have 792 and 1472 bytes; a newer one may have more
+
+static_assert(sizeof(hipDeviceProp_t::gcnArchName) == arch_bytes && sizeof(hipDeviceProp_t) < room_bytes);
+#if HIP_VERSION_MAJOR >= 6
+static_assert(offsetof(hipDeviceProp_t, gcnArchName) == layouts[0].arch_at);
+#else
+static_assert(offsetof(hipDeviceProp_t, gcnArchName) == layouts[1].arch_at);
+#endif
+
 }  // namespace
 
 base::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems) {
@@ -42,6 +80,54 @@ base::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems) {
       for (const int major : majors) candidates.push_back(fmt::format("{}lib{}.so.{}", folder, stem, major));
     }
   return base::DynamicLibrary::open(candidates);
+}
+
+CodeObjectManager::CodeObjectManager(const std::string& hiprtc) {
+  try {
+    library = open_for(hiprtc);
+    library.keep_resident();
+    int (*count_of)(std::size_t*) = nullptr;
+    int (*name_of)(std::size_t, const char**) = nullptr;
+    library.get("amd_comgr_get_isa_count", count_of);
+    library.get("amd_comgr_get_isa_name", name_of);
+    build = gpu::library_build_id(reinterpret_cast<const void*>(count_of));
+    path = gpu::library_path(reinterpret_cast<const void*>(count_of));
+    std::size_t count = 0;
+    if (count_of(&count) != 0) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      const char* isa = nullptr;  // "amdgcn-amd-amdhsa--gfx90a"
+      if (name_of(i, &isa) != 0 || !isa) continue;
+      const std::string text = isa;
+      archs.push_back(text.substr(text.rfind('-') + 1));
+    }
+  } catch (const Error&) {  // part of the runtime in some packages: hipRTC's own answer must be enough
+  }
+}
+
+std::vector<std::string> code_object_manager_names(std::string_view library) {
+  constexpr std::string_view stem = "libamd_comgr.so.";
+  std::vector<std::string> names;
+  for (std::size_t at = library.find(stem); at != library.npos; at = library.find(stem, at + 1)) {
+    const std::size_t digits = at + stem.size();
+    std::size_t end = digits;
+    while (end < library.size() && library[end] >= '0' && library[end] <= '9') ++end;
+    std::string name(library.substr(at, end - at));
+    if (end > digits && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string device_arch(const std::function<void*(const char* symbol)>& find, int index, int* status) {
+  for (const Layout& layout : layouts) {
+    const auto properties = reinterpret_cast<int (*)(void*, int)>(find(layout.symbol));
+    if (!properties) continue;
+    const auto room = std::make_unique<char[]>(room_bytes);
+    *status = properties(room.get(), index);
+    if (*status != 0) return {};
+    const char* name = room.get() + layout.arch_at;
+    return std::string(name, strnlen(name, arch_bytes));
+  }
+  return {};
 }
 
 }  // namespace xtune::hip

@@ -1,12 +1,11 @@
 // On AMD the current device represents its context; on NVIDIA HIP's handles are CUDA's, and so are the calls.
-#include "backends/hip/runtime.hpp"
-
 #include "backends/gpu/runtime.hpp"
-#include "backends/hip/device_query.hpp"
-#include "backends/hip/driver_api.hpp"
+
+#include "backends/hip/hip_calls.hpp"
 #include "xtune/error.hpp"
+
 #if defined(__HIP_PLATFORM_NVIDIA__)
-#include "backends/cuda/runtime.hpp"
+#include "backends/cuda/driver_api.hpp"
 #endif
 
 namespace xtune::hip {

@@ -1,7 +1,7 @@
 // The clock of an AMD GPU through files as the amdgpu driver has them. No real device's clock is ever changed.
 #include <doctest/doctest.h>
 
-#include "backends/gpu/amd_clocks.hpp"
+#include "backends/gpu/amd_sysfs.hpp"
 #include "base/files.hpp"
 #include "support/error_of.hpp"
 #include "support/file_tree.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/gpu/elf_symbols.hpp"
+#include "backends/gpu/code_object.hpp"
 
 using namespace xtune::gpu;
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "backends/hip/device_arch.hpp"
+#include "backends/hip/rocm_libraries.hpp"
 
 #if XTUNE_HAS_HIP && !XTUNE_HIP_NVIDIA
 

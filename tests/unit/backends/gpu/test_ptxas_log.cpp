@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backends/gpu/ptxas_log.hpp"
+#include "backends/gpu/runtime_compiler.hpp"
 
 using namespace xtune::build;
 

@@ -10,7 +10,6 @@
 
 #if XTUNE_HAS_HIP && !XTUNE_HIP_NVIDIA
 
-#include "backends/hip/code_object_manager.hpp"
 #include "backends/hip/rocm_libraries.hpp"
 
 using namespace xtune;

@@ -1,4 +1,4 @@
-// Identifies the loaded build of a vendor's library.
+// A vendor's library that is opened at run time: the loaded build, and calls in the form of xtune's tables.
 #pragma once
 
 #include <string>
@@ -15,5 +15,11 @@ std::string library_path(const void* symbol);
 std::string library_folder(const void* symbol);
 /// The first 12 hexadecimal digits of the linker's build id: distinguishes builds of one version, at no cost.
 std::string library_build_id(const void* symbol);
+
+/// A call of the library as one of a table: handles become the vendor's, and its result a number.
+template <class Result, class... Own>
+auto table_call(Result (*call)(Own...)) {
+  return [call]<class... Given>(Given... given) -> int { return call(Own(given)...); };
+}
 
 }  // namespace xtune::gpu

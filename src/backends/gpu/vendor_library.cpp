@@ -1,5 +1,5 @@
 // Identity of a loaded library, from its path and its ELF notes.
-#include "backends/gpu/library_file.hpp"
+#include "backends/gpu/vendor_library.hpp"
 
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -7,6 +7,9 @@
 
 #include <cstring>
 #include <filesystem>
+#include <span>
+
+#include "base/dynamic_library.hpp"
 
 namespace xtune::gpu {
 namespace {
@@ -38,27 +41,6 @@ std::string build_id_in(const char* notes, std::size_t size) {
   return {};
 }
 
-struct Search {
-  std::uintptr_t address;
-  std::string id;
-};
-
-int visit(dl_phdr_info* library, std::size_t, void* data) {
-  auto& search = *static_cast<Search*>(data);
-  bool holds = false;
-  for (int i = 0; i < library->dlpi_phnum; ++i) {
-    const auto& segment = library->dlpi_phdr[i];
-    const std::uintptr_t begin = library->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_LOAD && search.address >= begin && search.address - begin < segment.p_memsz) holds = true;
-  }
-  for (int i = 0; holds && i < library->dlpi_phnum; ++i) {
-    const auto& segment = library->dlpi_phdr[i];
-    if (segment.p_type == PT_NOTE && search.id.empty())
-      search.id = build_id_in(reinterpret_cast<const char*>(library->dlpi_addr + segment.p_vaddr), segment.p_memsz);
-  }
-  return holds ? 1 : 0;
-}
-
 }  // namespace
 
 std::string library_version(const void* symbol) {
@@ -72,9 +54,13 @@ std::string library_path(const void* symbol) { return file_of(symbol).string(); 
 std::string library_folder(const void* symbol) { return file_of(symbol).parent_path().string(); }
 
 std::string library_build_id(const void* symbol) {
-  Search search{reinterpret_cast<std::uintptr_t>(symbol), {}};
-  if (symbol) dl_iterate_phdr(visit, &search);
-  return search.id;
+  std::string id;
+  base::visit_object_with(symbol, [&](const dl_phdr_info& library) {
+    for (const auto& segment : std::span(library.dlpi_phdr, library.dlpi_phnum))
+      if (segment.p_type == PT_NOTE && id.empty())
+        id = build_id_in(reinterpret_cast<const char*>(library.dlpi_addr + segment.p_vaddr), segment.p_memsz);
+  });
+  return id;
 }
 
 }  // namespace xtune::gpu
