@@ -114,7 +114,10 @@ struct Ways {
 class Bench {
  public:
   Bench()
-      : info_(cpu::cpu_info()), engine_(info_.shared_per_block_optin), bytes_(measure::flush_bytes(info_)), swept_(bytes_) {}
+      : info_(cpu::cpu_info()),
+        engine_(info_.shared_per_block_optin),
+        bytes_(measure::flush_bytes(info_)),
+        swept_(bytes_) {}
 
   std::size_t bytes() const { return bytes_; }
   Ways measure(const Case& one, int rounds) {
