@@ -9,6 +9,7 @@
 #include "core/record/across.hpp"
 #include "core/store/compare.hpp"
 #include "dispatch/selector.hpp"
+#include "report/text/comparison_text.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {

@@ -95,8 +95,6 @@ CUresult encode_tensor_map(const Driver& driver, measure::EncodedTensorMap* enco
 
 using gpu::Status;
 
-CUdeviceptr pointer(const void* address) { return reinterpret_cast<CUdeviceptr>(address); }
-
 /// After these the context is lost ("the process must be terminated and relaunched", CUDA driver API, CUresult).
 bool is_sticky(Status status) {
   switch (static_cast<CUresult>(status)) {

@@ -17,7 +17,7 @@ namespace {
 
 // Every loop ends by the timer or by the clock, which always advance: none of these kernels can hang a device. cycle()
 // counts separately for each compute unit, so the begin and end of a count are read by one thread.
-constexpr const char* source = R"(
+constexpr const char* timer_source = R"(
 #if defined(XTUNE_HIP)
 __device__ unsigned long long now() { return (unsigned long long)wall_clock64(); }
 #else
@@ -76,7 +76,7 @@ const device::Launch one_thread = {{1, 1, 1}, {1, 1, 1}};
 build::CompileRequest timing_request(const std::string& arch) {
   build::CompileRequest request;
   request.source_name = "timing_kernels.cu";
-  request.source = source;
+  request.source = timer_source;
   request.entry = timing_kernel::hold;
   request.options = {"-std=c++17"};  // before CUDA 12, NVRTC's default is C++14
   request.arch = arch;

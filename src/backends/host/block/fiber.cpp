@@ -49,7 +49,7 @@ AddressSanitizer look_up() {
   return calls.poison && calls.unpoison && calls.start_switch && calls.finish_switch ? calls : AddressSanitizer{};
 }
 
-constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t guard_bytes = 4096;
 // Each guard page splits a mapping in two; Linux allows 65530 of them by default (vm.max_map_count).
 constexpr std::size_t guard_budget = 16384;
 std::atomic<std::size_t> guards_in_use{0};
@@ -74,7 +74,7 @@ const AddressSanitizer& address_sanitizer() {
 }
 
 Stacks::Stacks(std::size_t count, std::size_t stack_bytes)
-    : count_(count), stack_bytes_(stack_bytes), guard_bytes_(page_bytes), stride_(stack_bytes + page_bytes) {
+    : count_(count), stack_bytes_(stack_bytes), guard_bytes_(guard_bytes), stride_(stack_bytes + guard_bytes) {
   void* const memory =
       mmap(nullptr, count_ * stride_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
@@ -88,9 +88,9 @@ Stacks::Stacks(std::size_t count, std::size_t stack_bytes)
   for (std::size_t i = 0; i < count_; ++i) {
     std::byte* const guard = memory_ + i * stride_;
     if (guarded_)
-      mprotect(guard, page_bytes, PROT_NONE);
+      mprotect(guard, guard_bytes, PROT_NONE);
     else
-      std::memcpy(guard + page_bytes - sizeof canary, &canary, sizeof canary);
+      std::memcpy(guard + guard_bytes - sizeof canary, &canary, sizeof canary);
   }
 }
 
@@ -104,7 +104,7 @@ Stacks::~Stacks() {
 std::size_t Stacks::guard_mappings() noexcept { return 2 * guards_in_use; }
 
 bool Stacks::intact(std::size_t i) const noexcept {
-  return guarded_ || std::memcmp(memory_ + i * stride_ + page_bytes - sizeof canary, &canary, sizeof canary) == 0;
+  return guarded_ || std::memcmp(memory_ + i * stride_ + guard_bytes - sizeof canary, &canary, sizeof canary) == 0;
 }
 
 void FiberContext::prepare(std::byte* bottom, std::size_t bytes, void (*entry)(void*), void* argument) {
