@@ -5,7 +5,7 @@
 #include "cli/cases.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
-#include "core/search/spread_sample.hpp"
+#include "core/search/samples.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
 #include "report/text/run_report.hpp"

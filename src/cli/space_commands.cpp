@@ -11,7 +11,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/record_json.hpp"
-#include "core/search/permutation.hpp"
+#include "core/search/samples.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {

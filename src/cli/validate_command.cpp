@@ -8,7 +8,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
 #include "core/run/job.hpp"
-#include "core/search/spread_sample.hpp"
+#include "core/search/samples.hpp"
 #include "core/target/emulator.hpp"
 #include "ipc/job_count.hpp"
 #include "report/text/run_report.hpp"

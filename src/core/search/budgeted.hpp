@@ -9,13 +9,11 @@
 
 #include "base/random.hpp"
 #include "core/search/features.hpp"
-#include "core/search/following.hpp"
 #include "core/search/guidance.hpp"
-#include "core/search/known_failures.hpp"
+#include "core/search/moves.hpp"
 #include "core/search/opening.hpp"
-#include "core/search/permutation.hpp"
-#include "core/search/result.hpp"
-#include "core/search/strategies.hpp"
+#include "core/search/samples.hpp"
+#include "core/search/strategy.hpp"
 
 namespace xtune::search {
 

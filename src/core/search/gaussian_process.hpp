@@ -42,7 +42,6 @@ class GaussianProcess {
 
  private:
   std::vector<float> weights(std::span<const float> targets) const;
-  void kernel_row(const float* scaled_point, std::span<const float> pool, std::size_t count, float* row) const;
   std::vector<float> project(const float* scaled_point) const;
   std::vector<float> scaled(std::span<const float> points) const;
   void reserve_points(std::size_t count);

@@ -1,16 +1,79 @@
-// The interface of models for a model-based search.
+// Models for a model-based search: their training data, their first configurations, and their predictions.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/random.hpp"
 #include "core/search/features.hpp"
-#include "core/search/lesson.hpp"
+#include "core/search/strategy.hpp"
 
 namespace xtune::search {
+
+/// Logarithms of times, compressed for times that are much slower than the best: near the best it matters how good a
+/// place is, elsewhere only that it is bad.
+class SoftLogarithm {
+ public:
+  /// times_ms: positive, ascending, not empty.
+  explicit SoftLogarithm(std::span<const double> times_ms);
+  double operator()(double time_ms) const noexcept;
+
+ private:
+  double cap_ = 0;
+};
+
+/// Built from all results whenever there are new ones. A target is the result's SoftLogarithm, centred and divided by
+/// the deviation.
+class Lesson {
+ public:
+  /// results: at least one must be measured.
+  explicit Lesson(std::span<const SearchResult> results);
+
+  const std::vector<std::uint64_t>& timed() const noexcept { return timed_; }  ///< fastest first; bounds count as times
+  const std::vector<std::uint64_t>& failed() const noexcept { return failed_; }  ///< in the order of the results
+  /// NaN: failed, or not known.
+  float target(std::uint64_t index) const;
+  /// One for a failure, else zero, minus the fraction of failures; NaN: not known.
+  float failure(std::uint64_t index) const;
+  float failure_rate() const noexcept { return failure_rate_; }
+  /// The minimum target of the measured configurations.
+  float best() const noexcept { return best_; }
+
+ private:
+  std::vector<std::uint64_t> timed_, failed_;
+  std::unordered_map<std::uint64_t, float> targets_;  // NaN: failed
+  float best_ = 0, failure_rate_ = 0;
+};
+
+/// Logarithm of the expected improvement upon `best` (less is better) of a normal variable (Jones, Schonlau and Welch,
+/// "Efficient Global Optimization of Expensive Black-Box Functions", 1998). Uses the asymptote if the improvement is
+/// too unlikely for doubles. deviation > 0.
+inline double log_expected_improvement(double mean, double deviation, double best) {
+  const double z = (best - mean) / deviation;
+  const double log_density = -z * z / 2 - 0.5 * std::log(2 * M_PI);
+  if (z < -5) return std::log(deviation) + log_density - 2 * std::log(-z);
+  return std::log(deviation) + std::log(std::exp(log_density) + z * 0.5 * std::erfc(-z / std::sqrt(2.0)));
+}
+
+/// Draws a hundred random configurations. The first choice is the one nearest the centre of all features; later choices
+/// are far from those before and not far from the centre, since extremes of many parameters at once are seldom good.
+class InitialDesign {
+ public:
+  /// space and features must outlive it.
+  InitialDesign(const space::Space& space, const Features& features) : space_(space), features_(features) {}
+  /// The result may be known to the search already. nullopt: the space is empty.
+  std::optional<std::uint64_t> next(base::Random& random);
+
+ private:
+  const space::Space& space_;
+  const Features& features_;
+  std::vector<std::vector<float>> taken_;
+};
 
 /// A prediction in units of the lesson's targets.
 struct Prediction {

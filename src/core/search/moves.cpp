@@ -59,4 +59,24 @@ std::size_t hamming_distance(std::span<const std::uint32_t> a, std::span<const s
   return different;
 }
 
+// Counts failures and successes at the smallest distance.
+
+bool KnownFailures::likely(const std::vector<std::uint32_t>& digits) const {
+  if (failed_.empty()) return false;
+  std::size_t nearest = digits.size() + 1, failures = 0, successes = 0;
+  const auto count = [&](const std::vector<Digits>& others, std::size_t& counter) {
+    for (const Digits& other : others) {
+      const std::size_t distance = hamming_distance(digits, other);
+      if (distance < nearest) {
+        nearest = distance;
+        failures = successes = 0;
+      }
+      counter += distance == nearest ? 1 : 0;
+    }
+  };
+  count(failed_, failures);
+  count(succeeded_, successes);
+  return failures > successes;
+}
+
 }  // namespace xtune::search

@@ -1,9 +1,10 @@
-// Steps through a space: from one valid configuration to another.
+// Steps through a space, from one valid configuration to another, and what is known about failures nearby.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -25,5 +26,18 @@ std::uint64_t walk_towards(const space::Space& space, std::uint64_t from, std::s
 
 /// The number of digits that differ.
 std::size_t hamming_distance(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
+
+/// Remembers configurations by their value indices, and whether they failed.
+class KnownFailures {
+ public:
+  void add(std::vector<std::uint32_t> digits, bool failed) {
+    (failed ? failed_ : succeeded_).push_back(std::move(digits));
+  }
+  /// Whether most of the nearest ones failed: those that differ from it in the fewest parameters.
+  bool likely(const std::vector<std::uint32_t>& digits) const;
+
+ private:
+  std::vector<std::vector<std::uint32_t>> failed_, succeeded_;
+};
 
 }  // namespace xtune::search

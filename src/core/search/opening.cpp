@@ -4,7 +4,7 @@
 // which source is similar, so each possibility is a hypothesis: each belief is a Gaussian process around one source's
 // scores, and one belief is that no source is similar. The results weight the beliefs (Bayesian model averaging, see
 // the header); the expected improvement under the mixture selects the next place. One method thus handles a perfect
-// source, several contradictory ones, and worthless ones, for which following.hpp stops the opening.
+// source, several contradictory ones, and worthless ones, for which Following stops the opening.
 //
 // Values are logarithms of time over the best time so far. Beyond a factor of e (knee = 1) they are compressed by
 // slope_beyond, because the slowness of a bad configuration gives little information about the best ones; a failure
@@ -15,18 +15,146 @@
 // and which of them are not held out.
 #include "core/search/opening.hpp"
 
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 
-#include "core/search/belief.hpp"
+#include "core/search/model.hpp"
 
 namespace xtune::search {
 
 namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// A priori standard deviations, in logarithms of time.
+constexpr double level_deviation = 10;  // of the unknown factor
+constexpr double noise_deviation = 0.02;
+
+double square(double value) { return value * value; }
+
+// log(exp(a) + exp(b))
+double log_sum(double a, double b) {
+  const double most = std::max(a, b);
+  return std::isinf(most) ? most : most + std::log1p(std::exp(std::min(a, b) - most));
+}
+
+// Matern 5/2.
+double likeness_of(const Place& a, const Place& b) {
+  double distance = 0;
+  for (std::size_t i = 0; i < a.point.size(); ++i) distance += square(a.point[i] - b.point[i]);
+  distance = std::sqrt(5 * distance);
+  return (1 + distance + distance * distance / 3) * std::exp(-distance);
+}
+
+/// A normal prior, in logarithms of time: this device differs from one source by an unknown factor, an offset for each
+/// implementation, and a smooth difference. Without a source all configurations are equal a priori.
+struct Belief {
+  std::optional<std::size_t> source;
+  double way_deviation;     ///< of an implementation's offset
+  double smooth_deviation;  ///< of the smooth difference
+  double spread_deviation;  ///< of the relative scale of differences here and at the source
+
+  double score(const Place& place) const { return source ? (*place.scores)[*source] : 0; }
+  double prior_variance(double score) const;
+};
+
+/// The belief that no source is similar to this device, then for each source that it is loosely similar, and closely.
+std::vector<Belief> beliefs_in(std::size_t sources);
+
+/// The covariance of two sets of places under any belief.
+class Covariance {
+ public:
+  Covariance(const std::vector<Place>& rows, const std::vector<const Place*>& columns);
+  /// Given the places' scores under the belief.
+  Eigen::MatrixXd under(const Belief& belief, const Eigen::VectorXd& rows, const Eigen::VectorXd& columns) const;
+
+ private:
+  Eigen::MatrixXd same_way_, likeness_;
+};
+
+/// A belief after the results. The first places have values; the others are outstanding, which reduces the variance but
+/// does not change the mean.
+class BeliefPosterior {
+ public:
+  BeliefPosterior(const Belief& belief, const std::vector<Place>& places, const std::vector<double>& values,
+                  const Covariance& within);
+  double log_evidence() const noexcept { return log_evidence_; }
+  /// Adds to `promise`, which has a logarithm for each of `open`, the expected improvement upon 0 times the evidence.
+  /// across: of the constructor's places and `open`.
+  void add_promise(const Covariance& across, const std::vector<const Place*>& open, Eigen::VectorXd& promise) const;
+
+ private:
+  Belief belief_;
+  Eigen::VectorXd scores_;
+  Eigen::LLT<Eigen::MatrixXd> all_, answered_;  // of the covariances of all places, and of those with values
+  Eigen::VectorXd surprise_;                    // whitened values
+  double log_evidence_ = 0;
+};
+
+double Belief::prior_variance(double score) const {
+  return square(level_deviation) + square(way_deviation) + square(smooth_deviation) + square(spread_deviation * score);
+}
+
+std::vector<Belief> beliefs_in(std::size_t sources) {
+  std::vector<Belief> beliefs{{std::nullopt, 0.6, 0.4, 0}};
+  for (std::size_t i = 0; i < sources; ++i) {
+    beliefs.push_back({i, 0.6, 0.5, 0.2});
+    beliefs.push_back({i, 0.2, 0.2, 0.2});
+  }
+  return beliefs;
+}
+
+Covariance::Covariance(const std::vector<Place>& rows, const std::vector<const Place*>& columns)
+    : same_way_(static_cast<Index>(rows.size()), static_cast<Index>(columns.size())),
+      likeness_(same_way_.rows(), same_way_.cols()) {
+  for (Index i = 0; i < same_way_.rows(); ++i)
+    for (Index j = 0; j < same_way_.cols(); ++j) {
+      const Place& row = rows[static_cast<std::size_t>(i)];
+      const Place& column = *columns[static_cast<std::size_t>(j)];
+      same_way_(i, j) = row.way == column.way ? 1 : 0;
+      likeness_(i, j) = likeness_of(row, column);
+    }
+}
+
+MatrixXd Covariance::under(const Belief& belief, const VectorXd& rows, const VectorXd& columns) const {
+  MatrixXd sum = square(belief.way_deviation) * same_way_ + square(belief.smooth_deviation) * likeness_ +
+                 square(belief.spread_deviation) * rows * columns.transpose();
+  sum.array() += square(level_deviation);
+  return sum;
+}
+
+BeliefPosterior::BeliefPosterior(const Belief& belief, const std::vector<Place>& places,
+                                 const std::vector<double>& values, const Covariance& within)
+    : belief_(belief), scores_(static_cast<Index>(places.size())) {
+  for (Index k = 0; k < scores_.size(); ++k) scores_[k] = belief.score(places[static_cast<std::size_t>(k)]);
+  MatrixXd own = within.under(belief, scores_, scores_);
+  own.diagonal().array() += square(noise_deviation);
+  const auto count = static_cast<Index>(values.size());
+  all_.compute(own);
+  answered_.compute(own.topLeftCorner(count, count));
+  surprise_ = answered_.matrixL().solve(Eigen::Map<const VectorXd>(values.data(), count) - scores_.head(count));
+  log_evidence_ = -0.5 * surprise_.squaredNorm() - answered_.matrixLLT().diagonal().array().log().sum();
+}
+
+void BeliefPosterior::add_promise(const Covariance& across, const std::vector<const Place*>& open,
+                                  VectorXd& promise) const {
+  VectorXd columns(promise.size());
+  for (Index j = 0; j < columns.size(); ++j) columns[j] = belief_.score(*open[static_cast<std::size_t>(j)]);
+  const MatrixXd to_open = across.under(belief_, scores_, columns);
+  const VectorXd mean = columns + answered_.matrixL().solve(to_open.topRows(surprise_.size())).transpose() * surprise_;
+  const VectorXd explained = all_.matrixL().solve(to_open).colwise().squaredNorm();
+  for (Index j = 0; j < promise.size(); ++j) {
+    const double deviation = std::sqrt(std::max(1e-8, belief_.prior_variance(columns[j]) - explained[j]));
+    promise[j] = log_sum(promise[j], log_evidence_ + log_expected_improvement(mean[j], deviation, 0));
+  }
+}
 
 // The pool: of each source the best, and the next best of each implementation, as far as there is room; and some at
 // even distances from best to worst, for a device that is similar to none.
@@ -51,6 +179,14 @@ std::vector<const Place*> pointers_to(const std::vector<Place>& places) {
   for (const Place& place : places) pointers.push_back(&place);
   return pointers;
 }
+
+// Following: losses, and the allowed number of them.
+constexpr double lost_in_part = 0.3;
+constexpr double improvement = 0.02;           // of the best time, relative: less is hardly an improvement
+constexpr double max_support_lost = 3;         // proposals, for any support
+constexpr double share_of_under_way = 0.125;   // additional allowance for each outstanding proposal of the strategy
+constexpr std::uint64_t max_for_each_own = 2;  // proposals of the sources for each of the strategy
+constexpr std::uint64_t last_proposal = 60;
 
 }  // namespace
 
@@ -154,6 +290,45 @@ std::optional<std::uint64_t> Opening::next(std::span<const SearchResult> results
   Eigen::Index best = 0;
   promise.maxCoeff(&best);
   return open[static_cast<std::size_t>(best)]->index;
+}
+
+bool Following::over() const { return own_ + theirs_ >= last_proposal; }
+
+bool Following::allows(double support) const {
+  if (over() || theirs_ > max_for_each_own * own_) return false;
+  // In a large batch, one more lost proposal delays the strategy by less.
+  const double batch = 1 + share_of_under_way * static_cast<double>(own_under_way_.size());
+  const double allowed = std::clamp(support, 0.0, max_support_lost) * batch;
+  return lost_ + static_cast<double>(theirs_under_way_.size() + unjudged_.size()) + 1 <= allowed;
+}
+
+void Following::proposed(std::uint64_t index, bool by_sources) {
+  (by_sources ? theirs_under_way_ : own_under_way_).insert(index);
+  ++(by_sources ? theirs_ : own_);
+}
+
+void Following::observe(const SearchResult& result) {
+  const bool measured = result.kind == SearchResult::Kind::measured;
+  if (theirs_under_way_.erase(result.index) > 0) {
+    unjudged_.push_back(result);
+  } else {
+    own_under_way_.erase(result.index);
+    if (measured) own_best_ms_ = std::min(own_best_ms_, result.time_ms);
+  }
+  if (!std::isinf(own_best_ms_)) judge();
+  best_ms_ = std::min(best_ms_, own_best_ms_);
+}
+
+void Following::judge() {
+  for (const SearchResult& result : unjudged_) {
+    const bool measured = result.kind == SearchResult::Kind::measured;
+    if (!measured || result.time_ms >= own_best_ms_)
+      lost_ += 1;
+    else if (result.time_ms > best_ms_ * (1 - improvement))
+      lost_ += lost_in_part;
+    if (measured) best_ms_ = std::min(best_ms_, result.time_ms);
+  }
+  unjudged_.clear();
 }
 
 }  // namespace xtune::search

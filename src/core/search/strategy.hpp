@@ -19,6 +19,15 @@ struct Observation {
   double time_ms = 0;  ///< ok: the statistic; pruned: a lower bound; else without meaning
 };
 
+/// The part of an observation that a learning strategy keeps: a configuration's first result. Invalid times (not
+/// finite, not positive) are failures.
+struct SearchResult {
+  enum class Kind : std::uint8_t { measured, bound, failed };
+  std::uint64_t index = 0;
+  Kind kind = Kind::failed;
+  double time_ms = 0;  ///< measured: the statistic; bound: a lower bound; failed: 0
+};
+
 /// The numbered proposals of a strategy that ignores observations.
 class Sequence {
  public:
@@ -80,5 +89,11 @@ std::unique_ptr<Strategy> make_strategy(std::string_view name, const space::Spac
 std::vector<std::string> strategy_names();
 /// "unknown strategy 'bayes' (did you mean 'bayesian'?); one of auto, ..."; empty for a known one.
 std::string strategy_complaint(std::string_view name);
+
+/// Makes a strategy of strategies.def; options.evals is at most the size of the space.
+using StrategyFactory = std::unique_ptr<Strategy> (*)(const StrategyOptions& options);
+#define STRATEGY(name, factory) std::unique_ptr<Strategy> factory(const StrategyOptions& options);
+#include "core/search/strategies.def"
+#undef STRATEGY
 
 }  // namespace xtune::search

@@ -1,6 +1,4 @@
 // When a search follows the sources that it was given, and when it stops.
-#include "core/search/following.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>

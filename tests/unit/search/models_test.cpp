@@ -8,10 +8,8 @@
 #include "core/search/extra_trees.hpp"
 #include "core/search/features.hpp"
 #include "core/search/gaussian_process.hpp"
-#include "core/search/initial_design.hpp"
-#include "core/search/lesson.hpp"
+#include "core/search/model.hpp"
 #include "core/search/moves.hpp"
-#include "core/search/soft_logarithm.hpp"
 
 using namespace xtune::base;
 using namespace xtune::search;

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/random.hpp"
-#include "core/search/permutation.hpp"
+#include "core/search/samples.hpp"
 #include "core/search/strategy.hpp"
 #include "xtune/error.hpp"
 

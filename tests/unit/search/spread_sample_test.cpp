@@ -1,11 +1,11 @@
 // A sample for compiling shows every value, and spends its limit on different binaries.
-#include "core/search/spread_sample.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "core/search/samples.hpp"
 
 using namespace xtune::search;
 using namespace xtune::space;

@@ -1,16 +1,20 @@
-// Two phases. Until every value was shown: chooses among some draws the one with the most new values, after its other
-// parameters were moved to new values too if the constraints allow. A constant stride would not do: it may be a
-// multiple of the number of values of the inner parameters, and would show only one of them. After that: random draws.
-#include "core/search/spread_sample.hpp"
+// A random order in constant memory, and a sample that shows every value.
+#include "core/search/samples.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <unordered_set>
 
-#include "core/search/permutation.hpp"
+#include "base/random.hpp"
 
 namespace xtune::search {
+
 namespace {
+
+// Two phases. Until every value was shown: chooses among some draws the one with the most new values, after its other
+// parameters were moved to new values too if the constraints allow. A constant stride would not do: it may be a
+// multiple of the number of values of the inner parameters, and would show only one of them. After that: random draws.
 
 constexpr std::uint64_t seed = 1;
 /// Number of draws among which the next configuration with new values is chosen.
@@ -119,6 +123,44 @@ class SpreadSample {
 };
 
 }  // namespace
+
+Permutation::Permutation(std::uint64_t size, std::uint64_t seed) noexcept
+    : size_(size),
+      half_bits_(
+          std::max<std::uint32_t>(1, (static_cast<std::uint32_t>(std::bit_width(size > 0 ? size - 1 : 0)) + 1) / 2)) {
+  base::Random random(seed);
+  for (std::uint64_t& key : keys_) key = random.next();
+}
+
+std::uint64_t Permutation::operator()(std::uint64_t position) const noexcept {
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  do {  // the domain is less than four times the size, so this takes a few rounds on average
+    std::uint64_t left = position >> half_bits_;
+    std::uint64_t right = position & mask;
+    for (const std::uint64_t key : keys_) {
+      const std::uint64_t next = left ^ (base::mix64(right ^ key) & mask);
+      left = right;
+      right = next;
+    }
+    position = left << half_bits_ | right;
+  } while (position >= size_);
+  return position;
+}
+
+std::uint64_t Permutation::position_of(std::uint64_t index) const noexcept {
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  do {
+    std::uint64_t left = index >> half_bits_;
+    std::uint64_t right = index & mask;
+    for (auto key = keys_.rbegin(); key != keys_.rend(); ++key) {
+      const std::uint64_t before = right ^ (base::mix64(left ^ *key) & mask);
+      right = left;
+      left = before;
+    }
+    index = left << half_bits_ | right;
+  } while (index >= size_);
+  return index;
+}
 
 std::vector<std::uint64_t> spread_sample(const space::Space& space, std::uint64_t limit, const WorkOf& work_of) {
   if (space.size() <= limit) {

@@ -1,18 +1,40 @@
 // Search with a model: the candidate of a pool with the largest expected improvement comes next.
+#include "core/search/model.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <unordered_set>
 
 #include "core/search/budgeted.hpp"
-#include "core/search/expected_improvement.hpp"
-#include "core/search/initial_design.hpp"
-#include "core/search/model.hpp"
-#include "core/search/strategies.hpp"
+#include "core/search/strategy.hpp"
 
 namespace xtune::search {
 
 namespace {
+
+constexpr double slope_beyond_cap = 0.1;
+constexpr double max_above_best = 1;     // e times the best, unless fewer than a quarter are that good
+constexpr double min_above_best = 0.05;  // differences within the noise make no knee
+
+// Targets from results.
+
+// The centre is this many deviations below the mean: unknown configurations are expected to be somewhat better than
+// known ones, which makes the search explore.
+constexpr double optimism = 0.5;
+
+// Spread out, with a preference for the middle.
+
+constexpr int design_draws = 100;
+constexpr float centre_pull = 0.3f;
+
+float distance(const std::vector<float>& a, const std::vector<float>& b) {
+  float square = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) square += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(square);
+}
+
+// Search with a model: the candidate of a pool with the largest expected improvement comes next.
 
 constexpr std::size_t initial_results = 6;
 constexpr std::size_t pool_draws = 1000;                    // random candidates
@@ -132,6 +154,93 @@ class ModelSearch : public BudgetedSearch {
 };
 
 }  // namespace
+
+SoftLogarithm::SoftLogarithm(std::span<const double> times_ms) {
+  const auto quantile = [&](double part) {
+    return std::log(times_ms[static_cast<std::size_t>(part * static_cast<double>(times_ms.size() - 1))]);
+  };
+  const double best = std::log(times_ms.front());
+  const double knee = std::min(quantile(0.75), std::max(best + max_above_best, quantile(0.25)));
+  cap_ = std::max(best + min_above_best, knee);
+}
+
+double SoftLogarithm::operator()(double time_ms) const noexcept {
+  const double value = std::log(time_ms);
+  return value <= cap_ ? value : cap_ + slope_beyond_cap * (value - cap_);
+}
+
+Lesson::Lesson(std::span<const SearchResult> results) {
+  std::vector<double> measured_ms;
+  for (const SearchResult& result : results)
+    if (result.kind == SearchResult::Kind::measured) measured_ms.push_back(result.time_ms);
+  std::sort(measured_ms.begin(), measured_ms.end());
+  std::vector<SearchResult> timed;
+  for (SearchResult result : results) {
+    if (result.kind == SearchResult::Kind::failed) {
+      failed_.push_back(result.index);
+      targets_.emplace(result.index, std::numeric_limits<float>::quiet_NaN());
+      continue;
+    }
+    // A bound above the best counts as the time; a bound below only means that the configuration was beaten.
+    if (result.kind == SearchResult::Kind::bound && result.time_ms <= measured_ms.front())
+      result.time_ms = measured_ms[measured_ms.size() / 2];
+    timed.push_back(result);
+  }
+  failure_rate_ = static_cast<float>(failed_.size()) / static_cast<float>(results.size());
+  std::sort(timed.begin(), timed.end(), [](const SearchResult& a, const SearchResult& b) {
+    return std::pair(a.time_ms, a.index) < std::pair(b.time_ms, b.index);
+  });
+  const SoftLogarithm logarithm(measured_ms);
+  std::vector<double> values;
+  for (const SearchResult& result : timed) {
+    timed_.push_back(result.index);
+    values.push_back(logarithm(result.time_ms));
+  }
+  double mean = 0, square = 0;
+  for (const double value : values) mean += value / static_cast<double>(values.size());
+  for (const double value : values) square += (value - mean) * (value - mean);
+  const double deviation = std::max(1e-3, std::sqrt(square / static_cast<double>(timed.size())));
+  const double centre = mean - optimism * deviation;
+  for (std::size_t i = 0; i < timed.size(); ++i)
+    targets_.emplace(timed_[i], static_cast<float>((values[i] - centre) / deviation));
+  best_ = static_cast<float>((logarithm(measured_ms.front()) - centre) / deviation);
+}
+
+float Lesson::target(std::uint64_t index) const {
+  const auto found = targets_.find(index);
+  return found == targets_.end() ? std::numeric_limits<float>::quiet_NaN() : found->second;
+}
+
+float Lesson::failure(std::uint64_t index) const {
+  const auto found = targets_.find(index);
+  if (found == targets_.end()) return std::numeric_limits<float>::quiet_NaN();
+  return (std::isnan(found->second) ? 1.0f : 0.0f) - failure_rate_;
+}
+
+std::optional<std::uint64_t> InitialDesign::next(base::Random& random) {
+  if (space_.size() == 0) return std::nullopt;
+  const std::vector<float> centre(features_.plain_count(), 0.5f);
+  std::vector<float> point(features_.plain_count()), best_point;
+  float best_score = -std::numeric_limits<float>::infinity();
+  std::uint64_t best = 0;
+  for (int draw = 0; draw < design_draws; ++draw) {
+    const std::uint64_t index = random.below(space_.size());
+    features_.plain(space_.value_indices(index), point.data());
+    float score = -distance(point, centre);
+    if (!taken_.empty()) {
+      float nearest = std::numeric_limits<float>::infinity();
+      for (const std::vector<float>& other : taken_) nearest = std::min(nearest, distance(point, other));
+      score = nearest + centre_pull * score;
+    }
+    if (score > best_score) {
+      best_score = score;
+      best = index;
+      best_point = point;
+    }
+  }
+  taken_.push_back(std::move(best_point));
+  return best;
+}
 
 std::unique_ptr<Strategy> make_bayesian_strategy(const StrategyOptions& options) {
   return std::make_unique<ModelSearch>(options, make_process_model);
