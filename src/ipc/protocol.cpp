@@ -11,6 +11,7 @@
 #include "core/build/artifact_json.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/record/record_json.hpp"
+#include "core/spec/section.hpp"
 
 namespace xtune::ipc {
 namespace {
@@ -22,7 +23,6 @@ using device::ProgramCall;
 using device::ProgramValue;
 using device::Step;
 using measure::TensorMap;
-using spec::MeasureSpec;
 using validate::ArgumentLayout;
 using validate::ToleranceRule;
 namespace fields = base::fields;
@@ -147,15 +147,6 @@ using NamedRule = std::pair<std::string, ToleranceRule>;
 constexpr auto named_rule_form =
     fields::object<NamedRule>(required("name", &NamedRule::first), required("rule", &NamedRule::second, rule_form));
 
-/// The part of the measuring protocol that the worker follows.
-constexpr auto measure_form = fields::object<MeasureSpec>(
-    required("warmup", &MeasureSpec::warmup), required("rep", &MeasureSpec::rep),
-    required("min_rep", &MeasureSpec::min_rep), required("min_time_ms", &MeasureSpec::min_time_ms),
-    required("max_time_ms", &MeasureSpec::max_time_ms), required("noise", &MeasureSpec::noise),
-    required("timeout_s", &MeasureSpec::timeout_s), required("wait_s", &MeasureSpec::wait_s),
-    required("energy_ms", &MeasureSpec::energy_ms), required("flush", &MeasureSpec::flush),
-    required("launch", &MeasureSpec::launch));
-
 constexpr auto compile_job_form = fields::object<CompileJob>(
     required("backend", &CompileJob::backend), required("cache", &CompileJob::cache, fields::path),
     required("key", &CompileJob::key), required("request", &CompileJob::request, request_form),
@@ -201,7 +192,8 @@ constexpr auto open_job_form = fields::object<OpenJob>(
     required("check", &OpenJob::check), required("check_at", &OpenJob::check_at),
     required("folder", &OpenJob::folder, fields::path), required("repeats", &OpenJob::repeats),
     required("must_repeat", &OpenJob::must_repeat), required("time_reference", &OpenJob::time_reference),
-    required("outputs", &OpenJob::outputs, fields::path), required("measure", &OpenJob::measure, measure_form));
+    required("outputs", &OpenJob::outputs, fields::path),
+    required("measure", &OpenJob::measure, spec::measure_section));
 
 constexpr auto incumbent_form = fields::object<measure::Incumbent>(
     required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));

@@ -15,6 +15,7 @@
 #include "core/build/system_headers.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve_state.hpp"
+#include "core/spec/section.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::resolve {
@@ -112,15 +113,6 @@ std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
                                     ? fmt::format("integers {} {}", layout.integers[0], layout.integers[1])
                                     : spec::fill_words.of(layout.fill)));
   return build::canonical_list(items);
-}
-
-// Samples are stored unprocessed, so the statistic that ranks them is not part of the protocol.
-std::string protocol_text(const spec::MeasureSpec& measure) {
-  return fmt::format("2: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}{}{}", measure.warmup,
-                     measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise,
-                     measure.timeout_s, spec::flush_words.of(measure.flush),
-                     measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "",
-                     measure.launch == spec::LaunchBy::graph ? " launch graph" : "");
 }
 
 /// Whether the reference kernel is of the tuned kernel's source.
@@ -526,7 +518,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
       // What is only recorded does not invalidate results.
       if (spec.validate.repeatable == spec::Repeatable::bitwise)
         parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
-      parts.emplace_back("protocol", protocol_text(spec.measure));
+      parts.emplace_back("protocol", "2: " + spec::measure_section.key_text(spec.measure));
       parts.emplace_back("device", device_part(state_->device));
       if (const int mhz = state_->device.locked_clock_mhz; mhz > 0)
         parts.emplace_back("clocks", fmt::format("{} MHz", mhz));

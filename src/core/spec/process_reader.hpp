@@ -19,8 +19,8 @@ auto compiled(const Reader& reader, const Make& make) {
 }
 
 /// Complains unless the text is a regular expression.
-void check_regex(const Reader& reader, const TomlNode& node, const std::string& what);  // read_process_values.cpp
-/// Reads time and metrics.
-void read_process_values(const Reader& reader, const TomlNode& process, ProcessSpec& spec);  // read_process_values.cpp
+void check_regex(const Reader& reader, const TomlNode& node, const std::string& what);        // read_process_values.cpp
+void read_process_time(const Reader& reader, const TomlNode& time, ProcessSpec& spec);        // read_process_values.cpp
+void read_process_metrics(const Reader& reader, const TomlNode& metrics, ProcessSpec& spec);  // read_process_values.cpp
 
 }  // namespace xtune::spec

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/named.hpp"
-#include "core/spec/reader.hpp"
+#include "core/spec/section.hpp"
 
 namespace xtune::spec {
 
@@ -98,11 +98,16 @@ void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   arg.value = reader.expression(*value, "value");
 }
 
-const std::vector<std::string>& tensor_map_keys() {
-  static const std::vector<std::string> keys{"of",      "box",          "element_strides", "strides",
-                                             "swizzle", "l2_promotion", "interleave",      "outside"};
-  return keys;
-}
+constexpr auto outside_words = base::enum_words<bool>("zero", "nan");
+/// The keys that only tensor maps have.
+constexpr auto tensor_map_section = section<TensorMapSpec>(
+    "kind = \"tensor_map\"", key("of", &TensorMapSpec::of, forms::String()),
+    key("box", &TensorMapSpec::box, forms::Formula()), key("strides", &TensorMapSpec::strides, forms::Formula()),
+    key("element_strides", &TensorMapSpec::element_strides, forms::Formula()),
+    key("swizzle", &TensorMapSpec::swizzle, forms::Formula()),
+    key("l2_promotion", &TensorMapSpec::l2_promotion, forms::Formula()),
+    key("interleave", &TensorMapSpec::interleave, forms::Formula()),
+    key("outside", &TensorMapSpec::nan_outside, forms::Word{outside_words}));
 
 /// The type of the elements follows when all arguments are read.
 void read_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
@@ -111,26 +116,11 @@ void read_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
     reader.fail(item.find("kind")->at, what + ": a Kokkos unit takes no tensor maps; give it the buffer");
   forbid(reader, item, {"value", "fill", "file", "role", "symbol", "zero"}, what);
   TensorMapSpec& map = arg.map.emplace();
-  const TomlNode* const of = item.find("of");
-  if (of == nullptr) reader.fail(item.at, what + " has no of: name the buffer that it describes");
-  map.of = reader.text(*of, "of");
-  const auto list = [&](const char* key, std::vector<Text>& texts) {
-    if (const TomlNode* node = item.find(key)) texts = reader.expressions(*node, key);
-  };
-  const auto one = [&](const char* key, std::optional<Text>& text) {
-    if (const TomlNode* node = item.find(key)) text = reader.expression(*node, key);
-  };
+  if (item.find("of") == nullptr) reader.fail(item.at, what + " has no of: name the buffer that it describes");
   if (item.find("box") == nullptr)
     reader.fail(item.at, what + " has no box: the elements that one copy takes, in the order of the shape");
-  list("box", map.box);
-  list("shape", map.shape);
-  list("strides", map.strides);
-  list("element_strides", map.element_strides);
-  one("swizzle", map.swizzle);
-  one("l2_promotion", map.l2_promotion);
-  one("interleave", map.interleave);
-  if (const TomlNode* outside = item.find("outside"))
-    map.nan_outside = reader.choice(*outside, "outside", {"zero", "nan"}) == 1;
+  tensor_map_section.read_keys(reader, item, "", map);
+  if (const TomlNode* shape = item.find("shape")) map.shape = reader.expressions(*shape, "shape");
   const TomlNode* const dtype = item.find("dtype");
   map.tf32 = dtype != nullptr && dtype->value == Value(std::string("tf32"));
   if (map.tf32)
@@ -177,14 +167,20 @@ void connect_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg
   check_length("strides", rank - 1);
 }
 
+/// Which of them an argument has depends on its kind.
+constexpr auto args_section = section<ArgSpec>(
+    "[[args]]", read_apart("name"), read_apart("kind"), read_apart("dtype"), read_apart("shape"), read_apart("role"),
+    read_apart("zero"), read_apart("fill"), read_apart("file"), read_apart("value"), read_apart("symbol"));
+
 ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
-  std::vector<std::string> keys{"name", "dtype", "shape", "fill", "file", "role", "kind", "value", "symbol", "zero"};
+  std::vector<std::string> keys = args_section.names();
+  const std::vector<std::string> map_keys = tensor_map_section.names();
   const TomlNode* const kind = item.find("kind");
   const bool is_map = kind != nullptr && kind->value == Value(std::string("tensor_map"));
-  if (is_map) keys.insert(keys.end(), tensor_map_keys().begin(), tensor_map_keys().end());
+  if (is_map) keys.insert(keys.end(), map_keys.begin(), map_keys.end());
   if (kind != nullptr) reader.word(*kind, "kind", kind_words);
   if (!is_map)
-    for (const std::string& key : tensor_map_keys())
+    for (const std::string& key : map_keys)
       if (const TomlNode* node = item.find(key))
         reader.fail(node->key_at, "only a tensor map has '" + key + "': add kind = \"tensor_map\", or remove it");
   reader.check_keys(reader.table(item, "[[args]]"), "[[args]]", keys);
@@ -278,5 +274,7 @@ void read_args(Reader& reader) {
     reader.fail(reader.document.root().find("kernel")->at,
                 "the spec has a source but no [[args]]: list what the kernel is called with");
 }
+
+SectionKeys keys_of_args() { return {args_section.titled(), tensor_map_section.titled()}; }
 
 }  // namespace xtune::spec

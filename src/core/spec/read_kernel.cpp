@@ -1,27 +1,37 @@
-// [kernel] and [launch]: the source, and the threads that run it.
+// [kernel], [launch] and [[steps]]: the source, and the threads that run it.
 #include <algorithm>
 
 #include "base/named.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/spec/reader.hpp"
+#include "core/spec/section.hpp"
 
 namespace xtune::spec {
 
 namespace {
 
-std::vector<Text> options(const Reader& reader, const TomlNode& kernel, const std::string& key) {
-  std::vector<Text> texts;
-  const TomlNode* const node = kernel.find(key);
-  if (node == nullptr) return texts;
-  for (const TomlNode& item : reader.array(*node, "kernel." + key).items) {
-    reader.text(item, "kernel." + key);
-    texts.push_back(reader.expression(item, "kernel." + key));
+/// A list of texts.
+struct Options {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::vector<Text>& texts) {
+    for (const TomlNode& item : reader.array(node, what).items) texts.push_back(reader.placed_text(item, what));
   }
-  return texts;
-}
+};
+
+/// "options_<backend>" for each backend that compiles CUDA C++.
+struct BackendOptions : OtherKey<std::nullptr_t> {
+  static void add_names(std::vector<std::string>& names) {
+    for (const std::string& backend : device::backends_of(device::SourceKind::cuda_cpp))
+      names.push_back("options_" + backend);
+  }
+  static void read_toml(const Reader& reader, const TomlNode& table, const std::string& prefix, KernelSpec& spec) {
+    for (const std::string& backend : device::backends_of(device::SourceKind::cuda_cpp))
+      if (const TomlNode* const node = table.find("options_" + backend))
+        Options::read(reader, *node, prefix + "options_" + backend, spec.backend_options[backend]);
+  }
+};
 
 // The name becomes a directory of the store.
-void check_name(const Reader& reader, const TomlNode& node, const std::string& name) {
+void read_name(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
+  const std::string name = spec.name = reader.text(node, "kernel.name");
   const bool plain =
       !name.empty() && name.size() <= 100 && name.front() != '.' &&
       name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.") == std::string::npos;
@@ -30,27 +40,28 @@ void check_name(const Reader& reader, const TomlNode& node, const std::string& n
         node.at,
         "kernel.name '" + name +
             "' cannot name a directory of the store: use letters, digits and _ - + . (at most 100, not a dot first)");
+  spec.entry = reader.placed_text(node, "kernel.name");
 }
 
-void read_include_dirs(const Reader& reader, const TomlNode& node) {
+void read_include_dirs(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
   for (const TomlNode& item : reader.array(node, "kernel.include_dirs").items) {
     const std::filesystem::path path = (reader.base_dir / reader.text(item, "kernel.include_dirs")).lexically_normal();
     std::error_code error;
     if (reader.check_files && !std::filesystem::is_directory(path, error))
       reader.fail(item.at, "kernel.include_dirs: " + path.string() +
                                " is not a directory (paths are relative to the spec's directory)");
-    reader.spec.kernel.include_dirs.push_back(path);
+    spec.include_dirs.push_back(path);
   }
 }
 
 // A file, or the directory of a store.
-std::filesystem::path existing_recording(const Reader& reader, const TomlNode& node) {
-  const std::filesystem::path path = (reader.base_dir / reader.text(node, "kernel.recording")).lexically_normal();
+void read_recording(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
+  const std::filesystem::path path = spec.recording =
+      (reader.base_dir / reader.text(node, "kernel.recording")).lexically_normal();
   std::error_code error;
   if (reader.check_files && !std::filesystem::exists(path, error))
     reader.fail(node.at,
                 "kernel.recording: " + path.string() + " does not exist (paths are relative to the spec's directory)");
-  return path;
 }
 
 // A compile-time parameter is a macro while the kernel's source and the vendor's headers are compiled.
@@ -63,19 +74,6 @@ void check_parameter_names(const Reader& reader) {
                                                              std::string(meaning) + ", and -D " + parameter.name +
                                                              "=... would break every kernel: choose another name");
   }
-}
-
-std::vector<Text> sizes(const Reader& reader, const TomlNode& launch, const std::string& key,
-                        const std::string& where) {
-  const TomlNode* const node = launch.find(key);
-  if (node == nullptr) return {};
-  // A single extent is x.
-  if (!node->is_array()) return {reader.expression(*node, where + "." + key)};
-  std::vector<Text> texts = reader.expressions(*node, where + "." + key);
-  if (texts.empty() || texts.size() > 3)
-    reader.fail(node->at,
-                where + "." + key + " needs 1 to 3 entries, for x, y and z, got " + std::to_string(texts.size()));
-  return texts;
 }
 
 /// A macro's value is one line: text after a line end would become another line of the source.
@@ -99,26 +97,95 @@ void read_code(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
   spec.source_at = reader.document.at(node.at);
 }
 
-void read_kernel_source(const Reader& reader, const TomlNode& kernel, KernelSpec& spec) {
-  const TomlNode* const source = kernel.find("source");
-  const TomlNode* const code = kernel.find("code");
-  if (source != nullptr && code != nullptr)
-    reader.fail(code->key_at,
+void read_source_code(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
+  if (!spec.source.empty())
+    reader.fail(node.key_at,
                 "kernel.code and kernel.source exclude each other: the source is in the spec or in a file");
-  if (code != nullptr) read_code(reader, *code, spec);
-  if (source == nullptr) return;
-  spec.source = reader.existing_file(*source, "kernel.source");
-  spec.source_at = reader.document.at(source->at);
+  read_code(reader, node, spec);
+}
+
+void read_source_file(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
+  spec.source = reader.existing_file(node, "kernel.source");
+  spec.source_at = reader.document.at(node.at);
+}
+
+void read_entry(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
+  if (reader.text(node, "kernel.entry").empty())
+    reader.fail(node.at, "kernel.entry is empty: give the name of the __global__ function");
+  spec.entry = reader.expression(node, "kernel.entry");
+}
+
+void read_defines(const Reader& reader, const TomlNode& defines, KernelSpec& spec) {
+  spec.defines = reader.named_texts(defines, "kernel.defines");
+  for (const auto& [key, node] : defines.entries) {
+    if (base::find_named(reader.spec.parameters, key))
+      reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, which is already defined");
+    reader.check_identifier(node.key_at, key, "define");
+    refuse_control_characters(reader, node, key);
+  }
+}
+
+void read_backend(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
+  std::vector<std::string> names = device::backends_of(device::SourceKind::kokkos);
+  names.emplace_back("replay");
+  spec.backend = names[reader.choice(node, "kernel.backend", names)];
+}
+
+constexpr auto kernel_section = section<KernelSpec>(
+    "[kernel]", read_by("name", &read_name, "[kernel] has no name, by which the store knows the kernel"),
+    read_by("source", &read_source_file), read_by("code", &read_source_code), read_by("entry", &read_entry),
+    key("options", &KernelSpec::options, Options()), BackendOptions{"options_", {}, {}},
+    read_by("defines", &read_defines), read_by("include_dirs", &read_include_dirs),
+    key("compile_timeout_s", &KernelSpec::compile_timeout_s, forms::Number(0.001, 1e6)),
+    read_by("backend", &read_backend), read_by("recording", &read_recording), read_apart("args"));
+
+void read_step_entry(const Reader& reader, const TomlNode& node, StepSpec& step) {
+  if (reader.text(node, "entry").empty())
+    reader.fail(node.at, "entry is empty: give the name of the __global__ function");
+  step.entry = reader.expression(node, "entry");
+}
+
+void read_step_args(const Reader& reader, const TomlNode& node, StepSpec& step) {
+  step.args = read_argument_names(reader, node, "args");
+}
+
+constexpr auto steps_section = section<StepSpec>(
+    "[[steps]]",
+    read_by("entry", &read_step_entry, "[[steps]] has no entry, the name of the __global__ function to launch"),
+    key("when", &StepSpec::when, forms::Formula()), keys_of(launch_section), read_by("args", &read_step_args));
+
+StepSpec read_step(const Reader& reader, const TomlNode& node) {
+  StepSpec step;
+  step.at = reader.document.at(node.at);
+  steps_section.read_toml(reader, node, "", step);
+  for (const char* key : {"grid", "block"})
+    if (node.find(key) == nullptr) reader.fail(node.at, "the step '" + step.entry.text + "' has no " + key);
+  step.launch = read_launch(reader, node, "steps");
+  return step;
+}
+
+void refuse_beside_steps(const Reader& reader, const TomlNode& steps) {
+  const TomlNode& root = reader.document.root();
+  if (reader.spec.for_kokkos())
+    reader.fail(steps.at, "[[steps]]: a Kokkos unit launches its own kernels, so it has no steps");
+  if (reader.spec.space_only()) reader.fail(steps.at, "[[steps]] without a kernel: [kernel] has no source");
+  for (const char* key : {"entry", "args"})
+    if (const TomlNode* own = root.find("kernel")->find(key))
+      reader.fail(own->key_at,
+                  std::string("[kernel] ") + key + " and [[steps]] exclude each other: each step has its own " + key);
+  if (const TomlNode* launch = root.find("launch"))
+    reader.fail(launch->key_at, "[launch] and [[steps]] exclude each other: each step has its own grid and block");
+  const ReferenceSpec& reference = reader.spec.validate.reference;
+  if (reference.kind == ReferenceSpec::Kind::kernel && !reference.config && !reference.launch)
+    reader.document.fail(reference.at,
+                         "the reference kernel has no launch: with [[steps]], give it its own grid and block");
 }
 
 }  // namespace
 
 LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where) {
   LaunchSpec launch;
-  launch.grid = sizes(reader, node, "grid", where);
-  launch.block = sizes(reader, node, "block", where);
-  launch.cluster = sizes(reader, node, "cluster", where);
-  if (const TomlNode* shared = node.find("shared")) launch.shared = reader.expression(*shared, where + ".shared");
+  launch_section.read_keys(reader, node, where + ".", launch);
   return launch;
 }
 
@@ -126,51 +193,10 @@ void read_kernel(Reader& reader) {
   KernelSpec& spec = reader.spec.kernel;
   const TomlNode* const kernel = reader.document.root().find("kernel");
   if (kernel == nullptr) reader.fail({1, 1}, "the spec has no table [kernel], which gives at least the name");
-  std::vector<std::string> keys{"name",    "source",    "code",         "entry",
-                                "options", "defines",   "include_dirs", "compile_timeout_s",
-                                "backend", "recording", "args"};
-  for (const std::string& backend : device::backends_of(device::SourceKind::cuda_cpp))
-    keys.push_back("options_" + backend);
-  reader.check_keys(reader.table(*kernel, "[kernel]"), "[kernel]", keys);
-  const TomlNode* const name = kernel->find("name");
-  if (name == nullptr) reader.fail(kernel->at, "[kernel] has no name, by which the store knows the kernel");
-  spec.name = reader.text(*name, "kernel.name");
-  check_name(reader, *name, spec.name);
-  read_kernel_source(reader, *kernel, spec);
-  spec.entry = reader.placed_text(*name, "kernel.name");
-  if (const TomlNode* entry = kernel->find("entry")) {
-    if (reader.text(*entry, "kernel.entry").empty())
-      reader.fail(entry->at, "kernel.entry is empty: give the name of the __global__ function");
-    spec.entry = reader.expression(*entry, "kernel.entry");
-  }
-  spec.options = options(reader, *kernel, "options");
-  for (const std::string& backend : device::backends_of(device::SourceKind::cuda_cpp))
-    spec.backend_options[backend] = options(reader, *kernel, "options_" + backend);
-  if (const TomlNode* defines = kernel->find("defines")) {
-    spec.defines = reader.named_texts(*defines, "kernel.defines");
-    for (const auto& [key, node] : defines->entries) {
-      if (base::find_named(reader.spec.parameters, key))
-        reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, which is already defined");
-      reader.check_identifier(node.key_at, key, "define");
-      refuse_control_characters(reader, node, key);
-    }
-  }
-  if (const TomlNode* include_dirs = kernel->find("include_dirs")) read_include_dirs(reader, *include_dirs);
-  if (const TomlNode* timeout = kernel->find("compile_timeout_s"))
-    spec.compile_timeout_s = reader.number(*timeout, "kernel.compile_timeout_s", 0.001, 1e6);
-
-  if (const TomlNode* backend = kernel->find("backend")) {
-    std::vector<std::string> names = device::backends_of(device::SourceKind::kokkos);
-    names.emplace_back("replay");
-    reader.choice(*backend, "kernel.backend", names);
-    spec.backend = reader.text(*backend, "kernel.backend");
-  }
-  if (const TomlNode* recording = kernel->find("recording")) spec.recording = existing_recording(reader, *recording);
-
+  kernel_section.read_toml(reader, *kernel, "kernel.", spec);
   const TomlNode* const launch = reader.document.root().find("launch");
   if (launch != nullptr) {
-    reader.check_keys(reader.table(*launch, "[launch]"), "[launch]", {"grid", "block", "shared", "cluster"});
-    reader.spec.launch = read_launch(reader, *launch, "launch");
+    launch_section.read_toml(reader, *launch, "launch.", reader.spec.launch);
   }
   if (spec.source.empty()) return;
   check_parameter_names(reader);
@@ -189,5 +215,25 @@ void read_kernel(Reader& reader) {
   for (const char* key : {"grid", "block"})
     if (launch->find(key) == nullptr) reader.fail(launch->at, std::string("[launch] has no ") + key);
 }
+
+void read_steps(Reader& reader) {
+  const TomlNode* const steps = reader.document.root().find("steps");
+  if (steps == nullptr) return;
+  if (!steps->is_array()) reader.wrong_type(*steps, "steps", "an array of tables, [[steps]]");
+  refuse_beside_steps(reader, *steps);
+  if (steps->items.empty()) reader.fail(steps->at, "steps is empty: list the kernels to launch");
+  for (const TomlNode& item : steps->items) reader.spec.steps.push_back(read_step(reader, item));
+}
+
+std::vector<StepSpec> steps_of(const Spec& spec) {
+  if (!spec.steps.empty()) return spec.steps;
+  StepSpec only;
+  only.entry = spec.kernel.entry;
+  only.launch = spec.launch;
+  only.args = spec.kernel.args;
+  return {only};
+}
+
+SectionKeys keys_of_kernel() { return {kernel_section.titled(), launch_section.titled(), steps_section.titled()}; }
 
 }  // namespace xtune::spec

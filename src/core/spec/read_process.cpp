@@ -4,6 +4,7 @@
 #include "base/shell_words.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/process_reader.hpp"
+#include "core/spec/section.hpp"
 
 namespace xtune::spec {
 
@@ -84,28 +85,43 @@ ProcessCommand read_command(const Reader& reader, const TomlNode& process, const
   reader.fail(node->at, what + " is empty: give the words of a command");
 }
 
-std::vector<std::pair<std::string, CommandWord>> read_environment(const Reader& reader, const TomlNode& process,
-                                                                  const char* key) {
-  std::vector<std::pair<std::string, CommandWord>> variables;
-  const TomlNode* const node = process.find(key);
-  if (node == nullptr) return variables;
-  for (const auto& [name, text] : reader.named_texts(*node, std::string("process.") + key)) {
-    if (name.empty() || name.find('=') != std::string::npos)
-      reader.fail(node->find(name)->key_at, "'" + name + "' is not a name of an environment variable");
-    variables.emplace_back(name, compiled(reader, [&, &wanted = text] { return CommandWord(wanted); }));
+struct Environment {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what,
+                   std::vector<std::pair<std::string, CommandWord>>& variables) {
+    for (const auto& [name, text] : reader.named_texts(node, what)) {
+      if (name.empty() || name.find('=') != std::string::npos)
+        reader.fail(node.find(name)->key_at, "'" + name + "' is not a name of an environment variable");
+      variables.emplace_back(name, compiled(reader, [&, &wanted = text] { return CommandWord(wanted); }));
+    }
   }
-  return variables;
+};
+
+void read_prefix(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
+  spec.exec_prefix.words = read_words(reader, node, "process.exec_prefix");
+  spec.exec_prefix.at = reader.document.at(node.at);
 }
 
-std::filesystem::path read_folder(const Reader& reader, const TomlNode& process) {
-  const TomlNode* const node = process.find("folder");
-  if (node == nullptr) return reader.base_dir.lexically_normal();
-  const std::filesystem::path path = (reader.base_dir / reader.text(*node, "process.folder")).lexically_normal();
+void read_folder(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
+  spec.folder = (reader.base_dir / reader.text(node, "process.folder")).lexically_normal();
   std::error_code ignored;
-  if (reader.check_files && !std::filesystem::is_directory(path, ignored))
-    reader.fail(node->at, "process.folder: " + path.string() +
-                              " is not a directory (paths are relative to the spec's directory)");
-  return path;
+  if (reader.check_files && !std::filesystem::is_directory(spec.folder, ignored))
+    reader.fail(node.at, "process.folder: " + spec.folder.string() +
+                             " is not a directory (paths are relative to the spec's directory)");
+}
+
+void read_outputs(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
+  for (const TomlNode& item : reader.array(node, "process.outputs").items)
+    spec.outputs.push_back((spec.folder / reader.text(item, "process.outputs")).lexically_normal());
+}
+
+void read_expect(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
+  check_regex(reader, node, "process.expect");
+  spec.expect = reader.text(node, "process.expect");
+}
+
+void read_device(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
+  reader.choice(node, "process.device", device::backends_of(device::SourceKind::cuda_cpp));
+  spec.device = reader.text(node, "process.device");
 }
 
 // Otherwise the commands would get the place, and never the value.
@@ -160,7 +176,11 @@ void add_sources(const Reader& reader, const TomlNode& item, ProcessSpec& spec) 
                 "process.sources '" + name + "': no further file matches (paths are relative to the spec's directory)");
 }
 
-/// [process] serve and the keys that mean something else with it, or nothing.
+void read_sources(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
+  for (const TomlNode& item : reader.array(node, "process.sources").items) add_sources(reader, item, spec);
+}
+
+/// Keys that mean something else with serve, or nothing.
 void read_server(const Reader& reader, const TomlNode& process, ProcessSpec& spec) {
   for (const auto& [key, remedy] :
        {std::pair{"time", "a server answers with \"times_ms\""},
@@ -170,8 +190,6 @@ void read_server(const Reader& reader, const TomlNode& process, ProcessSpec& spe
       reader.fail(node->key_at, std::string("process.") + key + " is about the runs of a program: " + remedy);
   if (const TomlNode* check = process.find("check"))
     spec.checks = reader.boolean(*check, "process.check of a server, which says whether it checks its results,");
-  if (const TomlNode* timeout = process.find("start_timeout_s"))
-    spec.start_timeout_s = reader.number(*timeout, "process.start_timeout_s", 0.001, 1e6);
 }
 
 /// Either run or serve.
@@ -191,52 +209,36 @@ void read_main_command(const Reader& reader, const TomlNode& process, bool shell
     reader.fail(timeout->key_at, "process.start_timeout_s is about servers: it goes only with serve");
 }
 
+constexpr auto process_section = section<ProcessSpec>(
+    "[process]", read_apart("build"), read_apart("run"), read_apart("serve"), read_apart("check"), read_apart("shell"),
+    read_by("exec_prefix", &read_prefix), read_by("folder", &read_folder), read_by("sources", &read_sources),
+    read_by("outputs", &read_outputs), key("environment", &ProcessSpec::environment, forms::String()),
+    key("env", &ProcessSpec::env, Environment()), key("build_env", &ProcessSpec::build_env, Environment()),
+    read_by("time", &read_process_time), read_by("metrics", &read_process_metrics), read_by("expect", &read_expect),
+    read_by("device", &read_device), key("timeout_s", &ProcessSpec::timeout_s, forms::Number(0.001, 1e6)),
+    key("start_timeout_s", &ProcessSpec::start_timeout_s, forms::Number(0.001, 1e6)));
+
 }  // namespace
 
 void read_process(Reader& reader) {
   const TomlNode* const node = reader.document.root().find("process");
   if (node == nullptr) return;
-  reader.check_keys(
-      reader.table(*node, "[process]"), "[process]",
-      {"build", "run", "check", "expect", "shell", "exec_prefix", "folder", "sources", "outputs", "environment", "env",
-       "build_env", "time", "metrics", "device", "timeout_s", "serve", "start_timeout_s"});
+  process_section.checked(reader, *node, process_section.title);
   exclude_kernels(reader, *node);
   refuse_place_names(reader);
   const TomlNode* const shell_node = node->find("shell");
   const bool shell = shell_node != nullptr && reader.boolean(*shell_node, "process.shell");
   ProcessSpec spec;
   spec.at = reader.document.at(node->at);
+  spec.folder = reader.base_dir.lexically_normal();
   spec.build = read_command(reader, *node, "build", shell);
   read_main_command(reader, *node, shell, spec);
-  if (const TomlNode* prefix = node->find("exec_prefix")) {
-    spec.exec_prefix.words = read_words(reader, *prefix, "process.exec_prefix");
-    spec.exec_prefix.at = reader.document.at(prefix->at);
-  }
-  spec.folder = read_folder(reader, *node);
-  if (const TomlNode* sources = node->find("sources"))
-    for (const TomlNode& item : reader.array(*sources, "process.sources").items) add_sources(reader, item, spec);
-  if (const TomlNode* outputs = node->find("outputs"))
-    for (const TomlNode& item : reader.array(*outputs, "process.outputs").items)
-      spec.outputs.push_back((spec.folder / reader.text(item, "process.outputs")).lexically_normal());
-  if (const TomlNode* names = node->find("environment"))
-    for (const TomlNode& item : reader.array(*names, "process.environment").items)
-      spec.environment.push_back(reader.text(item, "process.environment"));
-  spec.env = read_environment(reader, *node, "env");
-  spec.build_env = read_environment(reader, *node, "build_env");
-  read_process_values(reader, *node, spec);
-  if (const TomlNode* expect = node->find("expect")) {
-    check_regex(reader, *expect, "process.expect");
-    spec.expect = reader.text(*expect, "process.expect");
-  }
-  if (const TomlNode* device = node->find("device")) {
-    reader.choice(*device, "process.device", device::backends_of(device::SourceKind::cuda_cpp));
-    spec.device = reader.text(*device, "process.device");
-  }
-  if (const TomlNode* timeout = node->find("timeout_s"))
-    spec.timeout_s = reader.number(*timeout, "process.timeout_s", 0.001, 1e6);
+  process_section.read_keys(reader, *node, "process.", spec);
   find_launch_only(reader, *node, spec);
   set_measure_defaults(reader.spec.measure, spec.serves);
   reader.spec.process = std::make_shared<const ProcessSpec>(std::move(spec));
 }
+
+SectionKeys keys_of_process() { return {process_section.titled()}; }
 
 }  // namespace xtune::spec

@@ -5,6 +5,7 @@
 #include "base/line_match.hpp"
 #include "base/named.hpp"
 #include "core/spec/process_reader.hpp"
+#include "core/spec/section.hpp"
 
 namespace xtune::spec {
 
@@ -24,9 +25,29 @@ bool is_json_path(const std::string& path) {
   return true;
 }
 
+struct ValueFile {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::string& value) {
+    const Text text = reader.expression(node, what);
+    const CommandWord word = compiled(reader, [&] { return CommandWord(text); });
+    if (!word.expressions().empty())
+      reader.fail(node.at, what +
+                               " names a file that is the same for all: of placeholders only {tmp}, the directory "
+                               "that each run has for itself");
+    std::vector<std::string> texts;
+    word.expand([](std::string_view) { return nullptr; }, texts);
+    value = texts.front();
+  }
+};
+
+constexpr int last_row = 1'000'000'000;
+constexpr auto value_section = section<device::ProgramValue>(
+    "process.time", read_apart("json"), read_apart("csv"), read_apart("regex"),
+    key("file", &device::ProgramValue::file, ValueFile()), key("unit", &device::ProgramValue::unit, forms::String()),
+    key("row", &device::ProgramValue::row, forms::Integer(-last_row, last_row)));
+
 device::ProgramValue read_value(const Reader& reader, const TomlNode& node, const std::string& what, bool time) {
   device::ProgramValue value;
-  reader.check_keys(reader.table(node, what), what, {"json", "csv", "regex", "file", "unit", "row"});
+  value_section.checked(reader, node, what);
   std::vector<std::string> forms;
   for (const char* form : {"json", "csv", "regex"})
     if (node.find(form) != nullptr) forms.emplace_back(form);
@@ -44,25 +65,11 @@ device::ProgramValue read_value(const Reader& reader, const TomlNode& node, cons
   value.form = forms[0] == "json"  ? device::ProgramValue::Form::json
                : forms[0] == "csv" ? device::ProgramValue::Form::csv
                                    : device::ProgramValue::Form::regex;
-  if (const TomlNode* row = node.find("row")) {
-    if (value.form != device::ProgramValue::Form::csv) reader.fail(row->key_at, what + ".row goes only with csv");
-    value.row = static_cast<int>(reader.integer(*row, what + ".row", -1'000'000'000, 1'000'000'000));
-  }
-  if (const TomlNode* unit = node.find("unit")) value.unit = reader.text(*unit, what + ".unit");
+  if (const TomlNode* row = node.find("row"); row && value.form != device::ProgramValue::Form::csv)
+    reader.fail(row->key_at, what + ".row goes only with csv");
+  value_section.read_keys(reader, node, what + ".", value);
   if (time && !value.unit.empty() && device::milliseconds_in(value.unit) == 0)
     reader.fail(node.find("unit")->at, what + ".unit: '" + value.unit + "' is not a unit of time (s, ms, us, ns)");
-  if (const TomlNode* file = node.find("file")) {
-    const Text text = reader.expression(*file, what + ".file");
-    const CommandWord word = compiled(reader, [&] { return CommandWord(text); });
-    if (!word.expressions().empty())
-      reader.fail(file->at,
-                  what +
-                      ".file names a file that is the same for all: of placeholders only {tmp}, the directory "
-                      "that each run has for itself");
-    std::vector<std::string> texts;
-    word.expand([](std::string_view) { return nullptr; }, texts);
-    value.file = texts.front();
-  }
   return value;
 }
 
@@ -91,14 +98,15 @@ void check_regex(const Reader& reader, const TomlNode& node, const std::string& 
   }
 }
 
-void read_process_values(const Reader& reader, const TomlNode& process, ProcessSpec& spec) {
-  if (const TomlNode* time = process.find("time")) spec.time = read_value(reader, *time, "process.time", true);
-  const TomlNode* const metrics = process.find("metrics");
-  if (metrics == nullptr) return;
+void read_process_time(const Reader& reader, const TomlNode& time, ProcessSpec& spec) {
+  spec.time = read_value(reader, time, "process.time", true);
+}
+
+void read_process_metrics(const Reader& reader, const TomlNode& metrics, ProcessSpec& spec) {
   const auto read_metric = [&](const TomlNode& node, const std::string& what) {
     return spec.serves ? read_answered(reader, node, what) : read_value(reader, node, what, false);
   };
-  for (const auto& [name, node] : reader.table(*metrics, "[process.metrics]").entries) {
+  for (const auto& [name, node] : reader.table(metrics, "[process.metrics]").entries) {
     reader.check_identifier(node.key_at, name, "metric");
     if (names_input(reader.spec, name))
       reader.fail(node.key_at, "'" + name + "' is both a metric and a parameter or a name of [problem]: rename one");

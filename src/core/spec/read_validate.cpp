@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/command_text.hpp"
-#include "core/spec/reader.hpp"
+#include "core/spec/section.hpp"
 
 namespace xtune::spec {
 
@@ -39,34 +39,37 @@ void require_outputs(const Reader& reader, const TomlNode& node) {
     reader.fail(node.at, "no argument has role out or inout, so there is nothing to validate");
 }
 
-void read_kernel_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
-  reader.check_keys(node, table_name, {"kernel", "source", "options", "args", "grid", "block", "shared", "cluster"});
-  reference.kind = ReferenceSpec::Kind::kernel;
-  reference.name = reader.text(*node.find("kernel"), "kernel");
+void read_kernel_name(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
+  reference.name = reader.text(node, "kernel");
   if (reference.name.empty())
-    reader.fail(node.find("kernel")->at, "the reference's kernel is empty: give the name of a __global__ function");
+    reader.fail(node.at, "the reference's kernel is empty: give the name of a __global__ function");
+}
+
+void read_reference_args(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
+  reference.args = read_argument_names(reader, node, std::string(table_name) + ".args");
+  const auto is_written = [&](std::size_t number) { return is_output(reader.spec.args[number].role); };
+  if (std::none_of(reference.args->begin(), reference.args->end(), is_written))
+    reader.fail(node.at, std::string(table_name) +
+                             ".args has no argument with role out or inout, so the reference writes no result");
+}
+
+constexpr auto kernel_reference_section = section<ReferenceSpec>(
+    table_name, read_by("kernel", &read_kernel_name), key("source", &ReferenceSpec::source, forms::ExistingFile()),
+    key("options", &ReferenceSpec::options, forms::Formula()), read_by("args", &read_reference_args),
+    keys_of(launch_section));
+
+void read_kernel_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
+  reference.kind = ReferenceSpec::Kind::kernel;
   reference.source = reader.spec.kernel.source;
-  if (const TomlNode* source = node.find("source")) reference.source = reader.existing_file(*source, "source");
-  if (const TomlNode* options = node.find("options")) reference.options = reader.expressions(*options, "options");
-  if (const TomlNode* args = node.find("args")) {
-    reference.args = read_argument_names(reader, *args, std::string(table_name) + ".args");
-    const auto is_written = [&](std::size_t number) { return is_output(reader.spec.args[number].role); };
-    if (std::none_of(reference.args->begin(), reference.args->end(), is_written))
-      reader.fail(args->at, std::string(table_name) +
-                                ".args has no argument with role out or inout, so the reference writes no result");
-  }
-  for (const char* key : {"grid", "block", "shared", "cluster"})
-    if (const TomlNode* launch = node.find(key); launch != nullptr && reader.spec.for_kokkos())
-      reader.fail(launch->key_at, std::string(table_name) + ": a Kokkos unit launches itself, so it has no " + key);
-  const TomlNode* const grid = node.find("grid");
-  const TomlNode* const block = node.find("block");
-  if (grid != nullptr && block != nullptr) {
-    reference.launch = read_launch(reader, node, table_name);
-    return;
-  }
-  for (const char* key : {"grid", "block", "shared", "cluster"})
-    if (const TomlNode* lone = node.find(key))
-      reader.fail(lone->key_at, std::string(table_name) + ": its own launch needs both grid and block");
+  kernel_reference_section.read_toml(reader, node, "", reference);
+  const std::vector<std::string> launch_keys = launch_section.names();
+  const bool own = node.find("grid") != nullptr && node.find("block") != nullptr;
+  for (const std::string& key : launch_keys)
+    if (const TomlNode* const launch = node.find(key); launch != nullptr && (reader.spec.for_kokkos() || !own))
+      reader.fail(launch->key_at, reader.spec.for_kokkos()
+                                      ? std::string(table_name) + ": a Kokkos unit launches itself, so it has no " + key
+                                      : std::string(table_name) + ": its own launch needs both grid and block");
+  if (own) reference.launch = read_launch(reader, node, table_name);
 }
 
 void read_config_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
@@ -119,8 +122,8 @@ void read_command_reference(const Reader& reader, const TomlNode& node, Referenc
   reference.name = reference.command.front().text;
 }
 
-void read_reference(const Reader& reader, const TomlNode& node) {
-  ReferenceSpec& reference = reader.spec.validate.reference;
+void read_reference(const Reader& reader, const TomlNode& node, ValidateSpec& validate) {
+  ReferenceSpec& reference = validate.reference;
   reader.table(node, table_name);
   reference.at = reader.document.at(node.at);
   std::vector<std::string> forms;
@@ -144,14 +147,11 @@ void read_reference(const Reader& reader, const TomlNode& node) {
   if (forms[0] == "file") read_file_reference(reader, node, reference);
 }
 
-void read_repeats(const Reader& reader, const TomlNode& validate) {
-  ValidateSpec& spec = reader.spec.validate;
+/// repeat and repeatable.
+void read_repeats(const Reader& reader, const TomlNode& validate, ValidateSpec& spec) {
   const TomlNode* const repeat = validate.find("repeat");
   const TomlNode* const repeatable = validate.find("repeatable");
-  if (repeat != nullptr) {
-    spec.repeat = static_cast<int>(reader.integer(*repeat, "repeat", 0, 10000));
-    if (spec.repeat > 0) spec.repeatable = Repeatable::bitwise;
-  }
+  if (spec.repeat > 0) spec.repeatable = Repeatable::bitwise;
   if (repeatable == nullptr) return;
   spec.repeatable = reader.word(*repeatable, "repeatable", repeatable_words);
   if (spec.repeatable == Repeatable::ignore) {
@@ -170,48 +170,48 @@ void read_repeats(const Reader& reader, const TomlNode& validate) {
                                 repeatable_words.of(spec.repeatable) + "\": give at least 1, or remove repeat");
 }
 
+void read_accumulate(const Reader& reader, const TomlNode& node, ValidateSpec& spec) {
+  spec.accumulate = read_dtype(reader, node, "accumulate", spec.accumulate_text);
+  for (const Bindings& problem : reader.spec.cases)
+    if (const DType type = dtype_in(spec.accumulate_text, *spec.accumulate, problem);
+        !is_floating(type) || is_complex(type))
+      reader.fail(node.at, std::string("accumulate: '") + to_string(type) +
+                               "' is not a real floating-point type (f16, bf16, f32, f64)");
+}
+
+void read_check(const Reader& reader, const TomlNode& node, ValidateSpec& spec) {
+  require_outputs(reader, node);
+  spec.check = checked_command(reader, node, "check");
+  spec.check_at = reader.document.at(node.at);
+}
+
+constexpr auto validate_section = section<ValidateSpec>(
+    "[validate]", key("rtol", &ValidateSpec::rtol, forms::Number(0)),
+    key("atol", &ValidateSpec::atol, forms::Number(0)),
+    key("max_mismatched_ratio", &ValidateSpec::max_mismatched_ratio, forms::Number(0, 1)),
+    key("outlier_factor", &ValidateSpec::outlier_factor, forms::Number(1)),
+    key("reduction", &ValidateSpec::reduction, forms::Formula()),
+    key("repeat", &ValidateSpec::repeat, forms::Integer(0, 10000)), read_apart("repeatable"),
+    key("time_reference", &ValidateSpec::time_reference, forms::Boolean()), read_by("accumulate", &read_accumulate),
+    read_by("reference", &read_reference), read_by("check", &read_check),
+    key("inputs", &ValidateSpec::inputs, forms::Word{inputs_words}));
+
 }  // namespace
 
 void read_validate(Reader& reader) {
   const TomlNode* const validate = reader.document.root().find("validate");
   if (validate == nullptr) return;
-  reader.check_keys(reader.table(*validate, "[validate]"), "[validate]",
-                    {"reference", "check", "inputs", "rtol", "atol", "max_mismatched_ratio", "outlier_factor",
-                     "reduction", "accumulate", "repeat", "repeatable", "time_reference"});
+  validate_section.checked(reader, *validate, validate_section.title);
   if (reader.spec.space_only()) reader.fail(validate->at, "[validate] without a kernel: [kernel] has no source");
   ValidateSpec& spec = reader.spec.validate;
-  if (const TomlNode* rtol = validate->find("rtol")) spec.rtol = reader.number(*rtol, "rtol", 0);
-  if (const TomlNode* atol = validate->find("atol")) spec.atol = reader.number(*atol, "atol", 0);
-  if (const TomlNode* ratio = validate->find("max_mismatched_ratio"))
-    spec.max_mismatched_ratio = reader.number(*ratio, "max_mismatched_ratio", 0, 1);
-  if (const TomlNode* factor = validate->find("outlier_factor"))
-    spec.outlier_factor = reader.number(*factor, "outlier_factor", 1);
-  if (const TomlNode* reduction = validate->find("reduction"))
-    spec.reduction = reader.expression(*reduction, "reduction");
-  read_repeats(reader, *validate);
-  if (const TomlNode* timed = validate->find("time_reference"))
-    spec.time_reference = reader.boolean(*timed, "time_reference");
-  if (const TomlNode* accumulate = validate->find("accumulate")) {
-    spec.accumulate = read_dtype(reader, *accumulate, "accumulate", spec.accumulate_text);
-    for (const Bindings& problem : reader.spec.cases)
-      if (const DType type = dtype_in(spec.accumulate_text, *spec.accumulate, problem);
-          !is_floating(type) || is_complex(type))
-        reader.fail(accumulate->at, std::string("accumulate: '") + to_string(type) +
-                                        "' is not a real floating-point type (f16, bf16, f32, f64)");
-  }
-  if (const TomlNode* reference = validate->find("reference")) read_reference(reader, *reference);
-  if (const TomlNode* check = validate->find("check")) {
-    require_outputs(reader, *check);
-    spec.check = checked_command(reader, *check, "check");
-    spec.check_at = reader.document.at(check->at);
-  }
-  if (const TomlNode* inputs = validate->find("inputs")) {
-    spec.inputs = reader.word(*inputs, "inputs", inputs_words);
-    if (spec.inputs == Inputs::fresh && spec.reference.kind == ReferenceSpec::Kind::file)
-      reader.fail(inputs->at,
-                  "inputs = \"fresh\" needs a reference that can be computed for new inputs, and a file holds the "
-                  "outputs of one set of inputs: use a kernel, builtin or command reference, or a check");
-  }
+  validate_section.read_keys(reader, *validate, "", spec);
+  read_repeats(reader, *validate, spec);
+  if (spec.inputs == Inputs::fresh && spec.reference.kind == ReferenceSpec::Kind::file)
+    reader.fail(validate->find("inputs")->at,
+                "inputs = \"fresh\" needs a reference that can be computed for new inputs, and a file holds the "
+                "outputs of one set of inputs: use a kernel, builtin or command reference, or a check");
 }
+
+SectionKeys keys_of_validate() { return {validate_section.titled()}; }
 
 }  // namespace xtune::spec
