@@ -10,7 +10,7 @@
 #include "core/run/search_path.hpp"
 
 using namespace xtune::base;
-using namespace xtune::replay;
+using namespace xtune::lab;
 using namespace xtune::run;
 using namespace xtune::search;
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/replay/recording.hpp"
+#include "lab/recording.hpp"
 
 namespace xtune::scaling {
 
@@ -16,7 +16,7 @@ struct Quality {
 
 /// The strategy shared by several ranks, with as many proposals in flight as Tuning allows for their number; a single
 /// rank waits for each outcome. The evaluations are divided among all ranks.
-Quality search_together(const std::vector<replay::Recording>& recordings, const std::string& strategy,
-                        std::size_t ranks, const std::vector<std::uint64_t>& evals, std::size_t seeds);
+Quality search_together(const std::vector<lab::Recording>& recordings, const std::string& strategy, std::size_t ranks,
+                        const std::vector<std::uint64_t>& evals, std::size_t seeds);
 
 }  // namespace xtune::scaling

@@ -10,12 +10,12 @@
 
 #include "adaptive.hpp"
 #include "base/random.hpp"
-#include "core/replay/read.hpp"
 #include "core/run/peers.hpp"
 #include "exhaustive.hpp"
+#include "lab/formats.hpp"
 
 using namespace xtune::base;
-using namespace xtune::replay;
+using namespace xtune::lab;
 using namespace xtune::run;
 
 namespace {

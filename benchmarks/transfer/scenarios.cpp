@@ -7,7 +7,7 @@
 #include "base/random.hpp"
 
 using namespace xtune::base;
-using namespace xtune::replay;
+using namespace xtune::lab;
 using namespace xtune::search;
 using namespace xtune::space;
 

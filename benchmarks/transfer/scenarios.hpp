@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/replay/recording.hpp"
+#include "lab/recording.hpp"
 #include "synthetic.hpp"
 
 namespace xtune::transfer {
@@ -17,12 +17,12 @@ struct Scenario {
 };
 
 /// Every subset of the other recordings of the target's kernel, of other devices or problems.
-std::vector<Scenario> device_scenarios(const std::vector<replay::Recording>& recordings, std::size_t target);
+std::vector<Scenario> device_scenarios(const std::vector<lab::Recording>& recordings, std::size_t target);
 
 /// Sources made from the target's own times: alike, inverted, shuffled, mirrored, misleading at the top, scarce.
-std::vector<Scenario> made_scenarios(const replay::Recording& target);
+std::vector<Scenario> made_scenarios(const lab::Recording& target);
 
 /// Sources of synthetic devices, with similarities from 0.95 to -0.5, individually and together.
-std::vector<Scenario> synthetic_scenarios(const replay::Recording& target, Surface surface, std::uint64_t seed);
+std::vector<Scenario> synthetic_scenarios(const lab::Recording& target, Surface surface, std::uint64_t seed);
 
 }  // namespace xtune::transfer

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/replay/recording.hpp"
+#include "lab/recording.hpp"
 
 namespace xtune::transfer {
 
@@ -15,11 +15,11 @@ enum class Surface {
 };
 
 /// One recorded device of a synthetic kernel.
-replay::Recording synthetic_recording(Surface surface, std::uint64_t seed);
+lab::Recording synthetic_recording(Surface surface, std::uint64_t seed);
 
 /// Times of a device whose logarithm correlates with the recording's by `likeness` (-1 .. 1), as far as its own part
 /// (of `seed`) does not. Configurations that fail in the recording work in part.
-std::vector<search::Observation> synthetic_source(const replay::Recording& recording, Surface surface, double likeness,
+std::vector<search::Observation> synthetic_source(const lab::Recording& recording, Surface surface, double likeness,
                                                   std::uint64_t seed);
 
 }  // namespace xtune::transfer

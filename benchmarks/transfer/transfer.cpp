@@ -15,12 +15,12 @@
 #include <thread>
 
 #include "base/random.hpp"
-#include "core/replay/read.hpp"
-#include "core/replay/trial.hpp"
+#include "lab/formats.hpp"
+#include "lab/score.hpp"
 #include "scenarios.hpp"
 
 using namespace xtune::base;
-using namespace xtune::replay;
+using namespace xtune::lab;
 using namespace xtune::search;
 
 namespace {

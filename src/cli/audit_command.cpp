@@ -1,13 +1,13 @@
 // xtune audit: tunes repeatedly, and reports how often the answer changes and what each answer costs.
 #include <unistd.h>
 
-#include "backends/replay/target.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
+#include "cli/cases.hpp"
 #include "cli/progress.hpp"
-#include "cli/replayed_case.hpp"
 #include "core/run/audit.hpp"
 #include "core/run/job.hpp"
+#include "core/run/tuner.hpp"
 #include "ipc/job_count.hpp"
 #include "report/text/audit_report.hpp"
 #include "report/text/run_report.hpp"
@@ -63,31 +63,21 @@ class DeviceBench final : public AuditBench {
 class ReplayBench final : public AuditBench {
  public:
   ReplayBench(const AuditOptions& options, base::EventLoop& loop)
-      : options_(options),
-        loop_(loop),
-        spec_(read_replayed_spec(options.path, options.common)),
-        recordings_(read_recordings_for(spec_, options.recording)) {
-    for (const Bindings& problem : spec_.cases) warn_of_unrecorded(spec_, problem, recording_of(problem));
+      : loop_(loop), replay_(open_replay(options.path, options.common, options.recording)) {
+    for (const Bindings& problem : replay_->spec.cases)
+      devices_.push_back(replay_->open(loop, problem)->target.device.name);
   }
-  spec::Spec spec() override { return spec_; }
+  spec::Spec spec() override { return replay_->spec; }
   bool with(const Bindings& problem, const std::atomic<bool>& stop, const Work& work) override {
-    const replay::Recording& recording = recording_of(problem);
-    ReplayedCase replayed(loop_, recording, options_.common.jobs);
-    return work(replay::target_of(recording), replayed.services(stop));
+    const std::unique_ptr<ReplayedCase> replayed = replay_->open(loop_, problem);
+    return work(replayed->target, replayed->services(stop));
   }
-  std::string device_name() const override {
-    return recording_of(spec_.cases.front()).device.name + ", replayed: all times are simulated";
-  }
+  std::string device_name() const override { return devices_.front() + ", replayed: all times are simulated"; }
 
  private:
-  const replay::Recording& recording_of(const Bindings& problem) const {
-    return replay::choose_recording(recordings_, spec_, problem, options_.common.arch,
-                                    recorded_device(options_.common));
-  }
-  const AuditOptions& options_;
   base::EventLoop& loop_;
-  const spec::Spec spec_;
-  const std::vector<replay::Recording> recordings_;
+  const std::unique_ptr<Replay> replay_;
+  std::vector<std::string> devices_;
 };
 
 /// Passes on only warnings, each once: every repeat has the same ones.

@@ -19,6 +19,26 @@ spec::Spec read_spec(const std::string& path, const CommonOptions& options, cons
   });
 }
 
+std::unique_ptr<Replay> open_replay(const std::string& path, const CommonOptions& options,
+                                    const std::string& recording) {
+  if (!replay_opener)
+    throw Error(ErrorKind::unavailable, "this build replays no recordings: it was configured with XTUNE_LAB=OFF");
+  return replay_opener(path, options, recording);
+}
+
+void add_recording_option(CLI::App& command, std::string& recording) {
+  OptionGroup(command, option_group::search)
+      .value("--recording", recording, "FILE",
+             "Replay a recording instead of measuring: a Kernel Tuner cache, a record file or a store");
+}
+
+bool wants_replay(const std::string& path, const CommonOptions& options, const std::string& recording) {
+  if (options.backend == "replay") return true;
+  if (!recording.empty() && options.backend != "auto")
+    throw bad_argument("--recording is what --backend replay serves; backend {} measures", options.backend);
+  return !recording.empty() || (options.backend == "auto" && read_spec(path, options, "").replays());
+}
+
 target::TargetOptions for_kernel(const spec::Spec& spec, target::TargetOptions options) {
   if (spec.for_kokkos() && options.backend == "auto") options.backend = spec.kernel.backend;
   if (spec.for_kokkos() && options.backend != spec.kernel.backend)

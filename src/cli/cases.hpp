@@ -13,6 +13,10 @@
 #include "core/resolve/resolve.hpp"
 #include "core/spec/suite.hpp"
 
+namespace xtune::run {
+struct TuneServices;
+}  // namespace xtune::run
+
 namespace xtune::cli {
 
 /// load_spec with the given -D options; a file that cannot be read is Error(invalid_argument).
@@ -40,6 +44,33 @@ space::Space space_of(const spec::Spec& spec, const Bindings& problem, const tar
 resolve::CandidateResolver resolver_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                                        const target::Target& target, bool sanitize = false);
 record::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target);
+
+/// One case of a replay: the recorded device, and the services that answer in simulated time.
+struct ReplayedCase {
+  virtual ~ReplayedCase() = default;
+  virtual run::TuneServices services(const std::atomic<bool>& stop) = 0;
+  target::Target target;  ///< under the backend "replay"
+  std::string recording;  ///< its name
+};
+/// Recordings that answer a spec in the place of workers.
+struct Replay {
+  virtual ~Replay() = default;
+  /// The recording of a problem, which `this` must outlive. The first time, warns if a part of the space is not
+  /// recorded. Throws Error(invalid_argument) if nothing is.
+  virtual std::unique_ptr<ReplayedCase> open(base::EventLoop& loop, const Bindings& problem) = 0;
+  spec::Spec spec;  ///< without what a replay cannot do
+};
+using ReplayOpener = std::unique_ptr<Replay>(const std::string& path, const CommonOptions& options,
+                                             const std::string& recording);
+inline ReplayOpener* replay_opener = nullptr;  ///< set by add_lab_commands() in builds with lab/
+/// Reads the spec, and the recordings of --recording or else the spec's. options must outlive the result. Throws
+/// Error(unavailable) in builds without lab/.
+ReplayOpener open_replay;
+/// --recording
+void add_recording_option(CLI::App& command, std::string& recording);
+/// Whether the options or the spec ask for a replay. recording: of --recording. Throws Error(invalid_argument) for
+/// options that exclude each other.
+bool wants_replay(const std::string& path, const CommonOptions& options, const std::string& recording);
 
 /// While it lives, SIGINT and SIGTERM do not end the process: they set a flag, the next time that the loop runs.
 class StopSignals {

@@ -1,130 +1,139 @@
-// xtune import: recordings of other tuners as a spec and records.
+// xtune import: kbench, a list of a Mojo benchmark's parameters as specs.
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "base/hash.hpp"
 #include "base/text.hpp"
-#include "cli/import_commands.hpp"
+#include "cli/cases.hpp"
 #include "cli/options.hpp"
-#include "cli/replayed_case.hpp"
-#include "core/record/record_log.hpp"
-#include "core/replay/import.hpp"
-#include "report/text/run_report.hpp"
+#include "cli/script.hpp"
+#include "core/device/backend_facts.hpp"
+#include "core/spec/command_text.hpp"
 
 namespace xtune::cli {
 namespace {
 
-struct ImportOptions {
-  std::string path;
-  std::string folder, store, name;
-  std::string format = "text";
+namespace fs = std::filesystem;
+
+struct KbenchCommand {
+  std::vector<std::string> paths, params, cases, shapes, metrics;
+  std::string folder = ".", name, build_opts, device = "host", format = "text";
   bool force = false;
 };
 
-std::string stem_of(const ImportOptions& options) {
-  return file_stem(options.name.empty() ? replay::recording_name(options.path) : options.name);
+nlohmann::ordered_json texts_of(const std::vector<std::string>& paths) {
+  nlohmann::ordered_json texts = nlohmann::ordered_json::array();
+  for (const std::string& path : paths) {
+    const std::string text = read_given([&] { return base::read_file(path, std::uint64_t{16} << 20); });
+    texts.push_back({{"path", path}, {"text", text}, {"utf8", base::is_utf8(text)}});
+  }
+  return texts;
 }
 
-/// The store's file for records of this kernel and architecture. A cache that is imported again gets the same file, so
-/// the newer import replaces the older one.
-std::filesystem::path stored_file(const std::filesystem::path& store, const replay::Recording& recording,
-                                  const std::string& stem) {
-  const std::string kernel = replay::kernel_name_of(recording, stem);
-  const std::string what =
-      stem + "\n" + kernel + "\n" + recording.device.name + "\n" + space::bindings_text(recording.problem);
-  return std::filesystem::absolute(store) / "records" / record::path_component(recording.device.arch) /
-         record::path_component(kernel) / ("kernel-tuner-" + base::sha256(what).substr(0, 16) + ".jsonl");
+/// One spec, and the list of its configurations if they are not a plain product; else empty.
+struct KbenchSpec {
+  std::string stem, kernel, spec, configs;
+};
+
+std::vector<KbenchSpec> specs_of(const KbenchCommand& command) {
+  nlohmann::ordered_json request{{"params", command.params},
+                                 {"cases", command.cases},
+                                 {"metrics", command.metrics},
+                                 {"device", command.device},
+                                 {"build_opts", nlohmann::json::array()}};
+  request["shapes"] = texts_of(command.shapes);
+  for (const spec::Text& word : spec::split_command({command.build_opts, spec::Location{"--build-opts", 0, 0}}))
+    request["build_opts"].push_back(word.text);
+  request["files"] = texts_of(command.paths);
+  request["stem"] = file_stem(command.name.empty() ? fs::path(command.paths.front()).stem().string() : command.name);
+  std::vector<KbenchSpec> specs;
+  std::vector<std::string> warnings;
+  for (const auto& each : script_answer("kbench", request, warnings))
+    specs.push_back({each["stem"], each["kernel"], each["spec"], each["configs"]});
+  return specs;
 }
 
-int import_kernel_tuner(const ImportOptions& options) {
-  const std::vector<replay::Recording> read = read_given_recordings(options.path);
-  const replay::Recording& recording = read.front();
-  if (recording.source != "Kernel Tuner" || read.size() != 1)
-    throw Error(ErrorKind::invalid_argument,
-                options.path + ": xtune's own records need no import; `xtune run --recording` replays them");
-  warn_of(recording);
-  const std::string stem = stem_of(options);
-  const replay::ImportedTexts texts =
-      replay::import_texts(recording, stem, std::filesystem::path(options.path).filename().string());
-  std::filesystem::path spec, stored;
-  const std::filesystem::path folder = options.folder.empty() ? "." : options.folder;
-  const auto written = [&](const char* ending) { return folder / (stem + ending); };
-  if (options.store.empty() || !options.folder.empty()) {
-    spec = written(".toml");
-    require_new_files({spec, written(".configs.csv"), written(".jsonl")}, options.force, other_files);
-  }
-  if (!options.store.empty()) {
-    stored = stored_file(options.store, recording, stem);
-    base::write_file_atomically(stored, texts.records);
-  }
-  if (!spec.empty()) {
-    base::write_output_file(written(".configs.csv"), texts.configs);
-    base::write_output_file(written(".jsonl"), texts.records);
-    // Written last, and only if it is valid: an existing spec always works.
-    spec::parse_spec(texts.spec, spec.string(), folder);
-    base::write_output_file(spec, texts.spec);
-  }
+/// The list of configurations beside a spec that has one.
+fs::path list_of(const KbenchSpec& each, const fs::path& folder) { return folder / (each.stem + ".configs.csv"); }
 
-  std::map<Outcome, std::uint64_t> counts;
-  for (const replay::RecordedConfig& config : recording.configs) ++counts[config.outcome];
-  if (options.format == "json") {
-    nlohmann::ordered_json json;
-    if (!spec.empty()) json["spec"] = spec.string();
-    if (!stored.empty()) json["stored"] = stored.string();
-    json["kernel"] = replay::kernel_name_of(recording, stem);
-    json["device"] = recording.device.name;
-    json["arch"] = recording.device.arch;
-    json["configs"] = recording.space.size();
-    json["counts"] = nlohmann::ordered_json::object();
-    json["damaged"] = recording.damage.count;
-    for (const auto& [outcome, count] : counts) json["counts"][to_string(outcome)] = count;
-    print_json(json);
-    return done;
+std::vector<fs::path> files_of(const std::vector<KbenchSpec>& specs, const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const KbenchSpec& each : specs) {
+    files.push_back(folder / (each.stem + ".toml"));
+    if (!each.configs.empty()) files.push_back(list_of(each, folder));
   }
-  std::string text;
-  for (const auto& [outcome, count] : counts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
-  print_out("{}: {} configurations of {} on {} ({})\n", options.path, recording.space.size(),
-            replay::kernel_name_of(recording, stem), recording.device.name, text);
-  if (!spec.empty()) print_out("  {}, {}.configs.csv and {}.jsonl beside it\n", spec.string(), stem, stem);
-  if (!stored.empty())
-    print_out("  {}: records of the architecture {} in the store\n", stored.string(), recording.device.arch);
+  return files;
+}
+
+/// The number of configurations of the spec, whose list is in the directory. This also checks that the written spec is
+/// valid.
+std::uint64_t counted_configs(const KbenchCommand& command, const KbenchSpec& each, const fs::path& folder) {
+  try {
+    if (!each.configs.empty()) base::write_file_atomically(list_of(each, folder), each.configs);
+    const spec::Spec spec = spec::parse_spec(each.spec, each.stem + ".toml", folder);
+    return spec::make_space(spec, spec.cases.front(), {}).size();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) throw;
+    if (error.kind() == ErrorKind::nothing_valid)
+      throw Error(error.kind(), command.paths.front() + ": the rules leave no configuration");
+    throw Error(error.kind(), command.paths.front() + ": the resulting spec would be invalid: " + error.what());
+  }
+}
+
+int import_file(const KbenchCommand& command) {
+  const std::vector<KbenchSpec> specs = specs_of(command);
+  std::vector<std::uint64_t> configs;
+  const base::TemporaryDirectory trial;
+  for (const KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
+  const fs::path folder = command.folder;
+  require_new_files(files_of(specs, folder), command.force, other_files);
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const KbenchSpec& each = specs[i];
+    const fs::path path = folder / (each.stem + ".toml");
+    if (!each.configs.empty()) base::write_output_file(list_of(each, folder), each.configs);
+    base::write_output_file(path, each.spec);
+    list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", configs[i]}});
+    if (command.format == "text")
+      print_out("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),
+                each.kernel, path.string());
+  }
+  if (command.format == "json") print_json(list);
   return done;
 }
 
 }  // namespace
 
-std::string file_stem(std::string name) {
-  for (char& c : name)
-    if (c == '/' || c == '\\' || c == ' ' || c == '"') c = '_';
-  if (name.empty() || name.front() == '.') name = "_" + name;
-  return name;
-}
-
 void add_import_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("import", "Turn recordings of other tuners into specs");
-  command->require_subcommand(1);
-  add_example(*command,
-              "xtune import kernel-tuner gemm_cache.json.gz -o recorded\n  xtune run recorded/gemm_cache.toml");
-  const auto [kernel_tuner, options] = add_command<ImportOptions>(
-      *command, context, "kernel-tuner", "Turn a Kernel Tuner cache into a spec and records, which `xtune run` replays",
-      "xtune import kernel-tuner gemm_cache.json.gz -o recorded", import_kernel_tuner);
-  add_argument(kernel_tuner, "file", options.path, "FILE", "Cache file, .json or .json.gz");
-  const OptionGroup output(kernel_tuner, option_group::output);
-  output.value("-o,--output", options.folder, "DIR",
-               "Write a spec and its records into this directory, which is created; default: the current one, and "
-               "with --store none");
-  output.value("--name", options.name, "NAME", "Name the written files; default: as the cache file");
-  add_force_option(kernel_tuner, options.force);
-  add_format_option(kernel_tuner, options.format);
-  OptionGroup(kernel_tuner, option_group::store)
-      .value("--store", options.store, "DIR",
-             "Add the records to this store, where they guide searches for the same kernel");
-  add_import_kbench(*command, context);
+  CLI::App& import = *app.add_subcommand("import", "Turn recordings of other tuners into specs");
+  import.require_subcommand(1);
+  const auto [command, options] = add_command<KbenchCommand>(
+      import, context, "kbench",
+      "Turn a YAML file of kbench, which lists parameters of a Mojo benchmark, into a spec that tunes it",
+      "xtune import kbench gemm.yaml -o tuned && xtune run tuned/gemm.toml", import_file);
+  add_argument(command, "files", options.paths, "FILE", "YAML files of one benchmark, whose groups follow each other");
+  const OptionGroup problem(command, option_group::problem), output(command, option_group::output);
+  problem.list("--param", options.params, "NAME:VALUES",
+               "Set a parameter's values in every group: NAME:VALUE or NAME:[VALUE, VALUE]");
+  problem
+      .list("--cases", options.cases, "NAMES",
+            "Turn these parameters, such as M,N,K, into [[cases]], each of which is tuned on its own")
+      ->delimiter(',');
+  problem.list("--shapes", options.shapes, "FILE",
+               "Read shapes from a YAML file, and turn each into one of the [[cases]]");
+  output.list("--metric", options.metrics, "COLUMN",
+              "Read a metric from this column of the benchmark's table, such as \"DataMovement (GB/s)\"");
+  const OptionGroup run(command, option_group::device);
+  run.value("--build-opts", options.build_opts, "WORDS",
+            "Pass words to `mojo build`, such as \"-O3 --target-accelerator sm_90\"");
+  run.words("--device", options.device, device::backends_of(device::SourceKind::cuda_cpp),
+            "Run the benchmark on devices of this backend");
+  output.value("-o,--output", options.folder, "DIR", "Write the spec into this directory, which is created");
+  output.value("--name", options.name, "NAME", "Name the written files; default: as the YAML file");
+  add_force_option(command, options.force);
+  add_format_option(command, options.format);
 }
 
 }  // namespace xtune::cli

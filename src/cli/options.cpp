@@ -227,6 +227,13 @@ void add_force_option(CLI::App& command, bool& force) {
   OptionGroup(command, option_group::output).flag("--force", force, "Replace existing files");
 }
 
+std::string file_stem(std::string name) {
+  for (char& c : name)
+    if (c == '/' || c == '\\' || c == ' ' || c == '"') c = '_';
+  if (name.empty() || name.front() == '.') name = "_" + name;
+  return name;
+}
+
 void require_new_files(const std::vector<std::filesystem::path>& files, bool force, const std::string& otherwise) {
   if (force) return;
   for (const std::filesystem::path& file : files) {

@@ -150,6 +150,10 @@ void add_specs_argument(CLI::App& command, std::vector<std::string>& paths);
 
 /// --force, for commands that write specs, which users edit afterwards.
 void add_force_option(CLI::App& command, bool& force);
+/// A file name without special characters for shells and TOML.
+std::string file_stem(std::string name);
+/// How a user chooses other files than the existing ones that an import would replace.
+inline constexpr const char* other_files = "--name or -o names others";
 /// Throws Error(invalid_argument) that names the first of the files that exists, also as a broken link, unless force.
 /// otherwise: how to choose another file, for example "-o names another".
 void require_new_files(const std::vector<std::filesystem::path>& files, bool force, const std::string& otherwise);

@@ -3,9 +3,7 @@
 
 #include <unistd.h>
 
-#include "backends/replay/target.hpp"
 #include "base/text.hpp"
-#include "cli/replayed_case.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_log.hpp"
@@ -157,19 +155,17 @@ void RunCommand::show_across() {
 
 int RunCommand::replay() {
   if (options_.tuning.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
-  spec_ = read_replayed_spec(options_.path, options_.common);
+  const std::unique_ptr<Replay> replay = open_replay(options_.path, options_.common, options_.recording);
+  spec_ = replay->spec;
   apply(true);
   // The records are not measurements: they are kept only on request.
   kept_ = options_.common.store.empty() ? base::Kept::nothing : base::Kept::all;
-  const std::vector<replay::Recording> recordings = read_recordings_for(spec_, options_.recording);
   begin_job();
   std::optional<ProgressPrinter> printer;
   for (const std::size_t number : case_order()) {
     const Bindings& problem = spec_.cases[number];
-    const replay::Recording& recording =
-        replay::choose_recording(recordings, spec_, problem, options_.common.arch, recorded_device(options_.common));
-    target_ = replay::target_of(recording);
-    warn_of_unrecorded(spec_, problem, recording);
+    const std::unique_ptr<ReplayedCase> replayed = replay->open(session_.loop, problem);
+    target_ = replayed->target;
     if (!printer) {
       join(target_.device.arch);
       if (speaks_) tell_notes(spec_);
@@ -177,16 +173,16 @@ int RunCommand::replay() {
       printer.emplace(spec_, options_.log, speaks_ ? quiet : warnings, session_.loop);
     }
     if (tells_progress())
-      tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
-           recording.device.name);
-    ReplayedCase replayed(session_.loop, recording, options_.common.jobs);
-    const run::TuneResult result = tune_case(problem, replayed.services(session_.stop), *printer);
+      tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, replayed->recording,
+           target_.device.name);
+    const run::TuneResult result = tune_case(problem, replayed->services(session_.stop), *printer);
     Json json = report::run_json(spec_, result, options_.rows);
     json["simulated"] = true;
-    json["recording"] = recording.name;
+    json["recording"] = replayed->recording;
     show(number, result, std::move(json));
     if (options_.common.text())
-      say(fmt::format("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name));
+      say(fmt::format("      replayed from {}: the seconds are simulated, nothing was measured\n",
+                      replayed->recording));
     if (session_.ends()) break;
   }
   if (chooses_across()) {

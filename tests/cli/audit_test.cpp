@@ -120,51 +120,6 @@ TEST_CASE("audit of a kernel of which nothing passes ends with 3") {
   CHECK(has(result.stdout_text, "no configuration passed in any repeat"));
 }
 
-TEST_CASE("audit on a recording shows the flips of the search, and its gates end with 5") {
-  const Cli cli;
-  std::string values, entries;
-  for (int x = 1; x <= 40; ++x) {
-    values += (x > 1 ? "," : "") + std::to_string(x);
-    entries += (x > 1 ? ",\n" : "") + ("\"" + std::to_string(x) + "\": {\"x\": " + std::to_string(x)) +
-               ", \"time\": " + std::to_string(1 + x) + ", \"compile_time\": 1000, \"benchmark_time\": 500}";
-  }
-  const std::string cache =
-      "{\"device_name\": \"NVIDIA A100\", \"kernel_name\": \"sweep\", \"problem_size\": [64, 64], "
-      "\"tune_params_keys\": [\"x\"], \"tune_params\": {\"x\": [" +
-      values + "]},\n\"cache\": {\n" + entries + "}\n}";
-  REQUIRE(cli.xtune({"import", "kernel-tuner", cli.write("sweep.json", cache), "-o", cli.path("out")}).exit_code == 0);
-  // The default, x = 1, would be the best: without it, six of forty are drawn at random.
-  const std::string spec = cli.path("out/sweep.toml");
-  const auto replay = [&](std::vector<std::string> more) {
-    more.insert(more.begin(),
-                {"audit", spec, "--strategy", "random", "--filter", "x > 1", "--format", "json", "--quiet"});
-    return cli.xtune(more);
-  };
-  const json all = parsed(replay({"--evals", "40", "--repeats", "3"}));
-  CHECK(all.at("flips") == 0);
-  CHECK(all.at("max_regret").at("winner") == 0.0);
-  std::ofstream(spec, std::ios::app) << "[dispatch]\ndefault = { x = 40 }\n";
-  const CommandResult few = replay({"--evals", "4", "--repeats", "5", "--max-flips", "2%"});
-  CHECK(few.exit_code == 5);
-  CHECK(has(few.stderr_text, "flipped; --max-flips 2% allows less"));
-  const json answer = parsed(few);
-  CHECK(answer.at("flips") > 0);
-  CHECK(answer.at("agreement") < 1.0);
-  CHECK(answer.at("device").at("backend") == "replay");
-  // The times are x + 1, so the regrets are known.
-  const json& one = answer.at("cases").at(0);
-  int least = 100;
-  for (const json& winner : one.at("winners")) least = std::min(least, winner.at("config").at("x").get<int>());
-  for (const json& winner : one.at("winners"))
-    CHECK(winner.at("regret").get<double>() ==
-          doctest::Approx((winner.at("config").at("x").get<double>() + 1) / (least + 1) - 1));
-  CHECK(one.at("default").at("regret").get<double>() == doctest::Approx(41.0 / (least + 1) - 1));
-  CHECK(replay({"--evals", "4", "--repeats", "5", "--max-regret", "1%"}).exit_code == 5);
-  CHECK(
-      replay({"--evals", "4", "--repeats", "5", "--same-seed", "--max-flips", "0%", "--max-regret", "0%"}).exit_code ==
-      0);
-}
-
 TEST_CASE("audit that is interrupted reports its complete tunings, and leaves nothing behind") {
   const Cli cli;
   Running run(cli, {"audit", faulty_default(cli), "--backend", "host", "--repeats", "5000", "--format", "json"});

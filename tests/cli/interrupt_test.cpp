@@ -84,26 +84,3 @@ TEST_CASE("A budget of seconds ends a run in good order") {
   CHECK(answer["interrupted"] == false);
   CHECK(cli.stored_records() < 12);
 }
-
-TEST_CASE("an interrupted replay says that it keeps nothing, where it does not") {
-  for (const bool kept : {false, true}) {
-    const Cli cli;
-    std::string entries;
-    for (int x = 1; x <= 3000; ++x)
-      entries += (x > 1 ? ",\n" : "") + ("\"" + std::to_string(x)) + "\": {\"x\": " + std::to_string(x) +
-                 ", \"time\": " + std::to_string(1 + x * 7919 % 3001) + "}";
-    const std::string recording =
-        cli.write("sweep.json", "{\"tune_params_keys\": [\"x\"], \"cache\": {" + entries + "}}");
-    REQUIRE(cli.xtune({"import", "kernel-tuner", recording, "-o", cli.path("out")}).exit_code == 0);
-    std::vector<std::string> command{
-        "run", cli.path("out/sweep.toml"), "--strategy", "bayesian", "--evals", "2900", "--log", cli.path("log")};
-    if (kept) command.insert(command.end(), {"--store", cli.path("kept")});
-    Running run(cli, command);
-    REQUIRE(run.wait_until([&] { return fs::exists(cli.path("log")) && fs::file_size(cli.path("log")) > 0; }));
-    kill(run.process.pid(), SIGINT);
-    REQUIRE(run.wait_for_end());
-    CHECK(run.exit_code == 130);
-    CHECK(run.err.find(kept ? "the next run goes on from there" : "keeps nothing without --store") !=
-          std::string::npos);
-  }
-}

@@ -380,7 +380,7 @@ TEST_CASE("Ctrl-C ends the program that runs, and keeps what was measured") {
   CHECK(gone());
 }
 
-TEST_CASE("a store of programs is verified, exported and replayed like any other") {
+TEST_CASE("a store of programs is verified and listed like any other") {
   const Programs cli;
   const std::string spec = cli.spec();
   cli.tune(spec);
@@ -388,10 +388,6 @@ TEST_CASE("a store of programs is verified, exported and replayed like any other
   INFO(verified.stdout_text << verified.stderr_text);
   CHECK(verified.exit_code == 0);
   CHECK(cli.xtune({"store", "ls"}).exit_code == 0);
-  const json replayed = parsed(
-      cli.xtune({"run", spec, "--backend", "replay", "--recording", cli.path("cache"), "--format", "json", "--quiet"}));
-  CHECK(replayed["counts"] == json{{"ok", 6}});
-  CHECK(replayed["best"]["config"] == json{{"SLOW", 1}, {"WAY", 1}});
 }
 
 TEST_CASE("A flipped bit in a stored time makes no winner: best passes over it, and verify names it") {

@@ -3,14 +3,12 @@
 #include <string>
 
 #include "core/record/record_log.hpp"
-#include "core/replay/import.hpp"
-#include "core/replay/kernel_tuner.hpp"
-#include "core/replay/records.hpp"
 #include "core/spec/configs_csv.hpp"
+#include "lab/formats.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::record;
-using namespace xtune::replay;
+using namespace xtune::lab;
 using namespace xtune::spec;
 
 namespace {
@@ -19,7 +17,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-void check(const xtune::replay::Recording& recording) {
+void check(const xtune::lab::Recording& recording) {
   using namespace xtune;
   require(recording.configs.size() == recording.space.size() && recording.space.size() > 0);
   for (const RecordedConfig& config : recording.configs)

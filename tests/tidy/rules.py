@@ -3,7 +3,7 @@
 import re
 
 # Directories beside src/ with C++ sources, and what in them is not part of the product.
-COMPONENTS = ["emulator", "runtime", "tools"]
+COMPONENTS = ["emulator", "lab", "runtime", "tools"]
 SOURCES = {".cpp", ".hpp", ".cuh", ".h", ""}
 OUTSIDE = re.compile("(^|/)(tests|benchmark|applications)$")
 
@@ -27,11 +27,10 @@ LAYERS = {
     "core/resolve": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate"],
     "core/record": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate", "core/resolve"],
     "core/store": ["core/space", "core/device", "core/build", "core/measure", "core/resolve", "core/record"],
-    "core/replay": ["core/space", "core/device", "core/spec", "core/search", "core/measure", "core/record"],
     "core/target": ["core/device", "core/spec", "core/build", "core/record"],
     "ipc": ["core/device", "core/spec", "core/build", "core/measure", "core/validate", "core/record", "core/target"],
     "core/run": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/build", "core/measure",
-                 "core/validate", "core/resolve", "core/record", "core/store", "core/replay", "core/target", "ipc"],
+                 "core/validate", "core/resolve", "core/record", "core/store", "core/target", "ipc"],
     "backends": ["core/device", "core/build", "core/measure"],
     "backends/compiler": ["core/build"],
     "backends/gpu": ["core/device", "core/build", "core/measure", "backends"],
@@ -46,7 +45,6 @@ LAYERS = {
     "backends/process": ["core/device", "core/build", "core/measure", "backends", "backends/compiler", "backends/cpu"],
     "backends/kokkos": ["core/device", "core/build", "core/measure", "backends", "backends/compiler", "backends/gpu", "backends/cpu",
                         "runtime/kokkos"],
-    "backends/replay": ["core/spec", "core/replay", "core/target", "ipc"],
     "emulator": ["backends/gpu"],
     "emulator/hip": ["core/device", "backends/gpu", "emulator"],
     "worker": ["core/device", "core/build", "core/measure", "core/validate", "core/target", "ipc", "backends",
@@ -61,8 +59,9 @@ LAYERS = {
     "report/page": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/record", "core/run", "report/plot",
                     "report/text"],
     "cli": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/build", "core/outline", "core/resolve",
-            "core/record", "core/store", "core/replay", "core/target", "core/run", "ipc", "worker", "cluster", "dispatch", "report/text", "report/page",
-            "backends/replay"],
+            "core/record", "core/store", "core/target", "core/run", "ipc", "worker", "cluster", "dispatch", "report/text", "report/page"],
+    "lab": ["core/space", "core/device", "core/spec", "core/search", "core/measure", "core/record", "core/target", "ipc"],
+    "lab/commands": ["core/space", "core/device", "core/spec", "core/search", "core/record", "core/run", "ipc", "report/text", "cli", "lab"],
     "api": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/build", "core/measure", "core/validate", "core/resolve",
             "core/record", "core/store", "core/target", "core/run", "ipc", "worker", "dispatch", "backends"],
 }
@@ -70,7 +69,7 @@ LAYERS = {
 # The namespace of a directory is xtune and the directory's name, without "core" and "backends". Exceptions are
 # backends, whose name is a function of the public API, and api.
 NAMESPACES = {"api": "xtune", "api/library": "xtune", "backends": "xtune::backend", "runtime/host": "xtune::host",
-              "runtime/kokkos": "xtune::kokkos", "tools/kokkos": "xtune::kokkos_tools"}
+              "runtime/kokkos": "xtune::kokkos", "tools/kokkos": "xtune::kokkos_tools", "lab/commands": "xtune::cli"}
 
 # Sources that define a part of the public API, which lives in xtune itself.
 OTHER_NAMESPACES = {

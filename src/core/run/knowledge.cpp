@@ -18,7 +18,6 @@
 #include "core/record/best.hpp"
 #include "core/record/key_fit.hpp"
 #include "core/record/record_log.hpp"
-#include "core/replay/recording.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/growing_records.hpp"
 #include "xtune/error.hpp"
