@@ -75,8 +75,8 @@ Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const tar
 class Numbers {
  public:
   std::size_t of(const store::StoredConfig* row) {
-    if (!last_ || *last_ != *row->names) by_values_ = &by_names_[*(last_ = *row->names)];
-    const auto [place, is_new] = by_values_->try_emplace(row->values, count_);
+    if (!last_ || *last_ != row->names()) by_values_ = &by_names_[*(last_ = row->names())];
+    const auto [place, is_new] = by_values_->try_emplace(row->values(), count_);
     count_ += is_new;
     return place->second;
   }
@@ -125,10 +125,9 @@ std::vector<Bindings> problems_of(const spec::Spec& spec, const StoredAnswers& a
   };
   // Kernels built with sanitizers answer nothing.
   std::set<std::size_t> answered;
-  answers.view().each_row([&](const store::StoredConfig& row) {
-    if (!row.sanitized) answered.insert(row.problem);
-  });
-  for (const std::size_t problem : answered) add(answers.view().problems()[problem].sizes);
+  for (const store::RowBlock& block : answers.view().row_set().blocks)
+    if (!block.sanitized) answered.insert(block.problem);
+  for (const std::size_t problem : answered) add(answers.view().row_set().problems[problem].sizes);
   return {problems.begin(), problems.end()};
 }
 

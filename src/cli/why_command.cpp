@@ -27,7 +27,7 @@ class MeasuredConfigs {
  public:
   explicit MeasuredConfigs(const store::StoreView& view) : view_(view) {
     rows_.reserve(view.records());
-    view.each_row([&](const store::StoredConfig& row) { rows_.emplace_back(hash(*row.names, row.values), &row); });
+    view.each_row([&](const store::StoredConfig& row) { rows_.emplace_back(hash(row.names(), row.values()), &row); });
     std::sort(rows_.begin(), rows_.end());
   }
 
@@ -80,7 +80,7 @@ class MeasuredConfigs {
     for (auto row = begin; row != end; ++row) rows.push_back(row->second);
     const auto rank = [&](const store::StoredConfig* row) {
       const bool own = view_.problem_of(*row) == problem && record::same_device(view_.device_of(*row), device);
-      return std::tuple(!own, -row->unix_time_ms, row->file, row->offset);
+      return std::tuple(!own, -row->unix_time_ms, row->block->file, row->offset());
     };
     const auto last = rows.begin() + std::min(max_rows, std::ssize(rows));
     std::partial_sort(rows.begin(), last, rows.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
@@ -97,7 +97,8 @@ std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys_of(const store::
                                                                    const Bindings& problem,
                                                                    const device::DeviceInfo& device) {
   std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys;
-  for (const store::StoredConfig* row : stored.members(problem, device, {})) keys.insert(row->key);
+  const store::HeldRows members = stored.read_members(problem, device, false);
+  for (const store::StoredConfig* row : members.rows) keys.insert(row->key);
   return keys;
 }
 
@@ -121,26 +122,28 @@ class SourcesOfToday {
 
 Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
                const Bindings& problem, const device::DeviceInfo& device, const StoredAnswers& stored,
-               const MeasuredConfigs& measured, const std::filesystem::path& store) {
+               std::optional<MeasuredConfigs>& measured, const std::filesystem::path& store) {
   Verdicts verdicts;
   verdicts.asked = std::min(space.size(), std::max(max_configs / spec.cases.size(), min_configs));
   const auto keys = keys_of(stored.view(), problem, device);
   SourcesOfToday today;
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
     const space::Config config = space.at(i);
+    const build::CompileRequest request = resolver.compile_request(config);
+    const build::KeyParts parts = resolver.measurement_key_parts(config, resolver.artifact_key(request));
+    if (keys.contains(store::KeyDigest(build::key_of(parts)))) {
+      ++verdicts.stored;
+      continue;
+    }
+    if (!measured) measured.emplace(stored.view());
     const Bindings named = space.named(config);
-    if (!measured.has(named)) {
+    if (!measured->has(named)) {
       ++verdicts.never;
       continue;
     }
-    const build::CompileRequest request = resolver.compile_request(config);
-    const build::KeyParts parts = resolver.measurement_key_parts(config, resolver.artifact_key(request));
-    std::vector<std::string> difference;
-    if (!keys.contains(store::KeyDigest(build::key_of(parts)))) {
-      MeasuredConfigs::Nearest nearest = measured.nearest(named, parts, problem, device);
-      difference =
-          record::with_changes_named(std::move(nearest.differences), store, nearest.artifact_key, today.of(request));
-    }
+    MeasuredConfigs::Nearest nearest = measured->nearest(named, parts, problem, device);
+    const std::vector<std::string> difference =
+        record::with_changes_named(std::move(nearest.differences), store, nearest.artifact_key, today.of(request));
     if (difference.empty()) {
       ++verdicts.stored;
       continue;
@@ -192,7 +195,7 @@ int explain(const WhyOptions& options) {
       if (arch != target.device.arch)
         tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
              arch, target.device.arch);
-  const MeasuredConfigs measured(stored.view());
+  std::optional<MeasuredConfigs> measured;  // only if a key is not stored
   Printer printer(options.format);
   for (const Bindings& problem : spec.cases) {
     const space::Space space = space_of(spec, problem, target);

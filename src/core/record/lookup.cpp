@@ -110,8 +110,9 @@ RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& r
   return choice;
 }
 
-LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts, const Bindings& problem,
-                     const device::DeviceInfo& device, const Criterion& criterion, const LookupRules& rules) {
+LookupResult look_up(std::vector<LookupGroup> groups, const std::function<LookupGroup::Order(const LookupGroup&)>& rank,
+                     const LookupCounts& counts, const Bindings& problem, const device::DeviceInfo& device,
+                     const Criterion& criterion, const LookupRules& rules) {
   LookupResult result;
   result.reasons = reasons_of(counts, device);
   const std::string bucket = rules.bucket ? rules.bucket(problem) : "";
@@ -130,11 +131,11 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
       continue;
     }
     if (!rules.reaches(group.nearness)) {
-      if (!result.beyond && group.rank().ranked > 0) result.beyond = group.nearness.distance;
+      if (!result.beyond && rank(group).ranked > 0) result.beyond = group.nearness.distance;
       if (++further <= max_further) tell(outside_radius(rules.radius));
       continue;
     }
-    const LookupGroup::Order order = group.rank();
+    const LookupGroup::Order order = rank(group);
     for (const auto& [obstacle, count] : order.left_out) tell(fmt::format("{} records {}: skipped", count, obstacle));
     if (order.ranked == 0) {
       if (order.left > 0) tell(fmt::format("{} records, none of them ok", order.left));
@@ -188,13 +189,15 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     }
   }
   std::vector<LookupGroup> groups;
+  std::vector<const std::vector<const Record*>*> members;
   for (const auto& [name, own] : by_problem) {
     const Record& first = *own.front();
     const Nearness nearness{*shape_distance(first.problem, problem), same_device(first.device, device)};
-    groups.push_back({&first.problem, &first.device, nearness,
-                      [&own = own, &criterion, &rules] { return order_of(own, criterion, rules); }});
+    groups.push_back({&first.problem, &first.device, nearness, members.size()});
+    members.push_back(&own);
   }
-  return look_up(std::move(groups), counts, problem, device, criterion, rules);
+  const auto rank = [&](const LookupGroup& group) { return order_of(*members[group.number], criterion, rules); };
+  return look_up(std::move(groups), rank, counts, problem, device, criterion, rules);
 }
 
 }  // namespace xtune::record

@@ -76,6 +76,7 @@ struct LookupGroup {
   const Bindings* problem = nullptr;
   const device::DeviceInfo* device = nullptr;
   Nearness nearness;
+  std::size_t number = 0;  ///< for its ranking
 
   struct Order {
     std::map<std::string, std::size_t> left_out;                   ///< obstacle -> records
@@ -90,7 +91,6 @@ struct LookupGroup {
     /// `record`.
     std::function<bool(std::size_t, const std::function<bool(const Record&)>& visit)> any_failure;
   };
-  std::function<Order()> rank;  ///< called at most once
 };
 /// The ranked record that is used.
 struct RankedChoice {
@@ -108,9 +108,11 @@ struct LookupCounts {
   std::size_t records = 0;  ///< all, including those in groups
   std::size_t other_arch = 0, other_backend = 0, sanitized = 0, other_problem = 0;
 };
-/// The common part of all lookups: goes through the groups, in any order; equal groups keep their order.
-LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts, const Bindings& problem,
-                     const device::DeviceInfo& device, const Criterion& criterion, const LookupRules& rules);
+/// The common part of all lookups: goes through the groups, in any order; equal groups keep their order. rank is called
+/// for few of them.
+LookupResult look_up(std::vector<LookupGroup> groups, const std::function<LookupGroup::Order(const LookupGroup&)>& rank,
+                     const LookupCounts& counts, const Bindings& problem, const device::DeviceInfo& device,
+                     const Criterion& criterion, const LookupRules& rules);
 
 /// Preference: exact (this problem, this device), the nearest problem of its bucket, the nearest problem by shape on
 /// the same architecture, none. Records of sanitized kernels are never used: their times are not the kernel's.

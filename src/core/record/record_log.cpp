@@ -276,9 +276,10 @@ class LineCollector {
 
 }  // namespace
 
-RecordLine read_record_line(std::string_view line) {
+RecordLine read_record_line(std::string_view line, const std::function<std::string_view(std::string_view)>& shorten) {
   RecordLine result;
   const Checksum checksum = checksum_of(line);
+  if (checksum == Checksum::right && shorten) line = shorten(line);
   const Json json = checksum == Checksum::wrong ? Json() : Json::parse(line, nullptr, false);
   if (json.is_discarded()) {
     result.why = "not JSON";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,8 +73,10 @@ struct RecordLine {
   std::string why;  ///< for damaged and newer lines
 };
 /// line without its newline. A line with a checksum must match it and have valid times; one without must have a summary
-/// that follows from its samples, and a key that matches (record_check.hpp). Else it is damaged.
-RecordLine read_record_line(std::string_view line);
+/// that follows from its samples, and a key that matches (record_check.hpp). Else it is damaged. shorten: of a line
+/// with the right checksum, returns the text to parse instead, with fewer members.
+RecordLine read_record_line(std::string_view line,
+                            const std::function<std::string_view(std::string_view)>& shorten = {});
 
 /// The same for the text of one record file; name is used for the file in warnings.
 RecordSet parse_records(const std::string& name, std::string_view text);

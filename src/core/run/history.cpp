@@ -48,7 +48,7 @@ bool supersedes(const Facts& later, const Facts& earlier) {
 // Finals and measurements of the device's drift are not first measurements. Wrong results concern the configuration
 // itself, and no earlier record of it outweighs them.
 bool answers(const store::StoredConfig& row) {
-  return (!row.drift && !row.finals) || row.outcome == Outcome::wrong_result;
+  return (!row.drift && !row.is_of_finals()) || row.outcome == Outcome::wrong_result;
 }
 
 std::uint32_t tag_of(const store::KeyDigest& key) {
@@ -116,7 +116,7 @@ record::Record shown_of(const store::GrowingRecords::Row& row) {
 KeyedResults::KeyedResults(std::vector<Row> rows) {
   slots_.resize(std::bit_ceil(rows.size() * 2 + 1));
   for (const Row& row : rows) {
-    if (row.config->finals) {
+    if (row.config->is_of_finals()) {
       try {
         finals_.push_back(row.view->record_of(*row.config));
       } catch (const Error&) {  // its file was repaired or removed meanwhile

@@ -60,7 +60,7 @@ bool supersedes(const store::StoredConfig& row, const store::StoredConfig& other
   return row.unix_time_ms >= other.unix_time_ms;
 }
 
-bool same_names(const store::StoredConfig& a, const store::StoredConfig& b) { return *a.names == *b.names; }
+bool same_names(const store::StoredConfig& a, const store::StoredConfig& b) { return a.names() == b.names(); }
 
 /// Groups rows into studies, by their devices and problems, each of which is checked once.
 class Studies {
@@ -70,7 +70,7 @@ class Studies {
   explicit Studies(MayGuide may_guide) : may_guide_(std::move(may_guide)) {}
 
   void add(const Row& row) {
-    if (row.config->drift || row.config->finals || row.config->sanitized) return;
+    if (row.config->drift || row.config->is_of_finals() || row.config->block->sanitized) return;
     Study* const study = study_of(row);
     if (!study) return;
     // A row with other parameters than the first belongs to another space.
@@ -93,7 +93,7 @@ class Studies {
 
   Study* study_of(const Row& row) {
     auto& known = numbers_[row.view];
-    const std::uint64_t id = std::uint64_t{row.config->problem} << 32 | row.config->device;
+    const std::uint64_t id = std::uint64_t{row.config->block->problem} << 32 | row.config->block->device;
     const auto [place, is_new] = known.try_emplace(id, none);
     if (is_new) place->second = number_of(row.view->problem_of(*row.config), row.view->device_of(*row.config));
     return place->second == none ? nullptr : &studies_[place->second];
@@ -109,7 +109,7 @@ class Studies {
     std::unordered_map<std::string_view, std::size_t> places;
     std::vector<const store::StoredConfig*> current;
     for (const store::StoredConfig* row : study.rows) {
-      const auto [place, is_new] = places.try_emplace(row->values, current.size());
+      const auto [place, is_new] = places.try_emplace(row->values(), current.size());
       if (is_new)
         current.push_back(row);
       else if (supersedes(*row, *current[place->second]))

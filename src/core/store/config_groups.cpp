@@ -1,11 +1,11 @@
-// Sorts rows by counting: problems by their texts, then each problem's few devices.
+// Sorts blocks of rows by their problems, by the texts of these, and then by device.
 #include "core/store/config_groups.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <tuple>
 
 #include "base/parallel.hpp"
@@ -67,8 +67,8 @@ std::vector<std::uint32_t> problems_of(const std::vector<NamedProblem>& problems
 }  // namespace
 
 ConfigGroups::ConfigGroups(const RowSet& rows, measure::Statistic statistic, bool all, unsigned threads)
-    : statistic_(statistic), all_(all) {
-  cut(rows, threads);
+    : rows_(rows), statistic_(statistic), all_(all) {
+  cut(threads);
   orders_ = std::vector<std::atomic<const ConfigOrder*>>(groups_.size());
 }
 
@@ -90,47 +90,56 @@ void ConfigGroups::for_each(unsigned threads, const Work& work) const {
     if (failure) std::rethrow_exception(failure);
 }
 
-void ConfigGroups::cut(const RowSet& rows, unsigned threads) {
-  const std::vector<std::uint32_t> problems = problems_of(rows.problems, threads), kinds = kinds_of(rows.devices);
-  std::vector<std::size_t> ends(problems.size() + 1);
-  for (const auto& piece : rows.pieces)
-    for (const StoredConfig& row : piece) ends[problems[row.problem] + 1] += !row.sanitized;
-  std::partial_sum(ends.begin(), ends.end(), ends.begin());
-  members_.resize(ends.back());
-  std::vector<std::size_t> next = ends;
-  for (const auto& piece : rows.pieces)
-    for (const StoredConfig& row : piece)
-      if (!row.sanitized) members_[next[problems[row.problem]]++] = &row;
-  const auto kind = [&](const StoredConfig* row) { return kinds[row->device]; };
-  const auto at = [&](std::size_t i) { return members_.begin() + static_cast<std::ptrdiff_t>(i); };
-  for (std::size_t problem = 0; problem + 1 < ends.size(); ++problem) {
-    const auto begin = at(ends[problem]), end = at(ends[problem + 1]);
-    if (kinds.size() > 1) std::stable_sort(begin, end, [&](const auto* a, const auto* b) { return kind(a) < kind(b); });
-    for (auto from = begin; from != end;) {
-      const auto to = std::find_if(from, end, [&](const auto* row) { return kind(row) != kind(*from); });
-      groups_.push_back({(*from)->problem, (*from)->device, static_cast<std::size_t>(from - members_.begin()),
-                         static_cast<std::size_t>(to - members_.begin())});
-      from = to;
-    }
+void ConfigGroups::cut(unsigned threads) {
+  const std::vector<std::uint32_t> problems = problems_of(rows_.problems, threads), kinds = kinds_of(rows_.devices);
+  const auto rank = [&](const RowBlock& block) {
+    return std::uint64_t{problems[block.problem]} << 32 | kinds[block.device];
+  };
+  std::vector<std::pair<std::uint64_t, const RowBlock*>> sorted;
+  for (const RowBlock& block : rows_.blocks)
+    if (!block.sanitized) sorted.emplace_back(rank(block), &block);
+  base::sort_in_threads(sorted, threads);  // blocks of one group by their places, which are in the order of the rows
+  for (const auto& [key, block] : sorted) {
+    if (groups_.empty() || rank(*blocks_.back()) != key)
+      groups_.push_back({block->problem, block->device, blocks_.size(), blocks_.size()});
+    blocks_.push_back(block);
+    groups_.back().end = blocks_.size();
   }
   if (all_) return;
   std::vector<char> ranks(groups_.size());
-  for_each(threads, [&](std::size_t i) { ranks[i] = any_ranks(members_of(i)); });
+  for_each(threads, [&](std::size_t i) {
+    std::uint64_t answers = 0, ranking = 0;
+    for (std::size_t block = groups_[i].begin; block < groups_[i].end; ++block)
+      answers += blocks_[block]->answers, ranking += blocks_[block]->ranks;
+    // A row that does not rank may replace one that does.
+    const auto passed = [](const StoredConfig* row) {
+      return row->outcome == Outcome::ok && std::isfinite(row->time_ms);
+    };
+    const auto any_passed = [&](const ConfigOrder& rows) { return std::any_of(rows.begin(), rows.end(), passed); };
+    ranks[i] = ranking > 0 && (ranking == answers || any_passed(current_configs(members_of(i).rows)));
+  });
   std::vector<ConfigGroup> kept;
   for (std::size_t i = 0; i < groups_.size(); ++i)
     if (ranks[i]) kept.push_back(groups_[i]);
   groups_ = std::move(kept);
 }
 
-std::span<const StoredConfig* const> ConfigGroups::members_of(std::size_t group) const {
-  return std::span(members_).subspan(groups_[group].begin, groups_[group].end - groups_[group].begin);
+void HeldRows::add(const RowSet& set, const RowBlock& block, bool keep) {
+  held.push_back(set.rows_of(block, keep));
+  for (const StoredConfig& row : held.back()->rows) rows.push_back(&row);
+}
+
+HeldRows ConfigGroups::members_of(std::size_t group, bool keep) const {
+  HeldRows members;
+  for (std::size_t i = groups_[group].begin; i < groups_[group].end; ++i) members.add(rows_, *blocks_[i], keep);
+  return members;
 }
 
 const ConfigOrder& ConfigGroups::order(std::size_t group) const {
   std::atomic<const ConfigOrder*>& place = orders_[group];
   if (const ConfigOrder* const known = place.load(std::memory_order_acquire)) [[likely]]
     return *known;
-  auto fresh = std::make_unique<const ConfigOrder>(rank_configs(members_of(group), statistic_));
+  auto fresh = std::make_unique<const ConfigOrder>(rank_configs(members_of(group).rows, statistic_));
   const ConfigOrder* known = nullptr;
   if (place.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
   return *known;

@@ -1,10 +1,9 @@
-// Stored configurations by problem and kind of device; each group is ranked at first use.
+// Stored configurations by problem and kind of device; each group is read and ranked at first use.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <span>
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "core/store/config_ranking.hpp"
@@ -15,7 +14,14 @@ namespace xtune::store {
 /// The configurations of one problem on one kind of device, without sanitized ones.
 struct ConfigGroup {
   std::uint32_t problem = 0, device = 0;  ///< in the RowSet
-  std::size_t begin = 0, end = 0;
+  std::size_t begin = 0, end = 0;         ///< of its blocks
+};
+
+/// Rows with what they refer to: they may be read once more for each use.
+struct HeldRows {
+  ConfigOrder rows;
+  std::vector<std::shared_ptr<const BlockRows>> held;
+  void add(const RowSet& set, const RowBlock& block, bool keep);
 };
 
 /// Any number of threads may use it at once.
@@ -33,17 +39,18 @@ class ConfigGroups {
   /// Best first; empty only with `all`. The first call for a group ranks it, later calls cost an atomic load.
   const ConfigOrder& order(std::size_t group) const;
   void rank_all(unsigned threads) const;
-  /// All members, whether they rank or not, in the order of the rows.
-  std::span<const StoredConfig* const> members_of(std::size_t group) const;
+  /// All members, whether they rank or not, in the order of the rows. keep: as in RowSet::rows_of.
+  HeldRows members_of(std::size_t group, bool keep = true) const;
 
  private:
   template <class Work>
   void for_each(unsigned threads, const Work& work) const;
-  void cut(const RowSet& rows, unsigned threads);
+  void cut(unsigned threads);
 
+  const RowSet& rows_;
   const measure::Statistic statistic_;
   const bool all_;
-  std::vector<const StoredConfig*> members_;  ///< group by group, each in the order of the rows
+  std::vector<const RowBlock*> blocks_;  ///< group by group, each in the order of the rows
   std::vector<ConfigGroup> groups_;
   /// Null until first use. If two threads rank one group at once, the second order is discarded.
   mutable std::vector<std::atomic<const ConfigOrder*>> orders_;

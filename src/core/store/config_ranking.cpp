@@ -18,7 +18,9 @@ struct ConfigRules {
 
   double time(const StoredConfig* config) const { return config->time_ms; }
   double score(const StoredConfig*, double time_ms) const { return time_ms; }
-  bool decided(const StoredConfig* config) const { return config->finals && *config->finals_by == finals_by; }
+  bool decided(const StoredConfig* config) const {
+    return config->is_of_finals() && config->block->finals_by == finals_by;
+  }
   std::vector<std::pair<const StoredConfig*, record::FinalsRatio>> settled(const ConfigOrder& met) const {
     std::vector<record::Record> records;
     std::vector<const record::Record*> pointers;
@@ -34,14 +36,12 @@ struct ConfigRules {
 }  // namespace
 
 record::RankFacts ConfigAccess::facts(const StoredConfig* config) {
-  return {config->key.bytes(),  config->finals ? *config->finals : std::string_view(),
-          *config->attempt,     config->outcome,
-          config->tainted,      config->drift,
-          config->unix_time_ms, config->median_ms};
+  return {config->key.bytes(), config->block->finals, config->block->attempt, config->outcome,
+          config->tainted,     config->drift,         config->unix_time_ms,   config->median_ms};
 }
 
 bool ConfigAccess::same_config(const StoredConfig* a, const StoredConfig* b) {
-  return *a->names == *b->names && a->values == b->values;
+  return a->names() == b->names() && a->values() == b->values();
 }
 
 std::string ConfigAccess::config_text(const StoredConfig* config) { return xtune::store::config_text(*config); }
@@ -70,17 +70,6 @@ std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::sp
   std::vector<std::pair<const StoredConfig*, double>> result;
   for (const StoredConfig* config : ranking.order) result.emplace_back(config, ranking.scale->time(config));
   return result;
-}
-
-bool any_ranks(std::span<const StoredConfig* const> configs) {
-  const auto ranks = [&](const StoredConfig* config) {
-    return config->outcome == Outcome::ok && !config->drift && std::isfinite(config->time_ms);
-  };
-  const auto ranking = std::count_if(configs.begin(), configs.end(), ranks);
-  if (ranking == 0 || ranking == std::ssize(configs)) return ranking > 0;
-  // A row that does not rank may replace one that does.
-  const ConfigOrder current = current_configs(configs);
-  return std::any_of(current.begin(), current.end(), ranks);
 }
 
 }  // namespace xtune::store

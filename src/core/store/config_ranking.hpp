@@ -31,7 +31,5 @@ ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const rec
 /// The same with their times on one scale, that of the best one (record::Scale). In ms.
 std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
                                                                          measure::Statistic statistic);
-/// Whether the result of rank_configs would not be empty, which is cheaper than ranking.
-bool any_ranks(std::span<const StoredConfig* const> configs);
 
 }  // namespace xtune::store

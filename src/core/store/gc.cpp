@@ -33,8 +33,8 @@ Named named_by_records(const StoreLayout& layout, std::vector<std::string>& warn
   options.all = true;  // a record that is never used also names its artifact
   for (auto& [kernel, sources] : kernels) {
     const StoreView view = StoreView::load(std::move(sources), options);
-    warnings.insert(warnings.end(), view.unread().begin(), view.unread().end());
-    named.known = named.known && view.unread().empty();
+    warnings.insert(warnings.end(), view.row_set().unread.begin(), view.row_set().unread.end());
+    named.known = named.known && view.row_set().unread.empty();
     view.each_row([&](const StoredConfig& row) { named.all.insert(row.artifact_key); });
     view.rank_all();
     for (const StoreView::Group& group : view.groups())

@@ -33,11 +33,7 @@ void GrowingRecords::add_part(std::vector<File> files) {
   for (const File& file : files) sources.push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
   StoreView::Options options;
   options.all = true, options.statistic = statistic_;
-  Part part{StoreView::load(std::move(sources), options), std::move(files), {}};
-  part.view.each_row([&](const StoredConfig& row) {
-    if (row.sanitized) part.sanitized.push_back(&row);
-  });
-  parts_.push_back(std::move(part));
+  parts_.push_back({StoreView::load(std::move(sources), options), std::move(files)});
 }
 
 void GrowingRecords::refresh() {
@@ -45,6 +41,7 @@ void GrowingRecords::refresh() {
   std::map<std::filesystem::path, File> now;
   for (const std::filesystem::path& path : record::record_files(store_, arch_, kernel_, listing_warnings_))
     now.emplace(path, file_at(path));
+  for (Part& part : parts_) part.view.forget_rows();
   for (Part& part : parts_)
     for (File& file : part.files) {
       if (!file.current) continue;
@@ -64,12 +61,14 @@ std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem
                                                          const device::DeviceInfo& device) const {
   std::vector<Row> rows;
   for (const Part& part : parts_) {
-    const auto add = [&](const StoredConfig* row) {
-      if (part.files[row->file].current) rows.push_back({&part.view, row});
+    const auto add = [&](const StoredConfig& row) {
+      if (part.files[row.block->file].current) rows.push_back({&part.view, &row});
     };
-    for (const StoredConfig* row : part.view.members(problem, device, {})) add(row);
-    for (const StoredConfig* row : part.sanitized)
-      if (part.view.problem_of(*row) == problem && record::same_device(part.view.device_of(*row), device)) add(row);
+    for (const StoredConfig* row : part.view.read_members(problem, device).rows) add(*row);
+    for (const RowBlock& block : part.view.row_set().blocks)
+      if (block.sanitized && part.view.row_set().problems[block.problem].sizes == problem)
+        for (const StoredConfig& row : part.view.row_set().rows_of(block)->rows)
+          if (record::same_device(part.view.device_of(row), device)) add(row);
   }
   return rows;
 }
@@ -91,8 +90,8 @@ record::RecordSet GrowingRecords::read(std::vector<Row> rows) const {
   for (const Row& row : rows)
     if (const auto [place, is_new] = numbers.emplace(row.view, 0); is_new) place->second = part_of(row.view);
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    return std::tuple(numbers[a.view], a.config->file, a.config->offset) <
-           std::tuple(numbers[b.view], b.config->file, b.config->offset);
+    return std::tuple(numbers[a.view], a.config->block->file, a.config->offset()) <
+           std::tuple(numbers[b.view], b.config->block->file, b.config->offset());
   });
   for (const Row& row : rows) {
     try {

@@ -34,7 +34,7 @@ class GrowingRecords {
   void each_row(const Visit& visit) const {
     for (const Part& part : parts_)
       part.view.each_row([&](const StoredConfig& config) {
-        if (part.files[config.file].current) visit(Row{&part.view, &config});
+        if (part.files[config.block->file].current) visit(Row{&part.view, &config});
       });
   }
   /// The whole records of these rows, in the order of files and lines, and the warnings of the last refresh, with one
@@ -53,8 +53,7 @@ class GrowingRecords {
   };
   struct Part {
     StoreView view;
-    std::vector<File> files;                     ///< by StoredConfig::file
-    std::vector<const StoredConfig*> sanitized;  ///< these are in no group
+    std::vector<File> files;  ///< by RowBlock::file
   };
   static File file_at(const std::filesystem::path& path);
   void add_part(std::vector<File> files);

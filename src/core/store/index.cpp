@@ -1,5 +1,6 @@
-// Lines are parsed in several threads, a few pieces at a time, and inserted in order by this one. All of it is one
-// transaction: other processes see the index before it or after it.
+// Lines are parsed in several threads, a few pieces at a time, and their blocks are inserted in order by this one. All
+// of it is one transaction: other processes see the index before it or after it. A block never changes, and numbers of
+// blocks are not used again. So rows can be read at any time later; if a block has gone by then, its lines are parsed.
 #include "core/store/index.hpp"
 
 #include <fcntl.h>
@@ -14,8 +15,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -40,21 +44,21 @@ constexpr std::uint64_t piece_bytes = 1u << 20;
 /// An index that was not opened for so long is removed: its store has probably gone.
 constexpr auto max_unused = std::chrono::hours(24 * 30);
 
-/// Texts are stored once, and numbered. A row's numbers are named as in StoredConfig.
+/// Texts are stored once, and numbered; the numbers of a block are named as in RowBlock. Its data is packed_rows().
 constexpr const char* schema = R"(
 CREATE TABLE source(id INTEGER PRIMARY KEY, path, offset, device, inode, changed_ns, bytes, print, read_to, lines, ended);
 CREATE TABLE warning(source, line, text, kind);
 CREATE TABLE text(id INTEGER PRIMARY KEY, bytes UNIQUE);
-CREATE TABLE row(source, offset, bytes, problem, device, names, config, key, artifact, attempt, finals, finals_by,
-                 outcome, flags, samples, median, min, mean, inlier_mean, low, unix_time_ms);
-CREATE INDEX row_source ON row(source);
+CREATE TABLE block(id INTEGER PRIMARY KEY AUTOINCREMENT, source, offset, bytes, problem, device, names, attempt, finals,
+                   finals_by, sanitized, records, answers, ranks, newest, sum, data);
+CREATE INDEX block_source ON block(source);
 )";
 
 std::int64_t schema_version() {
   return base::crc32c(std::string(schema) + version + std::to_string(record::Record::schema)) & 0x7FFFFFFF;
 }
 
-enum Flag : unsigned { tainted = 1, drift = 2, sanitized = 4, explained = 8, sanitizer_report = 16, has_times = 32 };
+enum Flag : unsigned { tainted = 1, drift = 2, explained = 8, sanitizer_report = 16, has_times = 32 };
 
 enum class WarningKind : unsigned {
   line,  ///< about one line
@@ -77,16 +81,32 @@ struct Known {
   }
 };
 
-/// A row as it is inserted.
-struct ParsedRow {
-  std::uint64_t offset = 0, bytes = 0;
-  std::string problem, device, names, config, attempt, finals, finals_by;
+/// A row in a block's data.
+struct PackedRow {
   KeyDigest key, artifact_key;
-  Outcome outcome = Outcome::ok;
-  unsigned flags = 0;
-  std::size_t samples = 0;
-  measure::Summary time_ms;
-  std::int64_t unix_time_ms = 0;
+  std::int64_t unix_time_ms;
+  double median, min, mean, inlier_mean, low;
+  std::uint32_t place, bytes, samples, values_bytes;
+  std::uint32_t outcome, flags;
+};
+static_assert(std::is_trivially_copyable_v<PackedRow> && sizeof(PackedRow) == 104);
+
+/// A block as it is inserted.
+struct ParsedBlock {
+  std::string problem, device, names, attempt, finals, finals_by;
+  bool sanitized = false;
+  std::uint32_t records = 0, answers = 0, ranks = 0;
+  std::int64_t newest_unix_ms = 0;
+  std::uint64_t offset = 0, bytes = 0;
+  std::string rows, values;  ///< of all rows
+
+  bool continues(const ParsedBlock& other) const {
+    const auto tie = [](const ParsedBlock& block) {
+      return std::tie(block.names, block.problem, block.attempt, block.finals, block.finals_by, block.sanitized,
+                      block.device);
+    };
+    return tie(*this) == tie(other);
+  }
 };
 
 /// Lines that begin in [begin, end) of a source.
@@ -94,48 +114,156 @@ struct Piece {
   Piece(std::size_t source_, std::uint64_t begin_, std::uint64_t end_) : source(source_), begin(begin_), end(end_) {}
   std::size_t source;
   std::uint64_t begin, end;
-  std::vector<ParsedRow> rows;
+  std::vector<ParsedBlock> blocks;
   std::vector<Warning> warnings;  ///< lines are counted from the piece's begin
   std::uint64_t lines = 0, read_to = 0;
   bool has_header = false, ended = false, failed = false;
 };
 
-/// The device's JSON. Those of one file are nearly always the same, and a line contains it as it is.
-const std::string& device_json(const device::DeviceInfo& device, std::string_view line) {
-  thread_local std::string member = "\"device\":", json;
-  if (json.empty() || line.find(member) == line.npos) {
-    json = record::to_json(device).dump();
-    member = "\"device\":" + json;
-  }
-  return json;
+/// Members of which a row of a configuration that passed has nothing.
+constexpr std::string_view bulky[] = {"samples_ms", "key_parts", "validation", "telemetry", "usage",          "steps",
+                                      "reference",  "reported",  "toolchain",  "log",       "artifact_sha256"};
+
+/// Where the value that begins at `at` ends: at a comma, or the end of the object.
+std::size_t end_of_value(std::string_view text, std::size_t at) {
+  for (int depth = 0; at < text.size(); ++at) switch (text[at]) {
+      case '"':
+        while (++at < text.size() && text[at] != '"') at += text[at] == '\\';
+        break;
+      case '[':
+      case '{':
+        ++depth;
+        break;
+      case ']':
+      case '}':
+        if (depth-- == 0) return at;
+        break;
+      case ',':
+        if (depth == 0) return at;
+        break;
+      default:
+        break;
+    }
+  return text.npos;
 }
 
-ParsedRow parsed_row(const record::Record& record, std::string_view line, std::uint64_t offset) {
-  ParsedRow row;
-  row.offset = offset, row.bytes = line.size();
-  std::string names, sizes;
-  encode_bindings(record.problem, names, sizes);
-  row.problem = std::to_string(names.size()) + ':' + names + sizes;
-  encode_bindings(record.config, row.names, row.config);
-  row.device = device_json(record.device, line);
-  row.attempt = record.attempt, row.finals = record.finals, row.finals_by = record.finals_by;
-  row.key = KeyDigest(record.key), row.artifact_key = KeyDigest(record.artifact_key);
-  row.outcome = record.outcome;
-  const auto flag = [&](bool is, Flag bit) { row.flags |= is ? bit : 0U; };
-  flag(!record.tainted.empty(), tainted), flag(record.drift, drift), flag(record::is_sanitized(record), sanitized);
-  flag(!record.message.empty(), explained), flag(record::is_sanitizer_report(record.message), sanitizer_report);
-  flag(record.time_ms.count != 0, has_times);
-  row.time_ms = record.time_ms;
-  if (record.outcome == Outcome::pruned) row.time_ms.low = record.time_ms.min, row.samples = record.samples_ms.size();
-  row.unix_time_ms = record.unix_time_ms;
-  return row;
+/// Calls visit(name, value) with the texts of each member of an object as xtune writes it; false: it is not one.
+template <class Visit>
+bool each_member(std::string_view object, const Visit& visit) {
+  for (std::size_t at = 0; at < object.size() && object[at] == (at == 0 ? '{' : ',');) {
+    const std::size_t name = at + 2, name_end = object.find('"', name);
+    if (object.substr(at + 1, 1) != "\"" || name_end == object.npos || object.substr(name_end, 2) != "\":")
+      return false;
+    at = end_of_value(object, name_end + 2);
+    if (at == object.npos) return false;
+    visit(object.substr(name, name_end - name), object.substr(name_end + 2, at - name_end - 2));
+    if (object[at] == '}') return at + 1 == object.size();
+  }
+  return false;
 }
+
+/// Parses records, and packs what a row needs of them. Most of a line's text are samples and parts of its key; they are
+/// parsed only if a row depends on them, or if the line's own checksum does not prove that they are sound.
+class LineParser {
+ public:
+  record::RecordLine read(std::string_view line) {
+    shortened_ = false;
+    record::RecordLine read = record::read_record_line(line, [&](std::string_view whole) { return shorten(whole); });
+    const measure::Summary* const time = read.record ? &read.record->time_ms : nullptr;
+    // Their mean follows from the samples.
+    if (shortened_ && time && (measure::is_outlier(time->min, *time) || measure::is_outlier(time->max, *time)))
+      shortened_ = false, read = record::read_record_line(line);
+    return read;
+  }
+
+  /// The record that was read last.
+  void add_to(std::vector<ParsedBlock>& blocks, const record::Record& record, std::string_view line,
+              std::uint64_t offset) {
+    ParsedBlock block;
+    std::string names, sizes, config;
+    encode_bindings(record.problem, names, sizes);
+    block.problem = std::to_string(names.size()) + ':' + names + sizes;
+    encode_bindings(record.config, block.names, config);
+    block.device = shortened_ ? device_ : record::to_json(record.device).dump();
+    block.attempt = record.attempt, block.finals = record.finals, block.finals_by = record.finals_by;
+    block.sanitized = record::is_sanitized(record);
+    block.offset = offset;
+    if (blocks.empty() || !blocks.back().continues(block)) blocks.push_back(std::move(block));
+    append(blocks.back(), record, config, line.size(), offset);
+  }
+
+ private:
+  static void append(ParsedBlock& block, const record::Record& record, std::string_view config, std::size_t bytes,
+                     std::uint64_t offset) {
+    unsigned flags = 0;
+    const auto flag = [&](bool is, Flag bit) { flags |= is ? bit : 0U; };
+    const bool has_time = record.time_ms.count != 0, pruned = record.outcome == Outcome::pruned;
+    flag(!record.tainted.empty(), tainted), flag(record.drift, drift), flag(!record.message.empty(), explained);
+    flag(record::is_sanitizer_report(record.message), sanitizer_report), flag(has_time, has_times);
+    const measure::Summary& time = record.time_ms;
+    const PackedRow row{KeyDigest(record.key),
+                        KeyDigest(record.artifact_key),
+                        record.unix_time_ms,
+                        time.median,
+                        time.min,
+                        time.mean,
+                        time.inlier_mean,
+                        pruned ? time.min : time.low,
+                        static_cast<std::uint32_t>(offset - block.offset),
+                        static_cast<std::uint32_t>(bytes),
+                        static_cast<std::uint32_t>(pruned ? time.count : 0),
+                        static_cast<std::uint32_t>(config.size()),
+                        static_cast<std::uint32_t>(record.outcome),
+                        flags};
+    block.rows.append(reinterpret_cast<const char*>(&row), sizeof row);
+    block.values += config;
+    block.bytes = offset + bytes - block.offset;
+    ++block.records;
+    const bool answers = !pruned && !record.drift;
+    block.answers += answers, block.ranks += answers && record.outcome == Outcome::ok && has_time;
+    block.newest_unix_ms = std::max(block.newest_unix_ms, record.unix_time_ms);
+  }
+
+  std::string_view shorten(std::string_view line) {
+    text_.clear();
+    std::string_view outcome, key_parts, device;
+    const bool is_object = each_member(line, [&](std::string_view name, std::string_view value) {
+      if (name == "outcome") outcome = value;
+      if (name == "key_parts") key_parts = value;
+      if (name == "device") device = value, value = device_text_.empty() ? value : "{}";
+      if (std::find(std::begin(bulky), std::end(bulky), name) != std::end(bulky)) return;
+      text_.append(text_.empty() ? "{\"" : ",\"").append(name).append("\":").append(value);
+    });
+    const auto has = [](std::string_view text, std::string_view part) { return text.find(part) != text.npos; };
+    if (!is_object || device.empty() || (outcome != "\"ok\"" && outcome != "\"pruned\"")) return line;
+    // Without the part the driver is added to the key.
+    if (has(key_parts, "[\"sanitize\",") || (has(device, "\"driver\":") && !has(key_parts, "[\"driver\",")))
+      return line;
+    if (device != device_text_) {
+      device_text_.clear();
+      try {
+        device_ = record::to_json(record::device_info_from_json(nlohmann::json::parse(device))).dump();
+      } catch (const std::exception&) {
+        return line;
+      }
+      device_text_ = device;
+      return shorten(line);
+    }
+    shortened_ = true;
+    return text_ += '}';
+  }
+
+  std::string text_;
+  std::string device_text_, device_;  ///< of the last device: in its line, and as in the index
+  bool shortened_ = false;
+};
 
 void parse(const RecordSource& source, Piece& piece) try {
   thread_local std::vector<char> buffer;
+  LineParser parser;
   const auto visit = [&](std::string_view line, std::uint64_t offset) {
     ++piece.lines;
-    record::RecordLine read = record::read_record_line(line);
+    record::RecordLine read = parser.read(line);
     if (read.kind == record::RecordLine::Kind::newer) {
       piece.warnings.push_back({0, read.why + "; not read", WarningKind::rest});
       return !(piece.ended = true);
@@ -144,7 +272,7 @@ void parse(const RecordSource& source, Piece& piece) try {
     if (read.kind == record::RecordLine::Kind::damaged)
       piece.warnings.push_back({piece.lines, "skipped: " + read.why, WarningKind::line});
     if (read.record && !record::is_stored_shortage(*read.record))
-      piece.rows.push_back(parsed_row(*read.record, line, offset));
+      parser.add_to(piece.blocks, *read.record, line, offset);
     piece.read_to = offset + line.size() + 1;
     return true;
   };
@@ -172,11 +300,100 @@ std::int64_t print_of(const RecordSource& source, std::uint64_t read_to) {
   return std::int64_t{sum(source.offset)} << 31 ^ sum(std::max(source.offset, read_to - std::min(read_to, max_bytes)));
 }
 
+std::uint32_t sum_of(std::string_view data) { return base::crc32c(data); }
+
+}  // namespace
+
+/// Makes rows of the data of blocks.
+class RowReader {
+ public:
+  RowReader(const RowOptions& options, fs::path file) : options_(options), file_(std::move(file)) {}
+
+  static std::string packed_rows(const ParsedBlock& block) { return block.rows + block.values; }
+
+  std::shared_ptr<const BlockRows> rows_of(const RowBlock& block, bool keep) {
+    const std::lock_guard lock(mutex_);
+    if (block.rows) return block.rows;
+    std::shared_ptr<const BlockRows> rows;
+    try {
+      if (!database_) database_.emplace(file_);
+      rows = stored(block, *database_);
+    } catch (const DatabaseError& error) {
+      if (error.damaged) remove_database(file_);
+      rows = parsed(block);
+    }
+    if (keep) block.rows = rows;
+    return rows;
+  }
+
+  std::shared_ptr<const BlockRows> stored(const RowBlock& block, Database& database) const {
+    Statement data = database.prepare("SELECT sum, data FROM block WHERE id = ?");
+    if (!data.with(block.id).next()) throw DatabaseError("a block has been removed", false);
+    if (data.integer(0) != sum_of(data.bytes(1))) throw DatabaseError("a block is damaged", true);
+    return unpacked(block, data.bytes(1));
+  }
+
+ private:
+  /// The block has gone from the index, or cannot be read.
+  std::shared_ptr<const BlockRows> parsed(const RowBlock& block) const {
+    Piece piece(0, block.offset, block.offset + block.bytes);
+    parse(*block.source, piece);
+    if (piece.blocks.size() != 1 || piece.blocks.front().records != block.records)
+      throw RecordsChanged(ErrorKind::io, block.source->name + ": it has changed since it was read; load it again");
+    return unpacked(block, packed_rows(piece.blocks.front()));
+  }
+
+  std::shared_ptr<const BlockRows> unpacked(const RowBlock& block, std::string_view data) const {
+    auto result = std::make_shared<BlockRows>();
+    const std::size_t rows_bytes = sizeof(PackedRow) * block.records;
+    if (data.size() < rows_bytes) throw DatabaseError("a block is too short", true);
+    result->values = data.substr(rows_bytes);
+    result->rows.reserve(options_.all ? block.records : block.answers);
+    std::size_t values_at = 0;
+    for (std::size_t i = 0; i < block.records; ++i) {
+      PackedRow packed;
+      std::memcpy(static_cast<void*>(&packed), data.data() + i * sizeof packed, sizeof packed);
+      const char* const values = result->values.data() + values_at;
+      values_at += packed.values_bytes;
+      if (values_at > result->values.size() || packed.outcome > static_cast<unsigned>(Outcome::pruned))
+        throw DatabaseError("a row is damaged", true);
+      const auto has = [&](Flag flag) { return (packed.flags & flag) != 0; };
+      const auto outcome = static_cast<Outcome>(packed.outcome);
+      if (!options_.all && (outcome == Outcome::pruned || has(drift))) continue;
+      const double times[] = {packed.median, packed.min, packed.mean, packed.inlier_mean};
+      static_assert(static_cast<int>(measure::Statistic::inlier_mean) == 3, "the times have the order of Statistic");
+      StoredConfig& row = result->rows.emplace_back();
+      row.key = packed.key, row.artifact_key = packed.artifact_key;
+      row.block = &block;
+      row.values_begin = values, row.values_bytes = packed.values_bytes;
+      row.time_ms = has(has_times) ? times[static_cast<std::size_t>(options_.statistic)] : HUGE_VAL;
+      row.median_ms = packed.median, row.low_ms = packed.low;
+      row.unix_time_ms = packed.unix_time_ms;
+      row.place = packed.place, row.bytes = packed.bytes, row.samples = packed.samples;
+      row.outcome = outcome;
+      row.tainted = has(tainted), row.drift = has(drift);
+      row.explained = has(explained), row.sanitizer_report = has(sanitizer_report);
+    }
+    return result;
+  }
+
+  const RowOptions options_;
+  const fs::path file_;
+  std::mutex mutex_;
+  std::optional<Database> database_;  ///< opened at first use
+};
+
+std::shared_ptr<const BlockRows> RowSet::rows_of(const RowBlock& block, bool keep) const {
+  return reader ? reader->rows_of(block, keep) : block.rows;
+}
+
+namespace {
+
 class Index {
  public:
   /// file: empty: in memory.
   Index(const fs::path& file, std::vector<RecordSource> sources, const RowOptions& options)
-      : database_(file), options_(options) {
+      : database_(file), file_(file), options_(options), reads_later_(options.all && !file.empty()) {
     set_.sources = std::move(sources);
   }
 
@@ -193,7 +410,7 @@ class Index {
     }
     read_sources();
     read_texts();
-    read_rows();
+    read_blocks();
     database_.run("COMMIT");
     return std::move(set_);
   }
@@ -259,7 +476,7 @@ class Index {
       const RecordSource& source = set_.sources[i];
       if (known.id == 0) add_source.with(source.path.native(), source.offset).run(), known.id = database_.last_id();
       const bool whole = known.lines == 0;
-      if (whole) remove("DELETE FROM row WHERE source = ?", known.id);
+      if (whole) remove("DELETE FROM block WHERE source = ?", known.id);
       remove(whole ? "DELETE FROM warning WHERE source = ?" : "DELETE FROM warning WHERE kind = 2 AND source = ?",
              known.id);
       if (known.ended) continue;
@@ -292,7 +509,7 @@ class Index {
       if (struct stat info{}; ::stat(std::string(all.bytes(1)).c_str(), &info) != 0 && errno == ENOENT)
         gone.push_back(all.integer(0));
     for (const std::int64_t id : gone)
-      for (const char* statement : {"DELETE FROM row WHERE source = ?", "DELETE FROM warning WHERE source = ?",
+      for (const char* statement : {"DELETE FROM block WHERE source = ?", "DELETE FROM warning WHERE source = ?",
                                     "DELETE FROM source WHERE id = ?"})
         remove(statement, id);
   }
@@ -315,7 +532,10 @@ class Index {
   void insert(std::deque<Piece>& pieces) {
     constexpr std::size_t at_once = 16;
     Statement add_text = database_.prepare("INSERT INTO text(bytes) VALUES(?)");
-    Statement add_row = database_.prepare("INSERT INTO row VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+    Statement add_block = database_.prepare(
+        "INSERT INTO block(source, offset, bytes, problem, device, names, attempt, finals, finals_by, sanitized, "
+        "records, "
+        "answers, ranks, newest, sum, data) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
     Statement add_warning = database_.prepare("INSERT INTO warning VALUES(?, ?, ?, ?)");
     add_text_ = &add_text;
     while (!pieces.empty()) {
@@ -323,22 +543,21 @@ class Index {
       base::for_each_index(count, options_.threads,
                            [&](std::size_t i) { parse(set_.sources[pieces[i].source], pieces[i]); });
       for (std::size_t i = 0; i < count; ++i) {
-        insert(pieces.front(), add_row, add_warning);
+        insert(pieces.front(), add_block, add_warning);
         pieces.pop_front();
       }
     }
   }
 
-  void insert(const Piece& piece, Statement& add_row, Statement& add_warning) {
+  void insert(const Piece& piece, Statement& add_block, Statement& add_warning) {
     Known& known = known_[piece.source];
     if (known.ended) return;
-    for (const ParsedRow& row : piece.rows) {
-      const measure::Summary& time = row.time_ms;
-      add_row
-          .with(known.id, row.offset, row.bytes, id_of(row.problem), id_of(row.device), id_of(row.names),
-                std::string_view(row.config), row.key.bytes(), row.artifact_key.bytes(), id_of(row.attempt),
-                id_of(row.finals), id_of(row.finals_by), static_cast<int>(row.outcome), row.flags, row.samples,
-                time.median, time.min, time.mean, time.inlier_mean, time.low, row.unix_time_ms)
+    for (const ParsedBlock& block : piece.blocks) {
+      const std::string data = RowReader::packed_rows(block);
+      add_block
+          .with(known.id, block.offset, block.bytes, id_of(block.problem), id_of(block.device), id_of(block.names),
+                id_of(block.attempt), id_of(block.finals), id_of(block.finals_by), block.sanitized, block.records,
+                block.answers, block.ranks, block.newest_unix_ms, sum_of(data), std::string_view(data))
           .run();
     }
     const auto warn = [&](const Warning& warning, std::uint64_t line) {
@@ -428,63 +647,51 @@ class Index {
     return devices_[text];
   }
 
-  void read_rows() {
-    set_.pieces.resize(set_.sources.size());
-    Statement counts = database_.prepare("SELECT source, count(*) FROM row GROUP BY source");
-    while (counts.next())
-      if (const std::uint32_t file = file_of(counts.integer(0)); file != no_file)
-        set_.pieces[file].reserve(static_cast<std::size_t>(counts.integer(1)));
-    Statement known = database_.prepare("SELECT count(*) FROM source");
-    known.next();
-    if (known.integer(0) == std::ssize(set_.sources)) {
-      Statement all = database_.prepare("SELECT * FROM row");
-      while (all.next()) add_row(all);
-      return;
-    }
-    Statement own = database_.prepare("SELECT * FROM row WHERE source = ?");
+  void read_blocks() {
+    Statement own = database_.prepare("SELECT * FROM block WHERE source = ? ORDER BY id");
     for (const Known& source : known_)
-      for (own.with(source.id); own.next();) add_row(own);
+      for (own.with(source.id); own.next();) add_block(own);
+    for (RowBlock& block : set_.blocks) {
+      set_.records += block.records;
+      set_.newest_unix_ms = std::max(set_.newest_unix_ms, block.newest_unix_ms);
+    }
+    if (!options_.all) std::erase_if(set_.blocks, [](const RowBlock& block) { return block.sanitized; });
+    auto reader = std::make_shared<RowReader>(options_, file_);
+    if (reads_later_)
+      set_.reader = std::move(reader);
+    else
+      for (const RowBlock& block : set_.blocks) block.rows = reader->stored(block, database_);
   }
 
-  void add_row(const Statement& from) {
-    const auto text = [&](int column) -> const std::string_view* {
+  void add_block(const Statement& from) {
+    const auto number = [&](int column) { return static_cast<std::uint32_t>(from.integer(column)); };
+    const auto text = [&](int column) {
       const auto id = static_cast<std::size_t>(from.integer(column));
       if (id >= set_.texts.size()) throw DatabaseError("a text is missing", true);
-      return &set_.texts[id];
+      return id;
     };
-    StoredConfig row;
-    row.file = file_of(from.integer(0));
-    if (row.file == no_file) return;
-    row.offset = static_cast<std::uint64_t>(from.integer(1)), row.bytes = static_cast<std::uint32_t>(from.integer(2));
-    row.problem = problem_of(static_cast<std::size_t>(text(3) - set_.texts.data()));
-    row.device = device_of(static_cast<std::size_t>(text(4) - set_.texts.data()));
-    ++set_.records;
-    row.unix_time_ms = from.integer(20);
-    set_.newest_unix_ms = std::max(set_.newest_unix_ms, row.unix_time_ms);
-    row.outcome = static_cast<Outcome>(from.integer(12));
-    if (from.integer(12) < 0 || row.outcome > Outcome::pruned) throw DatabaseError("an outcome is unknown", true);
-    const auto flags = static_cast<unsigned>(from.integer(13));
-    row.tainted = flags & tainted, row.drift = flags & drift, row.sanitized = flags & sanitized;
-    row.explained = flags & explained, row.sanitizer_report = flags & sanitizer_report;
-    if (!options_.all && (row.outcome == Outcome::pruned || row.drift || row.sanitized)) return;
-    row.source = &set_.sources[row.file];
-    row.names = text(5);
-    row.values = keep(from.bytes(6));
-    row.key = KeyDigest::of_bytes(from.bytes(7)), row.artifact_key = KeyDigest::of_bytes(from.bytes(8));
-    row.attempt = text(9);
-    if (const std::string_view* const finals = text(10); !finals->empty())
-      row.finals = finals, row.finals_by = text(11);
-    row.samples = static_cast<std::uint32_t>(from.integer(14));
-    static_assert(static_cast<int>(measure::Statistic::inlier_mean) == 3, "the columns have the order of Statistic");
-    row.time_ms = flags & has_times ? from.number(15 + static_cast<int>(options_.statistic)) : HUGE_VAL;
-    row.median_ms = from.number(15), row.low_ms = from.number(19);
-    set_.pieces[row.file].push_back(row);
+    RowBlock block;
+    block.file = file_of(from.integer(1));
+    if (block.file == no_file) return;
+    block.source = &set_.sources[block.file];
+    block.id = from.integer(0);
+    block.offset = static_cast<std::uint64_t>(from.integer(2)),
+    block.bytes = static_cast<std::uint64_t>(from.integer(3));
+    block.problem = problem_of(text(4)), block.device = device_of(text(5));
+    block.names = set_.texts[text(6)], block.attempt = set_.texts[text(7)];
+    block.finals = set_.texts[text(8)], block.finals_by = set_.texts[text(9)];
+    block.sanitized = from.integer(10) != 0;
+    block.records = number(11), block.answers = number(12), block.ranks = number(13);
+    block.newest_unix_ms = from.integer(14);
+    set_.blocks.push_back(std::move(block));
   }
 
   static constexpr std::uint32_t no_file = UINT32_MAX;
 
   Database database_;
+  const fs::path file_;
   const RowOptions options_;
+  const bool reads_later_;
   RowSet set_;
   std::vector<Known> known_;             ///< by source
   std::vector<std::string> unreadable_;  ///< by source: why it cannot be read; empty: it can

@@ -111,11 +111,9 @@ struct StoreView::State {
     std::uint32_t problem = 0, device = 0;
     std::size_t rows = 0, sanitized = 0;
   };
-  std::once_flag tallied;
   std::vector<Tally> tallies;
 
   void find_suspects();
-  void tally();
 
   void index();
   const ArchIndex* arch_index_of(const device::DeviceInfo& device) const;
@@ -131,6 +129,13 @@ struct StoreView::State {
 };
 
 void StoreView::State::index() {
+  std::unordered_map<std::uint64_t, std::size_t> places;
+  for (const RowBlock& block : set.blocks) {
+    const auto [place, is_new] = places.emplace(std::uint64_t{block.problem} << 32 | block.device, tallies.size());
+    if (is_new) tallies.push_back({block.problem, block.device, 0, 0});
+    tallies[place->second].rows += options.all ? block.records : block.answers;
+    tallies[place->second].sanitized += block.sanitized ? block.records : 0;
+  }
   for (std::uint32_t i = 0; i < groups->all().size(); ++i) {
     const Group& group = groups->all()[i];
     const device::DeviceInfo& device = set.devices[group.device];
@@ -157,26 +162,19 @@ void StoreView::State::index() {
 }
 
 void StoreView::State::find_suspects() {
-  for (const auto& piece : set.pieces)
-    for (const StoredConfig& row : piece)
-      if (record::failed_when_run(row.outcome, "")) suspects[config_text(row)];
+  const auto each_row = [&](const auto& visit) {
+    for (const RowBlock& block : set.blocks)
+      for (const StoredConfig& row : set.rows_of(block)->rows) visit(row);
+  };
+  each_row([&](const StoredConfig& row) {
+    if (record::failed_when_run(row.outcome, "")) suspects[config_text(row)];
+  });
   if (suspects.empty()) return;
-  for (const auto& piece : set.pieces)
-    for (const StoredConfig& row : piece)
-      if (const auto suspect = suspects.find(config_text(row)); suspect != suspects.end())
-        suspect->second.push_back(&row);
+  each_row([&](const StoredConfig& row) {
+    if (const auto suspect = suspects.find(config_text(row)); suspect != suspects.end())
+      suspect->second.push_back(&row);
+  });
   for (auto& [config, rows] : suspects) rows = current_configs(rows);
-}
-
-void StoreView::State::tally() {
-  std::unordered_map<std::uint64_t, std::size_t> places;
-  for (const auto& piece : set.pieces)
-    for (const StoredConfig& row : piece) {
-      const auto [place, is_new] = places.emplace(std::uint64_t{row.problem} << 32 | row.device, tallies.size());
-      if (is_new) tallies.push_back({row.problem, row.device, 0, 0});
-      ++tallies[place->second].rows;
-      tallies[place->second].sanitized += row.sanitized;
-    }
 }
 
 const ArchIndex* StoreView::State::arch_index_of(const device::DeviceInfo& device) const {
@@ -259,15 +257,12 @@ StoreView StoreView::load(const std::filesystem::path& store, const std::string&
 }
 
 const std::vector<Group>& StoreView::groups() const noexcept { return state_->groups->all(); }
-const ConfigOrder& StoreView::order(const Group& group) const {
-  return state_->groups->order(static_cast<std::size_t>(&group - groups().data()));
-}
+const ConfigOrder& StoreView::order(const Group& group) const { return state_->groups->order(number_of(group)); }
 void StoreView::rank_all() const { state_->groups->rank_all(state_->options.threads); }
 std::uint64_t StoreView::records() const noexcept { return state_->set.records; }
 std::int64_t StoreView::newest_unix_ms() const noexcept { return state_->set.newest_unix_ms; }
-std::uint64_t StoreView::unreadable() const noexcept { return state_->set.unreadable; }
+const RowSet& StoreView::row_set() const noexcept { return state_->set; }
 const std::vector<std::string>& StoreView::warnings() const noexcept { return state_->set.warnings; }
-const std::vector<std::string>& StoreView::unread() const noexcept { return state_->set.unread; }
 const ConfigOrder& StoreView::suspect(std::string_view config) const {
   static const ConfigOrder none;
   std::call_once(state_->suspects_found, [this] { state_->find_suspects(); });
@@ -275,10 +270,10 @@ const ConfigOrder& StoreView::suspect(std::string_view config) const {
   return found == state_->suspects.end() ? none : found->second;
 }
 const Bindings& StoreView::problem_of(const StoredConfig& config) const {
-  return state_->set.problems[config.problem].sizes;
+  return state_->set.problems[config.block->problem].sizes;
 }
 const device::DeviceInfo& StoreView::device_of(const StoredConfig& config) const {
-  return state_->set.devices[config.device];
+  return state_->set.devices[config.block->device];
 }
 Bindings StoreView::config_of(const StoredConfig& config) const { return config_bindings(config); }
 
@@ -315,7 +310,7 @@ bool StoreView::answer(const Place& place, const record::LookupRules& rules, Fou
   if (order.empty()) return false;
   found.config = order.front();
   if ((rules.obstacle || rules.differences) &&
-      !choose(*this, state_->groups->members_of(place.group), order, state_->options.statistic, rules, found))
+      !choose(*this, state_->groups->members_of(place.group).rows, order, state_->options.statistic, rules, found))
     return false;
   found.distance = place.nearness.distance;
   found.exact_device = place.nearness.exact_device;
@@ -372,7 +367,6 @@ record::LookupResult StoreView::look_up(const Bindings& problem, const device::D
   counts.records = set.records;
   std::vector<std::optional<double>> distances;
   for (const NamedProblem& each : set.problems) distances.push_back(record::shape_distance(each.sizes, problem));
-  std::call_once(state_->tallied, [this] { state_->tally(); });
   for (const State::Tally& each : state_->tallies) {
     const device::DeviceInfo& own = set.devices[each.device];
     if (own.arch != device.arch) {
@@ -384,28 +378,43 @@ record::LookupResult StoreView::look_up(const Bindings& problem, const device::D
       if (!distances[each.problem]) counts.other_problem += each.rows - each.sanitized;
     }
   }
-  std::vector<record::LookupGroup> groups;
-  for (const Group& group : this->groups()) {
+  std::vector<record::LookupGroup> near;
+  for (std::size_t i = 0; i < groups().size(); ++i) {
+    const Group& group = groups()[i];
     const device::DeviceInfo& own = set.devices[group.device];
     if (own.arch != device.arch || own.backend != device.backend || !distances[group.problem]) continue;
-    const auto rank = [&, this] {
-      std::map<std::string, std::size_t> left_out;
-      ConfigOrder left = state_->allowed(members(group), rules, left_out);
-      auto best = std::make_shared<const ConfigOrder>(rank_configs(left, ranks_by));
-      record::LookupGroup::Order order = readable(*this, std::move(best), std::move(left));
-      order.left_out = std::move(left_out);
-      return order;
-    };
-    groups.push_back({&set.problems[group.problem].sizes,
-                      &own,
-                      {*distances[group.problem], record::same_device(own, device)},
-                      rank});
+    const record::Nearness nearness{*distances[group.problem], record::same_device(own, device)};
+    near.push_back({&set.problems[group.problem].sizes, &own, nearness, i});
   }
-  return xtune::record::look_up(std::move(groups), counts, problem, device, ranks_by, rules);
+  const auto rank = [&, this](const record::LookupGroup& group) {
+    std::map<std::string, std::size_t> left_out;
+    const auto ranked = std::make_shared<std::pair<HeldRows, ConfigOrder>>();
+    ranked->first = state_->groups->members_of(group.number, false);
+    ConfigOrder left = state_->allowed(ranked->first.rows, rules, left_out);
+    ranked->second = rank_configs(left, ranks_by);
+    record::LookupGroup::Order order = readable(*this, {ranked, &ranked->second}, std::move(left));
+    order.left_out = std::move(left_out);
+    return order;
+  };
+  return xtune::record::look_up(std::move(near), rank, counts, problem, device, ranks_by, rules);
 }
 
-std::span<const StoredConfig* const> StoreView::members(const Group& group) const {
-  return state_->groups->members_of(static_cast<std::size_t>(&group - groups().data()));
+std::size_t StoreView::number_of(const Group& group) const {
+  return static_cast<std::size_t>(&group - groups().data());
+}
+ConfigOrder StoreView::members(const Group& group) const { return state_->groups->members_of(number_of(group)).rows; }
+
+HeldRows StoreView::read_members(const Bindings& problem, const device::DeviceInfo& device, bool keep) const {
+  HeldRows own;
+  const ArchIndex* const arch_index = state_->arch_index_of(device);
+  if (!arch_index) return own;
+  arch_index->shapes->each_same(ShapeIndex::ask(problem), [&](std::uint32_t same) {
+    if (*arch_index->problems[same] != problem) return;
+    for (const std::uint32_t group : arch_index->groups_of(same))
+      if (record::same_device(state_->set.devices[groups()[group].device], device))
+        own = state_->groups->members_of(group, keep);
+  });
+  return own;
 }
 
 ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo& device,
@@ -413,18 +422,13 @@ ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo
   record::LookupRules rules;
   rules.obstacle = obstacle;
   std::map<std::string, std::size_t> ignored;
-  ConfigOrder own;
-  for (const Group& group : groups()) {
-    if (state_->set.problems[group.problem].sizes != problem) continue;
-    if (!record::same_device(state_->set.devices[group.device], device)) continue;
-    const ConfigOrder left = state_->allowed(members(group), rules, ignored);
-    own.insert(own.end(), left.begin(), left.end());
-  }
-  return own;
+  return state_->allowed(read_members(problem, device).rows, rules, ignored);
 }
 
-const std::vector<NamedProblem>& StoreView::problems() const noexcept { return state_->set.problems; }
-const std::vector<std::vector<StoredConfig>>& StoreView::rows() const noexcept { return state_->set.pieces; }
+void StoreView::forget_rows() {
+  if (!state_->set.reader) return;
+  for (const RowBlock& block : state_->set.blocks) block.rows.reset();
+}
 
 std::string StoreView::explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device,
                                const record::LookupRules& rules) const {

@@ -81,15 +81,21 @@ class StoreView {
   /// in the order of files and lines.
   ConfigOrder members(const Bindings& problem, const device::DeviceInfo& device,
                       const std::function<std::string(const record::Record&)>& obstacle) const;
-  /// The problems of all records, nearly always each once.
-  const std::vector<NamedProblem>& problems() const noexcept;
+  /// All records; they need not have been read.
+  const RowSet& row_set() const noexcept;
+  /// The same without an obstacle. keep: as in RowSet::rows_of.
+  HeldRows read_members(const Bindings& problem, const device::DeviceInfo& device, bool keep = true) const;
+  /// Rows that were read since the view was loaded are read again at their next use: none of them may be in use, and no
+  /// group ranked.
+  void forget_rows();
   /// Calls visit(const StoredConfig&) for each row, in the order of files and lines.
   template <class Visit>
   void each_row(const Visit& visit) const {
-    for (const auto& piece : rows()) std::for_each(piece.begin(), piece.end(), visit);
+    for (const RowBlock& block : row_set().blocks)
+      for (const StoredConfig& row : row_set().rows_of(block)->rows) visit(row);
   }
   /// The rows of a group, in the same order.
-  std::span<const StoredConfig* const> members(const Group& group) const;
+  ConfigOrder members(const Group& group) const;
 
   /// All measurements that count for a configuration (its bindings_text), of any problem and device, if one of them may
   /// have failed when it ran (failed_when_run, which checks the stage); else empty. The first call goes over all rows.
@@ -103,13 +109,10 @@ class StoreView {
 
   std::uint64_t records() const noexcept;        ///< number of records read, also those never used
   std::int64_t newest_unix_ms() const noexcept;  ///< of these records
-  std::uint64_t unreadable() const noexcept;     ///< number of files that could not be read; warnings() has the reasons
   const std::vector<std::string>& warnings() const noexcept;
-  /// The warnings about files that were not read, or not to their end.
-  const std::vector<std::string>& unread() const noexcept;
 
  private:
-  const std::vector<std::vector<StoredConfig>>& rows() const noexcept;
+  std::size_t number_of(const Group& group) const;
   struct Place;
   bool answer(const Place& place, const record::LookupRules& rules, Found& found) const;
   struct State;

@@ -118,14 +118,14 @@ Bindings decode_bindings(std::string_view names, std::string_view values) {
 
 std::string config_text(const StoredConfig& config) { return space::bindings_text(config_bindings(config)); }
 
-Bindings config_bindings(const StoredConfig& config) { return decode_bindings(*config.names, config.values); }
+Bindings config_bindings(const StoredConfig& config) { return decode_bindings(config.names(), config.values()); }
 
 record::Record read_record(const StoredConfig& config) try {
-  const std::string line = base::read_file_part(config.source->path, config.offset, config.bytes);
+  const std::string line = base::read_file_part(config.block->source->path, config.offset(), config.bytes);
   record::RecordLine read = record::read_record_line(line);
   if (read.kind != record::RecordLine::Kind::record || KeyDigest(read.record->key) != config.key) {
-    discard_index(*config.source);
-    throw Error(ErrorKind::io, config.source->name + ": it has changed since it was read; load it again");
+    discard_index(*config.block->source);
+    throw Error(ErrorKind::io, config.block->source->name + ": it has changed since it was read; load it again");
   }
   return std::move(*read.record);
 } catch (const Error& error) {

@@ -5,8 +5,10 @@
 #include <compare>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "core/record/line_reader.hpp"
@@ -43,26 +45,49 @@ struct KeyDigestHash {
   }
 };
 
-/// The parts of one record that are needed for choosing. Its pointers refer to the StoreView it came from.
+struct StoredConfig;
+
+/// The rows of a block, in the order of their lines.
+struct BlockRows {
+  std::vector<StoredConfig> rows;
+  std::string values;  ///< of the rows
+};
+
+/// Consecutive records of one source that have all of this in common. Refers to the RowSet it belongs to.
+struct RowBlock {
+  const record::RecordSource* source = nullptr;
+  std::uint32_t file = 0;                       ///< number of the source
+  std::uint32_t problem = 0, device = 0;        ///< numbers of the RowSet
+  std::string_view names;                       ///< of the parameters, by encode_bindings
+  std::string_view attempt, finals, finals_by;  ///< finals: their id; empty: not from finals
+  bool sanitized = false;
+  std::uint32_t records = 0, answers = 0, ranks = 0;  ///< answers: neither pruned nor drift; ranks: ok ones of these
+  std::int64_t newest_unix_ms = 0;
+  std::int64_t id = 0;                                 ///< in the index
+  std::uint64_t offset = 0, bytes = 0;                 ///< of its lines in the source
+  mutable std::shared_ptr<const BlockRows> rows = {};  ///< once they were read: RowSet::rows_of
+};
+
+/// The parts of one record that are needed for choosing: 104 bytes, as there may be millions.
 struct StoredConfig {
   KeyDigest key, artifact_key;
-  std::string_view values;                  ///< of the parameters, by encode_bindings
-  const std::string_view* names = nullptr;  ///< likewise; equal texts may be at several places
-  const std::string_view* attempt = nullptr;
-  const std::string_view* finals = nullptr;     ///< id of the finals; null: not from finals
-  const std::string_view* finals_by = nullptr;  ///< of these finals
-  const record::RecordSource* source = nullptr;
+  const RowBlock* block = nullptr;
+  const char* values_begin = nullptr;
   double time_ms = 0;  ///< of the ranking statistic; infinite: none
   double median_ms = 0;
   double low_ms = 0;  ///< lower end of the median's interval; for a pruned record its minimum sample
   std::int64_t unix_time_ms = 0;
-  std::uint64_t offset = 0;               ///< position of the whole record
-  std::uint32_t bytes = 0, file = 0;      ///< size of the whole record; number of the source
-  std::uint32_t problem = 0, device = 0;  ///< indices in the StoreView
-  std::uint32_t samples = 0;              ///< for a pruned record: number of samples
+  std::uint32_t place = 0, bytes = 0;  ///< of the whole record: from the block's begin
+  std::uint32_t samples = 0;           ///< for a pruned record: number of samples
+  std::uint32_t values_bytes = 0;
   Outcome outcome = Outcome::ok;
-  bool tainted = false, drift = false, sanitized = false;
+  bool tainted = false, drift = false;
   bool explained = false, sanitizer_report = false;  ///< for a failure: its message is not empty; it is such a report
+
+  std::string_view values() const noexcept { return {values_begin, values_bytes}; }  ///< by encode_bindings
+  std::string_view names() const noexcept { return block->names; }                   ///< likewise
+  std::uint64_t offset() const noexcept { return block->offset + place; }            ///< in the source
+  bool is_of_finals() const noexcept { return !block->finals.empty(); }
 };
 
 /// Error(io): a file that a row was read from was removed or changed.

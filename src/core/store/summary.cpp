@@ -38,7 +38,7 @@ StoreSummary summary_of(const std::filesystem::path& store) {
     }
     const StoreView view = StoreView::load(sources);
     summary.warnings.insert(summary.warnings.end(), view.warnings().begin(), view.warnings().end());
-    summary.unreadable += view.unreadable();
+    summary.unreadable += view.row_set().unreadable;
     part.records = view.records();
     part.answers = view.groups().size();
     std::set<std::string> devices;

@@ -89,7 +89,7 @@ void each_problem(const std::filesystem::path& store, const WinnerFilter& filter
   for (auto& [part, sources] : found.parts) {
     const StoreView view = StoreView::load(sources);
     warnings.insert(warnings.end(), view.warnings().begin(), view.warnings().end());
-    found.unreadable += view.unreadable();
+    found.unreadable += view.row_set().unreadable;
     records += view.records();
     view.rank_all();
     for (const StoreView::Group& group : view.groups()) {
@@ -123,7 +123,7 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
                [&](std::vector<Valid> valid, const std::vector<record::RecordSource>& sources) {
                  const StoredConfig& best = *valid.front().row;
                  record::Record& record = valid.front().record;
-                 std::string line = base::read_file_part(sources[best.file].path, best.offset, best.bytes);
+                 std::string line = base::read_file_part(sources[best.block->file].path, best.offset(), best.bytes);
                  winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
                });
   const auto rank = [](const Winner& winner) {

@@ -146,19 +146,43 @@ TEST_CASE("an index that is damaged or of another version is made again") {
   const std::int64_t version = indexed.version();
   const fs::path file = indexed.file();
   SUBCASE("another version") { Database(file).run("PRAGMA user_version = 1"); }
-  SUBCASE("another schema") { Database(file).run("DROP TABLE row; CREATE TABLE row(a)"); }
+  SUBCASE("another schema") { Database(file).run("DROP TABLE block; CREATE TABLE block(a)"); }
   SUBCASE("not a database") { std::ofstream(file, std::ios::trunc) << std::string(10'000, 'x'); }
   SUBCASE("cut") { fs::resize_file(file, fs::file_size(file) / 2); }
   SUBCASE("zeros inside") { write_at(file, 4096, std::string(8192, '\0')); }
   SUBCASE("a text is missing") { Database(file).run("DELETE FROM text"); }
   SUBCASE("places of other records") {
-    Database(file).run("UPDATE row SET offset = offset + 7");
+    Database(file).run("UPDATE block SET offset = offset + 7");
     const StoreView view = StoreView::load(indexed.store.path(), "sm_90", "gemm");
     CHECK_THROWS_AS(view.record_of(*view.order(view.groups().front()).front()), RecordsChanged);
   }
   CHECK(indexed.view() == expected);
   CHECK(indexed.version() == version);
   CHECK(indexed.view() == expected);
+}
+
+TEST_CASE("rows that are read after another process changed the index are those of the view") {
+  const IndexedStore indexed;
+  indexed.view();
+  StoreViewOptions all;
+  all.all = true;
+  const StoreView view = StoreView::load(indexed.store.path(), "sm_90", "gemm", all);
+  std::size_t expected = 300;
+  SUBCASE("it was made again") { Database(indexed.file()).run("DELETE FROM block"); }
+  SUBCASE("it was removed") { remove_database(indexed.file()); }
+  SUBCASE("it was damaged") { Database(indexed.file()).run("UPDATE block SET data = zeroblob(length(data))"); }
+  SUBCASE("and the log was removed, too") {
+    Database(indexed.file()).run("DELETE FROM block");
+    fs::remove(indexed.log);
+    CHECK_THROWS_AS(view.each_row([](const StoredConfig&) {}), Error);
+    expected = 0;
+  }
+  std::size_t rows = 0;
+  if (expected != 0)
+    view.each_row([&](const StoredConfig& row) {
+      rows += config_bindings(row) == view.record_of(row).config && row.median_ms == view.record_of(row).time_ms.median;
+    });
+  CHECK(rows == expected);
 }
 
 TEST_CASE("without a place for an index the answers are the same") {

@@ -422,7 +422,7 @@ TEST_CASE("with all records, each one is a row, also of what never answers") {
   std::size_t row = 0, sanitized = 0;
   view.each_row([&](const StoredConfig& config) {
     CHECK(json_of(view.record_of(config)) == json_of(records.at(row++)));
-    sanitized += config.sanitized;
+    sanitized += config.block->sanitized;
   });
   CHECK(row == records.size());
   CHECK(sanitized == static_cast<std::size_t>(std::count_if(records.begin(), records.end(), is_sanitized)));
@@ -453,7 +453,7 @@ TEST_CASE("places beyond 4 GiB are found") {
   REQUIRE(view.records() == 1);
   const StoreView::Found found = view.find(second.problem, example_device());
   REQUIRE(found.config);
-  CHECK(found.config->offset == place + 1);
+  CHECK(found.config->offset() == place + 1);
   CHECK(json_of(view.record_of(*found.config)) == json_of(second));
 }
 
