@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_error.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -258,6 +259,26 @@ struct Object {
   template <class Json>
   void read(const Json& json, T& object) const {
     read(json, object, [](const auto&, const auto& read_field) { read_field(); });
+  }
+  /// The same. Errors are Error(io) and name the field: "record field 'kernel': it is missing", for what "record field".
+  void read_named(const nlohmann::json& json, T& object, const std::string& what) const {
+    read(json, object, [&](const auto& field, const auto& read_field) {
+      const auto fail = [&](const std::string& why) {
+        return Error(ErrorKind::io, what + " '" + field.key + "': " + why);
+      };
+      if (field.is_required && !json.contains(field.key)) throw fail("it is missing");
+      try {
+        read_field();
+      } catch (const nlohmann::json::exception& error) {
+        throw fail(json_error_text(error));
+      } catch (const Error& error) {
+        throw fail(error.what());
+      }
+    });
+  }
+  /// The fields' names, in their order.
+  std::vector<std::string> names() const {
+    return std::apply([](const auto&... field) { return std::vector<std::string>{field.key...}; }, fields);
   }
   template <class Json = nlohmann::json>
   Json to_json(const T& object) const {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
-#include "base/json_error.hpp"
 #include "base/json_fields.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
@@ -195,23 +194,12 @@ bool is_measured(const Record& record, const build::Artifact& artifact) {
 }
 
 Json to_json(const Record& record) { return record_form.to_json(record); }
+std::vector<std::string> record_fields() { return record_form.names(); }
 
 Record record_from_json(const Json& json) {
   if (!json.is_object()) throw Error(ErrorKind::io, "a record is a JSON object");
   Record record;
-  record_form.read(json, record, [&](const auto& field, const auto& read) {
-    const auto fail = [&](const std::string& why) {
-      return Error(ErrorKind::io, std::string("record field '") + field.key + "': " + why);
-    };
-    if (field.is_required && !json.contains(field.key)) throw fail("it is missing");
-    try {
-      read();
-    } catch (const Json::exception& error) {
-      throw fail(base::json_error_text(error));
-    } catch (const Error& error) {
-      throw fail(error.what());
-    }
-  });
+  record_form.read_named(json, record, "record field");
   add_driver_part(record.key_parts, record.key, record.device.driver);
   add_inliers(record);
   return record;

@@ -117,5 +117,7 @@ bool is_measured(const Record& record, const build::Artifact& artifact);
 /// ignores unknown members.
 nlohmann::json to_json(const Record& record);
 Record record_from_json(const nlohmann::json& json);
+/// The names of the members, which docs/record-format.md describes.
+std::vector<std::string> record_fields();
 
 }  // namespace xtune::record

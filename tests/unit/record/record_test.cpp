@@ -5,9 +5,12 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
+#include "base/files.hpp"
+#include "base/json_fields.hpp"
 #include "base/random.hpp"
-#include "core/record/record_json.hpp"
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
@@ -30,7 +33,57 @@ std::string refusal(const Json& json) {
   return "accepted";
 }
 
+/// A record with a list of its own, of which `watts` is one line.
+struct FakeRecord {
+  std::string kernel;
+  double watts = 0;
+  std::vector<std::string> notes;
+};
+constexpr auto fake_form = fields::object<FakeRecord>(fields::required("kernel", &FakeRecord::kernel, fields::text),
+                                                      fields::required("watts", &FakeRecord::watts, fields::number),
+                                                      fields::optional("notes", &FakeRecord::notes, fields::text));
+
+/// The names in the first column of a page's table with this title.
+std::set<std::string> rows_of(const std::string& page, const std::string& title) {
+  std::istringstream lines(read_file(std::string(XTUNE_DOCS "/") + page));
+  std::set<std::string> names;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    inside = line.starts_with(title) || (inside && line.starts_with("|"));
+    if (!inside || !line.starts_with("| `")) continue;
+    std::istringstream cell(line.substr(0, line.find(" |")));
+    for (std::string name; std::getline(cell, name, '`') && std::getline(cell, name, '`');) names.insert(name);
+  }
+  return names;
+}
+
 }  // namespace
+
+TEST_CASE("a field that is added to a record's list is written, read, listed, and named where it is wrong") {
+  const auto refusal_of = [](const char* text) -> std::string {
+    FakeRecord read;
+    try {
+      fake_form.read_named(Json::parse(text), read, "record field");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::io);
+      return error.what();
+    }
+    return "accepted";
+  };
+  CHECK(fake_form.names() == std::vector<std::string>{"kernel", "watts", "notes"});
+  const Json json = fake_form.to_json({"gemm", 212.5, {}});
+  CHECK(json == Json::parse(R"({"kernel": "gemm", "watts": 212.5})"));
+  CHECK(fake_form.from_json(json).watts == 212.5);
+  CHECK(refusal_of(R"({"kernel": "gemm", "watts": 1, "unknown": 2})") == "accepted");
+  CHECK(refusal_of(R"({"kernel": "gemm", "wats": 1})") == "record field 'watts': it is missing");
+  CHECK(refusal_of(R"({"kernel": "gemm", "watts": [1]})").starts_with("record field 'watts': "));
+  CHECK(refusal_of(R"({"kernel": "gemm", "watts": "many"})").starts_with("record field 'watts': "));
+}
+
+TEST_CASE("docs/record-format.md has the fields of a record, and no others") {
+  const std::vector<std::string> fields = record_fields();
+  CHECK(rows_of("record-format.md", "| member |") == std::set<std::string>(fields.begin(), fields.end()));
+}
 
 TEST_CASE("a record holds texts with control characters themselves") {
   Record record = full_record();
