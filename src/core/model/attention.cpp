@@ -90,10 +90,8 @@ std::vector<DefaultParameter> space(const device::DeviceModel&, DType) {
 }
 
 }  // namespace
-}  // namespace attention
 
-CandidateTemplate attention_template() {
-  using namespace attention;
+CandidateTemplate description() {
   return {"attention",
           "softmax(Q * K^T) * V without storing the scores",
           {FIELDS(XTUNE_FIELD_ROW)},
@@ -104,5 +102,7 @@ CandidateTemplate attention_template() {
           space};
 }
 #undef FIELDS
+
+}  // namespace attention
 
 }  // namespace xtune::model

@@ -69,57 +69,32 @@ Residency residency(const Work& work, const device::DeviceModel& device) {
   return result;
 }
 
-}  // namespace
+struct MatrixType {
+  DType type;
+  device::Rate rate;
+  const char* name;
+};
+constexpr MatrixType matrix_types[] = {
+    {DType::f64, device::Rate::matrix_f64, "f64"},  {DType::f32, device::Rate::matrix_tf32, "tf32"},
+    {DType::f16, device::Rate::matrix_f16, "f16"},  {DType::bf16, device::Rate::matrix_bf16, "bf16"},
+    {DType::f8e4m3, device::Rate::matrix_f8, "f8"}, {DType::f8e5m2, device::Rate::matrix_f8, "f8"},
+    {DType::i8, device::Rate::matrix_i8, "i8"},     {DType::u8, device::Rate::matrix_i8, "i8"}};
 
-namespace {
-
-device::Rate usual_matrix_rate(DType type) noexcept {
-  switch (type) {
-    case DType::f64:
-      return device::Rate::matrix_f64;
-    case DType::f32:
-      return device::Rate::matrix_tf32;
-    case DType::f16:
-      return device::Rate::matrix_f16;
-    case DType::bf16:
-      return device::Rate::matrix_bf16;
-    case DType::f8e4m3:
-    case DType::f8e5m2:
-      return device::Rate::matrix_f8;
-    case DType::i8:
-    case DType::u8:
-      return device::Rate::matrix_i8;
-    default:
-      return device::Rate::f32;
-  }
+MatrixType matrix_type_of(DType type) noexcept {
+  for (const MatrixType& known : matrix_types)
+    if (known.type == type) return known;
+  return {type, device::Rate::f32, ""};
 }
 
 }  // namespace
 
 device::Rate matrix_rate(DType type, const device::DeviceModel& device) noexcept {
-  const device::Rate rate = usual_matrix_rate(type);
+  const device::Rate rate = matrix_type_of(type).rate;
   const bool has_f32 = device.peak(device::Rate::matrix_f32) > 0;
   return rate == device::Rate::matrix_tf32 && has_f32 ? device::Rate::matrix_f32 : rate;
 }
 
-const char* matrix_type(DType type) noexcept {
-  switch (usual_matrix_rate(type)) {
-    case device::Rate::matrix_f64:
-      return "f64";
-    case device::Rate::matrix_tf32:
-      return "tf32";
-    case device::Rate::matrix_f16:
-      return "f16";
-    case device::Rate::matrix_bf16:
-      return "bf16";
-    case device::Rate::matrix_f8:
-      return "f8";
-    case device::Rate::matrix_i8:
-      return "i8";
-    default:
-      return "";
-  }
-}
+const char* matrix_type(DType type) noexcept { return matrix_type_of(type).name; }
 
 Throughput::Throughput(const device::DeviceModel& device_)
     : device(device_),

@@ -235,10 +235,8 @@ std::vector<DefaultParameter> space(const device::DeviceModel&, DType) {
 }
 
 }  // namespace
-}  // namespace matmul_tma
 
-CandidateTemplate matmul_tma_template() {
-  using namespace matmul_tma;
+CandidateTemplate description() {
   return {"matmul_tma",
           "C = A * B by warpgroups whose tiles arrive through tensor maps",
           {FIELDS(XTUNE_FIELD_ROW)},
@@ -249,5 +247,7 @@ CandidateTemplate matmul_tma_template() {
           space};
 }
 #undef FIELDS
+
+}  // namespace matmul_tma
 
 }  // namespace xtune::model

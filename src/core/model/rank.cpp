@@ -1,19 +1,63 @@
 // Scores a space's configurations and chooses a list of them with different properties.
 #include "core/model/rank.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "core/model/carver.hpp"
 #include "core/model/field_table.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::model {
+
 namespace {
+
+// The ranking of TileLang's carver, for comparison: the bytes that a tile moves, times the waves of the grid.
+struct CarverScore {
+  double cost = 0;     ///< 0: carver would reject it
+  double traffic = 0;  ///< bytes of an output tile over the full reduction
+  double waves = 0;
+  double tile_elements = 0;
+  int blocks = 0;  ///< per compute unit
+};
+
+/// Counts like carver: a tensor costs whole transactions of 128 bytes (reads) or 32 bytes (writes); a compute unit
+/// holds min(2 * capacity / shared, register file / registers, 4) blocks, where the capacity is that of a block without
+/// opting in, and a block has twice as many registers as its output tile.
+CarverScore carver_score(const CarverView& view, const device::DeviceModel& device) {
+  CarverScore score;
+  score.tile_elements = view.tile_elements;
+  for (const TileTraffic& tensor : view.tensors) {
+    const double transaction = (tensor.written ? 32 : 128) / std::max(1.0, tensor.bytes);
+    score.traffic +=
+        transaction * tensor.elements / std::min(transaction, std::max(1.0, tensor.contiguous)) * tensor.bytes;
+  }
+  const auto capacity = static_cast<double>(device.info.shared_per_block);
+  const auto file = static_cast<double>(device.info.registers_per_compute_unit);
+  const double registers = std::floor(2 * view.tile_elements * view.tile_bits / 32);
+  if (!(score.traffic > 0 && view.tile_elements >= 1 && view.grid >= 1)) return score;  // invalid sizes
+  if (view.shared_bytes > capacity || registers > file) return score;
+  score.blocks = static_cast<int>(std::min(
+      {std::floor(2 * capacity / std::max(1.0, view.shared_bytes)), std::floor(file / std::max(1.0, registers)), 4.0}));
+  score.waves = std::ceil(view.grid /
+                          (std::max(1, score.blocks) * std::max(1.0, static_cast<double>(device.info.compute_units))));
+  score.cost = (score.traffic + 1) * score.waves;
+  return score;
+}
+
+/// "2.1 MB a tile, 3 waves of 3 blocks a compute unit".
+std::string describe(const CarverScore& score) {
+  return fmt::format(
+      "{} a tile, {:g} wave{} of {} block{} a compute unit",
+      base::human_bytes(static_cast<std::uint64_t>(score.traffic >= 0 ? std::min(score.traffic, 9e18) : 0)),
+      score.waves, score.waves == 1 ? "" : "s", score.blocks, score.blocks == 1 ? "" : "s");
+}
 
 std::uint64_t mixed(std::uint64_t hash, double value) {
   return base::mix64(hash ^ std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));

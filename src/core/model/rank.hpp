@@ -91,4 +91,17 @@ std::optional<std::string> check_fields(const spec::Spec& spec, const space::Spa
 spec::Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
                          const device::DeviceModel& device);
 
+/// The work of one launch.
+struct ModelledWork {
+  double flops = 0, memory_bytes = 0;
+  device::Rate rate = device::Rate::f32;
+};
+
+/// The work of these configurations by the spec's [candidates]; the space must have the spec's parameters. nullopt: a
+/// field is out of its range. Empty: the spec has no such section, or the model does not support the kernel or the
+/// device.
+std::vector<std::optional<ModelledWork>> modelled_work(const spec::Spec& spec, const space::Space& space,
+                                                       const Bindings& problem, const device::DeviceModel& device,
+                                                       std::span<const std::uint64_t> indices);
+
 }  // namespace xtune::model

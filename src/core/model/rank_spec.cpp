@@ -1,4 +1,8 @@
-// The parts of a spec for a ranking: checks, options, and the spec of a template without a spec file.
+// The parts of a spec for a ranking: checks, options, the work of given configurations, and the spec of a template
+// without a spec file.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -11,6 +15,7 @@
 #include "xtune/error.hpp"
 
 namespace xtune::model {
+
 namespace {
 
 /// Checks the sizes that -D sets for a template: each is one of the template's, occurs once, and is in its range.
@@ -50,11 +55,10 @@ void check_candidates(const spec::Spec& spec) {
   const spec::CandidatesSpec& section = *spec.candidates;
   const CandidateTemplate* const candidate = find_template(section.template_name);
   if (candidate == nullptr) {
-    std::string known;
-    for (const std::string& name : template_names()) known += (known.empty() ? "" : ", ") + name;
-    throw Error(ErrorKind::invalid_spec,
-                spec::to_string(section.template_at) + ": unknown template '" + section.template_name + "'" +
-                    base::did_you_mean(section.template_name, template_names()) + "; there are " + known);
+    throw Error(ErrorKind::invalid_spec, spec::to_string(section.template_at) + ": unknown template '" +
+                                             section.template_name + "'" +
+                                             base::did_you_mean(section.template_name, template_names()) +
+                                             "; there are " + fmt::format("{}", fmt::join(template_names(), ", ")));
   }
   std::vector<std::string> fields;
   for (const Field& field : candidate->fields) fields.emplace_back(field.name);
@@ -125,6 +129,27 @@ spec::Spec template_spec(const std::string& template_name, const std::string& dt
     spec.candidates->map.push_back({parameter.field, {}, {parameter.field, {}}});
   }
   return spec;
+}
+
+std::vector<std::optional<ModelledWork>> modelled_work(const spec::Spec& spec, const space::Space& space,
+                                                       const Bindings& problem, const device::DeviceModel& device,
+                                                       std::span<const std::uint64_t> indices) try {
+  std::vector<std::optional<ModelledWork>> result;
+  const CandidateTemplate* const candidate = spec.candidates ? find_template(spec.candidates->template_name) : nullptr;
+  if (!candidate) return result;
+  FieldTable fields(spec, space, problem, device::device_facts(device.info), *candidate);
+  for (const std::uint64_t index : indices) {
+    const FieldValues values = fields.values(space.value_indices(index));
+    if (fields.complaint()) {
+      result.emplace_back();
+      continue;
+    }
+    const Work work = candidate->work(values, device, input_type(spec, problem));
+    result.push_back(ModelledWork{work.flops * work.blocks, work.memory_bytes, work.rate});
+  }
+  return result;
+} catch (const Error&) {
+  return {};
 }
 
 }  // namespace xtune::model

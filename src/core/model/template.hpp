@@ -75,7 +75,10 @@ const std::vector<CandidateTemplate>& candidate_templates();
 const CandidateTemplate* find_template(std::string_view name);
 std::vector<std::string> template_names();
 
-#define TEMPLATE(name) CandidateTemplate name##_template();
+#define TEMPLATE(name)             \
+  namespace name {                 \
+  CandidateTemplate description(); \
+  }
 #include "core/model/templates.def"
 #undef TEMPLATE
 
@@ -87,9 +90,28 @@ inline double value_or(FieldValues values, std::size_t field, double fallback) {
   return std::isnan(values[field]) ? fallback : values[field];
 }
 inline double ceil_div(double a, double b) { return std::ceil(a / b); }
+/// 1, 2, ... up to the number of elements in 16 bytes.
+std::vector<long long> vector_widths(DType type);
 /// Bytes of 32-byte sectors that are accessed per useful byte, for `bytes` contiguous bytes at any alignment.
 inline double sector_waste(double bytes) { return bytes >= 128 ? 1 : std::ceil(bytes / 32) * 32 / bytes; }
 /// The largest power of two up to value; 1 for values below 1.
 inline double power_of_two_below(double value) { return value < 2 ? 1 : std::exp2(std::floor(std::log2(value))); }
+
+/// The words that the threads of a warp read or write: lane l starts at (l % across) * across_step + (l / across) *
+/// down_step, in words of 4 bytes, and accesses `words` of them.
+struct LaneLayout {
+  int lanes = 32;
+  int across = 32;
+  long long across_step = 1, down_step = 0;
+  int words = 1;  ///< 1, 2 or 4: accessed by one instruction
+};
+
+/// Cycles for an access with `banks` banks. Wide accesses are served by parts of a warp whose data fills the banks once
+/// (CUDA C++ Programming Guide, shared memory); lanes of a part that access the same word share it. Caches its results
+/// per thread.
+int bank_turns(const LaneLayout& layout, int banks);
+
+/// Number of distinct lines of line_words that the warp accesses.
+int lines_touched(const LaneLayout& layout, int line_words);
 
 }  // namespace xtune::model

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/device/device_model.hpp"
-#include "core/model/modelled_work.hpp"
+#include "core/model/rank.hpp"
 #include "report/page/parts.hpp"
 #include "report/text/run_report.hpp"
 #include "xtune/error.hpp"

@@ -1,7 +1,6 @@
 // Properties of the cost model for any constants: monotone in work and traffic, faster on faster devices.
 #include <doctest/doctest.h>
 
-#include "core/model/banks.hpp"
 #include "core/model/template.hpp"
 #include "ranking.hpp"
 

@@ -1,5 +1,5 @@
-// Bank conflicts and cache lines of a warp's access, counted lane by lane.
-#include "core/model/banks.hpp"
+// The list of templates, and what they share: bank conflicts and cache lines of a warp's access, counted lane by lane.
+#include "core/model/template.hpp"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,10 @@
 #include <vector>
 
 namespace xtune::model {
+
 namespace {
+
+// Bank conflicts and cache lines of a warp's access, counted lane by lane.
 
 using Key = std::tuple<int, int, long long, long long, int, int, bool>;
 
@@ -57,6 +60,37 @@ int remembered(const LaneLayout& layout, int size, bool banks, Count count) {
 }
 
 }  // namespace
+
+const std::vector<CandidateTemplate>& candidate_templates() {
+  static const std::vector<CandidateTemplate> templates = {
+#define TEMPLATE(name) name::description(),
+#include "core/model/templates.def"
+#undef TEMPLATE
+  };
+  return templates;
+}
+
+std::string range_text(const Field& field) {
+  return "must be a number from " + std::to_string(field.least) + " to below 1e12";
+}
+
+const CandidateTemplate* find_template(std::string_view name) {
+  for (const CandidateTemplate& candidate : candidate_templates())
+    if (name == candidate.name) return &candidate;
+  return nullptr;
+}
+
+std::vector<std::string> template_names() {
+  std::vector<std::string> names;
+  for (const CandidateTemplate& candidate : candidate_templates()) names.emplace_back(candidate.name);
+  return names;
+}
+
+std::vector<long long> vector_widths(DType type) {
+  std::vector<long long> widths{1};
+  while (widths.back() * 2 <= static_cast<long long>(16 / size_of(type))) widths.push_back(widths.back() * 2);
+  return widths;
+}
 
 int bank_turns(const LaneLayout& layout, int banks) { return remembered(layout, banks, true, count_turns); }
 int lines_touched(const LaneLayout& layout, int line_words) {
