@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/dynamic_library.hpp"
-#include "base/not_installed.hpp"
-#include "base/trimmed.hpp"
+#include "base/text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::emulator {

@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/trimmed.hpp"
+#include "base/text.hpp"
 
 namespace xtune::emulator {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/trimmed.hpp"
+#include "base/text.hpp"
 #include "emulator/lane_move.hpp"
 #include "emulator/operations.hpp"
 #include "emulator/parse_number.hpp"

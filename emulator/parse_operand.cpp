@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "base/trimmed.hpp"
+#include "base/text.hpp"
 #include "emulator/parse_number.hpp"
 #include "emulator/wave.hpp"
 

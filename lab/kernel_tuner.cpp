@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/json_error.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
 #include "lab/formats.hpp"

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "base/gzip.hpp"
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/record/record_access.hpp"

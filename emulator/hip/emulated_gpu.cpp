@@ -6,9 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/memory.hpp"
+#include "base/machine.hpp"
 #include "base/text.hpp"
-#include "base/trimmed.hpp"
 #include "emulator/disassembler.hpp"
 #include "emulator/program.hpp"
 #include "xtune/error.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/memory.hpp"
+#include "base/machine.hpp"
 
 namespace xtune::emulator {
 namespace {

@@ -11,7 +11,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/cpus.hpp"
+#include "base/machine.hpp"
 #include "base/parallel.hpp"
 #include "core/device/device_info.hpp"
 

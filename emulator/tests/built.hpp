@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/files.hpp"
-#include "base/find_program.hpp"
 #include "base/subprocess.hpp"
 #include "emulator/disassembler.hpp"
 #include "emulator/half.hpp"

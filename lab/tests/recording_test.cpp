@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "base/files.hpp"
-#include "base/gzip.hpp"
 #include "caches.hpp"
 #include "core/spec/spec.hpp"
 #include "lab/formats.hpp"

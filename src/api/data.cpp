@@ -2,7 +2,7 @@
 #include "xtune/data.hpp"
 
 #include "api/checks.hpp"
-#include "base/absolute_path.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 
 namespace xtune {

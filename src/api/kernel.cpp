@@ -13,7 +13,7 @@
 #include "api/tune_call.hpp"
 #include "api/workers.hpp"
 #include "backends/backend.hpp"
-#include "base/absolute_path.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve.hpp"

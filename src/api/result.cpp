@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "api/results.hpp"
-#include "base/enum_words.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/json_error.hpp"
 #include "base/json_fields.hpp"
+#include "base/json_text.hpp"
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
 #include "core/record/record_json.hpp"

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "base/per_process.hpp"
+#include "base/parallel.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

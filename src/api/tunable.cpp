@@ -7,7 +7,6 @@
 
 #include "api/checks.hpp"
 #include "api/tunable_state.hpp"
-#include "base/absolute_path.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/spec/spec.hpp"

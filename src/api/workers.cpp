@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/absolute_path.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/not_installed.hpp"
+#include "base/dynamic_library.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 

@@ -1,7 +1,12 @@
-// The directory of the store that a command uses.
+// The directory of the store that a command uses, facts about this machine that are kept in the default store, and what
+// the workers of a process share.
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/subprocess.hpp"
 
 namespace xtune::base {
 
@@ -18,5 +23,35 @@ enum class Kept { all, artifacts, nothing };
 Kept kept_in_store();
 /// Whether nothing is kept.
 inline bool cache_disabled() { return kept_in_store() == Kept::nothing; }
+
+/// The path of `inside` below the default store, or nullopt if no default store can be trusted. Commands that cannot do
+/// without one report why.
+std::optional<std::filesystem::path> place_in_default_store(const std::filesystem::path& inside);
+
+/// Writes the file atomically. Errors are ignored: a store that cannot be written to must not stop the program.
+void remember(const std::filesystem::path& place, const std::string& text) noexcept;
+
+/// While a wanted one exists in a thread, remember() does nothing in it, and no default store is created; what was
+/// remembered before is still read. For lookups that must write nothing.
+class RememberNothing {
+ public:
+  explicit RememberNothing(bool wanted = true) noexcept;
+  ~RememberNothing();
+  RememberNothing(const RememberNothing&) = delete;
+  RememberNothing& operator=(const RememberNothing&) = delete;
+
+ private:
+  const bool wanted_;
+};
+
+/// Variables for processes that find such facts: they remember nothing if this thread does not.
+Environment memory_variables();
+
+/// Variables for workers: they find the directory by shared_folder(). The directory is made at the first call and
+/// removed at the end of the process. Empty if it cannot be made, such as on a full disk.
+Environment shared_folder_variables() noexcept;
+
+/// In a worker: the directory of the process that started it. Empty: there is none.
+std::filesystem::path shared_folder();
 
 }  // namespace xtune::base

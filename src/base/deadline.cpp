@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/control_groups.hpp"
 #include "base/event_loop.hpp"
-#include "base/files.hpp"
+#include "base/machine.hpp"
+#include "base/processes.hpp"
 
 namespace xtune::base {
 namespace {
@@ -29,13 +29,6 @@ constexpr double longest_limit_s = 1e12;
 // With one busy neighbour on each core a thread waits half of its time; a process under a limit of CPU time, or among
 // dozens of others, waits nearly all of it.
 constexpr double starved_share = 0.9, starved_share_in_all = 0.75;
-
-char state_of(int pid) {
-  const std::string stat = read_if_there("/proc/" + std::to_string(pid) + "/stat");
-  // The program's name, in parentheses, may contain any characters.
-  const std::size_t at = stat.rfind(')');
-  return at == std::string::npos || at + 2 >= stat.size() ? '?' : stat[at + 2];
-}
 
 /// The children that its first thread started: a worker starts all processes there, and has a thread for each core.
 std::vector<int> children_of_first_thread(int pid) {
@@ -58,7 +51,7 @@ std::uint64_t TimeAllowance::next_wait_ms() const noexcept {
 void TimeAllowance::waited(bool stopped) noexcept { (stopped ? stopped_ms_ : used_ms_) += next_wait_ms(); }
 
 bool is_stopped(int pid) {
-  if (const char state = state_of(pid); state == 'T' || state == 't') return true;
+  if (const std::string stat = process_stat(pid); stat.starts_with('T') || stat.starts_with('t')) return true;
   const std::vector<int> children = children_of_first_thread(pid);
   return std::any_of(children.begin(), children.end(), is_stopped);
 }

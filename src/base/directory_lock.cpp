@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/descriptor.hpp"
-#include "base/suspension.hpp"
 
 namespace xtune::base {
 namespace {

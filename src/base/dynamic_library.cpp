@@ -8,8 +8,6 @@
 #include <span>
 #include <utility>
 
-#include "base/not_installed.hpp"
-
 namespace xtune::base {
 namespace {
 

@@ -1,13 +1,29 @@
-// A shared library opened at run time.
+// A shared library opened at run time, and errors for things that are not installed.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "xtune/error.hpp"
+
 struct dl_phdr_info;
 
 namespace xtune::base {
+
+/// The library or program is in none of the places where it was searched. Only a change of the machine or its
+/// environment helps, so the answer may be remembered. The cause of any other Error(unavailable) may be gone the next
+/// time.
+class NotInstalled : public Error {
+ public:
+  explicit NotInstalled(const std::string& message) : Error(ErrorKind::unavailable, message) {}
+};
+
+/// Throws Error(unavailable) with this message, as NotInstalled if `error` is one.
+[[noreturn]] inline void throw_with_message(const Error& error, const std::string& message) {
+  if (dynamic_cast<const NotInstalled*>(&error) != nullptr) throw NotInstalled(message);
+  throw Error(ErrorKind::unavailable, message);
+}
 
 /// Owns a dlopen handle; the library is closed on destruction unless it is marked resident.
 class DynamicLibrary {

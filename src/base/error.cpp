@@ -1,7 +1,7 @@
 // Names of error kinds and outcomes.
 #include "xtune/error.hpp"
 
-#include "base/enum_words.hpp"
+#include "base/named.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune {

@@ -1,24 +1,36 @@
-// Files: whole reads, atomic writes, and standard paths.
+// Files: whole reads, atomic writes, standard paths, and temporary directories whose names identify their owner, so
+// that those of a killed process can be removed.
 #include "base/files.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/hash.hpp"
+#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
 #include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::base {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,19 +60,61 @@ std::string random_name() {
     if (n < 0 && errno != EINTR) throw Error(ErrorKind::io, std::string("no random numbers: ") + std::strerror(errno));
     if (n > 0) filled += static_cast<std::size_t>(n);
   }
-  std::string name;
-  for (const unsigned char byte : bytes) {
-    constexpr const char* digits = "0123456789abcdef";
-    name += digits[byte / 16U];
-    name += digits[byte % 16U];
-  }
-  return name;
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
 const char* set_variable(const char* name) {
   const char* value = std::getenv(name);
   return value && *value ? value : nullptr;
 }
+
+namespace fs = std::filesystem;
+
+/// In clock ticks since boot (proc(5), field 22 of stat); empty: no such process, or one that has ended.
+std::string start_time(int pid) {
+  const std::vector<std::string> fields = split(process_stat(pid), ' ');
+  const bool ended = fields.size() < 20 || fields[0] == "Z" || fields[0] == "X";
+  return ended ? "" : fields[19];
+}
+
+/// The scope of process ids.
+std::string machine() {
+  const std::string scope = pid_scope();
+  return scope.empty() ? sha256(host_name()).substr(0, 8) : scope;
+}
+
+constexpr std::string_view unknown_start = "0";
+
+/// "xtune-<machine>-<pid>-<start>-".
+std::string own_prefix() {
+  std::string start = start_time(::getpid());
+  if (start.empty()) start = unknown_start;
+  return "xtune-" + machine() + "-" + std::to_string(::getpid()) + "-" + start + "-";
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+bool is_abandoned(const fs::path& folder, const std::string& here) {
+  const std::vector<std::string> parts = split(folder.filename().string(), '-');
+  if (parts.size() != 5 || parts[0] != "xtune" || parts[1] != here || !is_number(parts[2]) || !is_number(parts[3]))
+    return false;
+  struct stat info {};
+  if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return false;
+  return parts[3] != unknown_start && start_time(std::atoi(parts[2].c_str())) != parts[3];
+}
+
+struct Inflater {
+  z_stream stream{};
+  Inflater() {
+    constexpr int gzip_of_any_window = 15 + 16;
+    if (inflateInit2(&stream, gzip_of_any_window) != Z_OK) throw Error(ErrorKind::io, "zlib cannot start");
+  }
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+};
 
 }  // namespace
 
@@ -183,6 +237,102 @@ fs::path own_executable() {
   fs::path path = fs::read_symlink("/proc/self/exe", failed);
   if (failed) throw Error(ErrorKind::io, "cannot tell where this program is (/proc/self/exe): " + failed.message());
   return path;
+}
+
+fs::path absolute_path(const fs::path& path) {
+  std::error_code failed;
+  fs::path whole = fs::absolute(path, failed);
+  if (failed)
+    throw Error(ErrorKind::io, "cannot determine the working directory (" + failed.message() + "), at which '" +
+                                   path.string() + "' starts: change to one that is there");
+  return whole;
+}
+
+fs::path temporary_folder() {
+  for (const char* name : {"XTUNE_TMP_DIR", "TMPDIR", "SLURM_TMPDIR"})
+    if (const char* value = std::getenv(name); value && *value) return absolute_path(value);
+  return "/tmp";
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  const fs::path root = temporary_folder();
+  std::error_code failed;
+  fs::create_directories(root, failed);
+  std::string name = (root / (own_prefix() + "XXXXXX")).string();
+  if (!::mkdtemp(name.data())) {
+    throw Error(ErrorKind::io, "cannot make a temporary directory in " + printable(root.string()) + ": " +
+                                   std::strerror(errno) + " (XTUNE_TMP_DIR names another place)");
+  }
+  path_ = name;
+  ::chmod(name.c_str(), S_IRWXU);  // independent of the umask
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+void remove_abandoned_temporaries() noexcept try {
+  if (start_time(::getpid()).empty()) return;  // no /proc: owners cannot be checked
+  const std::string here = machine();
+  std::vector<fs::path> abandoned;
+  std::error_code failed;
+  for (fs::directory_iterator entry(temporary_folder(), failed), end; !failed && entry != end; entry.increment(failed))
+    if (is_abandoned(entry->path(), here)) abandoned.push_back(entry->path());
+  for (const fs::path& folder : abandoned) fs::remove_all(folder, failed);
+} catch (...) {  // a failed cleanup must not end a run
+}
+
+std::string read_file_gunzipped(const std::filesystem::path& path, std::uint64_t limit_bytes) {
+  std::string packed = read_file(path, limit_bytes);
+  if (!packed.starts_with("\x1f\x8b")) return packed;
+  const auto fail = [&](const std::string& why) { throw Error(ErrorKind::io, printable(path.string()) + ": " + why); };
+  Inflater inflater;
+  z_stream& stream = inflater.stream;
+  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  std::size_t left = packed.size();
+  std::string text;
+  std::string chunk(std::size_t{1} << 18, '\0');
+  for (;;) {
+    const auto given = static_cast<uInt>(std::min<std::size_t>(left, std::numeric_limits<uInt>::max()));
+    stream.avail_in = given;
+    stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
+    stream.avail_out = static_cast<uInt>(chunk.size());
+    const int state = inflate(&stream, Z_NO_FLUSH);
+    left -= given - stream.avail_in;
+    text.append(chunk, 0, chunk.size() - stream.avail_out);
+    if (text.size() > limit_bytes) fail("more than " + human_bytes(limit_bytes) + " once decompressed");
+    if (state == Z_STREAM_END) {
+      // Bytes after the last member that are not gzip are padding, as for gzip(1).
+      if (left < 2 || stream.next_in[0] != 0x1f || stream.next_in[1] != 0x8b) return text;
+      inflateReset(&stream);
+    } else if (state != Z_OK && state != Z_BUF_ERROR) {
+      fail(std::string("the gzip archive is damaged: ") + (stream.msg ? stream.msg : "unknown reason"));
+    } else if (left == 0 && stream.avail_out > 0) {
+      fail("the gzip archive is truncated: copy the file again");
+    }
+  }
+}
+
+std::string find_program(const std::string& name, const std::filesystem::path& folder) {
+  const auto found_at = [](const std::filesystem::path& path) {
+    std::error_code failed;
+    const bool usable = std::filesystem::is_regular_file(path, failed) && access(path.c_str(), X_OK) == 0;
+    return usable ? std::filesystem::absolute(path).string() : std::string();
+  };
+  if (name.empty()) return "";
+  if (name.find('/') != std::string::npos) return found_at(folder / name);
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find(':'), rest.size());
+    const std::filesystem::path place = end ? std::filesystem::path(rest.substr(0, end)) : folder / ".";
+    if (std::string found = found_at(place / name); !found.empty()) return found;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return "";
 }
 
 }  // namespace xtune::base

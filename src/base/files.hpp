@@ -1,4 +1,4 @@
-// Files: whole reads with a size limit, atomic writes, temporary directories.
+// Paths and files: whole reads with a size limit, atomic writes, gzip, temporary directories, programs in PATH.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,10 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
 /// than a regular file (a pipe, /dev/stdout) is written directly. Throws Error(io).
 void write_output_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// A path relative to the working directory, which may have been removed. Throws Error(io) for a relative path if the
+/// working directory has been removed or cannot be read.
+std::filesystem::path absolute_path(const std::filesystem::path& path);
+
 /// XTUNE_TMP_DIR, else TMPDIR, else SLURM_TMPDIR, else /tmp.
 std::filesystem::path temporary_folder();
 
@@ -50,5 +54,14 @@ void remove_abandoned_temporaries() noexcept;
 std::filesystem::path default_store();
 /// The file of the running program.
 std::filesystem::path own_executable();
+
+/// The bytes of a file, decompressed if it is gzip. gzip is detected by the first two bytes, not by the name; several
+/// members are concatenated. Throws Error(io) with the path and the reason: those of read_file, a truncated or damaged
+/// archive, or more than limit_bytes after decompression.
+std::string read_file_gunzipped(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 30);
+
+/// The absolute path of a program by name, as execvp finds it: in PATH, or relative to `folder` if the name has a
+/// slash. Empty: no such program can be executed.
+std::string find_program(const std::string& name, const std::filesystem::path& folder = {});
 
 }  // namespace xtune::base

@@ -1,6 +1,7 @@
 // Uses Crypto++, which uses the processor's special instructions if it has them.
 #include "base/hash.hpp"
 
+#include <cryptopp/crc.h>
 #include <cryptopp/sha.h>
 
 #include <array>
@@ -58,6 +59,16 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   Digest digest{};
   hash.Final(digest.data());
   return hex_of(digest);
+}
+
+std::uint32_t crc32c(std::string_view bytes) {
+  CryptoPP::CRC32C sum;
+  sum.Update(as_bytes(bytes.data()), bytes.size());
+  std::array<CryptoPP::byte, CryptoPP::CRC32C::DIGESTSIZE> digest{};
+  sum.Final(digest.data());
+  std::uint32_t number = 0;  // the digest is little endian
+  for (std::size_t i = digest.size(); i-- > 0;) number = number << 8 | digest[i];
+  return number;
 }
 
 }  // namespace xtune::base

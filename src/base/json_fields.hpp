@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json_error.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 

@@ -1,11 +1,19 @@
-// The same piece of work for many indices, in several threads.
+// Pieces of work in several threads, and objects with threads or locks after a fork.
 #pragma once
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace xtune::base {
@@ -41,5 +49,59 @@ void sort_in_threads(std::vector<T>& items, unsigned threads) {
       std::inplace_merge(at(2 * i * step), at((2 * i + 1) * step), at((2 * i + 2) * step));
     });
 }
+
+/// Calls body(begin, end) for pieces of up to `grain` that cover [0, count) exactly once, on as many threads as this
+/// process may use cores. The pieces depend only on count and grain, so sums per piece are the same on any machine.
+/// body must be safe to call from several threads; its first exception is rethrown here after all threads have ended.
+/// For loops that take at least milliseconds: the threads are made for one loop.
+inline void parallel_for(std::uint64_t count, std::uint64_t grain,
+                         const std::function<void(std::uint64_t, std::uint64_t)>& body) {
+  grain = std::max<std::uint64_t>(grain, 1);
+  std::exception_ptr failure;
+  std::once_flag failed_once;
+  std::atomic<bool> failed{false};
+  const auto work = [&](std::uint64_t piece) {
+    if (failed) return;
+    try {
+      body(piece * grain, piece * grain + std::min(grain, count - piece * grain));
+    } catch (...) {
+      std::call_once(failed_once, [&] { failure = std::current_exception(); });
+      failed = true;
+    }
+  };
+  for_each_index(count / grain + (count % grain != 0), std::clamp(std::thread::hardware_concurrency(), 1u, 64u), work);
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// A T for each process: the child of a fork gets a new one when it first asks. The parent's copy is left as it is,
+/// because the child can neither use nor destroy it. Any number of threads may ask.
+template <class T>
+class PerProcess {
+ public:
+  PerProcess() : held_(new Held) {}
+  ~PerProcess() {
+    Held* const held = held_.load(std::memory_order_acquire);
+    if (held->owner == ::getpid()) delete held;
+  }
+  PerProcess(const PerProcess&) = delete;
+  PerProcess& operator=(const PerProcess&) = delete;
+
+  T& get() {
+    Held* held = held_.load(std::memory_order_acquire);
+    if (held->owner == ::getpid()) return held->value;
+    auto fresh = std::make_unique<Held>(held);
+    if (held_.compare_exchange_strong(held, fresh.get(), std::memory_order_acq_rel)) held = fresh.release();
+    return held->value;
+  }
+
+ private:
+  struct Held {
+    explicit Held(const Held* before = nullptr) : of_parent(before) {}
+    const pid_t owner = ::getpid();
+    const Held* const of_parent;  // keeps the parent's object reachable for leak checkers
+    T value;
+  };
+  std::atomic<Held*> held_;
+};
 
 }  // namespace xtune::base

@@ -127,4 +127,32 @@ bool comes_from_others(int signal) noexcept;
 /// How shells, make and compilers name the signals of comes_from_others: "Killed", "Terminated".
 std::span<const std::string_view> names_of_others_signals() noexcept;
 
+class EventLoop;
+
+/// A command that runs while its loop does. Destruction kills its group (without own_group: the child), and nothing is
+/// called any more.
+class RunningCommand {
+ public:
+  using Done = std::function<void(CommandResult)>;
+
+  /// Starts the command, and writes and closes its stdin. done is called once, on the loop's thread, and may destroy
+  /// this object; cpu_s of its result is 0. Throws CannotStart; blocks for up to a second while the system is short of
+  /// processes.
+  RunningCommand(EventLoop& loop, const std::vector<std::string>& argv, const CommandOptions& options, Done done);
+  ~RunningCommand();
+  RunningCommand(const RunningCommand&) = delete;
+  RunningCommand& operator=(const RunningCommand&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// describe_exit as the predicate of a sentence, and what the process said, if anything: "ended with exit code 2: no
+/// such file", "was killed by signal 11 (segmentation fault)".
+std::string describe_end(int exit_code, int signal, std::string_view words = {});
+
+/// Ends a message about an end if comes_from_others.
+inline constexpr const char* not_from_xtune = " (xtune did not send the signal)";
+
 }  // namespace xtune::base

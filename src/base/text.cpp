@@ -2,13 +2,22 @@
 #include "base/text.hpp"
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <numeric>
+#include <ranges>
+#include <string_view>
+
+#include "xtune/error.hpp"
 
 namespace xtune::base {
+
 namespace {
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -64,6 +73,13 @@ std::size_t utf8_length(std::string_view text) noexcept {
 
 // Digits after the point that make three significant digits of a value in [1, 1000).
 int decimals(double value) noexcept { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
+
+// U+FDD0 and the following ones begin a style; U+FDEF ends it.
+constexpr std::string_view mark_lead = "\xEF\xB7";
+constexpr unsigned char first_mark = 0x90, end_mark = 0xAF;
+/// Select Graphic Rendition of ECMA-48, by Style.
+constexpr const char* style_codes[] = {"\x1b[1;32m", "\x1b[1;31m", "\x1b[33m", "\x1b[2m"};
+constexpr const char* style_reset = "\x1b[0m";
 
 }  // namespace
 
@@ -231,6 +247,65 @@ std::string human_time_ms(double ms) {
     ++unit;
   }
   return fmt::format("{:.{}f} {}", value, decimals(value), units[unit]);
+}
+
+std::string styled(Style style, std::string_view text) {
+  std::string marked(mark_lead);
+  marked += static_cast<char>(first_mark + static_cast<unsigned char>(style));
+  marked += text;
+  marked += mark_lead;
+  return marked += static_cast<char>(end_mark);
+}
+
+std::string painted(std::string_view text, bool colours) {
+  std::string result;
+  bool open = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t mark = text.find(mark_lead, at);
+    const auto kind = mark + 2 < text.size() && mark != std::string_view::npos
+                          ? static_cast<unsigned char>(text[mark + 2])
+                          : static_cast<unsigned char>(0);
+    if (kind < first_mark || kind > end_mark) {  // not a mark: another character
+      const std::size_t stop = mark == std::string_view::npos ? text.size() : mark + 1;
+      result += text.substr(at, stop - at);
+      at = stop;
+      continue;
+    }
+    result += text.substr(at, mark - at);
+    if (colours && kind < first_mark + std::size(style_codes)) {
+      result += style_codes[kind - first_mark];
+      open = true;
+    } else if (open && kind == end_mark) {
+      result += style_reset;
+      open = false;
+    }
+    at = mark + 3;
+  }
+  return open ? result + style_reset : result;
+}
+
+std::optional<LineMatch> last_match(const std::string& expression, const std::string& text) {
+  RE2::Options options;
+  options.set_encoding(RE2::Options::EncodingLatin1);  // a program may print any bytes
+  options.set_log_errors(false);
+  const RE2 regex(expression, options);
+  if (!regex.ok())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("'{}' is not a regular expression in RE2's syntax, which has no lookarounds and no "
+                            "back-references: {}",
+                            printable(expression, 300), printable(regex.error(), 300)));
+  const bool has_group = regex.NumberOfCapturingGroups() > 0;
+  for (std::string_view line : split_lines(text) | std::views::reverse) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    std::array<re2::StringPiece, 2> found;
+    if (!regex.Match({line.data(), line.size()}, 0, line.size(), RE2::UNANCHORED, found.data(), has_group ? 2 : 1))
+      continue;
+    const re2::StringPiece& group = found[has_group ? 1 : 0];
+    if (group.data() == nullptr) return LineMatch();  // an alternative without the group
+    return LineMatch{std::string(group.data(), group.size()),
+                     std::string(group.data() + group.size(), line.data() + line.size())};
+  }
+  return std::nullopt;
 }
 
 }  // namespace xtune::base

@@ -1,7 +1,9 @@
-// Small text tools: numbers for people to read, and the nearest word for a misspelt one.
+// Small text tools: numbers and colours for people to read, the nearest word for a misspelt one, and matches in lines.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,5 +45,30 @@ void add_once(std::vector<std::string>& list, const std::string& item);
 std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"; "at least 16 EiB" for 2^64 - 1
 std::string human_seconds(double seconds);     ///< "850 ms", "12.3 s", "4 min 10 s"
 std::string human_time_ms(double ms);          ///< three significant digits with unit: "12.3 us", "1.25 ms"
+
+/// The text without these characters at either end. Refers to the given text.
+inline std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\n\v\f\r") noexcept {
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  text.remove_suffix(text.size() - (text.find_last_not_of(blanks) + 1));
+  return text;
+}
+
+enum class Style { best, error, warning, dim };
+
+/// The text between marks: noncharacters of Unicode (U+FDD0 to U+FDEF), which are valid UTF-8 and do not occur in text
+/// that is meant for exchange.
+std::string styled(Style style, std::string_view text);
+
+/// The text with its marks replaced by the codes of a terminal, or removed. The end of the text has no style.
+std::string painted(std::string_view text, bool colours);
+
+struct LineMatch {
+  std::string text;   ///< the first group, or the whole match
+  std::string after;  ///< the rest of the line
+};
+
+/// The match in the last line of which any part matches; nullopt: none. The expression has RE2's syntax and matches
+/// bytes, in time linear in the text. Throws Error(invalid_argument) with the reason for one that is not valid.
+std::optional<LineMatch> last_match(const std::string& expression, const std::string& text);
 
 }  // namespace xtune::base

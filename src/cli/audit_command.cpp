@@ -1,7 +1,8 @@
 // xtune audit: tunes repeatedly, and reports how often the answer changes and what each answer costs.
 #include <unistd.h>
 
-#include "base/suspension.hpp"
+#include "base/clock.hpp"
+#include "backends/replay/target.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"

@@ -3,7 +3,7 @@
 
 #include <deque>
 
-#include "base/machine_memory.hpp"
+#include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"

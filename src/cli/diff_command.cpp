@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "base/gzip.hpp"
+#include "base/files.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"

@@ -8,7 +8,6 @@
 
 #include "base/causes.hpp"
 #include "base/csv.hpp"
-#include "base/style.hpp"
 #include "base/text.hpp"
 #include "report/text/table.hpp"
 

@@ -24,7 +24,7 @@ namespace xtune::cli {
 using Json = nlohmann::ordered_json;
 
 /// The only function that writes text to a terminal: control characters in it, which names, keys and paths from others
-/// may contain, are written as \x1b and similar; line ends and tabs are kept. Marks of styles (base/style.hpp) become
+/// may contain, are written as \x1b and similar; line ends and tabs are kept. Marks of styles (base/text.hpp) become
 /// colours if the stream has them, and on standard error also the labels "xtune:" and "warning:".
 void write_text(std::FILE* stream, const std::string& text);
 /// Prints to standard error. If it cannot be written (closed, a full disk, a broken pipe) the text is lost, without an

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/chosen_store.hpp"
-#include "base/suspension.hpp"
+#include "base/clock.hpp"
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"
 #include "cli/report_command.hpp"

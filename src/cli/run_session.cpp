@@ -5,8 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "base/host_name.hpp"
-#include "base/process_gone.hpp"
+#include "base/processes.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"

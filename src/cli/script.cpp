@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "base/find_program.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "xtune/version.hpp"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/chosen_store.hpp"
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"

@@ -1,7 +1,7 @@
 // xtune validate: compile, execute and compare configurations, without measuring them.
 
 #include "base/chosen_store.hpp"
-#include "base/suspension.hpp"
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/files.hpp"
-#include "base/json_error.hpp"
 #include "base/json_fields.hpp"
-#include "base/process_gone.hpp"
+#include "base/json_text.hpp"
+#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/record/record_json.hpp"

@@ -29,7 +29,7 @@ struct WorkProgress {
 /// A process of a job.
 struct ProcessProgress {
   std::string host, attempt, job;  ///< job: of Slurm, if there is one
-  std::string pid_scope;           ///< the scope of its pid (base/process_gone.hpp); empty: unknown
+  std::string pid_scope;           ///< the scope of its pid (base/processes.hpp); empty: unknown
   int pid = 0, rank = 0, size = 1, restart = 0;
   std::string state = "running";  ///< running | done | interrupted | failed
   std::int64_t unix_time_ms = 0;  ///< when the file was written

@@ -8,7 +8,6 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "base/trimmed.hpp"
 #include "core/measure/tensor_map.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/space/expression.hpp"

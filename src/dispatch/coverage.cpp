@@ -17,8 +17,8 @@
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
-#include "base/host_name.hpp"
-#include "base/json_error.hpp"
+#include "base/json_text.hpp"
+#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
 #include "core/space/bindings_text.hpp"

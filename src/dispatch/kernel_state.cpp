@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdio>
 
-#include "base/enum_words.hpp"
-#include "base/machine_memory.hpp"
+#include "base/chosen_store.hpp"
+#include "base/named.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/template_text.hpp"
 

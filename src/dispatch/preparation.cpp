@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "base/machine_memory.hpp"
+#include "base/chosen_store.hpp"
 #include "core/space/bindings_text.hpp"
 #include "xtune/outcome.hpp"
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <tuple>
 
-#include "base/absolute_path.hpp"
 #include "base/causes.hpp"
 #include "base/chosen_store.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/lookup.hpp"

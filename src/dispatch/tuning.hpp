@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "base/per_process.hpp"
+#include "base/parallel.hpp"
 #include "core/build/artifact.hpp"
 #include "core/record/record.hpp"
 

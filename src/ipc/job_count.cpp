@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/cpus.hpp"
+#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 

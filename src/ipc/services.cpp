@@ -8,11 +8,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
-#include "base/machine_memory.hpp"
-#include "base/process_folder.hpp"
+#include "base/machine.hpp"
 #include "base/text.hpp"
-#include "base/user_limits.hpp"
 #include "core/target/inventory.hpp"
 #include "core/target/program.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/memory.hpp"
+#include "base/machine.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/protocol.hpp"
 #include "ipc/worker_pool.hpp"

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/enum_words.hpp"
-#include "base/process_end.hpp"
+#include "base/named.hpp"
+#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/device/device_info.hpp"
 #include "ipc/framing.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/memory.hpp"
+#include "base/machine.hpp"
 #include "worker/bench_problem.hpp"
 #include "worker/measurer.hpp"
 #include "worker/reference.hpp"

@@ -4,11 +4,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "base/machine_state.hpp"
-#include "base/process_end.hpp"
+#include "base/machine.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "base/user_limits.hpp"
 #include "core/build/shortage.hpp"
 #include "core/validate/npy.hpp"
 #include "xtune/error.hpp"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/backend.hpp"
-#include "base/not_installed.hpp"
+#include "base/dynamic_library.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/target/inventory.hpp"
 #include "worker/worker.hpp"

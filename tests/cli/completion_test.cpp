@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 #include "cli.hpp"
 
 using namespace xtune::base;

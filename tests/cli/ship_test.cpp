@@ -1,7 +1,7 @@
 // Shipping from the command line: trees, vLLM's tables, copies elsewhere, frozen answers, coverage.
 #include <doctest/doctest.h>
 
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 #include "cli.hpp"
 
 using namespace xtune::base;

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 
 namespace xtune::testing {
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/clock.hpp"
-#include "base/host_name.hpp"
+#include "base/processes.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/record/attempt.hpp"
 #include "core/record/finals.hpp"

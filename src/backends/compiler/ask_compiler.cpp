@@ -12,9 +12,9 @@
 #include <optional>
 #include <string_view>
 
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/process_folder.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/build/tool_files.hpp"
 

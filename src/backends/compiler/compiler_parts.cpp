@@ -8,7 +8,6 @@
 
 #include "backends/compiler/ask_compiler.hpp"
 #include "base/files.hpp"
-#include "base/find_program.hpp"
 #include "base/hash.hpp"
 #include "base/shell_words.hpp"
 #include "base/text.hpp"

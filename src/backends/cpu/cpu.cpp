@@ -9,10 +9,9 @@
 #include <fstream>
 #include <string>
 
-#include "base/control_groups.hpp"
-#include "base/cpus.hpp"
-#include "base/find_program.hpp"
-#include "base/not_installed.hpp"
+#include "base/dynamic_library.hpp"
+#include "base/files.hpp"
+#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 

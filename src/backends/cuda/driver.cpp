@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/not_installed.hpp"
+#include "base/dynamic_library.hpp"
 
 namespace xtune::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "backends/gpu/vendor_library.hpp"
-#include "base/not_installed.hpp"
+#include "base/dynamic_library.hpp"
 
 namespace xtune::cuda {
 namespace {

@@ -17,7 +17,6 @@
 #include "backends/runtime_files.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/files.hpp"
-#include "base/not_installed.hpp"
 #include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"

@@ -10,8 +10,8 @@
 
 #include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/identity.hpp"
+#include "base/dynamic_library.hpp"
 #include "base/files.hpp"
-#include "base/not_installed.hpp"
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/build/hip_places.hpp"

@@ -7,7 +7,7 @@
 
 #include "backends/hip/hip_calls.hpp"
 #include "backends/hip/rocm_libraries.hpp"
-#include "base/not_installed.hpp"
+#include "base/dynamic_library.hpp"
 #include "core/device/device_info.hpp"
 
 #if defined(__HIP_PLATFORM_NVIDIA__)

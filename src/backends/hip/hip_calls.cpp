@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "base/not_installed.hpp"
+#include "base/dynamic_library.hpp"
 
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/cuda/driver.hpp"

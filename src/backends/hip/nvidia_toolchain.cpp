@@ -4,7 +4,7 @@
 #include "backends/cuda/toolchain.hpp"
 #include "backends/gpu/vendor_library.hpp"
 #include "backends/hip/toolchain.hpp"
-#include "base/not_installed.hpp"
+#include "base/dynamic_library.hpp"
 
 namespace xtune::hip {
 namespace {

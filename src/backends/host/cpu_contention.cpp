@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/machine_state.hpp"
+#include "base/machine.hpp"
 
 namespace xtune::host {
 

@@ -11,7 +11,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/host/block/block_place.hpp"
 #include "backends/host/hopper/cluster_runner.hpp"
-#include "base/cpus.hpp"
+#include "base/machine.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {

@@ -22,7 +22,7 @@
 #include "backends/host/backend.hpp"
 #include "backends/host/engine.hpp"
 #include "backends/host/hopper/tiles.hpp"
-#include "base/per_process.hpp"
+#include "base/parallel.hpp"
 #include "core/build/step_limits.hpp"
 #include "core/measure/flush.hpp"
 #include "xtune/error.hpp"

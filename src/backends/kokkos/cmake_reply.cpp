@@ -6,7 +6,7 @@
 
 #include "backends/runtime_files.hpp"
 #include "base/files.hpp"
-#include "base/json_error.hpp"
+#include "base/json_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {

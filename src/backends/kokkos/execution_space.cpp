@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "backends/cpu/cpu.hpp"
-#include "base/cpus.hpp"
+#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 

@@ -17,7 +17,6 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json_fields.hpp"
-#include "base/machine_memory.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"

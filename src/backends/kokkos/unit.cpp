@@ -5,8 +5,8 @@
 
 #include <array>
 
+#include "base/machine.hpp"
 #include "base/text.hpp"
-#include "base/user_limits.hpp"
 #include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 

@@ -3,10 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "base/machine_state.hpp"
-#include "base/process_end.hpp"
+#include "base/machine.hpp"
+#include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "base/user_limits.hpp"
 
 namespace xtune::process {
 namespace {

@@ -12,9 +12,7 @@
 #include <vector>
 
 #include "base/json_text.hpp"
-#include "base/line_match.hpp"
 #include "base/text.hpp"
-#include "base/trimmed.hpp"
 #include "core/measure/statistics.hpp"
 
 namespace xtune::process {

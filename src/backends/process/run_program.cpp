@@ -5,10 +5,10 @@
 
 #include <csignal>
 
+#include "base/clock.hpp"
 #include "base/deadline.hpp"
-#include "base/descendants.hpp"
 #include "base/event_loop.hpp"
-#include "base/suspension.hpp"
+#include "base/processes.hpp"
 
 namespace xtune::process {
 namespace {

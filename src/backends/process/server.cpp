@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/deadline.hpp"
-#include "base/descendants.hpp"
 #include "base/event_loop.hpp"
 #include "base/json_text.hpp"
-#include "base/suspension.hpp"
+#include "base/processes.hpp"
 #include "base/text.hpp"
 
 namespace xtune::process {

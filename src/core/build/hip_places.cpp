@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 
 namespace xtune::build {
 namespace {

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <set>
 
-#include "base/trimmed.hpp"
+#include "base/text.hpp"
 #include "core/build/source_cursor.hpp"
 
 namespace xtune::build {

@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 #include "base/shell_words.hpp"
 #include "core/build/implicit_files.hpp"
 #include "core/build/keyed_files.hpp"

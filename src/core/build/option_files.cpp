@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/environment.hpp"
 #include "core/build/linked_files.hpp"

@@ -12,12 +12,11 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/enum_words.hpp"
 #include "base/files.hpp"
-#include "base/machine_state.hpp"
+#include "base/machine.hpp"
+#include "base/named.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "base/user_limits.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {

@@ -14,7 +14,6 @@
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/machine_memory.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
 #include "xtune/error.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/enum_words.hpp"
+#include "base/named.hpp"
 
 namespace xtune::measure {
 

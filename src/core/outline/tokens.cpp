@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/trimmed.hpp"
+#include "base/text.hpp"
 #include "core/build/source_cursor.hpp"
 
 namespace xtune::outline {

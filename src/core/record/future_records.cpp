@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
-#include "base/utc_time.hpp"
 
 namespace xtune::record {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <tuple>
 
-#include "base/enum_words.hpp"
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/record/record_access.hpp"
 #include "core/space/bindings_text.hpp"

@@ -8,6 +8,7 @@
 
 #include "base/hash.hpp"
 #include "base/json_fields.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/record/key_fit.hpp"

@@ -14,8 +14,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/host_name.hpp"
-#include "base/process_gone.hpp"
+#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
 #include "core/build/cache.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/shell_words.hpp"
 #include "core/build/option_files.hpp"

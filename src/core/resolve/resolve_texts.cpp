@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/memory.hpp"
+#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/space/bindings_text.hpp"

@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/source_closure.hpp"

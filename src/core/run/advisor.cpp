@@ -10,8 +10,8 @@
 #include <variant>
 
 #include "base/json_text.hpp"
-#include "base/process_end.hpp"
 #include "base/shell_words.hpp"
+#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/record/record_json.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/running_command.hpp"
+#include "base/subprocess.hpp"
 #include "core/run/run_context.hpp"
 
 namespace xtune::run {

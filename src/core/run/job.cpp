@@ -1,7 +1,7 @@
 // Makes workers and options for the program and the library, so that both tune in the same way.
 #include "core/run/job.hpp"
 
-#include "base/machine_state.hpp"
+#include "base/machine.hpp"
 #include "core/record/attempt.hpp"
 
 namespace xtune::run {

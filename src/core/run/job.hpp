@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/chosen_store.hpp"
-#include "base/descendants.hpp"
 #include "base/files.hpp"
+#include "base/processes.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/tuner.hpp"
 #include "core/store/growing_records.hpp"

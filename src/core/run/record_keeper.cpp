@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/host_name.hpp"
+#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "core/measure/finals.hpp"
 #include "core/record/stored_shortage.hpp"

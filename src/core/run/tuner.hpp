@@ -33,7 +33,7 @@ struct TuneOptions {
   bool fresh = false;         ///< measure configurations again that the store has results for
   bool transfer = true;       ///< use records of other devices and problems to guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
-  /// Other programs use the CPUs that measure (base/machine_state.hpp): tainted results are not measured again now.
+  /// Other programs use the CPUs that measure (base/machine.hpp): tainted results are not measured again now.
   bool busy = false;
   std::size_t top = 1;  ///< number of best configurations that are measured in full, despite the race
   /// Once it is true no new work is started: running measurements are finished and kept, and the run ends.

@@ -4,7 +4,6 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "base/trimmed.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/reader.hpp"
 

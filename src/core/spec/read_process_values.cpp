@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/line_match.hpp"
 #include "base/named.hpp"
+#include "base/text.hpp"
 #include "core/spec/process_reader.hpp"
 #include "core/spec/section.hpp"
 

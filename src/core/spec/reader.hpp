@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/enum_words.hpp"
+#include "base/named.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/suite.hpp"
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/enum_words.hpp"
+#include "base/named.hpp"
 #include "core/space/space.hpp"
 #include "core/spec/dtype.hpp"
 #include "core/spec/statistic.hpp"

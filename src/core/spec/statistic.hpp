@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/enum_words.hpp"
+#include "base/named.hpp"
 
 namespace xtune::spec {
 

@@ -8,7 +8,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/json_error.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
 #include "core/build/cache.hpp"

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "base/files.hpp"
-#include "base/find_program.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"

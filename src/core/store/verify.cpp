@@ -16,7 +16,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/process_gone.hpp"
+#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/future_records.hpp"

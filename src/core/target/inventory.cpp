@@ -13,14 +13,11 @@
 #include <optional>
 
 #include "base/chosen_store.hpp"
-#include "base/control_groups.hpp"
 #include "base/files.hpp"
-#include "base/find_program.hpp"
 #include "base/hash.hpp"
-#include "base/json_error.hpp"
 #include "base/json_fields.hpp"
-#include "base/machine_memory.hpp"
-#include "base/process_folder.hpp"
+#include "base/json_text.hpp"
+#include "base/machine.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/files.hpp"
-#include "base/find_program.hpp"
 #include "base/hash.hpp"
 #include "base/shell_words.hpp"
 #include "base/text.hpp"

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
+#include "base/clock.hpp"
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
-#include "base/utc_time.hpp"
 #include "core/record/across.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"

@@ -11,7 +11,6 @@
 #include <sstream>
 #include <tuple>
 
-#include "base/style.hpp"
 #include "base/text.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/metrics.hpp"

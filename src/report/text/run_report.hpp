@@ -20,7 +20,7 @@ namespace xtune::report {
 /// The layout for the place where a text is shown.
 struct TextLayout {
   std::size_t width = 80;     ///< of tables, as far as possible
-  bool marks_styles = false;  ///< with the marks of base/style.hpp
+  bool marks_styles = false;  ///< with the marks of base/text.hpp
   bool wraps_lines = false;   ///< also wrap lines outside of tables: on a terminal
 };
 

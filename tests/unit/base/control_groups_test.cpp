@@ -1,11 +1,10 @@
 // Quotas of CPU time, from an artificial /proc and /sys.
-#include "base/control_groups.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "base/files.hpp"
+#include "base/machine.hpp"
 #include "support/file_tree.hpp"
 
 using namespace xtune::base;

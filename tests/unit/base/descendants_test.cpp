@@ -1,6 +1,4 @@
 // Finding programs, and killing all that one has started.
-#include "base/descendants.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,8 +10,7 @@
 #include <filesystem>
 
 #include "base/files.hpp"
-#include "base/find_program.hpp"
-#include "base/process_gone.hpp"
+#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "fakes/process_checks.hpp"
 

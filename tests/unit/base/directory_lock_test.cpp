@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/files.hpp"
-#include "base/suspension.hpp"
 
 using namespace xtune::base;
 

@@ -1,6 +1,4 @@
 // Whether a directory can be written, which errnos are caused by the machine, and kills for lack of memory.
-#include "base/machine_state.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -9,9 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/clock.hpp"
 #include "base/files.hpp"
+#include "base/machine.hpp"
 #include "base/subprocess.hpp"
-#include "base/suspension.hpp"
 #include "fakes/environment_variable.hpp"
 #include "fakes/limited_directory.hpp"
 

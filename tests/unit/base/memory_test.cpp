@@ -1,11 +1,10 @@
 // Available memory, from an artificial /proc and /sys.
-#include "base/memory.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "base/files.hpp"
+#include "base/machine.hpp"
 #include "base/subprocess.hpp"
 #include "support/file_tree.hpp"
 

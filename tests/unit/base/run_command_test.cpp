@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/event_loop.hpp"
-#include "base/process_end.hpp"
 #include "base/subprocess.hpp"
 #include "fakes/process_checks.hpp"
 

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/style.hpp"
-
 using namespace xtune::base;
 
 using namespace xtune;

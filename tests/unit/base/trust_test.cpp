@@ -11,8 +11,7 @@
 
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
-#include "base/host_name.hpp"
-#include "base/machine_memory.hpp"
+#include "base/processes.hpp"
 #include "fakes/environment_variable.hpp"
 #include "fakes/io_error.hpp"
 #include "support/text.hpp"

@@ -1,8 +1,7 @@
 // Limits as a shell sets them, in separate processes.
-#include "base/user_limits.hpp"
-
 #include <doctest/doctest.h>
 
+#include "base/machine.hpp"
 #include "fakes/limited_child.hpp"
 
 using namespace xtune::base;

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "base/files.hpp"
-#include "base/find_program.hpp"
 #include "base/subprocess.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/linked_files.hpp"

@@ -5,8 +5,7 @@
 #include <fstream>
 
 #include "base/files.hpp"
-#include "base/host_name.hpp"
-#include "base/process_gone.hpp"
+#include "base/processes.hpp"
 #include "cluster/progress.hpp"
 #include "cluster/shared_study.hpp"
 #include "fakes/fake_clock.hpp"

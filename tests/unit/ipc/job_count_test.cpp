@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/cpus.hpp"
+#include "base/machine.hpp"
 #include "fakes/environment_variable.hpp"
 #include "support/error_of.hpp"
 #include "xtune/error.hpp"

@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/process_gone.hpp"
+#include "base/processes.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_check.hpp"
 #include "core/store/gc.hpp"

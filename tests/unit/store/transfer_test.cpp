@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/find_program.hpp"
+#include "base/files.hpp"
 #include "core/store/layout.hpp"
 #include "fakes/environment_variable.hpp"
 #include "unit/store/store_files.hpp"

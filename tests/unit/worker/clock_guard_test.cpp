@@ -9,8 +9,8 @@
 #include <fstream>
 #include <thread>
 
-#include "base/descendants.hpp"
 #include "base/files.hpp"
+#include "base/processes.hpp"
 #include "ipc/locked_clocks.hpp"
 #include "xtune/error.hpp"
 

@@ -1,6 +1,4 @@
 // Tests of what bounds the memory of a bench worker: the sum of all that a problem takes, and the watch over kernels.
-#include "base/memory.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include <atomic>
 #include <vector>
 
+#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "bench_fixture.hpp"
 #include "worker/bench_problem.hpp"

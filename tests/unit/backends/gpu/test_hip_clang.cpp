@@ -8,8 +8,8 @@
 
 #include "backends/backend.hpp"
 #include "backends/gpu/code_object.hpp"
+#include "base/dynamic_library.hpp"
 #include "base/files.hpp"
-#include "base/not_installed.hpp"
 #include "core/build/tool_files.hpp"
 #include "core/device/device_info.hpp"
 #include "fakes/environment_variable.hpp"

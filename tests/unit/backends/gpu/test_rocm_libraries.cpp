@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/dynamic_library.hpp"
 #include "base/files.hpp"
-#include "base/not_installed.hpp"
 #include "fakes/environment_variable.hpp"
 
 #if XTUNE_HAS_HIP && !XTUNE_HIP_NVIDIA

@@ -1,4 +1,6 @@
 // The CPU's facts, the thread pool, and the images of kernels.
+#include "base/machine.hpp"
+
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -6,7 +8,6 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/host/block/kernel_library.hpp"
 #include "backends/host/engine.hpp"
-#include "base/cpus.hpp"
 #include "base/files.hpp"
 #include "base/random.hpp"
 #include "xtune/error.hpp"

@@ -11,7 +11,6 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/host/backend.hpp"
 #include "base/files.hpp"
-#include "base/find_program.hpp"
 #include "base/subprocess.hpp"
 #include "core/build/tool_files.hpp"
 #include "fakes/environment_variable.hpp"

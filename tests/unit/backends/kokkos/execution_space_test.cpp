@@ -5,7 +5,7 @@
 
 #include "backends/cpu/cpu.hpp"
 #include "backends/kokkos/device.hpp"
-#include "base/cpus.hpp"
+#include "base/machine.hpp"
 #include "fakes/environment_variable.hpp"
 #include "xtune/error.hpp"
 

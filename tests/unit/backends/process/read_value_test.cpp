@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "base/line_match.hpp"
+#include "base/text.hpp"
 #include "support/text.hpp"
 
 using namespace xtune::device;

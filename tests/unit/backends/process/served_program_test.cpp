@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/process/device.hpp"
-#include "base/descendants.hpp"
 #include "base/files.hpp"
+#include "base/processes.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/launch.hpp"
 #include "fakes/process_checks.hpp"

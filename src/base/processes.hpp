@@ -1,7 +1,8 @@
-// The processes that a process has started, directly or indirectly: how to find and kill all of them.
+// The processes that this one has started, directly or indirectly, and whether a process still exists.
 #pragma once
 
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace xtune::base {
@@ -34,5 +35,21 @@ class Descendants {
  private:
   std::vector<int> earlier_;
 };
+
+/// What proc(5) has in /proc/PID/stat after the program's name: the state, then the other fields. Empty: no such
+/// process.
+std::string process_stat(int pid);
+
+/// The scope in which process ids are unique: 8 hex digits for this boot of this machine and this PID namespace (a
+/// container may have the machine's host name and its own ids). Empty if the system does not report it (no /proc).
+std::string pid_scope();
+
+/// Whether no process here has this id, or the process has ended and its parent has not reaped it (the first process of
+/// some containers never does). Only for ids above zero. Returns false if this cannot be determined.
+bool process_is_gone(int pid) noexcept;
+
+/// The name from gethostname(2); "unknown" if it has none. Processes that write the name and processes that compare it
+/// use this function.
+std::string host_name();
 
 }  // namespace xtune::base

@@ -1,18 +1,23 @@
-// Process trees from /proc/PID/task/TID/children.
-#include "base/descendants.hpp"
+// Process trees from /proc/PID/task/TID/children, and what else proc(5) has of a process.
+#include "base/processes.hpp"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <thread>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
 
 namespace xtune::base {
 
@@ -90,5 +95,34 @@ int kill_children_but(const std::vector<int>& spared, double wait_s) {
 Descendants::Descendants() : earlier_(children_of(::getpid())) { adopt_orphans(); }
 
 Descendants::~Descendants() { kill_children(earlier_, last_wait_s, Ended::stays); }
+
+std::string pid_scope() {
+  std::error_code error;
+  const std::string space = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+  const std::string boot = read_if_there("/proc/sys/kernel/random/boot_id");
+  if (space.empty() || boot.empty()) return {};
+  return sha256(host_name() + "\n" + boot + "\n" + space).substr(0, 8);
+}
+
+std::string process_stat(int pid) {
+  const std::string stat = read_if_there("/proc/" + std::to_string(pid) + "/stat");
+  // The program's name, in parentheses, may contain any characters.
+  const std::size_t name_end = stat.rfind(") ");
+  return name_end == std::string::npos ? "" : stat.substr(name_end + 2);
+}
+
+bool process_is_gone(int pid) noexcept try {
+  if (pid <= 0) return false;
+  if (::kill(pid, 0) != 0) return errno == ESRCH;
+  const std::string stat = process_stat(pid);
+  return stat.starts_with('Z') || stat.starts_with('X');
+} catch (...) {
+  return false;
+}
+
+std::string host_name() {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 && *name ? name : "unknown";
+}
 
 }  // namespace xtune::base
