@@ -21,7 +21,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/host/backend.hpp"
 #include "backends/host/engine.hpp"
-#include "core/measure/flush.hpp"
+#include "core/measure/device.hpp"
 
 namespace xtune::host {
 namespace {

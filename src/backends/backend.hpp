@@ -8,7 +8,6 @@
 
 #include "backends/runtime.hpp"
 #include "core/build/artifact.hpp"
-#include "core/measure/clock_lock.hpp"
 #include "core/measure/device.hpp"
 #include "xtune/error.hpp"
 

@@ -16,7 +16,7 @@
 #include "core/device/device_info.hpp"
 #include "core/measure/device.hpp"
 #include "core/measure/race.hpp"
-#include "core/measure/telemetry.hpp"
+#include "core/measure/statistics.hpp"
 #include "core/spec/spec.hpp"
 #include "core/validate/compare.hpp"
 #include "core/validate/inputs.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
-#include "core/measure/flush.hpp"
+#include "core/measure/device.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 

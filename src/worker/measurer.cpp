@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "core/measure/series.hpp"
+#include "core/measure/race.hpp"
 #include "core/measure/statistics.hpp"
 
 namespace xtune::worker {

@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "core/measure/noise_guard.hpp"
 #include "core/measure/race.hpp"
-#include "core/measure/telemetry.hpp"
+#include "core/measure/statistics.hpp"
 #include "worker/bench_problem.hpp"
 #include "worker/sampler.hpp"
 #include "worker/validator.hpp"

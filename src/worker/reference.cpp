@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "base/files.hpp"
-#include "core/measure/series.hpp"
+#include "core/measure/race.hpp"
 #include "core/validate/reference_outputs.hpp"
 #include "ipc/protocol.hpp"
 #include "worker/command_reference.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "core/measure/retake.hpp"
+#include "core/measure/device.hpp"
 #include "core/measure/statistics.hpp"
 
 namespace xtune::worker {

@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "core/measure/device.hpp"
-#include "core/measure/telemetry.hpp"
+#include "core/measure/statistics.hpp"
 
 namespace xtune::worker {
 

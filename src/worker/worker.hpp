@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measure/clock_lock.hpp"
+#include "core/measure/device.hpp"
 #include "core/target/inventory.hpp"
 
 namespace xtune::worker {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measure/series.hpp"
+#include "core/measure/race.hpp"
 #include "fakes/fake_clock.hpp"
 #include "fakes/fake_services.hpp"
 #include "fakes/noise.hpp"

@@ -8,7 +8,7 @@
 #include "backends/gpu/driver_api.hpp"
 #include "backends/runtime.hpp"
 #include "core/device/device_info.hpp"
-#include "core/measure/clock_lock.hpp"
+#include "core/measure/device.hpp"
 
 namespace xtune::cuda {
 

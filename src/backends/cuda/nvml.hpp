@@ -5,8 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "core/measure/clock_lock.hpp"
-#include "core/measure/device_state.hpp"
+#include "core/measure/device.hpp"
 
 namespace xtune::cuda {
 

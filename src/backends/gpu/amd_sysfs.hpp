@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measure/clock_lock.hpp"
-#include "core/measure/device_state.hpp"
+#include "core/measure/device.hpp"
 
 namespace xtune::gpu {
 

@@ -9,8 +9,7 @@
 
 #include "backends/gpu/device.hpp"
 #include "core/device/launch_limits.hpp"
-#include "core/measure/flush.hpp"
-#include "core/measure/retake.hpp"
+#include "core/measure/device.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 

@@ -6,7 +6,7 @@
 #include <istream>
 
 #include "base/deadline.hpp"
-#include "core/measure/device_state.hpp"
+#include "core/measure/device.hpp"
 
 namespace xtune::host {
 

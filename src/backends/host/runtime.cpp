@@ -24,7 +24,7 @@
 #include "backends/host/hopper/tiles.hpp"
 #include "base/parallel.hpp"
 #include "core/build/step_limits.hpp"
-#include "core/measure/flush.hpp"
+#include "core/measure/device.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 

@@ -1,10 +1,13 @@
-// The interfaces of a device that runs artifacts. All of them are single-threaded and live in one worker process.
+// The interfaces of a device that runs artifacts, and of its state and clock. All of them are single-threaded and live
+// in one worker process.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -14,13 +17,43 @@
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
-#include "core/measure/device_state.hpp"
 #include "core/measure/tensor_map.hpp"
 #include "core/measure/timer_overhead.hpp"
 #include "xtune/dtype.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::measure {
+
+/// Unset or empty members are not reported.
+struct DeviceState {
+  std::optional<double> max_clock_mhz;  ///< of the compute units
+  std::optional<double> temperature_c;
+  std::optional<double> power_w;
+  std::optional<double> energy_j;                   ///< used since some moment in the past
+  std::optional<std::uint64_t> uncorrected_errors;  ///< of its memory, since some moment in the past
+  std::vector<std::string> throttling;              ///< reasons why it is slowed down now: "it is too hot"
+  std::vector<int> processes;                       ///< ids of processes that compute on it, in an unknown namespace
+  std::string partition;                            ///< how it is partitioned: "MIG"
+  /// For a virtual machine: share of processor time that other machines took since the last state.
+  std::optional<double> stolen_share;
+  /// For kernels on the CPU, since the last state: share of their threads' time that they waited for CPUs.
+  std::optional<double> lost_share;
+  bool said_busy = false;  ///< the user says that other programs use the CPUs
+};
+
+/// One device's clock. Changing it needs privileges. Single-threaded.
+class ClockLock {
+ public:
+  virtual ~ClockLock() = default;
+  /// Fixes the clock at mhz, or for 0 at the device's own choice of a clock that it can always hold. Returns MHz.
+  /// Throws Error and changes nothing: unavailable without permission, unsupported, or invalid_argument for a clock
+  /// that the device does not have; the message states what to do.
+  virtual int lock(int mhz) = 0;
+  /// Lets the device choose its clock again. Throws Error(unavailable).
+  virtual void unlock() = 0;
+  /// The command that does the same as unlock().
+  virtual std::string undo_command() const = 0;
+};
 
 /// Device memory, freed on destruction. Offsets and sizes in bytes; a range outside the buffer throws
 /// std::out_of_range. Transfers are synchronous and throw CandidateFailure(crashed) if the device has failed.
@@ -132,5 +165,20 @@ class Device {
   /// Child processes of this process that live on between programs: the servers of programs.
   virtual std::vector<int> kept_processes() const { return {}; }
 };
+
+/// The first sample of `take` that is not late, of at most three; else the last.
+template <class Take>
+Sample punctual_sample(const Take& take) {
+  constexpr int retakes = 2;
+  Sample sample = take();
+  for (int i = 0; sample.late && i < retakes; ++i) sample = take();
+  return sample;
+}
+
+/// Bytes to overwrite before a launch that should find cold caches.
+inline std::size_t flush_bytes(const device::DeviceInfo& device) {
+  // Three times the cache: write-back caches with unusual replacement keep a part of a smaller overwrite.
+  return static_cast<std::size_t>(std::max<std::int64_t>(device.l2_bytes, 4 << 20)) * 3;
+}
 
 }  // namespace xtune::measure

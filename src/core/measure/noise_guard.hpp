@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measure/device_state.hpp"
+#include "core/measure/device.hpp"
 
 namespace xtune::measure {
 

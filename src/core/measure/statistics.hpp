@@ -1,4 +1,4 @@
-// Summary statistics of a series of samples, and when to stop sampling. Pure.
+// Summary statistics of a series of samples, when to stop sampling, and other facts about a series. Pure.
 #pragma once
 
 #include <cstddef>
@@ -66,5 +66,15 @@ const char* to_string(Stop stop) noexcept;
 /// Decides by the samples so far; never stops before min_rep except at rep. Beyond 64 samples the noise is checked only
 /// occasionally, so that sorting a long series repeatedly does not take longer than the kernel.
 Stop should_stop(std::span<const double> samples_ms, const StoppingRule& rule);
+
+/// 0 means unknown for every member. Power, energy and temperature are those of the whole device.
+struct Telemetry {
+  double clock_mhz = 0;      ///< of the compute units: the median of readings right after each sample
+  double temperature_c = 0;  ///< at the end of the series
+  double power_w = 0;        ///< during repeated runs of the kernel if energy_j is known, else at the end of the series
+  double energy_j = 0;       ///< of one launch; measured on demand ([measure] energy_ms)
+  double overhead_ms = 0;    ///< timer overhead that was subtracted from each launch
+  int launches = 1;          ///< in each sample, which is their mean
+};
 
 }  // namespace xtune::measure

@@ -12,7 +12,6 @@
 #include "core/build/keys.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/measure/telemetry.hpp"
 #include "core/space/value.hpp"
 #include "core/validate/compare.hpp"
 #include "core/validate/repeatability.hpp"

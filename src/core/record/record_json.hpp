@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/device/device_info.hpp"
-#include "core/measure/telemetry.hpp"
+#include "core/measure/statistics.hpp"
 #include "core/space/value_json.hpp"
 #include "core/validate/compare.hpp"
 #include "core/validate/repeatability.hpp"

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/measure/series.hpp"
 #include "fakes/fake_clock.hpp"
 #include "fakes/noise.hpp"
 

@@ -1,7 +1,7 @@
 // Late samples are taken again, but not forever.
-#include "core/measure/retake.hpp"
-
 #include <doctest/doctest.h>
+
+#include "core/measure/device.hpp"
 
 namespace xtune::measure {
 namespace {

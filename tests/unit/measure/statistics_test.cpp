@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "core/measure/series.hpp"
+#include "core/measure/race.hpp"
 
 using namespace xtune::base;
 using namespace xtune::measure;
