@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device/device_model.hpp"
+#include "core/device/device_info.hpp"
 
 namespace xtune::emulator {
 

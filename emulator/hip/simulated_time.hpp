@@ -1,7 +1,7 @@
 // A time for a launch that no GPU executed, from what it did.
 #pragma once
 
-#include "core/device/device_model.hpp"
+#include "core/device/device_info.hpp"
 #include "emulator/report.hpp"
 
 namespace xtune::emulator {

@@ -11,7 +11,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/device/device_model.hpp"
+#include "core/device/device_info.hpp"
 #include "core/model/rank.hpp"
 #include "core/target/target.hpp"
 #include "dispatch/selector.hpp"

@@ -3,7 +3,7 @@
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
-#include "core/device/server_request.hpp"
+#include "core/device/program_call.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/target/program_target.hpp"
 #include "report/text/run_report.hpp"

@@ -29,7 +29,7 @@
 #include "core/build/preamble.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/tool_files.hpp"
-#include "core/device/launch_limits.hpp"
+#include "core/device/launch.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backends/gpu/device.hpp"
-#include "core/device/launch_limits.hpp"
+#include "core/device/launch.hpp"
 #include "core/measure/device.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"

@@ -20,7 +20,7 @@
 #include "backends/host/hopper/tiles.hpp"
 #include "core/build/shortage.hpp"
 #include "core/build/step_limits.hpp"
-#include "core/device/launch_limits.hpp"
+#include "core/device/launch.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {

@@ -15,7 +15,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
-#include "core/device/server_request.hpp"
+#include "core/device/program_call.hpp"
 #include "core/measure/statistics.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"

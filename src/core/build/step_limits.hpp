@@ -7,7 +7,6 @@
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
-#include "core/device/launch_limits.hpp"
 
 namespace xtune::build {
 

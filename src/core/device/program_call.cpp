@@ -1,5 +1,7 @@
-// Call texts, and units of time.
+// Call texts, units of time, and requests as JSON, their members in the order of the documentation.
 #include "core/device/program_call.hpp"
+
+#include <nlohmann/json.hpp>
 
 namespace xtune::device {
 
@@ -42,6 +44,18 @@ double milliseconds_in(std::string_view unit) noexcept {
   if (unit == "us" || unit == "usec" || unit == "\xC2\xB5s" || unit == "\xCE\xBCs") return 1e-3;
   if (unit == "ns" || unit == "nsec") return 1e-6;
   return 0;
+}
+
+// Requests as JSON, their members in the order of the documentation.
+
+nlohmann::ordered_json start_request() { return {{"do", "start"}, {"protocol", server_protocol}}; }
+
+nlohmann::ordered_json measure_request(const ProgramCall& call, std::size_t samples, bool check) {
+  nlohmann::ordered_json request{{"do", "measure"}};
+  request.update(nlohmann::ordered_json::parse(call.request));
+  request["samples"] = samples;
+  request["check"] = check;
+  return request;
 }
 
 }  // namespace xtune::device

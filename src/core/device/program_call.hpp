@@ -1,6 +1,9 @@
-// The call of a program that is tuned: its words, and where to find the numbers that it reports.
+// The call of a program that is tuned: its words, where to find the numbers that it reports, and the requests to a
+// server.
 #pragma once
 
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,5 +53,16 @@ std::vector<std::string> from_call_texts(const std::vector<std::string>& texts, 
 
 /// Milliseconds in a unit of time: 1e-3 for "us"; 0 for an unknown unit.
 double milliseconds_in(std::string_view unit) noexcept;
+
+/// The version of the protocol, which the first request names and its answer confirms.
+inline constexpr int server_protocol = 1;
+
+// Both are without the member "id", which counts a server's requests from 0.
+
+/// The first request.
+nlohmann::ordered_json start_request();
+/// A request for samples of the call's configuration. check: the results are checked, too. Throws nlohmann's exceptions
+/// unless call.request is a JSON object.
+nlohmann::ordered_json measure_request(const ProgramCall& call, std::size_t samples, bool check);
 
 }  // namespace xtune::device

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/device/device_model.hpp"
+#include "core/device/device_info.hpp"
 #include "core/spec/dtype.hpp"
 
 namespace xtune::model {

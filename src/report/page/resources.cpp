@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/device/device_model.hpp"
+#include "core/device/device_info.hpp"
 #include "core/model/rank.hpp"
 #include "report/page/parts.hpp"
 #include "report/text/run_report.hpp"

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "core/device/device_model.hpp"
+#include "core/device/device_info.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::device;

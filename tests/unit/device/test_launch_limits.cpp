@@ -1,7 +1,7 @@
 // Every limit of a launch, at it and one beyond.
 #include <doctest/doctest.h>
 
-#include "core/device/launch_limits.hpp"
+#include "core/device/launch.hpp"
 
 using namespace xtune::device;
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/files.hpp"
-#include "core/device/device_model.hpp"
+#include "core/device/device_info.hpp"
 
 using namespace xtune::base;
 using namespace xtune::build;

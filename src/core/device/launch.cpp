@@ -1,5 +1,5 @@
 // The limits of a launch.
-#include "core/device/launch_limits.hpp"
+#include "core/device/launch.hpp"
 
 #include <fmt/core.h>
 
@@ -7,6 +7,7 @@
 #include <limits>
 
 namespace xtune::device {
+
 namespace {
 
 constexpr const char axis_name[] = {'x', 'y', 'z'};
