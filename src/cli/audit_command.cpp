@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "base/clock.hpp"
-#include "backends/replay/target.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"

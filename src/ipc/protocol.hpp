@@ -20,7 +20,6 @@
 #include "core/spec/spec.hpp"
 #include "core/validate/compare.hpp"
 #include "core/validate/inputs.hpp"
-#include "core/validate/repeatability.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 

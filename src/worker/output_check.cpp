@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/validate/repeatability.hpp"
+#include "core/validate/compare.hpp"
 #include "ipc/protocol.hpp"
 #include "xtune/error.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "base/files.hpp"
 #include "core/measure/race.hpp"
-#include "core/validate/reference_outputs.hpp"
+#include "core/validate/compare.hpp"
 #include "ipc/protocol.hpp"
 #include "worker/command_reference.hpp"
 #include "xtune/error.hpp"

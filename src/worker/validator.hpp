@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/validate/repeatability.hpp"
+#include "core/validate/compare.hpp"
 #include "worker/bench_problem.hpp"
 #include "worker/device_check.hpp"
 #include "worker/sampler.hpp"

@@ -14,7 +14,6 @@
 #include "core/measure/statistics.hpp"
 #include "core/space/value.hpp"
 #include "core/validate/compare.hpp"
-#include "core/validate/repeatability.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::record {

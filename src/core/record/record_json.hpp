@@ -7,7 +7,6 @@
 #include "core/measure/statistics.hpp"
 #include "core/space/value_json.hpp"
 #include "core/validate/compare.hpp"
-#include "core/validate/repeatability.hpp"
 
 namespace xtune::record {
 

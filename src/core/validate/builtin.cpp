@@ -8,9 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "core/validate/builtin_detail.hpp"
-#include "core/validate/parallel.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::validate {
@@ -65,7 +64,7 @@ std::size_t axis_of(const BuiltinCall& call, const char* builtin, std::size_t ra
 std::vector<double> widen(const ArrayView& array) {
   std::vector<double> values(array.layout->elements());
   const std::size_t size = size_of(array.layout->dtype);
-  parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
     spec::decode(array.layout->dtype, array.data.data() + begin * size, std::span(values).subspan(begin, end - begin));
   });
   return values;
@@ -75,7 +74,7 @@ std::vector<double> widen_imaginary(const ArrayView& array) {
   const DType type = array.layout->dtype, part = spec::part_of(type);
   std::vector<double> values(array.layout->elements());
   if (!spec::is_complex(type)) return values;
-  parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
       values[i] = spec::decode(part, array.data.data() + i * size_of(type) + size_of(part));
   });
@@ -97,17 +96,17 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
   const ArgumentLayout& out = *call.output;
   if (x.layout->shape.size() != 2 || out.shape.size() != 2 || x.layout->shape[0] != out.shape[1] ||
       x.layout->shape[1] != out.shape[0])
-    fail(fmt::format("transpose: x is {} and the output {}; they must be [M, N] and [N, M]",
-                     describe(x.layout->dtype, x.layout->shape), describe(out.dtype, out.shape)));
+    fail(fmt::format("transpose: x is {} and the output {}; they must be [M, N] and [N, M]", text_of(*x.layout),
+                     text_of(out)));
   const std::uint64_t rows = x.layout->shape[0], columns = x.layout->shape[1];
   const std::size_t in_size = size_of(x.layout->dtype), out_size = size_of(out.dtype);
   const bool same = x.layout->dtype == out.dtype;
   if (!same && spec::is_complex(x.layout->dtype))
-    fail(fmt::format("transpose: x is {} and the output {}; complex numbers are not converted",
-                     describe(x.layout->dtype, x.layout->shape), describe(out.dtype, out.shape)));
+    fail(fmt::format("transpose: x is {} and the output {}; complex numbers are not converted", text_of(*x.layout),
+                     text_of(out)));
   std::vector<std::byte> result(out.bytes());
   constexpr std::uint64_t tile = 32;
-  parallel_for(columns, tile, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(columns, tile, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t row0 = 0; row0 < rows; row0 += tile)
       for (std::uint64_t column = begin; column < end; ++column)
         for (std::uint64_t row = row0; row < std::min(rows, row0 + tile); ++row) {
@@ -138,13 +137,7 @@ struct Entry {
 };
 
 std::vector<std::string> parts_of(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
+  return text.empty() ? std::vector<std::string>() : base::split(text, separator);
 }
 
 BuiltinSignature signature_of(const char* required, const char* optional, const char* scalars) {
@@ -183,12 +176,11 @@ void check_complex(const Entry& entry, const BuiltinCall& call) {
   const bool complex_output = spec::is_complex(call.output->dtype);
   if (complex_output && !entry.takes_complex)
     builtin::fail(fmt::format("{}: it computes only with real numbers, and the output is {}", entry.name,
-                              describe(call.output->dtype, call.output->shape)));
+                              builtin::text_of(*call.output)));
   for (const auto& [role, array] : call.arrays)
     if (spec::is_complex(array.layout->dtype) && !complex_output)
       builtin::fail(fmt::format("{}: array '{}' is {}, but the output is real: {}", entry.name, role,
-                                describe(array.layout->dtype, array.layout->shape),
-                                describe(call.output->dtype, call.output->shape)));
+                                builtin::text_of(*array.layout), builtin::text_of(*call.output)));
 }
 
 void check_call(const Entry& entry, const BuiltinCall& call) {
@@ -203,7 +195,7 @@ void check_call(const Entry& entry, const BuiltinCall& call) {
                                 base::did_you_mean(role, entry.signature.required)));
     if (array.data.size() != layout_bytes(*array.layout))
       builtin::fail(fmt::format("{}: array '{}' has {} bytes, where {} has {}", entry.name, role, array.data.size(),
-                                describe(array.layout->dtype, array.layout->shape), array.layout->bytes()));
+                                builtin::text_of(*array.layout), array.layout->bytes()));
   }
   for (const auto& [name, value] : call.scalars) {
     if (!contains(entry.signature.scalars, name))

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/validate/builtin_detail.hpp"
-#include "core/validate/parallel.hpp"
+#include "base/parallel.hpp"
+#include "core/validate/builtin.hpp"
 
 namespace xtune::validate::builtin {
 
@@ -59,10 +59,8 @@ Attention checked_attention(const BuiltinCall& call) {
     fail(fmt::format(
         "attention: q is {}, k {}, v {} and the output {}; with layout {} they must be {}, with a number of "
         "query heads that is a multiple of k's and v's",
-        describe(find_array(call, "q")->layout->dtype, shape("q")),
-        describe(find_array(call, "k")->layout->dtype, shape("k")),
-        describe(find_array(call, "v")->layout->dtype, shape("v")), describe(call.output->dtype, call.output->shape),
-        rows_first ? "bshd" : "bhsd",
+        text_of(*find_array(call, "q")->layout), text_of(*find_array(call, "k")->layout),
+        text_of(*find_array(call, "v")->layout), text_of(*call.output), rows_first ? "bshd" : "bhsd",
         rows_first ? "[B, S, H, D], [B, T, G, D], [B, T, G, E] and [B, S, H, E]"
                    : "[B, H, S, D], [B, G, T, D], [B, G, T, E] and [B, H, S, E]"));
   return a;
@@ -83,7 +81,7 @@ class Mask {
       fail(
           fmt::format("attention: mask is {}; it must be [S, T] = [{}, {}], or [H, S, T] or [B, H, S, T] with 1 or all "
                       "of the heads and batches",
-                      describe(array->layout->dtype, shape), a.q.rows, a.k.rows));
+                      text_of(*array->layout), a.q.rows, a.k.rows));
     values_ = widen(*array);
     if (array->layout->dtype == DType::boolean)
       for (double& value : values_) value = value != 0 ? 0 : -std::numeric_limits<double>::infinity();
@@ -115,7 +113,7 @@ std::vector<std::byte> attention(const BuiltinCall& call) {
                             v = widen(*find_array(call, "v"));
   std::vector<std::byte> result(call.output->bytes());
   const std::size_t size = size_of(call.output->dtype);
-  parallel_for(a.q.batch * a.q.heads * a.q.rows, 1, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(a.q.batch * a.q.heads * a.q.rows, 1, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> scores(a.k.rows), sums(a.v.width);
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t row = i % a.q.rows, h = i / a.q.rows % a.q.heads, b = i / a.q.rows / a.q.heads;

@@ -1,11 +1,12 @@
-// Matrix product in double precision, blocked for the caches and threaded over rows.
+// Products of matrices, and of a matrix and a vector, in double precision, blocked for the caches and threaded over
+// rows.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/validate/builtin_detail.hpp"
-#include "core/validate/parallel.hpp"
+#include "base/parallel.hpp"
+#include "core/validate/builtin.hpp"
 
 namespace xtune::validate::builtin {
 
@@ -21,7 +22,7 @@ struct Sizes {
 
 std::vector<double> transposed(const std::vector<double>& values, std::uint64_t rows, std::uint64_t columns) {
   std::vector<double> result(values.size());
-  parallel_for(columns, 16, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(columns, 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t row = 0; row < rows; ++row)
       for (std::uint64_t column = begin; column < end; ++column)
         result[column * rows + row] = values[row * columns + column];
@@ -57,19 +58,14 @@ void multiply_rows(const Sizes& sizes, const double* a, const double* b, std::ui
 Sizes checked_sizes(const BuiltinCall& call, bool transpose_a, bool transpose_b) {
   const ArgumentLayout &a = *find_array(call, "a")->layout, &b = *find_array(call, "b")->layout, &out = *call.output;
   const auto refuse = [&] {
-    fail(fmt::format("gemm: a is {}{}, b {}{} and the output {}; they must be [M, K], [K, N] and [M, N]",
-                     describe(a.dtype, a.shape), transpose_a ? " transposed" : "", describe(b.dtype, b.shape),
-                     transpose_b ? " transposed" : "", describe(out.dtype, out.shape)));
+    fail(fmt::format("gemm: a is {}{}, b {}{} and the output {}; they must be [M, K], [K, N] and [M, N]", text_of(a),
+                     transpose_a ? " transposed" : "", text_of(b), transpose_b ? " transposed" : "", text_of(out)));
   };
   if (a.shape.size() != 2 || b.shape.size() != 2 || out.shape.size() != 2) refuse();
   const Sizes sizes{a.shape[transpose_a ? 1 : 0], b.shape[transpose_b ? 0 : 1], a.shape[transpose_a ? 0 : 1]};
   if (b.shape[transpose_b ? 1 : 0] != sizes.k || out.shape[0] != sizes.m || out.shape[1] != sizes.n) refuse();
   return sizes;
 }
-
-}  // namespace
-
-namespace {
 
 /// One part, real or imaginary, of both factors, as [M, K] and [K, N].
 struct Factors {
@@ -89,7 +85,7 @@ std::vector<std::byte> complex_gemm(const BuiltinCall& call, const Sizes& sizes,
   if (beta != 0) c_real = widen(*find_array(call, "c")), c_imaginary = widen_imaginary(*find_array(call, "c"));
   const DType part = spec::part_of(call.output->dtype);
   std::vector<std::byte> result(call.output->bytes());
-  parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> rr((end - begin) * sizes.n), ii(rr.size()), cross(rr.size());
     multiply_rows(sizes, real.a.data(), real.b.data(), begin, end, rr);
     multiply_rows(sizes, imaginary.a.data(), imaginary.b.data(), begin, end, ii);
@@ -105,6 +101,42 @@ std::vector<std::byte> complex_gemm(const BuiltinCall& call, const Sizes& sizes,
   return result;
 }
 
+// Matrix times vector, as a matrix product with one column.
+
+/// A call of gemm whose vectors are columns. It owns the layouts; the bytes are the caller's.
+struct Product {
+  ArgumentLayout x, y, output;
+  BuiltinCall call;
+
+  explicit Product(const BuiltinCall& gemv) {
+    const ArrayView &a = *find_array(gemv, "a"), &vector = *find_array(gemv, "x");
+    const bool transposed = flag(gemv, "transpose_a");
+    const auto& shape = a.layout->shape;
+    const bool fits = shape.size() == 2 && vector.layout->elements() == shape[transposed ? 0 : 1] &&
+                      gemv.output->elements() == shape[transposed ? 1 : 0];
+    if (!fits)
+      fail(fmt::format("gemv: a is {}{}, x {} and the output {}; they must be [M, K], [K] and [M]", text_of(*a.layout),
+                       transposed ? " transposed" : "", text_of(*vector.layout), text_of(*gemv.output)));
+    const auto column = [](const ArgumentLayout& layout) {
+      ArgumentLayout result = layout;
+      result.shape = {layout.elements(), 1};
+      return result;
+    };
+    x = column(*vector.layout);
+    output = column(*gemv.output);
+    call.arrays = {{"a", a}, {"b", {&x, vector.data}}};
+    if (const ArrayView* added = find_array(gemv, "y")) {
+      y = column(*added->layout);
+      call.arrays["c"] = {&y, added->data};
+    }
+    call.scalars = gemv.scalars;
+    call.output = &output;
+    if (number(gemv, "beta", 0) != 0 && !find_array(gemv, "y")) fail("gemv: beta is not 0, so it needs an array 'y'");
+  }
+  Product(const Product&) = delete;
+  Product& operator=(const Product&) = delete;
+};
+
 }  // namespace
 
 std::vector<std::byte> gemm(const BuiltinCall& call) {
@@ -113,14 +145,13 @@ std::vector<std::byte> gemm(const BuiltinCall& call) {
   const ArrayView* c = find_array(call, "c");
   if (beta != 0 && !c) fail("gemm: beta is not 0, so it needs an array 'c'");
   if (beta != 0 && c->layout->shape != call.output->shape)
-    fail(fmt::format("gemm: c is {}, but the output {}", describe(c->layout->dtype, c->layout->shape),
-                     describe(call.output->dtype, call.output->shape)));
+    fail(fmt::format("gemm: c is {}, but the output {}", text_of(*c->layout), text_of(*call.output)));
   if (spec::is_complex(call.output->dtype)) return complex_gemm(call, sizes, alpha, beta);
   const Factors factors = factors_of(call, sizes, widen);
   std::vector<std::byte> result(call.output->bytes());
   const DType out_type = call.output->dtype;
   const std::size_t out_size = size_of(out_type);
-  parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> sums((end - begin) * sizes.n);
     multiply_rows(sizes, factors.a.data(), factors.b.data(), begin, end, sums);
     for (std::uint64_t i = 0; i < sums.size(); ++i) {
@@ -143,5 +174,8 @@ ResultFacts gemm_facts(const BuiltinCall& call) {
   if (beta != 0) scale += std::abs(beta) * usual_size(*find_array(call, "c"));
   return {sizes.k + (beta != 0 ? 1 : 0), scale};
 }
+
+std::vector<std::byte> gemv(const BuiltinCall& call) { return gemm(Product(call).call); }
+ResultFacts gemv_facts(const BuiltinCall& call) { return gemm_facts(Product(call).call); }
 
 }  // namespace xtune::validate::builtin

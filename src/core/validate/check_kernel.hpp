@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/build/artifact.hpp"
 #include "core/spec/dtype.hpp"
@@ -53,6 +54,7 @@ inline constexpr unsigned block_threads = 256;
 inline constexpr std::uint64_t unit_bytes = 16;  ///< bytes that a thread handles at a time
 }  // namespace check_kernel
 
+extern const std::string_view check_kernel_cu;  ///< the kernel's text
 build::CompileRequest check_request(const std::string& arch);
 
 }  // namespace xtune::validate

@@ -2,17 +2,21 @@
 #include "core/validate/compare.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
 
+#include "base/parallel.hpp"
+#include "core/spec/dtype.hpp"
 #include "core/validate/inputs.hpp"
-#include "core/validate/parallel.hpp"
 
 namespace xtune::validate {
 
@@ -238,6 +242,52 @@ void compare_integers(const Pair& pair, std::uint64_t begin, std::uint64_t end, 
   }
 }
 
+/// "nan (bits 7fc00001)", most significant byte first.
+std::string with_bits(const std::string& text, const std::byte* element, std::size_t size) {
+  std::string bits;
+  for (std::size_t i = size; i-- > 0;) bits += fmt::format("{:02x}", std::to_integer<unsigned>(element[i]));
+  return fmt::format("{} (bits {})", text, bits);
+}
+
+// Distinguishes unwritten elements of a reference from those that it computed.
+
+bool is_nan(DType type, const std::byte* element) {
+  if (!spec::is_floating(type)) return false;
+  const DType part = spec::part_of(type);
+  return std::isnan(spec::decode(part, element)) ||
+         (spec::is_complex(type) && std::isnan(spec::decode(part, element + size_of(part))));
+}
+
+bool is_finite(DType type, const std::byte* element) {
+  const DType part = spec::part_of(type);
+  return std::isfinite(spec::decode(part, element)) &&
+         (!spec::is_complex(type) || std::isfinite(spec::decode(part, element + size_of(part))));
+}
+
+template <class Test>
+bool any_of(DType type, std::span<const std::byte> values, Test test) {
+  constexpr std::uint64_t compared_grain = std::uint64_t{1} << 17;
+  const std::size_t size = size_of(type);
+  std::atomic<bool> found{false};
+  base::parallel_for(values.size() / size, compared_grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end && !found; ++i)
+      if (test(values.data() + i * size)) found = true;
+  });
+  return found;
+}
+
+/// The sign of a NaN has no meaning. For complex numbers that of the real part is changed.
+void make_other_nan(DType type, std::byte* element) { element[size_of(spec::part_of(type)) - 1] &= std::byte{0x7F}; }
+
+bool is_zero(std::span<const std::byte> element) {
+  return std::all_of(element.begin(), element.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+void note_nan(DType type, std::byte* element, ReferenceFacts& facts) {
+  ++facts.nans;
+  if (holds_poison(type, element)) make_other_nan(type, element);
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> coordinates_of(std::uint64_t index, std::span<const std::uint64_t> shape) {
@@ -299,7 +349,7 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   const Pair pair{type, size_of(type), actual.data(), expected.data(), tolerance};
   Tally total;
   std::mutex mutex;
-  parallel_for(layout.elements(), compared_elements, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(layout.elements(), compared_elements, [&](std::uint64_t begin, std::uint64_t end) {
     Tally tally;
     spec::is_complex(type)    ? compare_complex(pair, begin, end, tally)
     : spec::is_floating(type) ? compare_floats(pair, begin, end, tally)
@@ -333,6 +383,90 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   }
   result.tolerance = tolerance.at(result.first_index);
   return result;
+}
+
+std::string BitDifference::text() const {
+  return fmt::format("[{}] was {} and is {}, and {} of {} elements differ", fmt::join(coordinates, ", "), before, now,
+                     differing, count);
+}
+
+std::string Repeatability::text() const {
+  if (same()) return fmt::format("the same bits in {} launches", launches);
+  return fmt::format("launch {} gave other bits than launch 1: {}: {}", launches, difference->argument,
+                     difference->text());
+}
+
+void compare_bits(const ArgumentLayout& layout, std::uint64_t offset, std::span<const std::byte> before,
+                  std::span<const std::byte> now, std::optional<BitDifference>& difference) {
+  if (now.empty() || std::memcmp(now.data(), before.data(), now.size()) == 0) return;
+  const std::size_t size = size_of(layout.dtype);
+  for (std::size_t i = 0; i < now.size(); i += size) {
+    const std::byte* const old_element = before.data() + i;
+    const std::byte* const element = now.data() + i;
+    if (std::memcmp(element, old_element, size) == 0) continue;
+    if (!difference) {
+      difference.emplace();
+      difference->argument = layout.name;
+      difference->coordinates = coordinates_of((offset + i) / size, layout.shape);
+      difference->before = element_text(layout.dtype, old_element);
+      difference->now = element_text(layout.dtype, element);
+      if (difference->before == difference->now) {
+        difference->before = with_bits(difference->before, old_element, size);
+        difference->now = with_bits(difference->now, element, size);
+      }
+      difference->count = layout.elements();
+    }
+    ++difference->differing;
+  }
+}
+
+void ReferenceFacts::add(const ReferenceFacts& other) noexcept {
+  count += other.count;
+  unwritten += other.unwritten;
+  from_output += other.from_output;
+  nans += other.nans;
+}
+
+bool any_poison(DType type, std::span<const std::byte> expected) {
+  return any_of(type, expected, [type](const std::byte* element) { return holds_poison(type, element); });
+}
+
+bool is_doubtful(DType type, std::span<const std::byte> expected) {
+  return any_of(type, expected,
+                [type](const std::byte* element) { return holds_poison(type, element) || is_nan(type, element); });
+}
+
+ReferenceFacts sort_out(DType type, std::span<std::byte> from_poison, std::span<const std::byte> from_zeros) {
+  const std::size_t size = size_of(type);
+  ReferenceFacts facts;
+  for (std::size_t at = 0; at < from_poison.size(); at += size) {
+    std::byte* const first = &from_poison[at];
+    const bool poison = holds_poison(type, first);
+    ++facts.count;
+    if (poison && is_zero(from_zeros.subspan(at, size)))
+      ++facts.unwritten;
+    else if (poison && !spec::is_floating(type))
+      facts.from_output += std::memcmp(first, &from_zeros[at], size) != 0;
+    else if (is_nan(type, first) && !is_nan(type, &from_zeros[at]))
+      ++facts.from_output;
+    else if (is_nan(type, first))
+      note_nan(type, first, facts);
+  }
+  return facts;
+}
+
+ReferenceFacts sort_out(DType type, std::span<std::byte> given) {
+  const std::size_t size = size_of(type);
+  ReferenceFacts facts{given.size() / size};
+  if (!spec::is_floating(type) || !is_doubtful(type, given)) return facts;
+  for (std::size_t at = 0; at < given.size(); at += size)
+    if (is_nan(type, &given[at])) note_nan(type, &given[at], facts);
+  return facts;
+}
+
+bool any_not_finite(DType type, std::span<const std::byte> values) {
+  return spec::is_floating(type) &&
+         any_of(type, values, [type](const std::byte* element) { return !is_finite(type, element); });
 }
 
 }  // namespace xtune::validate

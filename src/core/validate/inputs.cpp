@@ -2,17 +2,17 @@
 #include "core/validate/inputs.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
 #include <numbers>
 #include <stdexcept>
 
+#include "base/machine.hpp"
+#include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "core/validate/npy.hpp"
-#include "core/validate/parallel.hpp"
 #include "core/validate/tolerance.hpp"
 #include "xtune/error.hpp"
 
@@ -63,7 +63,7 @@ std::uint64_t gapless(DType type) {
 void fill_range(DType type, std::span<std::byte> data) {
   const std::uint64_t count = gapless(type);
   const std::size_t size = size_of(type);
-  parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
       spec::encode(type, static_cast<std::int64_t>(count ? i % count : i), data.data() + i * size);
   });
@@ -74,7 +74,7 @@ void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::
   const std::uint64_t stream = stream_of(seed, layout.name);
   const DType part = spec::part_of(layout.dtype);
   const std::size_t size = size_of(part);
-  parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
       spec::encode(part, make(base::mix64(stream + i)), data.data() + i * size);
   });
@@ -83,7 +83,7 @@ void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::
 void fill_whole_range(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
   const std::uint64_t stream = stream_of(seed, layout.name);
   const std::size_t size = size_of(layout.dtype);
-  parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t hash = base::mix64(stream + i);
       std::memcpy(data.data() + i * size, &hash, size);
@@ -109,13 +109,6 @@ NpyHeader header_of(const ArgumentLayout& layout) {
                             layout.file.string(), describe(header.dtype, header.shape), layout.name,
                             describe(layout.dtype, layout.shape)));
   return header;
-}
-
-std::uint64_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
-                               : std::uint64_t{1} << 40;
 }
 
 std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
@@ -149,7 +142,7 @@ std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_byt
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("argument '{}' is {}: more than 2^63 bytes; check its shape and the problem", layout.name,
                             describe(layout.dtype, layout.shape)));
-  if (limit_bytes == 0) limit_bytes = physical_memory();
+  if (limit_bytes == 0) limit_bytes = base::machine_memory_bytes();
   if (bytes > limit_bytes)
     throw Error(
         ErrorKind::invalid_argument,

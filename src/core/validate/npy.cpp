@@ -124,47 +124,21 @@ class HeaderParser {
   std::string_view rest_;
 };
 
+constexpr std::pair<std::string_view, DType> type_codes[] = {
+    {"f2", DType::f16}, {"f4", DType::f32},     {"f8", DType::f64}, {"i1", DType::i8},   {"i2", DType::i16},
+    {"i4", DType::i32}, {"i8", DType::i64},     {"u1", DType::u8},  {"u2", DType::u16},  {"u4", DType::u32},
+    {"u8", DType::u64}, {"b1", DType::boolean}, {"c8", DType::c64}, {"c16", DType::c128}};
+
 std::optional<DType> dtype_of(std::string_view code) {
-  constexpr std::pair<std::string_view, DType> codes[] = {
-      {"f2", DType::f16}, {"f4", DType::f32},     {"f8", DType::f64}, {"i1", DType::i8},   {"i2", DType::i16},
-      {"i4", DType::i32}, {"i8", DType::i64},     {"u1", DType::u8},  {"u2", DType::u16},  {"u4", DType::u32},
-      {"u8", DType::u64}, {"b1", DType::boolean}, {"c8", DType::c64}, {"c16", DType::c128}};
-  for (const auto& [name, type] : codes)
+  for (const auto& [name, type] : type_codes)
     if (name == code) return type;
   return std::nullopt;
 }
 
-const char* code_of(DType type) {
-  switch (npy_storage(type)) {
-    case DType::f16:
-      return "<f2";
-    case DType::f32:
-      return "<f4";
-    case DType::f64:
-      return "<f8";
-    case DType::i8:
-      return "|i1";
-    case DType::i16:
-      return "<i2";
-    case DType::i32:
-      return "<i4";
-    case DType::i64:
-      return "<i8";
-    case DType::u16:
-      return "<u2";
-    case DType::u32:
-      return "<u4";
-    case DType::u64:
-      return "<u8";
-    case DType::boolean:
-      return "|b1";
-    case DType::c64:
-      return "<c8";
-    case DType::c128:
-      return "<c16";
-    default:
-      return "|u1";
-  }
+std::string code_of(DType type) {
+  for (const auto& [name, known] : type_codes)
+    if (known == npy_storage(type)) return (size_of(known) == 1 ? "|" : "<") + std::string(name);
+  throw std::invalid_argument("write_npy: no type of NumPy");
 }
 
 DType checked_dtype(const std::filesystem::path& path, const Header& header) {

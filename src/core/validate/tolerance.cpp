@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "base/random.hpp"
-#include "core/validate/parallel.hpp"
 
 namespace xtune::validate {
 
@@ -29,36 +29,34 @@ struct Squares {
   std::uint64_t count = 0;
 };
 
-// Values are scaled by a power of two near the maximum, so that no square overflows or vanishes.
-Squares squares_of(DType type, const std::byte* elements, std::uint64_t count, double inverse) {
+template <class Visit>
+void for_each_finite(DType type, const std::byte* elements, std::uint64_t count, const Visit& visit) {
   std::array<double, block> values;
-  Squares result;
-  const std::size_t size = size_of(type);
   for (std::uint64_t at = 0; at < count; at += block) {
     const std::size_t some = std::min<std::uint64_t>(block, count - at);
-    spec::decode(type, elements + at * size, std::span(values).first(some));
-    for (std::size_t i = 0; i < some; ++i) {
-      if (!std::isfinite(values[i])) continue;
-      const double scaled = values[i] * inverse;
-      result.sum += scaled * scaled;
-      ++result.count;
-    }
+    spec::decode(type, elements + at * size_of(type), std::span(values).first(some));
+    for (std::size_t i = 0; i < some; ++i)
+      if (std::isfinite(values[i])) visit(values[i]);
   }
+}
+
+// Values are scaled by a power of two near the maximum, so that no square overflows or vanishes.
+Squares squares_of(DType type, const std::byte* elements, std::uint64_t count, double inverse) {
+  Squares result;
+  for_each_finite(type, elements, count, [&](double value) {
+    const double scaled = value * inverse;
+    result.sum += scaled * scaled;
+    ++result.count;
+  });
   return result;
 }
 
 double largest_finite(DType type, std::span<const std::byte> elements, std::uint64_t count) {
   std::vector<double> largest(count / summed_grain + 1);
-  const std::size_t size = size_of(type);
-  parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
-    std::array<double, block> values;
+  base::parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
     double most = 0;
-    for (std::uint64_t at = begin; at < end; at += block) {
-      const std::size_t some = std::min<std::uint64_t>(block, end - at);
-      spec::decode(type, elements.data() + at * size, std::span(values).first(some));
-      for (std::size_t i = 0; i < some; ++i)
-        if (std::isfinite(values[i])) most = std::max(most, std::abs(values[i]));
-    }
+    for_each_finite(type, elements.data() + begin * size_of(type), end - begin,
+                    [&](double value) { most = std::max(most, std::abs(value)); });
     largest[begin / summed_grain] = most;
   });
   return *std::max_element(largest.begin(), largest.end());
@@ -89,25 +87,28 @@ double magnitude(DType type, const std::byte* element) {
 
 }  // namespace
 
-double unit_roundoff(DType type) noexcept {
-  switch (type) {
-    case DType::f64:
-    case DType::c128:
-      return 0x1p-53;
-    case DType::f32:
-    case DType::c64:
-      return 0x1p-24;
-    case DType::f16:
-      return 0x1p-11;
-    case DType::bf16:
-      return 0x1p-8;
+FloatFormat float_format(DType type) noexcept {
+  switch (spec::part_of(type)) {
     case DType::f8e4m3:
-      return 0x1p-4;
+      return {4, 3};
     case DType::f8e5m2:
-      return 0x1p-3;
+      return {5, 2};
+    case DType::f16:
+      return {5, 10};
+    case DType::bf16:
+      return {8, 7};
+    case DType::f32:
+      return {8, 23};
+    case DType::f64:
+      return {11, 52};
     default:
-      return 0;
+      return {0, 0};
   }
+}
+
+double unit_roundoff(DType type) noexcept {
+  const std::uint32_t bits = float_format(type).mantissa_bits;
+  return bits > 0 ? std::ldexp(0.5, -static_cast<int>(bits)) : 0;
 }
 
 double root_mean_square(DType type, std::span<const std::byte> elements) {
@@ -119,7 +120,7 @@ double root_mean_square(DType type, std::span<const std::byte> elements) {
   const double unit = std::ldexp(1.0, std::clamp(std::ilogb(largest), -1000, 1000));
   // Sums of pieces of a fixed size, added in order: the same on any number of cores.
   std::vector<Squares> pieces(count / summed_grain + 1);
-  parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
     pieces[begin / summed_grain] = squares_of(type, elements.data() + begin * size_of(type), end - begin, 1 / unit);
   });
   Squares total;
@@ -156,7 +157,7 @@ ZeroFacts zero_facts(DType type, std::span<const std::byte> expected, const Tole
   if (tolerance.atol == 0 && tolerance.rtol < 1) return {};
   const std::size_t size = size_of(type);
   std::atomic<std::uint64_t> others{0}, agreeing{0};
-  parallel_for(expected.size() / size, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(expected.size() / size, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
     ZeroFacts part;
     for (std::uint64_t i = begin; i < end; ++i) {
       const double found = magnitude(type, expected.data() + i * size);
@@ -188,7 +189,7 @@ void set_row_atols(Tolerance& tolerance, DType type, const ResultFacts& facts, s
   tolerance.row_atol.resize(rows);
   // Of a long row, root_mean_square uses all cores.
   const std::uint64_t grain = length > summed_grain ? rows : summed_grain / length;
-  parallel_for(rows, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  base::parallel_for(rows, grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t row = begin; row < end; ++row) {
       const auto elements = expected.subspan(row * bytes, bytes);
       const Scale scale{root_mean_square(type, elements), typical_magnitude(type, elements, row_sample)};

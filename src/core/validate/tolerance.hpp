@@ -45,6 +45,12 @@ struct ResultFacts {
   double scale = 0;
 };
 
+/// The structure of a floating type, or of a part of a complex one; zeros for integers and booleans.
+struct FloatFormat {
+  std::uint32_t exponent_bits = 0, mantissa_bits = 0;
+};
+FloatFormat float_format(DType type) noexcept;
+
 /// Half the distance from 1 to the next number of a floating type, 2^-24 for f32; 0 for integers and booleans.
 double unit_roundoff(DType type) noexcept;
 

@@ -1,10 +1,10 @@
 // Bits of two launches: what differs, where, and how often.
-#include "core/validate/repeatability.hpp"
-
 #include <doctest/doctest.h>
 
 #include <bit>
 #include <cstring>
+
+#include "core/validate/compare.hpp"
 
 using namespace xtune::validate;
 
