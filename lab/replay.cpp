@@ -150,7 +150,7 @@ const RecordedConfig* RecordedAnswers::find(const std::string& key) const {
   return found == by_key_.end() ? nullptr : &recording_.configs[found->second];
 }
 
-void ReplayCompileService::compile(const ipc::CompileJob& job, double /*timeout_s*/, Callback callback) {
+void ReplayCompileService::compile(const run::CompileJob& job, double /*timeout_s*/, Callback callback) {
   Waiting waiting{job.key, job.request, std::move(callback)};
   if (running_ < jobs_)
     start(std::move(waiting));
@@ -161,7 +161,7 @@ void ReplayCompileService::compile(const ipc::CompileJob& job, double /*timeout_
 void ReplayCompileService::start(Waiting waiting) {
   ++running_;
   const RecordedConfig* const config = answers_.find(waiting.key, waiting.request);
-  ipc::CompileAnswer answer;
+  run::CompileAnswer answer;
   answer.artifact.key = waiting.key;
   if (!config) {
     answer.outcome = Outcome::rejected;
@@ -192,9 +192,9 @@ void ReplayCompileService::cancel_all() {
   waiting_.clear();
 }
 
-void ReplayBenchService::bench(const ipc::BenchJob& job, double /*timeout_s*/, Callback callback) {
+void ReplayBenchService::bench(const run::BenchJob& job, double /*timeout_s*/, Callback callback) {
   const RecordedConfig* const config = answers_.find(job.artifact.key);
-  ipc::BenchAnswer answer;
+  run::BenchAnswer answer;
   if (!config) {
     answer.outcome = Outcome::rejected;
     answer.stage = "load";
@@ -212,8 +212,8 @@ void ReplayBenchService::bench(const ipc::BenchJob& job, double /*timeout_s*/, C
   });
 }
 
-void ReplayBenchService::measure_rounds(const ipc::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
-  ipc::RoundsAnswer answer;
+void ReplayBenchService::measure_rounds(const run::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
+  run::RoundsAnswer answer;
   answer.samples_ms.resize(job.jobs.size());
   for (const std::vector<std::size_t>& round : job.rounds)
     for (const std::size_t index : round) {

@@ -13,9 +13,9 @@
 
 #include "base/clock.hpp"
 #include "base/event_loop.hpp"
+#include "core/run/services.hpp"
 #include "core/spec/spec.hpp"
 #include "core/target/target.hpp"
-#include "ipc/services.hpp"
 #include "lab/recording.hpp"
 
 namespace xtune::lab {
@@ -81,11 +81,11 @@ class RecordedAnswers {
 /// `jobs` compilers, with the recorded compile times. A configuration that failed before it ran fails here; one that is
 /// not in the recording is rejected at once, with a message. Time limits are ignored, since everything recorded has
 /// ended.
-class ReplayCompileService final : public ipc::CompileService {
+class ReplayCompileService final : public run::CompileService {
  public:
   ReplayCompileService(Simulation& simulation, RecordedAnswers& answers, std::size_t jobs)
       : simulation_(simulation), answers_(answers), jobs_(jobs) {}
-  void compile(const ipc::CompileJob& job, double timeout_s, Callback callback) override;
+  void compile(const run::CompileJob& job, double timeout_s, Callback callback) override;
   std::size_t parallel() const noexcept override { return jobs_; }
   void cancel_all() override;
 
@@ -104,14 +104,14 @@ class ReplayCompileService final : public ipc::CompileService {
 };
 
 /// One device with the recorded times; returns the raw samples: a recorded series is not cut short by a race.
-class ReplayBenchService final : public ipc::BenchService {
+class ReplayBenchService final : public run::BenchService {
  public:
   ReplayBenchService(Simulation& simulation, const RecordedAnswers& answers)
       : simulation_(simulation), answers_(answers) {}
-  void set_problem(ipc::Problem) override {}  // the recording was measured with its own inputs
-  void bench(const ipc::BenchJob& job, double timeout_s, Callback callback) override;
+  void set_problem(run::Problem) override {}  // the recording was measured with its own inputs
+  void bench(const run::BenchJob& job, double timeout_s, Callback callback) override;
   /// Repeats the samples of the recording, from the first on.
-  void measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) override;
+  void measure_rounds(const run::RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override { ++epoch_; }
 
  private:

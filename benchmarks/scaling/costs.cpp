@@ -7,7 +7,7 @@
 
 using namespace xtune::base;
 using namespace xtune::cluster;
-using namespace xtune::ipc;
+using namespace xtune::run;
 
 namespace xtune::scaling {
 

@@ -42,19 +42,19 @@ Arguments inputs_of(const std::vector<PreparedBuffer>& buffers, const Bindings& 
   return arguments;
 }
 
-CheckedBenchService::CheckedBenchService(ipc::BenchService& service, const OutputCheck& check,
+CheckedBenchService::CheckedBenchService(run::BenchService& service, const OutputCheck& check,
                                          std::filesystem::path folder)
     : service_(service), check_(check), folder_(std::move(folder)) {
   std::filesystem::create_directories(folder_);
 }
 
-void CheckedBenchService::set_problem(ipc::Problem problem) {
+void CheckedBenchService::set_problem(run::Problem problem) {
   problem.outputs = folder_;
   service_.set_problem(std::move(problem));
 }
 
-void CheckedBenchService::bench(const ipc::BenchJob& job, double timeout_s, Callback callback) {
-  service_.bench(job, timeout_s, [this, job, callback = std::move(callback)](ipc::BenchAnswer answer) {
+void CheckedBenchService::bench(const run::BenchJob& job, double timeout_s, Callback callback) {
+  service_.bench(job, timeout_s, [this, job, callback = std::move(callback)](run::BenchAnswer answer) {
     std::string wrong;
     if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) wrong = complaint(job, "first");
     if (wrong.empty() && answer.outcome == Outcome::ok) wrong = late_complaint(job, "last");
@@ -68,8 +68,8 @@ void CheckedBenchService::bench(const ipc::BenchJob& job, double timeout_s, Call
   });
 }
 
-void CheckedBenchService::measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) {
-  service_.measure_rounds(job, timeout_s, [this, job, callback = std::move(callback)](ipc::RoundsAnswer answer) {
+void CheckedBenchService::measure_rounds(const run::RoundsJob& job, double timeout_s, RoundsCallback callback) {
+  service_.measure_rounds(job, timeout_s, [this, job, callback = std::move(callback)](run::RoundsAnswer answer) {
     for (std::size_t i = 0; answer.outcome == Outcome::ok && i < job.jobs.size(); ++i) {
       answer.message = late_complaint(job.jobs[i], ipc::launch_of_round(i));
       if (answer.message.empty()) continue;
@@ -80,12 +80,12 @@ void CheckedBenchService::measure_rounds(const ipc::RoundsJob& job, double timeo
   });
 }
 
-std::string CheckedBenchService::late_complaint(const ipc::BenchJob& job, const std::string& launch) const {
+std::string CheckedBenchService::late_complaint(const run::BenchJob& job, const std::string& launch) const {
   const std::string wrong = complaint(job, launch);
   return wrong.empty() ? wrong : wrong + "; the first launch was right, and one after the measured launches was not";
 }
 
-std::string CheckedBenchService::complaint(const ipc::BenchJob& job, const std::string& launch) const {
+std::string CheckedBenchService::complaint(const run::BenchJob& job, const std::string& launch) const {
   Arguments arguments = inputs_of(check_.buffers, check_.problem);
   arguments.config = job.config;
   arguments.outputs.clear();

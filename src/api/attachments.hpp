@@ -33,20 +33,20 @@ struct OutputCheck {
 /// Another service, whose answers stay ok or pruned only if the check passes too: false, or an exception (its text is
 /// the message), means a wrong result. It checks the first launch, the one after the measured launches, and the one
 /// after rounds. Outputs are exchanged through files in `folder`, which must not be used by another service.
-class CheckedBenchService final : public ipc::BenchService {
+class CheckedBenchService final : public run::BenchService {
  public:
-  CheckedBenchService(ipc::BenchService& service, const OutputCheck& check, std::filesystem::path folder);
-  void set_problem(ipc::Problem problem) override;
+  CheckedBenchService(run::BenchService& service, const OutputCheck& check, std::filesystem::path folder);
+  void set_problem(run::Problem problem) override;
   void prepare() override { service_.prepare(); }
-  void bench(const ipc::BenchJob& job, double timeout_s, Callback callback) override;
-  void measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) override;
+  void bench(const run::BenchJob& job, double timeout_s, Callback callback) override;
+  void measure_rounds(const run::RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override { service_.cancel_all(); }
 
  private:
   /// What is wrong with the outputs of that launch; empty: nothing.
-  std::string complaint(const ipc::BenchJob& job, const std::string& launch) const;
-  std::string late_complaint(const ipc::BenchJob& job, const std::string& launch) const;
-  ipc::BenchService& service_;
+  std::string complaint(const run::BenchJob& job, const std::string& launch) const;
+  std::string late_complaint(const run::BenchJob& job, const std::string& launch) const;
+  run::BenchService& service_;
   const OutputCheck& check_;
   std::filesystem::path folder_;
 };

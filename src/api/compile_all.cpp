@@ -96,7 +96,7 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
   const resolve::CandidateResolver resolver(setting.spec, setting.space, setting.problem, setting.target.device,
                                             setting.target.arch, setting.target.backend.toolchain, false);
   StoppableLoop stoppable(settings.stop, settings.poll);
-  run::JobWorkers workers(stoppable.loop(), jobs);
+  ipc::JobWorkers workers(stoppable.loop(), jobs);
   run::CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name,
                           base::chosen_store(settings.store), stoppable.loop(), workers.compiler());
   std::vector<run::SweptConfig> swept = sweep.compile(valid, [&] { return stoppable.stop().load(); });

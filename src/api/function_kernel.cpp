@@ -87,7 +87,7 @@ FunctionCompiler::~FunctionCompiler() {
   wake_->close();
 }
 
-void FunctionCompiler::compile(const ipc::CompileJob& job, double /*timeout_s*/, Callback callback) {
+void FunctionCompiler::compile(const run::CompileJob& job, double /*timeout_s*/, Callback callback) {
   Task task;
   task.number = next_++;
   task.job = job;

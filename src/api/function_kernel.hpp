@@ -27,7 +27,7 @@ namespace xtune {
 /// first jobs. An exception is the outcome compile_failed, except for Error(interrupted), which leaves the loop.
 /// Artifacts are in the scratch directory of the run, because no other process can use them. Calls have no time limit,
 /// and the destructor waits for those in progress.
-class FunctionCompiler final : public ipc::CompileService {
+class FunctionCompiler final : public run::CompileService {
  public:
   using Prepare = std::function<void(const Bindings& config)>;
   /// prepare: empty: nothing is to be done. The loop must outlive it.
@@ -36,16 +36,16 @@ class FunctionCompiler final : public ipc::CompileService {
   FunctionCompiler(const FunctionCompiler&) = delete;
   FunctionCompiler& operator=(const FunctionCompiler&) = delete;
 
-  void compile(const ipc::CompileJob& job, double timeout_s, Callback callback) override;
+  void compile(const run::CompileJob& job, double timeout_s, Callback callback) override;
   std::size_t parallel() const noexcept override { return jobs_; }
   void cancel_all() override;
 
  private:
   struct Task {
     std::uint64_t number = 0;
-    ipc::CompileJob job;
+    run::CompileJob job;
     Callback callback;
-    ipc::CompileAnswer answer;
+    run::CompileAnswer answer;
     std::exception_ptr interruption;
   };
   /// libuv's handle, which wakes the loop when a task is done, and keeps it waiting as long as some are not.

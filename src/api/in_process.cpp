@@ -37,7 +37,7 @@ void InProcessBenchService::cancel_all() {
   wanted_ = std::make_shared<bool>(true);
 }
 
-void InProcessBenchService::set_problem(ipc::Problem problem) {
+void InProcessBenchService::set_problem(run::Problem problem) {
   session_.reset();
   problem_ = std::move(problem);
 }
@@ -69,12 +69,12 @@ void InProcessBenchService::later(Answer (worker::BenchSession::*measure)(const 
   });
 }
 
-void InProcessBenchService::bench(const ipc::BenchJob& job, double /*timeout_s*/, Callback callback) {
-  later<ipc::BenchAnswer>(&worker::BenchSession::bench, job, std::move(callback));
+void InProcessBenchService::bench(const run::BenchJob& job, double /*timeout_s*/, Callback callback) {
+  later<run::BenchAnswer>(&worker::BenchSession::bench, job, std::move(callback));
 }
 
-void InProcessBenchService::measure_rounds(const ipc::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
-  later<ipc::RoundsAnswer>(&worker::BenchSession::measure_rounds, job, std::move(callback));
+void InProcessBenchService::measure_rounds(const run::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
+  later<run::RoundsAnswer>(&worker::BenchSession::measure_rounds, job, std::move(callback));
 }
 
 }  // namespace xtune

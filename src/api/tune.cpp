@@ -122,11 +122,11 @@ target::Target target_of(const Tunable& tunable, const TuneSettings& settings) {
 }
 
 /// Adds the check to each service.
-std::vector<std::unique_ptr<ipc::BenchService>> check_with(const OutputCheck& check,
+std::vector<std::unique_ptr<run::BenchService>> check_with(const OutputCheck& check,
                                                            const std::filesystem::path& scratch,
-                                                           std::vector<ipc::BenchService*>& benches) {
-  std::vector<std::unique_ptr<ipc::BenchService>> checked;
-  for (ipc::BenchService*& bench : benches) {
+                                                           std::vector<run::BenchService*>& benches) {
+  std::vector<std::unique_ptr<run::BenchService>> checked;
+  for (run::BenchService*& bench : benches) {
     checked.push_back(
         std::make_unique<CheckedBenchService>(*bench, check, scratch / ("outputs-" + std::to_string(checked.size()))));
     bench = checked.back().get();
@@ -303,7 +303,7 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   options.only = std::move(only);
   base::EventLoop& loop = stoppable_.loop();
   const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : ipc::job_count();
-  run::JobWorkers workers(loop, jobs);
+  ipc::JobWorkers workers(loop, jobs);
   std::optional<FunctionCompiler> preparing;
   std::optional<InProcessBenchService> in_process;
   if (function) {
@@ -321,10 +321,10 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
         loop, [name = target_.backend.name](int index) { return backend::make_backend(name)->open_device(index); });
   else
     workers.add_benches(target_, false);
-  ipc::CompileService& compiler = preparing ? static_cast<ipc::CompileService&>(*preparing) : workers.compiler();
+  run::CompileService& compiler = preparing ? static_cast<run::CompileService&>(*preparing) : workers.compiler();
   run::TuneServices services{loop, compiler, workers.benches(), base::system_clock(), stoppable_.stop()};
   if (in_process) services.benches.push_back(&*in_process);
-  std::vector<std::unique_ptr<ipc::BenchService>> checked;
+  std::vector<std::unique_ptr<run::BenchService>> checked;
   if (one.check.holds) checked = check_with(one.check, one.scratch.path(), services.benches);
   return xtune::run::tune(one.spec, one.problem, target_, options, services, one.listener);
 }

@@ -17,6 +17,7 @@
 #include "core/run/job.hpp"
 #include "core/target/program.hpp"
 #include "core/target/target.hpp"
+#include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -78,11 +79,11 @@ class WorkerToolchain final : public build::Toolchain {
   build::Artifact compile(const build::CompileRequest& request) override {
     const base::TemporaryDirectory cache;
     const std::string key = base::sha256("this request");  // the only key in the cache
-    std::optional<ipc::CompileAnswer> answer;
+    std::optional<run::CompileAnswer> answer;
     base::EventLoop loop;
-    run::JobWorkers workers(loop, 1);
+    ipc::JobWorkers workers(loop, 1);
     workers.compiler().compile({state_.name, cache.path(), key, request}, timeout_s_,
-                               [&](ipc::CompileAnswer given) { answer = std::move(given); });
+                               [&](run::CompileAnswer given) { answer = std::move(given); });
     loop.run_until([&] { return answer.has_value(); });
     if (!answer) throw Error(ErrorKind::io, "the compile worker ended without an answer");
     if (answer->outcome != Outcome::ok) throw build::CandidateFailure(answer->outcome, answer->message);

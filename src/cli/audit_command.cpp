@@ -9,6 +9,7 @@
 #include "core/run/job.hpp"
 #include "core/run/tuner.hpp"
 #include "ipc/job_count.hpp"
+#include "ipc/services.hpp"
 #include "report/text/audit_report.hpp"
 #include "report/text/run_report.hpp"
 
@@ -39,7 +40,7 @@ class DeviceBench final : public AuditBench {
       : options_(options),
         loop_(loop),
         target_(target_for(options.path, options.common, target::TargetNeed::device)),
-        workers_(loop, ipc::job_count(options.common.jobs), run::JobWorkers::Orphans::kill) {
+        workers_(loop, ipc::job_count(options.common.jobs), ipc::JobWorkers::Orphans::kill) {
     workers_.add_benches(target_, false);
   }
   spec::Spec spec() override {
@@ -57,7 +58,7 @@ class DeviceBench final : public AuditBench {
   const AuditOptions& options_;
   base::EventLoop& loop_;
   const target::Target target_;
-  run::JobWorkers workers_;
+  ipc::JobWorkers workers_;
 };
 
 class ReplayBench final : public AuditBench {

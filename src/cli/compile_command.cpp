@@ -89,7 +89,7 @@ class CompileRun {
 
   const CompileOptions& options_;
   base::EventLoop& loop_;
-  run::JobWorkers workers_;
+  ipc::JobWorkers workers_;
   const std::atomic<bool>& stop_;
   std::optional<base::TemporaryDirectory> scratch_;  ///< instead of the store, if nothing is to be kept
   CompileReport report_;

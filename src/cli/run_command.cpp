@@ -275,8 +275,8 @@ int RunCommand::go() {
   if (clocks && tells_progress())
     tell("clock fixed at {} MHz until the end of the run\n", target_.device.locked_clock_mhz);
   base::remove_abandoned_temporaries();
-  run::JobWorkers workers(session_.loop, ipc::job_count(options_.common.jobs, rank_ ? rank_->local_size : 1),
-                          run::JobWorkers::Orphans::kill);
+  ipc::JobWorkers workers(session_.loop, ipc::job_count(options_.common.jobs, rank_ ? rank_->local_size : 1),
+                          ipc::JobWorkers::Orphans::kill);
   workers.add_benches(target_, options_.tuning.sanitize);
   const run::TuneServices services{session_.loop, workers.compiler(), workers.benches(), base::awake_clock(),
                                    session_.stop};

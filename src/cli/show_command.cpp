@@ -15,6 +15,7 @@
 #include "core/model/work.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
+#include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {
@@ -132,7 +133,7 @@ struct Shown {
 class ShowRun {
  public:
   ShowRun(const ShowOptions& options, const target::Target& target, const spec::Spec& spec, base::EventLoop& loop,
-          ipc::CompileService& compiler, const std::atomic<bool>& stop)
+          run::CompileService& compiler, const std::atomic<bool>& stop)
       : options_(options), target_(target), spec_(spec), loop_(loop), compiler_(compiler), stop_(stop) {
     if (base::cache_disabled()) scratch_.emplace();
   }
@@ -271,9 +272,9 @@ class ShowRun {
     build::CompileRequest request = shown.request;
     request.arch = "compute_" + request.arch.substr(std::string("sm_").size());
     const std::string key = resolver.artifact_key(request);
-    std::optional<ipc::CompileAnswer> answer;
+    std::optional<run::CompileAnswer> answer;
     compiler_.compile({target_.backend.name, store(), key, std::move(request)}, spec_.kernel.compile_timeout_s,
-                      [&](const ipc::CompileAnswer& given) { answer = given; });
+                      [&](const run::CompileAnswer& given) { answer = given; });
     while (!answer && !stop_)
       if (!loop_.run_once() && !answer) throw Error(ErrorKind::io, "the compile worker ended without an answer");
     if (!answer) throw Error(ErrorKind::interrupted, "interrupted");
@@ -287,7 +288,7 @@ class ShowRun {
   const target::Target& target_;
   const spec::Spec& spec_;
   base::EventLoop& loop_;
-  ipc::CompileService& compiler_;
+  run::CompileService& compiler_;
   const std::atomic<bool>& stop_;
   std::optional<StoredAnswers> stored_;
   std::optional<base::TemporaryDirectory> scratch_;
@@ -406,7 +407,7 @@ int show_configs(ShowOptions options) {
   const StopSignals signals(loop);
   const std::atomic<bool>& stop = signals.asked();
   base::remove_abandoned_temporaries();
-  run::JobWorkers workers(loop, 1);
+  ipc::JobWorkers workers(loop, 1);
   ShowRun run(options, target, spec, loop, workers.compiler(), stop);
   Printer printer(options.common.format);
   for (const Bindings& problem : spec.cases) {

@@ -9,8 +9,9 @@
 #include "core/record/record_json.hpp"
 #include "core/run/job.hpp"
 #include "core/search/samples.hpp"
-#include "core/target/emulator.hpp"
+#include "core/target/program.hpp"
 #include "ipc/job_count.hpp"
+#include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {
@@ -135,7 +136,7 @@ class ValidateRun {
     require_more_than_space(options_.path, spec, "validate");
     tell_no_gpu(target, "checking");
     if (!options_.quiet) tell_begin(spec, target);
-    run::JobWorkers workers(loop_, ipc::job_count(options_.common.jobs), run::JobWorkers::Orphans::kill);
+    ipc::JobWorkers workers(loop_, ipc::job_count(options_.common.jobs), ipc::JobWorkers::Orphans::kill);
     workers.add_benches(target, options_.sanitize);
     const run::TuneServices services{loop_, workers.compiler(), workers.benches(), base::awake_clock(), stop_};
     using enum ProgressPrinter::Verbosity;

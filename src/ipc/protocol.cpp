@@ -127,17 +127,18 @@ constexpr auto request_form = fields::object<Request>(
     required("toolchain", &Request::toolchain), optional("variables", &Request::variables),
     optional("more_entries", &Request::more_entries), required("files", &Request::files, fields::Nullable{files_form}));
 
-constexpr auto reference_form = fields::object<ReferencePlan>(
-    required("kind", &ReferencePlan::kind), required("at", &ReferencePlan::at), required("name", &ReferencePlan::name),
-    required("output", &ReferencePlan::output), required("arrays", &ReferencePlan::arrays),
-    required("scalars", &ReferencePlan::scalars, bindings_form), required("file", &ReferencePlan::file, fields::path),
-    required("command", &ReferencePlan::command), required("folder", &ReferencePlan::folder, fields::path),
-    required("artifact", &ReferencePlan::artifact, artifact_form),
-    required("launch", &ReferencePlan::launch, plan_form),
-    required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form),
-    required("constants", &ReferencePlan::constants),
-    required("scratch", &ReferencePlan::scratch, fields::List{layout_form}),
-    required("maps", &ReferencePlan::maps, fields::List{map_form}));
+constexpr auto reference_form = fields::object<run::ReferencePlan>(
+    required("kind", &run::ReferencePlan::kind), required("at", &run::ReferencePlan::at),
+    required("name", &run::ReferencePlan::name), required("output", &run::ReferencePlan::output),
+    required("arrays", &run::ReferencePlan::arrays), required("scalars", &run::ReferencePlan::scalars, bindings_form),
+    required("file", &run::ReferencePlan::file, fields::path), required("command", &run::ReferencePlan::command),
+    required("folder", &run::ReferencePlan::folder, fields::path),
+    required("artifact", &run::ReferencePlan::artifact, artifact_form),
+    required("launch", &run::ReferencePlan::launch, plan_form),
+    required("scalar_arguments", &run::ReferencePlan::scalar_arguments, scalars_form),
+    required("constants", &run::ReferencePlan::constants),
+    required("scratch", &run::ReferencePlan::scratch, fields::List{layout_form}),
+    required("maps", &run::ReferencePlan::maps, fields::List{map_form}));
 
 constexpr auto rule_form = fields::object<ToleranceRule>(
     required("ratio", &ToleranceRule::max_mismatched_ratio), required("outlier_factor", &ToleranceRule::outlier_factor),
@@ -147,27 +148,28 @@ using NamedRule = std::pair<std::string, ToleranceRule>;
 constexpr auto named_rule_form =
     fields::object<NamedRule>(required("name", &NamedRule::first), required("rule", &NamedRule::second, rule_form));
 
-constexpr auto compile_job_form = fields::object<CompileJob>(
-    required("backend", &CompileJob::backend), required("cache", &CompileJob::cache, fields::path),
-    required("key", &CompileJob::key), required("request", &CompileJob::request, request_form),
-    required("scratch", &CompileJob::scratch, fields::path), required("keep_in_scratch", &CompileJob::keep_in_scratch),
-    optional("expected_s", &CompileJob::expected_s));
+constexpr auto compile_job_form = fields::object<run::CompileJob>(
+    required("backend", &run::CompileJob::backend), required("cache", &run::CompileJob::cache, fields::path),
+    required("key", &run::CompileJob::key), required("request", &run::CompileJob::request, request_form),
+    required("scratch", &run::CompileJob::scratch, fields::path),
+    required("keep_in_scratch", &run::CompileJob::keep_in_scratch),
+    optional("expected_s", &run::CompileJob::expected_s));
 
-constexpr auto compile_answer_form = fields::object<CompileAnswer>(
-    required("outcome", &CompileAnswer::outcome, outcome_form), required("lack", &CompileAnswer::lack, lack_form),
-    required("message", &CompileAnswer::message), required("log", &CompileAnswer::log),
-    required("artifact", &CompileAnswer::artifact, artifact_form), required("cached", &CompileAnswer::cached),
-    required("cpu_s", &CompileAnswer::cpu_s), required("peak_bytes", &CompileAnswer::peak_bytes),
-    required("warning", &CompileAnswer::warning));
+constexpr auto compile_answer_form = fields::object<run::CompileAnswer>(
+    required("outcome", &run::CompileAnswer::outcome, outcome_form),
+    required("lack", &run::CompileAnswer::lack, lack_form), required("message", &run::CompileAnswer::message),
+    required("log", &run::CompileAnswer::log), required("artifact", &run::CompileAnswer::artifact, artifact_form),
+    required("cached", &run::CompileAnswer::cached), required("cpu_s", &run::CompileAnswer::cpu_s),
+    required("peak_bytes", &run::CompileAnswer::peak_bytes), required("warning", &run::CompileAnswer::warning));
 
 struct ArgumentForm : fields::Nullable<decltype(layout_form)> {
-  void write(Json& json, const ArgumentPlan& plan) const {
+  void write(Json& json, const run::ArgumentPlan& plan) const {
     if (plan.map_of)
       json = *plan.map_of;
     else
       plan.scratch ? void(json = true) : Nullable::write(json, plan.buffer);
   }
-  void read(const Json& json, ArgumentPlan& plan) const {
+  void read(const Json& json, run::ArgumentPlan& plan) const {
     plan.scratch = json.is_boolean();
     if (json.is_number())
       plan.map_of = json.get<std::size_t>();
@@ -179,30 +181,34 @@ constexpr auto type_form = fields::object<measure::ArgumentType>(
     required("name", &measure::ArgumentType::name), required("dtype", &measure::ArgumentType::dtype, dtype_form),
     required("is_buffer", &measure::ArgumentType::is_buffer),
     required("is_tensor_map", &measure::ArgumentType::is_tensor_map));
-constexpr auto open_job_form = fields::object<OpenJob>(
-    fields::Constant{"do", "open"}, required("backend", &OpenJob::backend), required("device", &OpenJob::device),
-    required("cache", &OpenJob::cache, fields::path), required("scratch", &OpenJob::scratch, fields::path),
-    required("seed", &OpenJob::seed), required("sanitize", &OpenJob::sanitize),
-    required("arguments", &OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
-    required("constants", &OpenJob::constants, fields::List{layout_form}),
-    required("types", &OpenJob::types, fields::List{type_form}),
-    required("reference", &OpenJob::reference, reference_form),
-    required("tolerances", &OpenJob::tolerances, fields::List{named_rule_form}),
-    required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),
-    required("check", &OpenJob::check), required("check_at", &OpenJob::check_at),
-    required("folder", &OpenJob::folder, fields::path), required("repeats", &OpenJob::repeats),
-    required("must_repeat", &OpenJob::must_repeat), required("time_reference", &OpenJob::time_reference),
-    required("outputs", &OpenJob::outputs, fields::path),
-    required("measure", &OpenJob::measure, spec::measure_section));
+constexpr auto open_job_form = fields::object<run::OpenJob>(
+    fields::Constant{"do", "open"}, required("backend", &run::OpenJob::backend),
+    required("device", &run::OpenJob::device), required("cache", &run::OpenJob::cache, fields::path),
+    required("scratch", &run::OpenJob::scratch, fields::path), required("seed", &run::OpenJob::seed),
+    required("sanitize", &run::OpenJob::sanitize),
+    required("arguments", &run::OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
+    required("constants", &run::OpenJob::constants, fields::List{layout_form}),
+    required("types", &run::OpenJob::types, fields::List{type_form}),
+    required("reference", &run::OpenJob::reference, reference_form),
+    required("tolerances", &run::OpenJob::tolerances, fields::List{named_rule_form}),
+    required("check_kernel", &run::OpenJob::check_kernel, fields::Nullable{artifact_form}),
+    required("check", &run::OpenJob::check), required("check_at", &run::OpenJob::check_at),
+    required("folder", &run::OpenJob::folder, fields::path), required("repeats", &run::OpenJob::repeats),
+    required("must_repeat", &run::OpenJob::must_repeat), required("time_reference", &run::OpenJob::time_reference),
+    required("outputs", &run::OpenJob::outputs, fields::path),
+    required("measure", &run::OpenJob::measure, spec::measure_section));
 
 constexpr auto incumbent_form = fields::object<measure::Incumbent>(
     required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));
-constexpr auto bench_job_form = fields::object<BenchJob>(
-    fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
-    required("launch", &BenchJob::launch, plan_form), required("scalars", &BenchJob::scalars, scalars_form),
-    optional("incumbent", &BenchJob::incumbent, incumbent_form), required("config", &BenchJob::config, bindings_form),
-    required("scratch", &BenchJob::scratch, fields::List{layout_form}), optional("inputs_seed", &BenchJob::inputs_seed),
-    required("maps", &BenchJob::maps, fields::List{map_form}), optional("validate_only", &BenchJob::validate_only));
+constexpr auto bench_job_form = fields::object<run::BenchJob>(
+    fields::Constant{"do", "bench"}, required("artifact", &run::BenchJob::artifact, artifact_form),
+    required("launch", &run::BenchJob::launch, plan_form), required("scalars", &run::BenchJob::scalars, scalars_form),
+    optional("incumbent", &run::BenchJob::incumbent, incumbent_form),
+    required("config", &run::BenchJob::config, bindings_form),
+    required("scratch", &run::BenchJob::scratch, fields::List{layout_form}),
+    optional("inputs_seed", &run::BenchJob::inputs_seed),
+    required("maps", &run::BenchJob::maps, fields::List{map_form}),
+    optional("validate_only", &run::BenchJob::validate_only));
 
 constexpr auto telemetry_form =
     fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};
@@ -210,49 +216,51 @@ constexpr auto comparison_form =
     fields::Through{[](const validate::Comparison& of) { return record::to_json(of); }, record::comparison_from_json};
 constexpr auto repeatability_form = fields::Through{
     [](const validate::Repeatability& of) { return record::to_json(of); }, record::repeatability_from_json};
-constexpr auto bench_answer_form = fields::object<BenchAnswer>(
-    required("outcome", &BenchAnswer::outcome, outcome_form), required("lack", &BenchAnswer::lack, lack_form),
-    required("stage", &BenchAnswer::stage), required("message", &BenchAnswer::message),
-    required("log", &BenchAnswer::log), required("samples_ms", &BenchAnswer::samples_ms),
-    required("reported", &BenchAnswer::reported), required("telemetry", &BenchAnswer::telemetry, telemetry_form),
-    required("taints", &BenchAnswer::taints), optional("changed", &BenchAnswer::changed),
-    required("busy_s", &BenchAnswer::busy_s), optional("validation", &BenchAnswer::validation, comparison_form),
-    optional("repeatable", &BenchAnswer::repeatable, repeatability_form));
+constexpr auto bench_answer_form = fields::object<run::BenchAnswer>(
+    required("outcome", &run::BenchAnswer::outcome, outcome_form), required("lack", &run::BenchAnswer::lack, lack_form),
+    required("stage", &run::BenchAnswer::stage), required("message", &run::BenchAnswer::message),
+    required("log", &run::BenchAnswer::log), required("samples_ms", &run::BenchAnswer::samples_ms),
+    required("reported", &run::BenchAnswer::reported),
+    required("telemetry", &run::BenchAnswer::telemetry, telemetry_form), required("taints", &run::BenchAnswer::taints),
+    optional("changed", &run::BenchAnswer::changed), required("busy_s", &run::BenchAnswer::busy_s),
+    optional("validation", &run::BenchAnswer::validation, comparison_form),
+    optional("repeatable", &run::BenchAnswer::repeatable, repeatability_form));
 
-constexpr auto rounds_job_form = fields::object<RoundsJob>(
-    fields::Constant{"do", "rounds"}, required("jobs", &RoundsJob::jobs, fields::List{bench_job_form}),
-    required("rounds", &RoundsJob::rounds), optional("time_reference", &RoundsJob::time_reference));
+constexpr auto rounds_job_form = fields::object<run::RoundsJob>(
+    fields::Constant{"do", "rounds"}, required("jobs", &run::RoundsJob::jobs, fields::List{bench_job_form}),
+    required("rounds", &run::RoundsJob::rounds), optional("time_reference", &run::RoundsJob::time_reference));
 
-constexpr auto rounds_answer_form = fields::object<RoundsAnswer>(
-    required("outcome", &RoundsAnswer::outcome, outcome_form), required("lack", &RoundsAnswer::lack, lack_form),
-    required("message", &RoundsAnswer::message), required("log", &RoundsAnswer::log),
-    required("samples_ms", &RoundsAnswer::samples_ms), required("reported", &RoundsAnswer::reported),
-    required("taints", &RoundsAnswer::taints), required("busy_s", &RoundsAnswer::busy_s),
-    optional("failed", &RoundsAnswer::failed), optional("reference_ms", &RoundsAnswer::reference_ms));
+constexpr auto rounds_answer_form = fields::object<run::RoundsAnswer>(
+    required("outcome", &run::RoundsAnswer::outcome, outcome_form),
+    required("lack", &run::RoundsAnswer::lack, lack_form), required("message", &run::RoundsAnswer::message),
+    required("log", &run::RoundsAnswer::log), required("samples_ms", &run::RoundsAnswer::samples_ms),
+    required("reported", &run::RoundsAnswer::reported), required("taints", &run::RoundsAnswer::taints),
+    required("busy_s", &run::RoundsAnswer::busy_s), optional("failed", &run::RoundsAnswer::failed),
+    optional("reference_ms", &run::RoundsAnswer::reference_ms));
 
 }  // namespace
 
-Json to_json(const CompileJob& job) { return compile_job_form.to_json(job); }
-CompileJob compile_job_from_json(const Json& json) { return compile_job_form.from_json(json); }
+Json to_json(const run::CompileJob& job) { return compile_job_form.to_json(job); }
+run::CompileJob compile_job_from_json(const Json& json) { return compile_job_form.from_json(json); }
 
-Json to_json(const CompileAnswer& answer) { return compile_answer_form.to_json(answer); }
-CompileAnswer compile_answer_from_json(const Json& json) { return compile_answer_form.from_json(json); }
+Json to_json(const run::CompileAnswer& answer) { return compile_answer_form.to_json(answer); }
+run::CompileAnswer compile_answer_from_json(const Json& json) { return compile_answer_form.from_json(json); }
 
-Json to_json(const OpenJob& job) { return open_job_form.to_json(job); }
-OpenJob open_job_from_json(const Json& json) { return open_job_form.from_json(json); }
+Json to_json(const run::OpenJob& job) { return open_job_form.to_json(job); }
+run::OpenJob open_job_from_json(const Json& json) { return open_job_form.from_json(json); }
 
-Json to_json(const BenchJob& job) { return bench_job_form.to_json(job); }
-BenchJob bench_job_from_json(const Json& json) { return bench_job_form.from_json(json); }
+Json to_json(const run::BenchJob& job) { return bench_job_form.to_json(job); }
+run::BenchJob bench_job_from_json(const Json& json) { return bench_job_form.from_json(json); }
 
-Json to_json(const BenchAnswer& answer) { return bench_answer_form.to_json(answer); }
-BenchAnswer bench_answer_from_json(const Json& json) { return bench_answer_form.from_json(json); }
+Json to_json(const run::BenchAnswer& answer) { return bench_answer_form.to_json(answer); }
+run::BenchAnswer bench_answer_from_json(const Json& json) { return bench_answer_form.from_json(json); }
 
-Json to_json(const RoundsAnswer& answer) { return rounds_answer_form.to_json(answer); }
-RoundsAnswer rounds_answer_from_json(const Json& json) { return rounds_answer_form.from_json(json); }
+Json to_json(const run::RoundsAnswer& answer) { return rounds_answer_form.to_json(answer); }
+run::RoundsAnswer rounds_answer_from_json(const Json& json) { return rounds_answer_form.from_json(json); }
 
-Json to_json(const RoundsJob& job) { return rounds_job_form.to_json(job); }
-RoundsJob rounds_job_from_json(const Json& json) {
-  RoundsJob job = rounds_job_form.from_json(json);
+Json to_json(const run::RoundsJob& job) { return rounds_job_form.to_json(job); }
+run::RoundsJob rounds_job_from_json(const Json& json) {
+  run::RoundsJob job = rounds_job_form.from_json(json);
   for (const auto& round : job.rounds)
     for (const std::size_t index : round)
       if (index >= job.jobs.size()) throw Error(ErrorKind::io, "a round of a worker message names a job it lacks");

@@ -20,15 +20,10 @@ namespace {
 
 // Opening a problem may fill gigabytes of inputs.
 constexpr double open_timeout_s = 600;
-// One launch of a reference kernel, compared with a configuration's validation and all its samples: allows slow
-// kernels.
-constexpr double kernel_reference_share = 10;
-// A builtin computes on the CPU, in double precision, which takes much longer than the device.
-constexpr double builtin_reference_share = 20;
 constexpr std::uint64_t long_wait_ms = 5000;
 
-double reference_timeout_s(const OpenJob& problem) {
-  return problem.measure.timeout_s * reference_timeout_factor(problem.reference.kind);
+double reference_timeout_s(const run::OpenJob& problem) {
+  return problem.measure.timeout_s * run::reference_timeout_factor(problem.reference.kind);
 }
 
 /// "; after 4 s: kernel 'loop', ..."; empty: the emulator wrote no place.
@@ -37,8 +32,8 @@ std::string emulated_place(const WorkerReply& reply) {
 }
 
 /// The reference crashed its worker, or took too long.
-[[noreturn]] void throw_reference_failure(const OpenJob& problem, const WorkerReply& reply) {
-  const ReferencePlan& plan = problem.reference;
+[[noreturn]] void throw_reference_failure(const run::OpenJob& problem, const WorkerReply& reply) {
+  const run::ReferencePlan& plan = problem.reference;
   const bool kernel = plan.kind == spec::ReferenceSpec::Kind::kernel;
   const std::string what =
       fmt::format("{}{}the {} '{}' ", plan.at, plan.at.empty() ? "" : ": ", kernel ? "reference kernel" : "reference",
@@ -166,10 +161,6 @@ bool answered_as_missing(const Error& error, const std::function<void(Answer)>& 
 
 }  // namespace
 
-double reference_timeout_factor(spec::ReferenceSpec::Kind kind) noexcept {
-  return kind == spec::ReferenceSpec::Kind::kernel ? kernel_reference_share : builtin_reference_share;
-}
-
 PooledCompileService::PooledCompileService(base::EventLoop& loop, std::size_t jobs, WorkerCommand command,
                                            std::function<std::uint64_t()> available_bytes)
     : memory_(std::move(available_bytes)),
@@ -178,16 +169,17 @@ PooledCompileService::PooledCompileService(base::EventLoop& loop, std::size_t jo
           loop, jobs, [command = std::move(command)](std::size_t) { return command; },
           [this](std::size_t running) { return memory_.admits(running); }) {}
 
-CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, const std::string& backend, double timeout_s) {
+run::CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, const std::string& backend,
+                                                   double timeout_s) {
   throw_if_not_about_the_job(reply);
   if (!reply.failure) {
     if (reply.answer->value("toolchain_changed", false)) target::forget_backend(backend);
     throw_if_error(*reply.answer);
-    CompileAnswer answer = compile_answer_from_json(*reply.answer);
+    run::CompileAnswer answer = compile_answer_from_json(*reply.answer);
     memory_.measured(answer.peak_bytes);
     return answer;
   }
-  CompileAnswer answer;
+  run::CompileAnswer answer;
   answer.outcome = outcome_of(reply.failure->kind);
   answer.lack = reply.failure->from_outside ? build::Lack::killed : build::Lack::none;
   answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
@@ -208,10 +200,10 @@ bool PooledCompileService::is_own_limit() const {
   return limit_bytes_ > 0 && !lower && memory_.available_bytes() >= limit_bytes_;
 }
 
-void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
+void PooledCompileService::compile(const run::CompileJob& job, double timeout_s, Callback callback) {
   const nlohmann::json message = to_json(job);
   const auto take_second = [this, timeout_s, backend = job.backend, callback](const WorkerReply& reply) {
-    CompileAnswer answer = answer_of(reply, backend, timeout_s);
+    run::CompileAnswer answer = answer_of(reply, backend, timeout_s);
     if (answer.lack == build::Lack::memory && is_own_limit()) answer.lack = build::Lack::none;
     if (answer.lack != build::Lack::none)
       answer.message += " (also with no other compiler beside it; not stored, so the next run tries it again)";
@@ -219,7 +211,7 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
   };
   const auto take_first = [this, message, timeout_s, backend = job.backend, callback,
                            take_second](const WorkerReply& reply) {
-    CompileAnswer answer = answer_of(reply, backend, timeout_s);
+    run::CompileAnswer answer = answer_of(reply, backend, timeout_s);
     const bool may_pass = answer.lack == build::Lack::memory || answer.lack == build::Lack::killed;
     if (may_pass && answer.outcome != Outcome::timed_out) return pool_.submit_alone(message, timeout_s, take_second);
     callback(std::move(answer));
@@ -236,7 +228,7 @@ WorkerBenchService::WorkerBenchService(base::EventLoop& loop, WorkerCommand comm
   });
 }
 
-void WorkerBenchService::set_problem(Problem problem) {
+void WorkerBenchService::set_problem(run::Problem problem) {
   if (refuted_) cancel_all();
   problem_ = std::move(problem);
   opened_generation_ = prepared_generation_ = 0;
@@ -258,31 +250,31 @@ void WorkerBenchService::prepare() {
   });
 }
 
-void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
+void WorkerBenchService::bench(const run::BenchJob& job, double timeout_s, Callback callback) {
   const auto refused = [this, callback](const Error& error) {
     if (answered_as_missing(error, callback)) return;
     if (role_ == Role::first) throw error;
     worker_.interrupt();
-    BenchAnswer answer;
+    run::BenchAnswer answer;
     answer.no_device = true;
     answer.outcome = Outcome::crashed;
     answer.message = error.what();
     callback(std::move(answer));
   };
-  const auto answered = [callback = std::move(callback)](BenchAnswer answer) {
+  const auto answered = [callback = std::move(callback)](run::BenchAnswer answer) {
     // The worker did not report its stage.
     if (answer.outcome != Outcome::ok && answer.stage.empty()) answer.stage = "run";
     callback(std::move(answer));
   };
-  ask<BenchAnswer>(to_json(job), timeout_s, AskAgain::everything, bench_answer_from_json, answered, refused);
+  ask<run::BenchAnswer>(to_json(job), timeout_s, AskAgain::everything, bench_answer_from_json, answered, refused);
 }
 
-void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
+void WorkerBenchService::measure_rounds(const run::RoundsJob& job, double timeout_s, RoundsCallback callback) {
   const auto refused = [callback](const Error& error) {
     if (!answered_as_missing(error, callback)) throw error;
   };
-  ask<RoundsAnswer>(to_json(job), timeout_s, AskAgain::unless_it_died, rounds_answer_from_json, std::move(callback),
-                    refused);
+  ask<run::RoundsAnswer>(to_json(job), timeout_s, AskAgain::unless_it_died, rounds_answer_from_json,
+                         std::move(callback), refused);
 }
 
 /// Whether an earlier kernel may have caused this: it can overwrite memory of the process, or use up what a process may
@@ -431,6 +423,24 @@ WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& t
   WorkerCommand command{{target::worker_program().string(), "worker", "bench"}, temporaries_in(temporaries), {}};
   if (sanitize) command.argv.emplace_back("--sanitize");
   return command;
+}
+
+JobWorkers::JobWorkers(base::EventLoop& loop, std::size_t jobs, Orphans orphans)
+    : loop_(loop),
+      descendants_(orphans == Orphans::kill ? std::make_unique<base::Descendants>() : nullptr),
+      compiler_(loop, jobs, compile_worker_command(jobs, temporaries_.path())) {}
+
+void JobWorkers::add_benches(const target::Target& target, bool sanitize) {
+  using enum WorkerBenchService::Role;
+  for (std::size_t i = 0; i <= target.further.size(); ++i)
+    benches_.push_back(std::make_unique<WorkerBenchService>(loop_, bench_worker_command(sanitize, temporaries_.path()),
+                                                            i == 0 ? first : further));
+}
+
+std::vector<run::BenchService*> JobWorkers::benches() const {
+  std::vector<run::BenchService*> all;
+  for (const auto& bench : benches_) all.push_back(bench.get());
+  return all;
 }
 
 }  // namespace xtune::ipc

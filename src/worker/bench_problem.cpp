@@ -20,9 +20,9 @@ constexpr double rotation_share = 0.4;
 constexpr std::size_t max_sets = 64;
 
 /// Bytes of one set of buffers.
-std::uint64_t set_bytes(const ipc::OpenJob& job, std::size_t zone_bytes) {
+std::uint64_t set_bytes(const run::OpenJob& job, std::size_t zone_bytes) {
   std::uint64_t bytes = 0;
-  for (const ipc::ArgumentPlan& plan : job.arguments)
+  for (const run::ArgumentPlan& plan : job.arguments)
     if (plan.buffer) bytes += plan.buffer->bytes() + 2 * zone_bytes;
   return bytes;
 }
@@ -38,12 +38,12 @@ bool is_zeroed(const validate::ArgumentLayout& layout) noexcept { return layout.
 
 }  // namespace
 
-MemoryNeeds memory_needs(const ipc::OpenJob& job, std::size_t sets, std::size_t zone_bytes, std::size_t flush_bytes) {
+MemoryNeeds memory_needs(const run::OpenJob& job, std::size_t sets, std::size_t zone_bytes, std::size_t flush_bytes) {
   MemoryNeeds needs;
   needs.device = sets * set_bytes(job, zone_bytes) + flush_bytes;
   const bool compared = job.reference.kind != spec::ReferenceSpec::Kind::none;
   std::uint64_t outputs = 0, largest_output = 0, copies = 0;
-  for (const ipc::ArgumentPlan& plan : job.arguments) {
+  for (const run::ArgumentPlan& plan : job.arguments) {
     if (!plan.buffer) continue;
     const std::uint64_t bytes = plan.buffer->bytes();
     const bool read = plan.buffer->role != spec::ArgRole::out, written = plan.buffer->role != spec::ArgRole::in;
@@ -59,13 +59,13 @@ MemoryNeeds memory_needs(const ipc::OpenJob& job, std::size_t sets, std::size_t 
   return needs;
 }
 
-void require_memory(const ipc::OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found) {
+void require_memory(const run::OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found) {
   const std::uint64_t host = needs.host + (found.shared ? needs.device : 0);
   const bool host_short = found.host > 0 && host > found.host;
   const bool device_short = !found.shared && found.device > 0 && needs.device > found.device;
   if (!host_short && !device_short) return;
   const validate::ArgumentLayout* largest = nullptr;
-  for (const ipc::ArgumentPlan& plan : job.arguments)
+  for (const run::ArgumentPlan& plan : job.arguments)
     if (plan.buffer && (!largest || plan.buffer->bytes() > largest->bytes())) largest = &*plan.buffer;
   const std::string at = largest && !largest->at.empty() ? largest->at + ": " : "";
   throw Error(ErrorKind::unavailable,
@@ -97,7 +97,7 @@ void Constants::fill(measure::Program& program, const std::optional<std::vector<
   }
 }
 
-bool Constants::check(measure::Program& program, ipc::BenchAnswer& answer) const {
+bool Constants::check(measure::Program& program, run::BenchAnswer& answer) const {
   for (std::size_t i = 0; i < constants_.size(); ++i)
     if (!check_unchanged(constants_[i], *program.variable(i), "constant", answer)) return false;
   return true;
@@ -150,12 +150,12 @@ std::optional<GuardDamage> ScratchBuffers::damaged_guard() {
   return std::nullopt;
 }
 
-bool ScratchBuffers::check_guards(ipc::BenchAnswer& answer) {
+bool ScratchBuffers::check_guards(run::BenchAnswer& answer) {
   const auto damage = damaged_guard();
   return !damage || refuse_damage(*damage, answer);
 }
 
-BenchProblem::BenchProblem(measure::Device& device_, ipc::OpenJob job_, std::function<std::uint64_t()> available_bytes_)
+BenchProblem::BenchProblem(measure::Device& device_, run::OpenJob job_, std::function<std::uint64_t()> available_bytes_)
     : device(device_),
       job(std::move(job_)),
       available_bytes(std::move(available_bytes_)),
@@ -170,7 +170,7 @@ BenchProblem::BenchProblem(measure::Device& device_, ipc::OpenJob job_, std::fun
   const std::size_t count = choose_sets(found.host);
   needs = memory_needs(job, count, guard_size, flush_bytes);
   require_memory(job, needs, found);
-  for (const ipc::ArgumentPlan& plan : job.arguments)
+  for (const run::ArgumentPlan& plan : job.arguments)
     if (plan.buffer) arguments.push_back(filled_argument(*plan.buffer, job.seed));
   constants = Constants(job.constants, job.seed);
   for (std::size_t i = 0; i < count; ++i) {
@@ -234,7 +234,7 @@ std::vector<measure::KernelArgument> BenchProblem::arguments_for(BufferSet& set,
   std::vector<measure::KernelArgument> passed(job.arguments.size());
   std::size_t buffer = 0, scalar = 0, scratch_buffer = 0, map = 0;
   for (std::size_t i = 0; i < passed.size(); ++i) {
-    const ipc::ArgumentPlan& plan = job.arguments[i];
+    const run::ArgumentPlan& plan = job.arguments[i];
     if (plan.buffer)
       passed[i] = set[buffer++].get();
     else if (plan.scratch)

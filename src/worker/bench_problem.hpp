@@ -23,7 +23,7 @@ struct MemoryNeeds {
   std::uint64_t device = 0;  ///< buffers with guard zones, copies for comparison on the device, flushed memory
 };
 /// sets: number of buffer sets. zone_bytes: of the guard zones before and after each buffer.
-MemoryNeeds memory_needs(const ipc::OpenJob& job, std::size_t sets, std::size_t zone_bytes, std::size_t flush_bytes);
+MemoryNeeds memory_needs(const run::OpenJob& job, std::size_t sets, std::size_t zone_bytes, std::size_t flush_bytes);
 
 /// Available memory in bytes. 0: unknown.
 struct MemoryFound {
@@ -32,7 +32,7 @@ struct MemoryFound {
 };
 /// Throws Error(unavailable) that opens with the largest argument's place in the spec, with the memory that is needed
 /// and available.
-void require_memory(const ipc::OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found);
+void require_memory(const run::OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found);
 
 /// The contents of a problem's constants: variables of a kernel's source that are filled before its launches. Each
 /// program has its own copy of them in its variables, which are numbered as the constants are.
@@ -47,7 +47,7 @@ class Constants {
   /// CandidateFailure(launch_failed) for a variable that is smaller than its constant.
   void fill(measure::Program& program, const std::optional<std::vector<std::size_t>>& numbers = {}) const;
   /// False, with outcome and message in the answer, when one no longer holds what it was filled with.
-  bool check(measure::Program& program, ipc::BenchAnswer& answer) const;
+  bool check(measure::Program& program, run::BenchAnswer& answer) const;
   /// nullptr: there is none of this name.
   const TestArgument* find(const std::string& name) const noexcept;
   const std::vector<TestArgument>& all() const noexcept { return constants_; }
@@ -73,7 +73,7 @@ class ScratchBuffers {
   void zero();
   bool any_zeroed() const noexcept;
   /// False, with outcome and message in the answer, for a guard zone that was overwritten.
-  bool check_guards(ipc::BenchAnswer& answer);
+  bool check_guards(run::BenchAnswer& answer);
   /// The first guard zone that was overwritten.
   std::optional<GuardDamage> damaged_guard();
 
@@ -84,9 +84,9 @@ class ScratchBuffers {
 
 /// What a job launches, and its arguments that are not buffers of the problem; owned by the job.
 struct KernelCall {
-  explicit KernelCall(const ipc::BenchJob& job)
+  explicit KernelCall(const run::BenchJob& job)
       : artifact(job.artifact), launch(job.launch), scalars(job.scalars), maps(job.maps), scratch(job.scratch) {}
-  explicit KernelCall(const ipc::ReferencePlan& plan)
+  explicit KernelCall(const run::ReferencePlan& plan)
       : artifact(plan.artifact),
         launch(plan.launch),
         scalars(plan.scalar_arguments),
@@ -113,7 +113,7 @@ struct LoadedProgram {
 struct BenchProblem {
   /// Fills inputs. Throws Error; if there is not enough memory, before allocating any. available_bytes: returns the
   /// bytes that this process may still use.
-  BenchProblem(measure::Device& device, ipc::OpenJob job, std::function<std::uint64_t()> available_bytes);
+  BenchProblem(measure::Device& device, run::OpenJob job, std::function<std::uint64_t()> available_bytes);
   BenchProblem(const BenchProblem&) = delete;
   BenchProblem& operator=(const BenchProblem&) = delete;
 
@@ -127,7 +127,7 @@ struct BenchProblem {
                                                      const KernelCall& call) const;
 
   measure::Device& device;
-  ipc::OpenJob job;
+  run::OpenJob job;
   const std::function<std::uint64_t()> available_bytes;
   build::ArtifactCache cache;
   const std::size_t guard_size;  ///< bytes before and after each buffer

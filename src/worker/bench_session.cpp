@@ -13,7 +13,7 @@ namespace xtune::worker {
 namespace {
 
 /// As bytes: a directory's name need not be UTF-8, as text in JSON must be.
-std::string name_of(const ipc::BenchJob& job) {
+std::string name_of(const run::BenchJob& job) {
   const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(ipc::to_json(job));
   return {bytes.begin(), bytes.end()};
 }
@@ -26,7 +26,7 @@ std::size_t last_round_of(std::size_t index, const std::vector<std::vector<std::
 }
 
 /// The value of each metric in the contender's last run.
-void append_last(const device::ProgramCall& call, const Sampler& sampler, ipc::Reported& reported) {
+void append_last(const device::ProgramCall& call, const Sampler& sampler, run::Reported& reported) {
   reported.resize(std::min(call.metrics.size(), sampler.reported().size()));
   for (std::size_t i = 0; i < reported.size(); ++i) {
     reported[i].first = call.metrics[i].name;
@@ -48,7 +48,7 @@ double seconds_since(base::Clock& clock, std::int64_t start_ns) {
 
 }  // namespace
 
-BenchSession::BenchSession(measure::Device& device, ipc::OpenJob job, base::Clock& clock,
+BenchSession::BenchSession(measure::Device& device, run::OpenJob job, base::Clock& clock,
                            std::function<std::uint64_t()> available_bytes)
     : problem_(device, std::move(job), std::move(available_bytes)),
       validator_(problem_),
@@ -68,11 +68,11 @@ void BenchSession::renew_inputs(std::uint64_t seed) {
   problem_.renew_inputs(seed);
 }
 
-ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
+run::BenchAnswer BenchSession::bench(const run::BenchJob& job) {
   if (job.inputs_seed) renew_inputs(*job.inputs_seed);
   reference_.prepare();
   contenders_.clear();
-  ipc::BenchAnswer answer;
+  run::BenchAnswer answer;
   const std::int64_t start_ns = clock_.now_ns();
   answer.stage = "load";
   try {
@@ -93,7 +93,7 @@ ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   return answer;
 }
 
-void BenchSession::bench_loaded(LoadedProgram& loaded, const ipc::BenchJob& job, ipc::BenchAnswer& answer) {
+void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job, run::BenchAnswer& answer) {
   BufferSet& first = problem_.sets[0];
   const KernelCall call(job);
   validator_.reset_sets();
@@ -133,7 +133,7 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const ipc::BenchJob& job,
     judge_repeats(1);
 }
 
-BenchSession::Contender* BenchSession::contender(const ipc::BenchJob& job, Contenders& kept) {
+BenchSession::Contender* BenchSession::contender(const run::BenchJob& job, Contenders& kept) {
   const std::string name = name_of(job);
   if (auto known = kept.extract(name); !known.empty()) return &contenders_.insert(std::move(known))->second;
   const KernelCall call(job);
@@ -144,8 +144,8 @@ BenchSession::Contender* BenchSession::contender(const ipc::BenchJob& job, Conte
   return &contenders_.emplace(name, Contender{std::move(loaded), std::move(sampler)})->second;
 }
 
-void BenchSession::run_rounds(const ipc::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
-                              ipc::RoundsAnswer& answer) {
+void BenchSession::run_rounds(const run::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
+                              run::RoundsAnswer& answer) {
   for (std::size_t round = 0; round < job.rounds.size(); ++round) {
     std::vector<std::pair<std::size_t, double>> round_ms;
     for (const std::size_t index : job.rounds[round]) {
@@ -162,8 +162,8 @@ void BenchSession::run_rounds(const ipc::RoundsJob& job, const std::vector<Conte
   }
 }
 
-ipc::RoundsAnswer BenchSession::measure_rounds(const ipc::RoundsJob& job) {
-  ipc::RoundsAnswer answer;
+run::RoundsAnswer BenchSession::measure_rounds(const run::RoundsJob& job) {
+  run::RoundsAnswer answer;
   const std::int64_t start_ns = clock_.now_ns();
   answer.samples_ms.resize(job.jobs.size());
   answer.reported.resize(job.jobs.size());
@@ -194,12 +194,12 @@ ipc::RoundsAnswer BenchSession::measure_rounds(const ipc::RoundsJob& job) {
 
 /// Checks guards and inputs first: a kernel that overwrites them makes the others' outputs wrong, and it is unknown
 /// which one did. Then checks each kernel's outputs.
-void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, ipc::RoundsAnswer& answer) {
-  ipc::BenchAnswer verdict;
+void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, run::RoundsAnswer& answer) {
+  run::BenchAnswer verdict;
   if (!validator_.judge_guards(verdict) || !validator_.judge_inputs(verdict)) {
     // All of them may have read overwritten data, so none of the times count.
     for (std::vector<double>& samples : answer.samples_ms) samples.clear();
-    for (ipc::Reported& reported : answer.reported) reported.clear();
+    for (run::Reported& reported : answer.reported) reported.clear();
     if (contenders.size() == 1) answer.failed = 0;
   }
   for (at = 0; verdict.outcome == Outcome::ok && at < contenders.size(); ++at) {

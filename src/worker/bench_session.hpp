@@ -21,7 +21,7 @@ class BenchSession {
   /// Fills inputs. Throws Error; if there is not enough memory, before allocating any. available_bytes: returns the
   /// bytes that this process may still use.
   BenchSession(
-      measure::Device& device, ipc::OpenJob job, base::Clock& clock,
+      measure::Device& device, run::OpenJob job, base::Clock& clock,
       std::function<std::uint64_t()> available_bytes = [] { return base::available_memory_bytes(); });
 
   /// Maximum memory of this machine that the session uses.
@@ -34,12 +34,12 @@ class BenchSession {
   /// Loads, validates and measures a configuration, and validates it once more if it was measured in full; prepares the
   /// reference if necessary. A failure of the configuration is in the answer; Error is thrown for failures of xtune
   /// itself.
-  ipc::BenchAnswer bench(const ipc::BenchJob& job);
+  run::BenchAnswer bench(const run::BenchJob& job);
 
   /// Loads all of them and launches each once untimed, except those that were also in the previous rounds; then runs
   /// the rounds, and a launch of each whose outputs are compared. The first failure ends it. If a guard zone or an
   /// input was overwritten by one of several kernels, it is unknown which one did: `failed` is then unset.
-  ipc::RoundsAnswer measure_rounds(const ipc::RoundsJob& job);
+  run::RoundsAnswer measure_rounds(const run::RoundsJob& job);
 
  private:
   struct Contender {
@@ -49,11 +49,11 @@ class BenchSession {
   using Contenders = std::multimap<std::string, Contender>;  ///< by job
 
   void renew_inputs(std::uint64_t seed);
-  void bench_loaded(LoadedProgram& loaded, const ipc::BenchJob& job, ipc::BenchAnswer& answer);
-  Contender* contender(const ipc::BenchJob& job, Contenders& kept);
-  void run_rounds(const ipc::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
-                  ipc::RoundsAnswer& answer);
-  void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, ipc::RoundsAnswer& answer);
+  void bench_loaded(LoadedProgram& loaded, const run::BenchJob& job, run::BenchAnswer& answer);
+  Contender* contender(const run::BenchJob& job, Contenders& kept);
+  void run_rounds(const run::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
+                  run::RoundsAnswer& answer);
+  void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, run::RoundsAnswer& answer);
 
   BenchProblem problem_;
   Validator validator_;

@@ -165,7 +165,7 @@ std::vector<std::uint64_t> DeviceCheck::output_sums(BufferSet& set) {
   return sums;
 }
 
-bool DeviceCheck::outputs_agree(BufferSet& set, ipc::BenchAnswer& answer) {
+bool DeviceCheck::outputs_agree(BufferSet& set, run::BenchAnswer& answer) {
   std::vector<validate::CheckItem> items;
   for (std::size_t i = 0; i < set.size(); ++i) {
     for (const std::uint64_t zone : set[i]->zones())

@@ -26,7 +26,7 @@ class DeviceCheck {
 
   /// True: check_outputs would return true; fills in the answer's validation in the same way. False: it may not; call
   /// check_outputs.
-  bool outputs_agree(BufferSet& set, ipc::BenchAnswer& answer);
+  bool outputs_agree(BufferSet& set, run::BenchAnswer& answer);
   /// True: every argument of role in has its pristine bits. False: call check_inputs.
   bool inputs_intact(BufferSet& set);
   /// validate::checksum of each argument that is not only an input, in order.

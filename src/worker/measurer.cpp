@@ -16,7 +16,7 @@ namespace {
 constexpr double shared_roughness = 1;
 
 /// The samples of the series are the last ones that were taken.
-void report(const device::ProgramCall& call, const Sampler& sampler, ipc::BenchAnswer& answer) {
+void report(const device::ProgramCall& call, const Sampler& sampler, run::BenchAnswer& answer) {
   for (std::size_t i = 0; i < sampler.reported().size() && i < call.metrics.size(); ++i) {
     const std::vector<double>& all = sampler.reported()[i];
     const std::size_t count = std::min(answer.samples_ms.size(), all.size());
@@ -82,7 +82,7 @@ std::vector<std::string> Measurer::watch(measure::Telemetry& telemetry) {
 }
 
 // The device's counter is updated about ten times a second, so a single launch or a short series of them is not enough.
-void Measurer::measure_energy(Sampler& sampler, ipc::BenchAnswer& answer) {
+void Measurer::measure_energy(Sampler& sampler, run::BenchAnswer& answer) {
   const measure::DeviceState before = problem_.device.state();
   if (!before.energy_j) return;
   const std::int64_t start_ns = clock_.now_ns();
@@ -101,7 +101,7 @@ void Measurer::measure_energy(Sampler& sampler, ipc::BenchAnswer& answer) {
   answer.telemetry.power_w = joules / spent_s;
 }
 
-bool Measurer::measure(Sampler& sampler, const ipc::BenchJob& job, double first_ms, ipc::BenchAnswer& answer) {
+bool Measurer::measure(Sampler& sampler, const run::BenchJob& job, double first_ms, run::BenchAnswer& answer) {
   const spec::MeasureSpec& measure = problem_.job.measure;
   const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
                                    measure.noise};

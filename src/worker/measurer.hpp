@@ -30,11 +30,11 @@ class Measurer {
   std::vector<std::string> watch(measure::Telemetry& telemetry);
   /// Settles, and takes the samples of a configuration that was launched once. first_ms: the time of that launch.
   /// Returns false if it was pruned.
-  bool measure(Sampler& sampler, const ipc::BenchJob& job, double first_ms, ipc::BenchAnswer& answer);
+  bool measure(Sampler& sampler, const run::BenchJob& job, double first_ms, run::BenchAnswer& answer);
 
  private:
   measure::DeviceState look();
-  void measure_energy(Sampler& sampler, ipc::BenchAnswer& answer);
+  void measure_energy(Sampler& sampler, run::BenchAnswer& answer);
 
   BenchProblem& problem_;
   Validator& validator_;

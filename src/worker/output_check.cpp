@@ -67,7 +67,7 @@ std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& argume
 
 namespace {
 
-bool refuse(ipc::BenchAnswer& answer, std::string message) {
+bool refuse(run::BenchAnswer& answer, std::string message) {
   answer.outcome = Outcome::wrong_result;
   answer.message = std::move(message);
   return false;
@@ -75,16 +75,16 @@ bool refuse(ipc::BenchAnswer& answer, std::string message) {
 
 }  // namespace
 
-bool refuse_damage(const GuardDamage& damage, ipc::BenchAnswer& answer) {
+bool refuse_damage(const GuardDamage& damage, run::BenchAnswer& answer) {
   return refuse(answer, damage.argument + ": the kernel wrote " + damage.where + " this buffer");
 }
 
-bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
+bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, run::BenchAnswer& answer) {
   const auto damage = damaged_guard(arguments, set);
   return !damage || refuse_damage(*damage, answer);
 }
 
-bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
+bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, run::BenchAnswer& answer) {
   if (!check_guards(arguments, set, answer)) return false;
   std::vector<std::byte> actual;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -101,7 +101,7 @@ bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, i
 }
 
 bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, const char* what,
-                     ipc::BenchAnswer& answer) {
+                     run::BenchAnswer& answer) {
   const validate::ArgumentLayout& layout = argument.layout;
   const auto change =
       validate::bit_difference(layout, argument.pristine.bytes(),
@@ -111,19 +111,19 @@ bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, cons
                                                layout.name, what, change->text()));
 }
 
-bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
+bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, run::BenchAnswer& answer) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].layout.role == spec::ArgRole::in && !check_unchanged(arguments[i], *set[i], "input", answer))
       return false;
   return true;
 }
 
-std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string& name) {
+std::filesystem::path exchange_folder(const run::OpenJob& job, const std::string& name) {
   return job.scratch / (name + "-" + std::to_string(::getpid()));
 }
 
 // Files of only this run, read once and soon: nothing is flushed to the disk.
-void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
+void leave_outputs(const run::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
                    const std::string& launch) {
   if (job.outputs.empty()) return;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

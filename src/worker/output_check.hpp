@@ -51,27 +51,27 @@ struct GuardDamage {
 std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
 
 /// Makes the answer a wrong result that names argument and zone; false.
-bool refuse_damage(const GuardDamage& damage, ipc::BenchAnswer& answer);
+bool refuse_damage(const GuardDamage& damage, run::BenchAnswer& answer);
 
 /// Only of this process: several workers may call programs at the same time. Below the run's temporary directory.
-std::filesystem::path exchange_folder(const ipc::OpenJob& job, const std::string& name);
+std::filesystem::path exchange_folder(const run::OpenJob& job, const std::string& name);
 
 /// Leaves the outputs where the job wants them, as those of this launch (ipc::output_path).
-void leave_outputs(const ipc::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
+void leave_outputs(const run::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
                    const std::string& launch);
 
 /// False, with outcome and message in the answer, if a guard zone was overwritten.
-bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
+bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, run::BenchAnswer& answer);
 
 /// Checks the results of one launch on a set that was reset, or whose outputs were poisoned. False, with outcome and
 /// message in the answer, if a guard zone was overwritten or an output differs from the expected one; the comparison is
 /// in the answer in either case.
-bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
+bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, run::BenchAnswer& answer);
 
 /// False, with outcome and message in the answer, if an argument of role in no longer has its pristine bits.
-bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
+bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, run::BenchAnswer& answer);
 
 /// The same of one buffer. what: "input".
-bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, const char* what, ipc::BenchAnswer& answer);
+bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, const char* what, run::BenchAnswer& answer);
 
 }  // namespace xtune::worker

@@ -31,7 +31,7 @@ void store(SealedMemory& memory, std::span<const std::byte> bytes) {
   std::copy(bytes.begin(), bytes.end(), memory.writable().begin());
 }
 
-void require_guards_kept(const ipc::ReferencePlan& plan, const std::optional<GuardDamage>& damage) {
+void require_guards_kept(const run::ReferencePlan& plan, const std::optional<GuardDamage>& damage) {
   if (damage)
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("the reference kernel '{}' wrote {} {}", plan.name, damage->where, damage->argument));
@@ -57,7 +57,7 @@ std::vector<double> time_reference(Sampler sampler, const spec::MeasureSpec& mea
 
 constexpr std::size_t judged_bytes = std::size_t{16} << 20;  // a multiple of every element's size
 
-std::string name_of(const ipc::ReferencePlan& plan) {
+std::string name_of(const run::ReferencePlan& plan) {
   return plan.kind == spec::ReferenceSpec::Kind::kernel ? fmt::format("the reference kernel '{}'", plan.name)
                                                         : "the reference";
 }
@@ -104,7 +104,7 @@ std::string text_of(const validate::Tolerance& tolerance) {
                      tolerance.atol);
 }
 
-void warn(const ipc::ReferencePlan& plan, std::vector<std::string>& warnings, const std::string& text) {
+void warn(const run::ReferencePlan& plan, std::vector<std::string>& warnings, const std::string& text) {
   warnings.push_back(plan.at.empty() ? text : plan.at + ": " + text);
 }
 
@@ -123,7 +123,7 @@ validate::ReferenceFacts compare_launches(TestArgument& argument, measure::Buffe
 
 /// Whether no input, constant or scalar is NaN or infinite.
 bool are_finite(const std::vector<TestArgument>& arguments, const Constants& constants,
-                const ipc::ReferencePlan& reference) {
+                const run::ReferencePlan& reference) {
   const auto finite = [](const TestArgument& a) {
     return !validate::any_not_finite(a.layout.dtype, a.pristine.bytes());
   };
@@ -133,7 +133,7 @@ bool are_finite(const std::vector<TestArgument>& arguments, const Constants& con
 }
 
 /// Warnings of tolerances with which a kernel that does nothing, or writes zeros, would pass for most elements.
-std::vector<std::string> tolerance_warnings(const ipc::ReferencePlan& reference,
+std::vector<std::string> tolerance_warnings(const run::ReferencePlan& reference,
                                             const std::vector<TestArgument>& arguments) {
   std::vector<std::string> warnings;
   for (const TestArgument& argument : arguments) {
@@ -220,7 +220,7 @@ void Reference::make() {
 }
 
 std::vector<double> Reference::time_kernel() {
-  const ipc::ReferencePlan& plan = problem_.job.reference;
+  const run::ReferencePlan& plan = problem_.job.reference;
   if (!problem_.job.time_reference || device::is_emulated(problem_.device.info())) return {};
   measurer_.settle();
   validator_.reset_sets();  // the sampler takes turns through all of them
@@ -237,7 +237,7 @@ std::vector<double> Reference::time_kernel() {
 }
 
 void Reference::make_by_kernel() {
-  const ipc::ReferencePlan& plan = problem_.job.reference;
+  const run::ReferencePlan& plan = problem_.job.reference;
   try {
     const KernelCall call(plan);
     const LoadedProgram loaded = problem_.load(call);
@@ -266,7 +266,7 @@ void Reference::make_by_kernel() {
 }
 
 validate::BuiltinCall Reference::builtin_call(const TestArgument& output) const {
-  const ipc::ReferencePlan& plan = problem_.job.reference;
+  const run::ReferencePlan& plan = problem_.job.reference;
   validate::BuiltinCall call;
   call.output = &output.layout;
   call.scalars = {plan.scalars.begin(), plan.scalars.end()};
@@ -288,7 +288,7 @@ void Reference::make_by_builtin() {
 }
 
 void Reference::read_from_file() {
-  const ipc::ReferencePlan& plan = problem_.job.reference;
+  const run::ReferencePlan& plan = problem_.job.reference;
   TestArgument& output = output_named(plan.output);
   // Read like input files, with the same errors about shape and dtype.
   validate::ArgumentLayout layout = output.layout;

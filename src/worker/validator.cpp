@@ -34,7 +34,7 @@ bool RepeatCheck::compare(BufferSet& set) {
   return result_.same();
 }
 
-bool RepeatCheck::refuse(ipc::BenchAnswer& answer) const {
+bool RepeatCheck::refuse(run::BenchAnswer& answer) const {
   answer.outcome = Outcome::wrong_result;
   answer.message = fmt::format(
       "{}: launch {} on the same inputs gave other bits than launch 1: {}: a race, or sums whose order changes from "
@@ -79,12 +79,12 @@ void Validator::poison_outputs(BufferSet& set, validate::Poison poison) {
   device_check_ ? device_check_->poison_outputs(set, poison) : worker::poison_outputs(problem_.arguments, set, poison);
 }
 
-bool Validator::judge_outputs(BufferSet& set, ipc::BenchAnswer& answer) {
+bool Validator::judge_outputs(BufferSet& set, run::BenchAnswer& answer) {
   if (device_check_ && device_check_->outputs_agree(set, answer)) return true;
   return check_outputs(problem_.arguments, set, answer);
 }
 
-bool Validator::judge_inputs(ipc::BenchAnswer& answer) {
+bool Validator::judge_inputs(run::BenchAnswer& answer) {
   bool intact = true;
   for (std::size_t i = 0; i < problem_.sets.size() && intact; ++i) {
     intact = (device_check_ && device_check_->inputs_intact(problem_.sets[i])) ||
@@ -94,7 +94,7 @@ bool Validator::judge_inputs(ipc::BenchAnswer& answer) {
   return intact;
 }
 
-bool Validator::judge_guards(ipc::BenchAnswer& answer) {
+bool Validator::judge_guards(run::BenchAnswer& answer) {
   for (BufferSet& set : problem_.sets)
     if (!check_guards(problem_.arguments, set, answer)) return false;
   return true;
@@ -102,7 +102,7 @@ bool Validator::judge_guards(ipc::BenchAnswer& answer) {
 
 /// The sets' outputs contain `poison` and the opposite one alternately.
 bool Validator::judge_launches(Sampler& sampler, ScratchBuffers& scratch, int launches, validate::Poison poison,
-                               ipc::BenchAnswer& answer) {
+                               run::BenchAnswer& answer) {
   scratch.renew();
   for (BufferSet& set : problem_.sets) {
     poison_outputs(set, poison);
@@ -117,7 +117,7 @@ bool Validator::judge_launches(Sampler& sampler, ScratchBuffers& scratch, int la
 
 /// Launches back to back as in a sample, then once. A kernel that is right only every second time is caught: with one
 /// set the checked launches are consecutive, with several sets all of them are checked.
-bool Validator::judge_last_launch(LoadedProgram& loaded, Sampler& sampler, ipc::BenchAnswer& answer) {
+bool Validator::judge_last_launch(LoadedProgram& loaded, Sampler& sampler, run::BenchAnswer& answer) {
   if (loaded.program->times_itself()) {
     loaded.program->check_last_run();
     return true;
@@ -134,7 +134,7 @@ bool Validator::judge_last_launch(LoadedProgram& loaded, Sampler& sampler, ipc::
   }
   answer.stage = "validate";
   // An input that a measured launch changed is the cause of wrong outputs, not their consequence.
-  ipc::BenchAnswer inputs;
+  run::BenchAnswer inputs;
   if (judge_inputs(inputs)) {
     answer.message += late_words();
   } else {

@@ -26,7 +26,7 @@ class RepeatCheck {
   bool compare(BufferSet& set);
   const validate::Repeatability& result() const noexcept { return result_; }
   /// If launches differ: makes the answer a wrong result with the difference. False.
-  bool refuse(ipc::BenchAnswer& answer) const;
+  bool refuse(run::BenchAnswer& answer) const;
 
  private:
   const std::vector<TestArgument>& arguments_;
@@ -53,14 +53,14 @@ class Validator {
   RepeatCheck first_of_repeats(BufferSet& set) { return {problem_.arguments, device_check_.get(), set}; }
 
   // Each returns false, with outcome and message in the answer, for what is wrong.
-  bool judge_outputs(BufferSet& set, ipc::BenchAnswer& answer);
-  bool judge_inputs(ipc::BenchAnswer& answer);  ///< of all sets
-  bool judge_guards(ipc::BenchAnswer& answer);  ///< of all sets
+  bool judge_outputs(BufferSet& set, run::BenchAnswer& answer);
+  bool judge_inputs(run::BenchAnswer& answer);  ///< of all sets
+  bool judge_guards(run::BenchAnswer& answer);  ///< of all sets
   /// Launches, and checks the outputs of all sets.
   bool judge_launches(Sampler& sampler, ScratchBuffers& scratch, int launches, validate::Poison poison,
-                      ipc::BenchAnswer& answer);
+                      run::BenchAnswer& answer);
   /// The launch after all measured ones.
-  bool judge_last_launch(LoadedProgram& loaded, Sampler& sampler, ipc::BenchAnswer& answer);
+  bool judge_last_launch(LoadedProgram& loaded, Sampler& sampler, run::BenchAnswer& answer);
 
   /// Hands the outputs to the spec's check, if there is one. after: follows the message of a failure ("; the first
   /// launch was right"). Throws as run_command_check does.

@@ -132,8 +132,8 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
 class CompileHandler {
  public:
   nlohmann::json operator()(const nlohmann::json& message) {
-    const ipc::CompileJob job = ipc::compile_job_from_json(message);
-    ipc::CompileAnswer answer;
+    const run::CompileJob job = ipc::compile_job_from_json(message);
+    run::CompileAnswer answer;
     build::ArtifactCache cache(job.cache);
     // The image too: an entry whose image is missing or damaged must not count as compiled.
     auto found = cache.find(job.key, job.request.toolchain);
@@ -178,7 +178,7 @@ class CompileHandler {
 
  private:
   /// If the store is full, read-only or owned by another user, the result is not cached, but the run continues.
-  static void insert(build::ArtifactCache& cache, const ipc::CompileJob& job, ipc::CompileAnswer& answer) {
+  static void insert(build::ArtifactCache& cache, const run::CompileJob& job, run::CompileAnswer& answer) {
     if (job.keep_in_scratch) build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, job.request);
     try {
       cache.insert(answer.artifact, job.request);
@@ -189,7 +189,7 @@ class CompileHandler {
     }
   }
 
-  build::Artifact compile(const ipc::CompileJob& job) {
+  build::Artifact compile(const run::CompileJob& job) {
     // Of several compilers, the one of the key; without one, the architecture decides.
     const std::string compiler = device::compiler_of(job.backend, job.request.toolchain);
     const bool decided = !compiler.empty() || device::compilers_of(job.backend).empty();
@@ -223,7 +223,7 @@ class BenchHandler {
     std::vector<int> spared = base::children_of(getpid());
     const bool used = std::exchange(used_, true);
     nlohmann::json answer =
-        message.at("do") == "rounds" ? run<ipc::RoundsAnswer>(message) : run<ipc::BenchAnswer>(message);
+        message.at("do") == "rounds" ? run<run::RoundsAnswer>(message) : run<run::BenchAnswer>(message);
     std::fflush(stdout);  // what the kernel printed belongs to this configuration
     for (const int kept : device_->kept_processes()) spared.push_back(kept);
     base::kill_children_but(spared, stray_wait_s);  // processes of an earlier kernel, which would disturb the next one
@@ -253,11 +253,11 @@ class BenchHandler {
     MemoryWatch* watch;
   };
 
-  static ipc::BenchAnswer ask(BenchSession& session, const nlohmann::json& message, const ipc::BenchAnswer& /*kind*/) {
+  static run::BenchAnswer ask(BenchSession& session, const nlohmann::json& message, const run::BenchAnswer& /*kind*/) {
     return session.bench(ipc::bench_job_from_json(message));
   }
-  static ipc::RoundsAnswer ask(BenchSession& session, const nlohmann::json& message,
-                               const ipc::RoundsAnswer& /*kind*/) {
+  static run::RoundsAnswer ask(BenchSession& session, const nlohmann::json& message,
+                               const run::RoundsAnswer& /*kind*/) {
     return session.measure_rounds(ipc::rounds_job_from_json(message));
   }
 
@@ -265,7 +265,7 @@ class BenchHandler {
   /// fault.
   template <class Answer>
   nlohmann::json run(const nlohmann::json& message) {
-    constexpr bool rounds = std::is_same_v<Answer, ipc::RoundsAnswer>;
+    constexpr bool rounds = std::is_same_v<Answer, run::RoundsAnswer>;
     const Watching watching(*this, rounds);
     if (!watch_) return ipc::to_json(ask(*session_, message, Answer()));
     const ProcessState before = process_state();
@@ -306,8 +306,8 @@ class BenchHandler {
                   "the kernel took more than {} of memory beside its arguments, half of what was free then, and "
                   "was stopped",
                   base::human_bytes(limit_bytes_));
-    ipc::BenchAnswer answer;
-    ipc::RoundsAnswer of_rounds;
+    run::BenchAnswer answer;
+    run::RoundsAnswer of_rounds;
     answer.outcome = of_rounds.outcome = Outcome::crashed;
     answer.lack = of_rounds.lack = lack;
     answer.stage = "run";
@@ -318,7 +318,7 @@ class BenchHandler {
     _exit(1);
   }
 
-  void open(ipc::OpenJob job) {
+  void open(run::OpenJob job) {
     session_.reset();
     if (!device_) {
       device_ = backend::make_backend(job.backend)->open_device(job.device);

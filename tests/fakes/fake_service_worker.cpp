@@ -13,6 +13,7 @@
 #include "ipc/protocol.hpp"
 
 using namespace xtune::ipc;
+using namespace xtune::run;
 
 namespace {
 
@@ -42,11 +43,11 @@ bool is_first_time(const std::string& marker) {
 }
 
 json compile(const json& message, const std::string& opened_file) {
-  const xtune::ipc::CompileJob job = xtune::ipc::compile_job_from_json(message);
+  const xtune::run::CompileJob job = xtune::ipc::compile_job_from_json(message);
   misbehave(job.key);
   if (job.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
   if (job.key == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::unsupported, "no such architecture");
-  xtune::ipc::CompileAnswer answer;
+  xtune::run::CompileAnswer answer;
   answer.artifact.key = job.key;
   answer.artifact.usage.registers = 42;
   answer.cpu_s = 0.5;
@@ -69,7 +70,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   misbehave(aftermath);
   if (aftermath == "no files") return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact("ok", "the store"));
   if (message.at("do") == "open") {
-    const xtune::ipc::OpenJob job = xtune::ipc::open_job_from_json(message);
+    const xtune::run::OpenJob job = xtune::ipc::open_job_from_json(message);
     std::ofstream(opened_file, std::ios::app) << job.seed << "\n";
     misbehave(job.backend);
     if (job.backend == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::invalid_spec, "a.npy: wrong shape");
@@ -84,8 +85,8 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
     return {{"prepared", true}};
   }
   if (message.at("do") == "rounds") {
-    const xtune::ipc::RoundsJob job = xtune::ipc::rounds_job_from_json(message);
-    xtune::ipc::RoundsAnswer answer;
+    const xtune::run::RoundsJob job = xtune::ipc::rounds_job_from_json(message);
+    xtune::run::RoundsAnswer answer;
     answer.samples_ms.resize(job.jobs.size());
     for (const auto& round : job.rounds)
       for (const std::size_t index : round) {
@@ -99,7 +100,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
     answer.taints = {"warm"};
     return to_json(answer);
   }
-  const xtune::ipc::BenchJob job = xtune::ipc::bench_job_from_json(message);
+  const xtune::run::BenchJob job = xtune::ipc::bench_job_from_json(message);
   if (aftermath == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
   misbehave(job.artifact.key);
   if (job.artifact.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
@@ -109,7 +110,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   for (const std::string word : {"then ", "leaves "})
     if (job.artifact.key.starts_with(word)) aftermath = job.artifact.key.substr(word.size());
   if (job.artifact.key == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
-  xtune::ipc::BenchAnswer answer;
+  xtune::run::BenchAnswer answer;
   answer.samples_ms = {1, 2, 3};
   answer.busy_s = 0.25;
   if (job.artifact.key == "fault" || job.artifact.key == "wrong" || job.artifact.key.starts_with("then ")) {

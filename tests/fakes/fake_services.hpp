@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/event_loop.hpp"
-#include "ipc/services.hpp"
+#include "core/run/services.hpp"
 
 namespace xtune::fakes {
 
@@ -21,20 +21,20 @@ inline void after_turns(base::EventLoop& loop, int turns, std::function<void()> 
   loop.post([&loop, turns, then = std::move(then)]() mutable { after_turns(loop, turns - 1, std::move(then)); });
 }
 
-class FakeCompileService final : public ipc::CompileService {
+class FakeCompileService final : public run::CompileService {
  public:
   FakeCompileService(base::EventLoop& loop, Journal& journal, std::size_t parallel = 2)
       : loop_(loop), journal_(journal), parallel_(parallel) {}
 
   /// Default: ok, with the job's key.
-  std::function<ipc::CompileAnswer(const ipc::CompileJob&)> respond;
-  std::function<int(const ipc::CompileJob&)> turns_of;  ///< how long a job takes; default: turns
-  std::vector<ipc::CompileJob> jobs;
+  std::function<run::CompileAnswer(const run::CompileJob&)> respond;
+  std::function<int(const run::CompileJob&)> turns_of;  ///< how long a job takes; default: turns
+  std::vector<run::CompileJob> jobs;
   std::vector<double> timeouts_s;
   std::size_t outstanding = 0, max_outstanding = 0;
   int turns = 1;
 
-  void compile(const ipc::CompileJob& job, double timeout_s, Callback callback) override {
+  void compile(const run::CompileJob& job, double timeout_s, Callback callback) override {
     jobs.push_back(job);
     timeouts_s.push_back(timeout_s);
     journal_.push_back("compile " + job.key);
@@ -44,7 +44,7 @@ class FakeCompileService final : public ipc::CompileService {
                   if (asked_in != epoch_) return;
                   --outstanding;
                   journal_.push_back("compiled " + job.key);
-                  ipc::CompileAnswer answer;
+                  run::CompileAnswer answer;
                   answer.artifact.key = job.key;
                   callback(respond ? respond(job) : answer);
                 });
@@ -62,25 +62,25 @@ class FakeCompileService final : public ipc::CompileService {
   std::uint64_t epoch_ = 0;
 };
 
-class FakeBenchService final : public ipc::BenchService {
+class FakeBenchService final : public run::BenchService {
  public:
   FakeBenchService(base::EventLoop& loop, Journal& journal) : loop_(loop), journal_(journal) {}
 
   /// Default: ok, with three samples of 1 ms.
-  std::function<ipc::BenchAnswer(const ipc::BenchJob&)> respond;
+  std::function<run::BenchAnswer(const run::BenchJob&)> respond;
   /// Default: samples of 1 ms.
-  std::function<ipc::RoundsAnswer(const ipc::RoundsJob&)> respond_rounds;
-  std::vector<ipc::BenchJob> jobs;
-  std::vector<ipc::RoundsJob> rounds;
-  std::vector<ipc::Problem> problems;
+  std::function<run::RoundsAnswer(const run::RoundsJob&)> respond_rounds;
+  std::vector<run::BenchJob> jobs;
+  std::vector<run::RoundsJob> rounds;
+  std::vector<run::Problem> problems;
   bool busy = false, overlapped_itself = false;
   int turns = 1;
 
-  void set_problem(ipc::Problem problem) override {
+  void set_problem(run::Problem problem) override {
     journal_.push_back("problem");
     problems.push_back(std::move(problem));
   }
-  void bench(const ipc::BenchJob& job, double /*timeout_s*/, Callback callback) override {
+  void bench(const run::BenchJob& job, double /*timeout_s*/, Callback callback) override {
     overlapped_itself = overlapped_itself || busy;
     busy = true;
     jobs.push_back(job);
@@ -89,12 +89,12 @@ class FakeBenchService final : public ipc::BenchService {
       if (asked_in != epoch_) return;
       busy = false;
       journal_.push_back("benched " + job.artifact.key);
-      ipc::BenchAnswer answer;
+      run::BenchAnswer answer;
       answer.samples_ms = {1.0, 1.0, 1.0};
       callback(respond ? respond(job) : answer);
     });
   }
-  void measure_rounds(const ipc::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
+  void measure_rounds(const run::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
     overlapped_itself = overlapped_itself || busy;
     busy = true;
     rounds.push_back(job);
@@ -102,7 +102,7 @@ class FakeBenchService final : public ipc::BenchService {
     after_turns(loop_, turns, [this, job, callback = std::move(callback), asked_in = epoch_] {
       if (asked_in != epoch_) return;
       busy = false;
-      ipc::RoundsAnswer answer;
+      run::RoundsAnswer answer;
       answer.samples_ms.resize(job.jobs.size());
       for (const auto& round : job.rounds)
         for (const std::size_t index : round) answer.samples_ms[index].push_back(1.0);

@@ -17,10 +17,10 @@ class NoisyBench {
  public:
   /// true_ms: how long a configuration really takes.
   NoisyBench(FakeBenchService& service, FakeClock& clock, const Noise& noise, std::uint64_t seed,
-             std::function<double(const ipc::BenchJob&)> true_ms)
+             std::function<double(const run::BenchJob&)> true_ms)
       : clock_(clock), device_(noise, seed), true_ms_(std::move(true_ms)) {
-    service.respond = [this](const ipc::BenchJob& job) { return bench(job); };
-    service.respond_rounds = [this](const ipc::RoundsJob& job) { return rounds(job); };
+    service.respond = [this](const run::BenchJob& job) { return bench(job); };
+    service.respond_rounds = [this](const run::RoundsJob& job) { return rounds(job); };
   }
   spec::MeasureSpec measure;
   double busy_s = 0;
@@ -30,14 +30,14 @@ class NoisyBench {
   double slowness = 1.37;
 
  private:
-  double launch(const ipc::BenchJob& job) {
+  double launch(const run::BenchJob& job) {
     const double slow = rounds_ > slow_from_round || configurations_ > slow_from_configuration ? slowness : 1;
     const double time_ms = device_.launch_ms(true_ms_(job)) * slow;
     clock_.advance_s(time_ms * 1e-3);
     busy_s += time_ms * 1e-3;
     return time_ms;
   }
-  ipc::BenchAnswer bench(const ipc::BenchJob& job) {
+  run::BenchAnswer bench(const run::BenchJob& job) {
     ++configurations_;
     const double before_s = busy_s;
     const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
@@ -49,16 +49,16 @@ class NoisyBench {
     const double first_ms = sample();
     const measure::Series series = measure::measure_challenger({sample, warm_up, measure.warmup, first_ms}, rule,
                                                                clock_, job.incumbent, roughness_);
-    ipc::BenchAnswer answer;
+    run::BenchAnswer answer;
     answer.stage = "measure";
     answer.samples_ms = series.samples_ms;
     if (series.stopped_by == measure::Stop::beaten) answer.outcome = Outcome::pruned;
     answer.busy_s = busy_s - before_s;
     return answer;
   }
-  ipc::RoundsAnswer rounds(const ipc::RoundsJob& job) {
+  run::RoundsAnswer rounds(const run::RoundsJob& job) {
     const double before_s = busy_s;
-    ipc::RoundsAnswer answer;
+    run::RoundsAnswer answer;
     answer.samples_ms.resize(job.jobs.size());
     for (const auto& round : job.rounds) {
       ++rounds_;
@@ -71,7 +71,7 @@ class NoisyBench {
   std::size_t rounds_ = 0, configurations_ = 0;  ///< begun so far
   measure::Roughness roughness_;
   NoisyDevice device_;
-  std::function<double(const ipc::BenchJob&)> true_ms_;
+  std::function<double(const run::BenchJob&)> true_ms_;
 };
 
 }  // namespace xtune::fakes

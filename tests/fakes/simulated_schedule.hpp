@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/event_loop.hpp"
+#include "core/run/services.hpp"
 #include "fakes/fake_clock.hpp"
-#include "ipc/services.hpp"
 
 namespace xtune::fakes {
 
@@ -44,11 +44,11 @@ class SimulatedTime {
 };
 
 /// Some compilers and one queue in front of them, in order of arrival, as a pool works where the lengths are unknown.
-class SimulatedCompilers final : public ipc::CompileService {
+class SimulatedCompilers final : public run::CompileService {
  public:
   double compile_s = 1, from_cache_s = 0.02;
   SimulatedCompilers(SimulatedTime& time, std::size_t parallel) : time_(time), parallel_(parallel) {}
-  void compile(const ipc::CompileJob& job, double /*timeout_s*/, Callback callback) override {
+  void compile(const run::CompileJob& job, double /*timeout_s*/, Callback callback) override {
     queue_.emplace_back(job.key, std::move(callback));
     start();
   }
@@ -65,7 +65,7 @@ class SimulatedCompilers final : public ipc::CompileService {
     time_.after(cached ? from_cache_s : compile_s, [this, cached, key = key, callback = callback, epoch = epoch_] {
       if (epoch != epoch_) return;
       --busy_;
-      ipc::CompileAnswer answer;
+      run::CompileAnswer answer;
       answer.artifact.key = key;
       answer.cached = cached;
       answer.cpu_s = cached ? 0 : compile_s;
@@ -91,31 +91,31 @@ struct SimulatedSteps {
 };
 
 /// A bench worker. The first to be asked computes the reference, which the others read once it is there.
-class SimulatedBench final : public ipc::BenchService {
+class SimulatedBench final : public run::BenchService {
  public:
   std::vector<double> begun_s;  ///< when it began to measure a configuration
   std::size_t finals_rounds = 0;
 
   SimulatedBench(SimulatedTime& time, const SimulatedSteps& steps, bool& has_reference)
       : time_(time), steps_(steps), has_reference_(has_reference) {}
-  void set_problem(ipc::Problem /*problem*/) override {}
+  void set_problem(run::Problem /*problem*/) override {}
   void prepare() override {
     if (open_at_s_ < 0) open_at_s_ = time_.now_s() + steps_.open_s;
   }
-  void bench(const ipc::BenchJob& /*job*/, double /*timeout_s*/, Callback callback) override {
+  void bench(const run::BenchJob& /*job*/, double /*timeout_s*/, Callback callback) override {
     after_opening([this, callback = std::move(callback)] {
       begun_s.push_back(time_.now_s());
       after(steps_.configuration_s, [this, callback] {
-        ipc::BenchAnswer answer;
+        run::BenchAnswer answer;
         answer.samples_ms.assign(7, 1e3 * steps_.launch_s);
         answer.busy_s = steps_.configuration_s;
         callback(answer);
       });
     });
   }
-  void measure_rounds(const ipc::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
+  void measure_rounds(const run::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
     if (job.jobs.size() > 1) finals_rounds += job.rounds.size();
-    ipc::RoundsAnswer answer;
+    run::RoundsAnswer answer;
     answer.samples_ms.resize(job.jobs.size());
     for (const auto& round : job.rounds)
       for (const std::size_t i : round) answer.samples_ms[i].push_back(1e3 * steps_.launch_s);

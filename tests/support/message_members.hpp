@@ -64,7 +64,7 @@ XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, driver_
               toolchain_failed, default_arch, toolchain_parts, compilers)
 }  // namespace xtune::target
 
-namespace xtune::ipc {
+namespace xtune::run {
 XTUNE_MEMBERS(CompileJob, backend, cache, key, request, scratch, keep_in_scratch, expected_s)
 XTUNE_MEMBERS(CompileAnswer, outcome, lack, message, log, warning, artifact, cached, cpu_s, peak_bytes)
 XTUNE_MEMBERS(ArgumentPlan, buffer, scratch, map_of)
@@ -83,7 +83,7 @@ XTUNE_PART_OF_MEMBERS(RoundsAnswer,
                       (outcome, lack, message, log, failed, samples_ms, reference_ms, reported, taints, busy_s,
                        missing_artifact),
                       (outcome, lack, message, log, failed, samples_ms, reference_ms, reported, taints, busy_s))
-}  // namespace xtune::ipc
+}  // namespace xtune::run
 
 namespace xtune::test {
 
@@ -94,19 +94,19 @@ inline void settle(std::vector<measure::ScalarArgument>& scalars) {
     std::fill(scalar.bytes.begin() + static_cast<std::ptrdiff_t>(scalar.size), scalar.bytes.end(), std::byte{0});
   }
 }
-inline void settle(ipc::OpenJob& job) {
+inline void settle(run::OpenJob& job) {
   settle(job.reference.scalar_arguments);
-  for (ipc::ArgumentPlan& plan : job.arguments) {
+  for (run::ArgumentPlan& plan : job.arguments) {
     if (plan.map_of) plan.scratch = false;
     if (plan.map_of || plan.scratch) plan.buffer.reset();
   }
 }
-inline void settle(ipc::BenchJob& job) { settle(job.scalars); }
-inline void settle(ipc::BenchAnswer& answer) {
+inline void settle(run::BenchJob& job) { settle(job.scalars); }
+inline void settle(run::BenchAnswer& answer) {
   if (answer.validation) settle(*answer.validation);
 }
-inline void settle(ipc::RoundsJob& job) {
-  for (ipc::BenchJob& each : job.jobs) settle(each);
+inline void settle(run::RoundsJob& job) {
+  for (run::BenchJob& each : job.jobs) settle(each);
   if (job.jobs.empty()) job.rounds.clear();
   for (std::vector<std::size_t>& round : job.rounds)
     for (std::size_t& index : round) index %= job.jobs.size();

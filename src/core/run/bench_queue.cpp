@@ -12,7 +12,7 @@
 
 namespace xtune::run {
 
-std::string time_unit_warning(const spec::ProcessSpec& process, const ipc::BenchAnswer& answer) {
+std::string time_unit_warning(const spec::ProcessSpec& process, const BenchAnswer& answer) {
   using Form = device::ProgramValue::Form;
   if (process.device != "host" || process.time.form == Form::wall || !process.time.unit.empty()) return {};
   if (answer.samples_ms.empty() || !(answer.busy_s > 0)) return {};
@@ -80,14 +80,14 @@ void BenchQueue::start(PooledDevice& device) {
   ready_.erase(next);
   if (trial->purpose == Trial::Purpose::drift) return measure_incumbent(trial);
   device.busy = true;
-  ipc::BenchJob job = run_.bench_job(*trial);
+  BenchJob job = run_.bench_job(*trial);
   if (const auto bar = outcomes_.incumbent().bar(); bar && run_.races() && trial->purpose == Trial::Purpose::search)
     job.incumbent = measure::scaled(*bar, device.slowness * keeper_.slowness());
   device.bench->bench(job, run_.bench_timeout_s(),
-                      [this, trial, &device](const ipc::BenchAnswer& answer) { take(trial, device, answer); });
+                      [this, trial, &device](const BenchAnswer& answer) { take(trial, device, answer); });
 }
 
-void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const ipc::BenchAnswer& answer) {
+void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const BenchAnswer& answer) {
   ++totals_.answers;
   device.busy = false;
   totals_.device_busy_s += answer.busy_s;
@@ -129,7 +129,7 @@ bool BenchQueue::seek_calibration() {
 void BenchQueue::calibrate(PooledDevice& device, const TrialPtr& trial) {
   device.busy = true;
   device.bench->bench(run_.bench_job(*trial), run_.bench_timeout_s(),
-                      [this, &device, trial](const ipc::BenchAnswer& answer) {
+                      [this, &device, trial](const BenchAnswer& answer) {
                         ++totals_.answers;
                         device.busy = false;
                         totals_.device_busy_s += answer.busy_s;
@@ -154,10 +154,9 @@ bool BenchQueue::follow_drift(bool last) {
 
 void BenchQueue::measure_incumbent(const TrialPtr& trial) {
   PooledDevice& first = devices_.first();
-  ipc::RoundsJob job{{run_.bench_job(*trial)},
-                     std::vector<std::vector<std::size_t>>(IncumbentTracker::check_rounds, {0})};
+  RoundsJob job{{run_.bench_job(*trial)}, std::vector<std::vector<std::size_t>>(IncumbentTracker::check_rounds, {0})};
   first.busy = true;
-  first.bench->measure_rounds(job, run_.bench_timeout_s(), [this, trial](const ipc::RoundsAnswer& answer) {
+  first.bench->measure_rounds(job, run_.bench_timeout_s(), [this, trial](const RoundsAnswer& answer) {
     ++totals_.answers;
     devices_.first().busy = false;
     totals_.device_busy_s += answer.busy_s;
@@ -165,7 +164,7 @@ void BenchQueue::measure_incumbent(const TrialPtr& trial) {
   });
 }
 
-void BenchQueue::take_drift(const Trial& trial, const ipc::RoundsAnswer& answer) {
+void BenchQueue::take_drift(const Trial& trial, const RoundsAnswer& answer) {
   if (answer.outcome == Outcome::wrong_result) {
     record::Record record = trial.record;
     record.outcome = answer.outcome;

@@ -9,14 +9,14 @@
 #include "core/run/outcome_handler.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
+#include "core/run/services.hpp"
 #include "core/spec/process_spec.hpp"
-#include "ipc/protocol.hpp"
 
 namespace xtune::run {
 
 /// What the user should know where the wall clock of a program that ran on the CPU is about 1000 times its time, or
 /// less than its time, and the spec gives no unit; else empty.
-std::string time_unit_warning(const spec::ProcessSpec& process, const ipc::BenchAnswer& answer);
+std::string time_unit_warning(const spec::ProcessSpec& process, const BenchAnswer& answer);
 
 /// Compiled trials wait here for a device. The first device measures from the start; another one only if more trials
 /// wait than the first device takes, and after it was compared (Calibration). From time to time the incumbent is
@@ -56,8 +56,8 @@ class BenchQueue {
   bool seek_calibration();
   void calibrate(PooledDevice& device, const TrialPtr& trial);
   void measure_incumbent(const TrialPtr& trial);
-  void take_drift(const Trial& trial, const ipc::RoundsAnswer& answer);
-  void take(const TrialPtr& trial, PooledDevice& device, const ipc::BenchAnswer& answer);
+  void take_drift(const Trial& trial, const RoundsAnswer& answer);
+  void take(const TrialPtr& trial, PooledDevice& device, const BenchAnswer& answer);
 
   const RunContext& run_;
   DevicePool& devices_;

@@ -56,8 +56,8 @@ void CompileTimes::fit() {
   fitted_ = examples_;
 }
 
-CompileQueue::CompileQueue(const RunContext& run, ipc::CompileService& compiler, ProblemSetup& problem,
-                           WorkerTotals& totals, bool longest_first, Done done)
+CompileQueue::CompileQueue(const RunContext& run, CompileService& compiler, ProblemSetup& problem, WorkerTotals& totals,
+                           bool longest_first, Done done)
     : run_(run),
       compiler_(compiler),
       problem_(problem),
@@ -74,14 +74,14 @@ void CompileQueue::start(const TrialPtr& trial) {
   auto& waiting = waiting_[key];
   waiting.push_back(trial);
   if (waiting.size() > 1) return;
-  ipc::CompileJob job = run_.compile_job(key, trial->request);
+  CompileJob job = run_.compile_job(key, trial->request);
   if (trial->purpose == Trial::Purpose::search && longest_first_)
     job.expected_s = times_.expected_s(run_.space.value_indices(trial->proposal.index));
   compiler_.compile(job, run_.spec.kernel.compile_timeout_s,
-                    [this, key](const ipc::CompileAnswer& answer) { finish(key, answer); });
+                    [this, key](const CompileAnswer& answer) { finish(key, answer); });
 }
 
-void CompileQueue::finish(const std::string& key, const ipc::CompileAnswer& answer) {
+void CompileQueue::finish(const std::string& key, const CompileAnswer& answer) {
   ++totals_.answers;
   const auto found = waiting_.find(key);
   const std::vector<TrialPtr> trials = std::move(found->second);

@@ -12,8 +12,8 @@
 
 #include "core/run/problem_setup.hpp"
 #include "core/run/run_context.hpp"
+#include "core/run/services.hpp"
 #include "core/search/features.hpp"
-#include "ipc/services.hpp"
 
 namespace xtune::run {
 
@@ -47,10 +47,10 @@ class CompileTimes {
 /// longest start first (CompileTimes).
 class CompileQueue {
  public:
-  using Done = std::function<void(const TrialPtr& trial, const ipc::CompileAnswer& answer)>;
+  using Done = std::function<void(const TrialPtr& trial, const CompileAnswer& answer)>;
   /// longest_first: whether jobs are ordered. done: called for each trial, with its artifact. The references must
   /// outlive it.
-  CompileQueue(const RunContext& run, ipc::CompileService& compiler, ProblemSetup& problem, WorkerTotals& totals,
+  CompileQueue(const RunContext& run, CompileService& compiler, ProblemSetup& problem, WorkerTotals& totals,
                bool longest_first, Done done);
 
   /// The first one starts the problem's own compile jobs, too.
@@ -61,9 +61,9 @@ class CompileQueue {
   void cancel_all();
 
  private:
-  void finish(const std::string& key, const ipc::CompileAnswer& answer);
+  void finish(const std::string& key, const CompileAnswer& answer);
   const RunContext& run_;
-  ipc::CompileService& compiler_;
+  CompileService& compiler_;
   ProblemSetup& problem_;
   WorkerTotals& totals_;
   const bool longest_first_;

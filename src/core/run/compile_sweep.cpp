@@ -20,7 +20,7 @@ std::optional<std::int64_t> shared_bytes(const SweptConfig& swept) {
 
 CompileSweep::CompileSweep(const spec::Spec& spec, const space::Space& space,
                            const resolve::CandidateResolver& resolver, std::string backend, std::filesystem::path store,
-                           base::EventLoop& loop, ipc::CompileService& compiler)
+                           base::EventLoop& loop, CompileService& compiler)
     : spec_(spec),
       space_(space),
       resolver_(resolver),
@@ -72,13 +72,13 @@ void CompileSweep::start(SweptConfig& swept) {
   if (sharing.size() > 1) return;
   ++outstanding_;
   compiler_.compile({backend_, store_, swept.key, std::move(request)}, spec_.kernel.compile_timeout_s,
-                    [this, key = swept.key](const ipc::CompileAnswer& answer) {
+                    [this, key = swept.key](const CompileAnswer& answer) {
                       --outstanding_;
                       for (SweptConfig* const waiting : sharing_[key]) take(*waiting, answer);
                     });
 }
 
-void CompileSweep::take(SweptConfig& swept, const ipc::CompileAnswer& answer) const {
+void CompileSweep::take(SweptConfig& swept, const CompileAnswer& answer) const {
   swept.done = true;
   swept.outcome = answer.outcome;
   swept.message = answer.message;

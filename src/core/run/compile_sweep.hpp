@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/resolve/resolve.hpp"
-#include "ipc/services.hpp"
+#include "core/run/services.hpp"
 
 namespace xtune::run {
 
@@ -37,7 +37,7 @@ class CompileSweep {
  public:
   /// All references except the texts must outlive it.
   CompileSweep(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
-               std::string backend, std::filesystem::path store, base::EventLoop& loop, ipc::CompileService& compiler);
+               std::string backend, std::filesystem::path store, base::EventLoop& loop, CompileService& compiler);
 
   /// One answer for each index, in their order. Checks `stopped` after each turn of the loop; if it is true, jobs in
   /// progress are cancelled. Throws the errors of the event loop, such as Error(unsupported) for an architecture that
@@ -46,7 +46,7 @@ class CompileSweep {
 
  private:
   void start(SweptConfig& swept);
-  void take(SweptConfig& swept, const ipc::CompileAnswer& answer) const;
+  void take(SweptConfig& swept, const CompileAnswer& answer) const;
 
   const spec::Spec& spec_;
   const space::Space& space_;
@@ -54,7 +54,7 @@ class CompileSweep {
   std::string backend_;
   std::filesystem::path store_;
   base::EventLoop& loop_;
-  ipc::CompileService& compiler_;
+  CompileService& compiler_;
   std::size_t outstanding_ = 0;
   std::map<std::string, std::vector<SweptConfig*>> sharing_;  ///< by key of the artifact
 };

@@ -15,11 +15,11 @@ std::string name_of(const device::DeviceInfo& device) {
   return fmt::format("device {} ({}{}{})", device.index, device.name, device.uuid.empty() ? "" : ", ", device.uuid);
 }
 
-DevicePool::DevicePool(const target::Target& target, const std::vector<ipc::BenchService*>& benches,
-                       ipc::CompileService& compiler, double compile_timeout_s, TuneObserver& observer)
+DevicePool::DevicePool(const target::Target& target, const std::vector<BenchService*>& benches,
+                       CompileService& compiler, double compile_timeout_s, TuneObserver& observer)
     : observer_(observer) {
   for (std::size_t i = 0; i < benches.size() && i <= target.further.size(); ++i) {
-    benches_.push_back(std::make_unique<ipc::RebuildingBench>(*benches[i], compiler, compile_timeout_s));
+    benches_.push_back(std::make_unique<RebuildingBench>(*benches[i], compiler, compile_timeout_s));
     devices_.push_back({benches_.back().get(), i == 0 ? target.device : target.further[i - 1]});
   }
 }
@@ -50,7 +50,7 @@ void DevicePool::exclude_further(const std::string& why) {
     if (!is_first(device)) exclude(device, why);
 }
 
-void DevicePool::set_problem(ipc::Problem problem) {
+void DevicePool::set_problem(Problem problem) {
   for (const PooledDevice& device : devices_) {
     problem.device = device.device.index;
     device.bench->set_problem(problem);

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/run/rebuilding_bench.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/tuner.hpp"
-#include "ipc/rebuilding_bench.hpp"
 
 namespace xtune::run {
 
@@ -21,7 +21,7 @@ struct PooledDevice {
     in_use,
     excluded,  ///< measures nothing in this run
   };
-  ipc::BenchService* bench = nullptr;
+  BenchService* bench = nullptr;
   device::DeviceInfo device;
   State state = State::uncompared;
   bool busy = false;
@@ -36,8 +36,8 @@ std::string name_of(const device::DeviceInfo& device);
 class DevicePool {
  public:
   /// benches: of target.device, then of each of target.further. All must outlive this.
-  DevicePool(const target::Target& target, const std::vector<ipc::BenchService*>& benches,
-             ipc::CompileService& compiler, double compile_timeout_s, TuneObserver& observer);
+  DevicePool(const target::Target& target, const std::vector<BenchService*>& benches, CompileService& compiler,
+             double compile_timeout_s, TuneObserver& observer);
 
   PooledDevice& first() noexcept { return devices_.front(); }
   std::vector<PooledDevice>& all() noexcept { return devices_; }
@@ -52,7 +52,7 @@ class DevicePool {
   void exclude_further(const std::string& why);
 
   /// problem.device is set for each.
-  void set_problem(ipc::Problem problem);
+  void set_problem(Problem problem);
   /// Opens the other devices that wait for their comparison: once, before their first job.
   void prepare_further();
   /// Call it after CompileService::cancel_all: submits again the lost artifacts that devices wait for.
@@ -60,7 +60,7 @@ class DevicePool {
   void cancel_all();
 
  private:
-  std::vector<std::unique_ptr<ipc::RebuildingBench>> benches_;
+  std::vector<std::unique_ptr<RebuildingBench>> benches_;
   std::vector<PooledDevice> devices_;
   TuneObserver& observer_;
   bool prepared_ = false;  ///< prepare_further was called

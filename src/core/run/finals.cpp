@@ -22,7 +22,7 @@
 #include "core/measure/finals.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
-#include "ipc/services.hpp"
+#include "core/run/services.hpp"
 
 namespace xtune::run {
 namespace {
@@ -31,7 +31,7 @@ constexpr std::size_t rounds_a_request = 5;
 constexpr int max_unexplained = 3;
 
 /// Appends values of the same metrics, from these rounds.
-void append(const ipc::Reported& more, std::size_t rounds, ipc::Reported& reported) {
+void append(const Reported& more, std::size_t rounds, Reported& reported) {
   reported.resize(std::max(reported.size(), more.size()));
   for (std::size_t i = 0; i < more.size(); ++i) {
     const std::vector<double>& values = more[i].second;
@@ -48,7 +48,7 @@ struct FinalistResult {
   Outcome outcome = Outcome::ok;
   std::string message, log;              ///< of its failure
   std::vector<double> samples_ms;        ///< by round, rounded as in records; empty: it failed
-  ipc::Reported reported;                ///< by round
+  Reported reported;                     ///< by round
   build::Lack lack = build::Lack::none;  ///< for a failure: resource that the machine lacked
 };
 
@@ -56,7 +56,7 @@ struct FinalistResult {
 struct FinalsRule {
   measure::Statistic statistic = measure::Statistic::median;
   /// The objective for a finalist's time and the values it has reported so far; less is better. Empty: the time itself.
-  std::function<double(std::size_t finalist, const ipc::Reported& reported, double time_ms)> value = {};
+  std::function<double(std::size_t finalist, const Reported& reported, double time_ms)> value = {};
 };
 
 struct FinalsLimits {
@@ -76,8 +76,7 @@ class FinalsRounds {
   using Done = std::function<void(std::vector<FinalistResult>, std::vector<std::string> taints)>;
   using ReferenceTimed = std::function<void(std::vector<double> samples_ms)>;
   /// bench must outlive this, and this must outlive its calls of bench.
-  FinalsRounds(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule, FinalsLimits limits,
-               Done done);
+  FinalsRounds(BenchService& bench, std::vector<BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done);
   /// Has the reference kernel timed beside the first rounds.
   void time_reference(ReferenceTimed timed) { reference_timed_ = std::move(timed); }
   void start() { next(); }
@@ -88,11 +87,11 @@ class FinalsRounds {
   void next();
   void probe();
   void ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts);
-  void take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& answer, bool counts);
+  void take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts);
   void finish();
 
-  ipc::BenchService& bench_;
-  std::vector<ipc::BenchJob> jobs_;
+  BenchService& bench_;
+  std::vector<BenchJob> jobs_;
   FinalsRule rule_;
   FinalsLimits limits_;
   Done done_;
@@ -107,8 +106,8 @@ class FinalsRounds {
   double busy_s_ = 0;
 };
 
-FinalsRounds::FinalsRounds(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule,
-                           FinalsLimits limits, Done done)
+FinalsRounds::FinalsRounds(BenchService& bench, std::vector<BenchJob> jobs, FinalsRule rule, FinalsLimits limits,
+                           Done done)
     : bench_(bench),
       jobs_(std::move(jobs)),
       rule_(std::move(rule)),
@@ -158,7 +157,7 @@ void FinalsRounds::probe() {
 }
 
 void FinalsRounds::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts) {
-  ipc::RoundsJob job;
+  RoundsJob job;
   for (const std::size_t i : who) job.jobs.push_back(jobs_[i]);
   std::vector<std::size_t> places(who.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
@@ -166,10 +165,10 @@ void FinalsRounds::ask(const std::vector<std::size_t>& who, std::size_t rounds, 
     job.rounds.push_back(measure::finals_order(places, limits_.seed, round_ + i));
   job.time_reference = counts && reference_timed_;
   bench_.measure_rounds(job, limits_.timeout_s * static_cast<double>(who.size()),
-                        [this, who, counts](const ipc::RoundsAnswer& answer) { take(who, answer, counts); });
+                        [this, who, counts](const RoundsAnswer& answer) { take(who, answer, counts); });
 }
 
-void FinalsRounds::take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& answer, bool counts) {
+void FinalsRounds::take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts) {
   busy_s_ += answer.busy_s;
   if (!answer.reference_ms.empty() && reference_timed_) std::exchange(reference_timed_, {})(answer.reference_ms);
   for (const std::string& taint : answer.taints) base::add_once(taints_, taint);
@@ -311,7 +310,7 @@ FinalsRule FinalsPhase::rule() {
   FinalsRule rule;
   rule.statistic = run_.criterion.statistic;
   if (run_.criterion.score)
-    rule.value = [this](std::size_t i, const ipc::Reported& reported, double time_ms) {
+    rule.value = [this](std::size_t i, const Reported& reported, double time_ms) {
       record::Record& record = finalists_[i]->record;
       record.reported = reported;
       return run_.criterion.at(record, time_ms);
@@ -326,7 +325,7 @@ void FinalsPhase::hold() {
   std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
   if (finalists_.size() < 2) return finalists_.clear();
   devices_.first().busy = true;
-  std::vector<ipc::BenchJob> jobs;
+  std::vector<BenchJob> jobs;
   for (const TrialPtr& trial : finalists_) jobs.push_back(run_.bench_job(*trial));
   FinalsLimits limits;
   limits.seed = run_.spec.search.seed;

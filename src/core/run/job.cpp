@@ -1,4 +1,4 @@
-// Makes workers and options for the program and the library, so that both tune in the same way.
+// Makes options for the program and the library, so that both tune in the same way.
 #include "core/run/job.hpp"
 
 #include "base/machine.hpp"
@@ -11,24 +11,6 @@ void apply(const SearchSettings& settings, spec::SearchSpec& search) {
   if (settings.evals) search.evals = settings.evals;
   if (settings.seed) search.seed = *settings.seed;
   if (settings.seconds) search.seconds = settings.seconds;
-}
-
-JobWorkers::JobWorkers(base::EventLoop& loop, std::size_t jobs, Orphans orphans)
-    : loop_(loop),
-      descendants_(orphans == Orphans::kill ? std::make_unique<base::Descendants>() : nullptr),
-      compiler_(loop, jobs, ipc::compile_worker_command(jobs, temporaries_.path())) {}
-
-void JobWorkers::add_benches(const target::Target& target, bool sanitize) {
-  using enum ipc::WorkerBenchService::Role;
-  for (std::size_t i = 0; i <= target.further.size(); ++i)
-    benches_.push_back(std::make_unique<ipc::WorkerBenchService>(
-        loop_, ipc::bench_worker_command(sanitize, temporaries_.path()), i == 0 ? first : further));
-}
-
-std::vector<ipc::BenchService*> JobWorkers::benches() const {
-  std::vector<ipc::BenchService*> all;
-  for (const auto& bench : benches_) all.push_back(bench.get());
-  return all;
 }
 
 TuneOptions TuningJob::next_run(const spec::Spec& spec, const target::Target& target,

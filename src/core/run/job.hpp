@@ -1,18 +1,15 @@
-// A tuning job in the form that all callers use: its workers, and the common state of its runs.
+// A tuning job in the form that all callers use: the common state of its runs.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/chosen_store.hpp"
-#include "base/files.hpp"
-#include "base/processes.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/tuner.hpp"
 #include "core/store/growing_records.hpp"
@@ -26,27 +23,6 @@ struct SearchSettings {
   std::optional<double> seconds;
 };
 void apply(const SearchSettings& settings, spec::SearchSpec& search);
-
-/// The worker processes of a job. Their temporary files are in a directory that is removed with this object.
-class JobWorkers {
- public:
-  enum class Orphans { ignore, kill };
-  /// jobs: maximum number of compilers at once. orphans: kill: processes that workers started end with this object
-  /// (base::Descendants).
-  JobWorkers(base::EventLoop& loop, std::size_t jobs, Orphans orphans = Orphans::ignore);
-  /// Adds a bench worker for each device of the target. sanitize: kernels are built with the sanitizers.
-  void add_benches(const target::Target& target, bool sanitize);
-
-  ipc::CompileService& compiler() noexcept { return compiler_; }
-  std::vector<ipc::BenchService*> benches() const;  ///< for target.device, then for each of target.further
-
- private:
-  base::EventLoop& loop_;
-  const base::TemporaryDirectory temporaries_;
-  const std::unique_ptr<base::Descendants> descendants_;  ///< destroyed before the directory is removed
-  ipc::PooledCompileService compiler_;
-  std::vector<std::unique_ptr<ipc::WorkerBenchService>> benches_;
-};
 
 /// The common state of the runs of one spec: the store, its records, and the options of all runs.
 class TuningJob {

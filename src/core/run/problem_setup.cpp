@@ -22,24 +22,24 @@ namespace xtune::run {
 namespace {
 
 /// A source that is refused, or takes too long, is an error of the spec. The reason why a compiler was killed is not.
-ErrorKind kind_of_failure(const ipc::CompileAnswer& answer) {
+ErrorKind kind_of_failure(const CompileAnswer& answer) {
   // An unclear cause, such as a missing header, is most likely an error in the spec.
   const bool of_the_machine = answer.lack != build::Lack::none && answer.lack != build::Lack::unclear;
   return of_the_machine || answer.outcome == Outcome::crashed ? ErrorKind::io : ErrorKind::invalid_spec;
 }
 
 /// The message is often a line of the log, which is not to be shown twice.
-std::string message_and_log(const ipc::CompileAnswer& answer) {
+std::string message_and_log(const CompileAnswer& answer) {
   const std::string log = base::printable(answer.log, 4000);
   if (log.starts_with(answer.message)) return log;
   return answer.message + (log.empty() ? "" : "\n" + log);
 }
 
 /// The compiled reference kernel, to be completed with its artifact.
-ipc::ReferencePlan plan_kernel(const RunContext& run) {
+ReferencePlan plan_kernel(const RunContext& run) {
   const resolve::CandidateResolver& resolver = run.resolver;
   const space::Config own = resolver.reference_config();
-  ipc::ReferencePlan plan;
+  ReferencePlan plan;
   plan.launch = resolver.reference_launch();
   plan.scalar_arguments = resolver.scalars(own);
   plan.constants = resolver.reference_constants();
@@ -53,9 +53,9 @@ ipc::ReferencePlan plan_kernel(const RunContext& run) {
 }
 
 /// Any other reference.
-ipc::ReferencePlan plan_contents(const RunContext& run) {
+ReferencePlan plan_contents(const RunContext& run) {
   const spec::ReferenceSpec& reference = run.spec.validate.reference;
-  ipc::ReferencePlan plan;
+  ReferencePlan plan;
   plan.output = reference.output;
   plan.file = reference.file;
   plan.folder = run.spec.path.parent_path();
@@ -78,8 +78,8 @@ ipc::ReferencePlan plan_contents(const RunContext& run) {
 
 }  // namespace
 
-ProblemSetup::ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices,
-                           RecordKeeper& keeper, WorkerTotals& totals)
+ProblemSetup::ProblemSetup(const RunContext& run, CompileService& compiler, DevicePool& devices, RecordKeeper& keeper,
+                           WorkerTotals& totals)
     : run_(run), compiler_(compiler), devices_(devices), keeper_(keeper), totals_(totals) {}
 
 /// Reading every output back would take longer than most measurements.
@@ -87,8 +87,8 @@ void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
   if (!run_.target.own_memory) return done({});
   build::CompileRequest request = validate::check_request(run_.target.arch);
   request.toolchain = run_.target.backend.toolchain;
-  const ipc::CompileJob job = run_.compile_job(run_.resolver.artifact_key(request), request);
-  compiler_.compile(job, run_.spec.kernel.compile_timeout_s, [this, done, job](const ipc::CompileAnswer& answer) {
+  const CompileJob job = run_.compile_job(run_.resolver.artifact_key(request), request);
+  compiler_.compile(job, run_.spec.kernel.compile_timeout_s, [this, done, job](const CompileAnswer& answer) {
     if (answer.outcome == Outcome::ok) return done({answer.artifact, job});
     run_.observer.on_note(
         fmt::format("outputs are compared on the host: the kernel that does it on the device did not "
@@ -102,15 +102,15 @@ void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
 void ProblemSetup::make_reference(std::function<void(Reference)> done) {
   const spec::ReferenceSpec& reference = run_.spec.validate.reference;
   const bool is_kernel = reference.kind == spec::ReferenceSpec::Kind::kernel;
-  ipc::ReferencePlan plan = is_kernel ? plan_kernel(run_) : plan_contents(run_);
+  ReferencePlan plan = is_kernel ? plan_kernel(run_) : plan_contents(run_);
   plan.kind = reference.kind;
   plan.at = spec::to_string(reference.at);
   plan.name = reference.name;
   if (!is_kernel) return done({std::move(plan), std::nullopt});
   const build::CompileRequest request = run_.resolver.reference_request();
-  const ipc::CompileJob job = run_.compile_job(run_.resolver.reference_artifact_key(request), request);
+  const CompileJob job = run_.compile_job(run_.resolver.reference_artifact_key(request), request);
   compiler_.compile(job, run_.spec.kernel.compile_timeout_s,
-                    [job, plan = std::move(plan), done = std::move(done)](const ipc::CompileAnswer& answer) mutable {
+                    [job, plan = std::move(plan), done = std::move(done)](const CompileAnswer& answer) mutable {
                       if (answer.outcome != Outcome::ok)
                         throw Error(kind_of_failure(answer),
                                     fmt::format("{}: the reference kernel '{}' did not compile ({}): {}", plan.at,
@@ -151,7 +151,7 @@ void ProblemSetup::prepare() {
 }
 
 void ProblemSetup::open(Reference reference, CheckKernel check_kernel) {
-  ipc::Problem job;
+  Problem job;
   job.backend = run_.target.backend.name;
   job.cache = run_.options.artifact_store();
   job.scratch = run_.options.scratch;
@@ -162,7 +162,7 @@ void ProblemSetup::open(Reference reference, CheckKernel check_kernel) {
   for (const spec::ArgSpec& argument : run_.spec.args) {
     if (argument.kind == spec::ArgKind::constant) continue;
     const bool is_buffer = argument.kind == spec::ArgKind::buffer;
-    ipc::ArgumentPlan& plan = job.arguments.emplace_back();
+    ArgumentPlan& plan = job.arguments.emplace_back();
     if (argument.map)
       plan.map_of = spec::passed_number(run_.spec, *base::find_named(run_.spec.args, argument.map->of));
     else if (argument.role == spec::ArgRole::scratch)

@@ -9,14 +9,14 @@
 #include "core/run/device_pool.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
-#include "ipc/services.hpp"
+#include "core/run/services.hpp"
 
 namespace xtune::run {
 
 /// Compiles the reference kernel and the check kernel, if there are any, and then gives the problem to all devices.
 class ProblemSetup {
  public:
-  ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices, RecordKeeper& keeper,
+  ProblemSetup(const RunContext& run, CompileService& compiler, DevicePool& devices, RecordKeeper& keeper,
                WorkerTotals& totals);
 
   /// Call it before each configuration is compiled, so that the device need not wait for its reference behind the whole
@@ -28,14 +28,14 @@ class ProblemSetup {
   void restart();
 
  private:
-  using CheckKernel = std::pair<std::optional<build::Artifact>, std::optional<ipc::CompileJob>>;
-  using Reference = std::pair<ipc::ReferencePlan, std::optional<ipc::CompileJob>>;
+  using CheckKernel = std::pair<std::optional<build::Artifact>, std::optional<CompileJob>>;
+  using Reference = std::pair<ReferencePlan, std::optional<CompileJob>>;
   void compile_check_kernel(std::function<void(CheckKernel)> done);
   void make_reference(std::function<void(Reference)> done);
   void open(Reference reference, CheckKernel check_kernel);
 
   const RunContext& run_;
-  ipc::CompileService& compiler_;
+  CompileService& compiler_;
   DevicePool& devices_;
   RecordKeeper& keeper_;
   WorkerTotals& totals_;

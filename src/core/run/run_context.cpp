@@ -5,8 +5,8 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "core/run/services.hpp"
 #include "core/space/bindings_text.hpp"
-#include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -18,7 +18,7 @@ constexpr std::size_t max_log_bytes = 2048;
 }  // namespace
 
 void fill_record(record::Record& record, const Trial& trial, const device::DeviceInfo& device,
-                 const ipc::BenchAnswer& answer) {
+                 const BenchAnswer& answer) {
   record.device = device;
   record.outcome = answer.outcome;
   const bool timed = answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned;
@@ -90,7 +90,7 @@ TrialPtr RunContext::make_trial(std::uint64_t index, Trial::Purpose purpose) con
 
 store::KeyDigest RunContext::key_at(std::uint64_t index) const { return store::KeyDigest(keys.of(space.at(index))); }
 
-ipc::CompileJob RunContext::compile_job(const std::string& key, build::CompileRequest request) const {
+CompileJob RunContext::compile_job(const std::string& key, build::CompileRequest request) const {
   return {target.backend.name, options.artifact_store(), key, std::move(request), options.scratch};
 }
 
@@ -104,8 +104,8 @@ std::uint64_t inputs_seed(std::uint64_t seed, const Bindings& config) {
 
 }  // namespace
 
-ipc::BenchJob RunContext::bench_job(const Trial& trial) const {
-  ipc::BenchJob job{trial.artifact, trial.launch, resolver.scalars(trial.config), std::nullopt, trial.record.config};
+BenchJob RunContext::bench_job(const Trial& trial) const {
+  BenchJob job{trial.artifact, trial.launch, resolver.scalars(trial.config), std::nullopt, trial.record.config};
   job.scratch = resolver.scratch(trial.config);
   job.maps = resolver.tensor_maps(trial.config);
   job.validate_only = !measures();
@@ -115,9 +115,8 @@ ipc::BenchJob RunContext::bench_job(const Trial& trial) const {
 
 double RunContext::bench_timeout_s() const {
   double factor = 1;
-  if (!spec.validate.check.empty()) factor += ipc::check_calls;
-  if (spec.validate.inputs == spec::Inputs::fresh)
-    factor += ipc::reference_timeout_factor(spec.validate.reference.kind);
+  if (!spec.validate.check.empty()) factor += check_calls;
+  if (spec.validate.inputs == spec::Inputs::fresh) factor += reference_timeout_factor(spec.validate.reference.kind);
   return spec.measure.timeout_s * factor;
 }
 

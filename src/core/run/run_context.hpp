@@ -15,9 +15,9 @@
 #include "core/resolve/resolve.hpp"
 #include "core/run/knowledge.hpp"
 #include "core/run/search_path.hpp"
+#include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
 #include "core/store/growing_records.hpp"
-#include "ipc/protocol.hpp"
 
 namespace xtune::run {
 
@@ -52,7 +52,7 @@ struct WorkerTotals {
 
 /// Fills the trial's record from a bench worker's answer: all except key, configuration and the compiler's report.
 void fill_record(record::Record& record, const Trial& trial, const device::DeviceInfo& device,
-                 const ipc::BenchAnswer& answer);
+                 const BenchAnswer& answer);
 
 /// One spec and problem on one kind of device. Constant during a run; every part of the run has a reference to it.
 struct RunContext {
@@ -85,8 +85,8 @@ struct RunContext {
   /// A trial with its launch, for a configuration that the space allows and that has passed or may pass.
   TrialPtr make_trial(std::uint64_t index, Trial::Purpose purpose) const;
   store::KeyDigest key_at(std::uint64_t index) const;
-  ipc::CompileJob compile_job(const std::string& key, build::CompileRequest request) const;
-  ipc::BenchJob bench_job(const Trial& trial) const;
+  CompileJob compile_job(const std::string& key, build::CompileRequest request) const;
+  BenchJob bench_job(const Trial& trial) const;
   /// Wall clock that one configuration's benchmark may take: [measure] timeout_s, and as much again for each call of a
   /// check, and for a reference on fresh inputs the time that a reference may take.
   double bench_timeout_s() const;

@@ -39,7 +39,7 @@ std::vector<record::StepUsage> step_usages(const device::LaunchPlan& launch, con
 }
 
 /// Fills the trial's record from the compiler's answer. has_steps: of the spec.
-void fill_compiled(Trial& trial, const ipc::CompileAnswer& answer, const resolve::CandidateResolver& resolver,
+void fill_compiled(Trial& trial, const CompileAnswer& answer, const resolve::CandidateResolver& resolver,
                    bool has_steps) {
   record::Record& record = trial.record;
   record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
@@ -119,7 +119,7 @@ class Tuning {
   void consider(const SearchPath::Proposal& proposal);
   bool claim(const TrialPtr& trial, const std::string& name);
   void begin(const TrialPtr& trial);
-  void take_compiled(const TrialPtr& trial, const ipc::CompileAnswer& answer);
+  void take_compiled(const TrialPtr& trial, const CompileAnswer& answer);
 
   void look_at_peers();
   void leave_peers();
@@ -158,7 +158,7 @@ Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Ta
       outcomes_(run_, keeper_, history_, path_, devices_, calibration_, [this] { report(); }),
       problem_(run_, services.compiler, devices_, keeper_, totals_),
       compiles_(run_, services.compiler, problem_, totals_, may_order_compiles(run_, path_),
-                [this](const TrialPtr& trial, const ipc::CompileAnswer& answer) { take_compiled(trial, answer); }),
+                [this](const TrialPtr& trial, const CompileAnswer& answer) { take_compiled(trial, answer); }),
       benches_(run_, devices_, calibration_, outcomes_, compiles_, keeper_, totals_),
       finals_(run_, outcomes_, history_, keeper_, devices_, compiles_, totals_) {
   const Results& results = outcomes_.results();
@@ -320,7 +320,7 @@ void Tuning::begin(const TrialPtr& trial) {
   compiles_.start(trial);
 }
 
-void Tuning::take_compiled(const TrialPtr& trial, const ipc::CompileAnswer& answer) {
+void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
   if (trial->purpose == Trial::Purpose::drift || trial->purpose == Trial::Purpose::calibrate)
     return benches_.add_compiled(trial, answer.outcome == Outcome::ok);
   fill_compiled(*trial, answer, run_.resolver, !run_.spec.steps.empty());

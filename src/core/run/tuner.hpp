@@ -14,9 +14,9 @@
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
 #include "core/run/peers.hpp"
+#include "core/run/services.hpp"
 #include "core/spec/spec.hpp"
 #include "core/target/target.hpp"
-#include "ipc/services.hpp"
 
 namespace xtune::store {
 class GrowingRecords;
@@ -129,8 +129,8 @@ struct TuneResult {
 /// The services of a run. The references must outlive it.
 struct TuneServices {
   base::EventLoop& loop;
-  ipc::CompileService& compiler;
-  std::vector<ipc::BenchService*> benches;  ///< for target.device, then for each of target.further
+  CompileService& compiler;
+  std::vector<BenchService*> benches;  ///< for target.device, then for each of target.further
   base::Clock& clock;
   const std::atomic<bool>& stop;
 };

@@ -19,7 +19,7 @@ TEST_CASE("what is cancelled has ended: it runs beside nothing that is timed nex
     ended = true;
   });
   bool called = false;
-  const auto call = [&](ipc::CompileAnswer) { called = true; };
+  const auto call = [&](run::CompileAnswer) { called = true; };
   compiler.compile({}, 0, call);
   compiler.compile({}, 0, call);
   while (!begun) std::this_thread::yield();

@@ -19,7 +19,6 @@
 
 using namespace xtune::base;
 using namespace xtune::cluster;
-using namespace xtune::ipc;
 using namespace xtune::record;
 using namespace xtune::run;
 

@@ -15,7 +15,7 @@ void check_messages(Read read) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     auto message = test::RandomValues(seed).make<Message>();
     test::settle(message);
-    const Json json = to_json(message);
+    const Json json = ipc::to_json(message);
     CAPTURE(seed);
     CHECK(test::same(read(json), message));
     CHECK(test::same(read(Json::from_msgpack(Json::to_msgpack(json))), message));
@@ -25,25 +25,25 @@ void check_messages(Read read) {
 }  // namespace
 
 TEST_CASE("Each message with random values comes back from MessagePack as it was") {
-  check_messages<ipc::CompileJob>(ipc::compile_job_from_json);
-  check_messages<ipc::CompileAnswer>(ipc::compile_answer_from_json);
-  check_messages<ipc::OpenJob>(ipc::open_job_from_json);
-  check_messages<ipc::BenchJob>(ipc::bench_job_from_json);
-  check_messages<ipc::BenchAnswer>(ipc::bench_answer_from_json);
-  check_messages<ipc::RoundsJob>(ipc::rounds_job_from_json);
-  check_messages<ipc::RoundsAnswer>(ipc::rounds_answer_from_json);
+  check_messages<run::CompileJob>(ipc::compile_job_from_json);
+  check_messages<run::CompileAnswer>(ipc::compile_answer_from_json);
+  check_messages<run::OpenJob>(ipc::open_job_from_json);
+  check_messages<run::BenchJob>(ipc::bench_job_from_json);
+  check_messages<run::BenchAnswer>(ipc::bench_answer_from_json);
+  check_messages<run::RoundsJob>(ipc::rounds_job_from_json);
+  check_messages<run::RoundsAnswer>(ipc::rounds_answer_from_json);
 }
 
 TEST_CASE("The files of a compile job come back with it") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    ipc::CompileJob job;
+    run::CompileJob job;
     const auto files = test::RandomValues(seed).make<build::KeyedFiles>();
     job.request.files = std::make_shared<const build::KeyedFiles>(files);
-    const ipc::CompileJob read = ipc::compile_job_from_json(ipc::to_json(job));
+    const run::CompileJob read = ipc::compile_job_from_json(ipc::to_json(job));
     REQUIRE(read.request.files);
     CHECK(test::same(*read.request.files, files));
   }
-  CHECK_FALSE(ipc::compile_job_from_json(ipc::to_json(ipc::CompileJob())).request.files);
+  CHECK_FALSE(ipc::compile_job_from_json(ipc::to_json(run::CompileJob())).request.files);
 }
 
 TEST_CASE("What a probe found, with random values and paths of any bytes, comes back from JSON as it was") {

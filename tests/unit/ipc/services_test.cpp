@@ -8,13 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "core/run/rebuilding_bench.hpp"
 #include "core/target/target.hpp"
 #include "fakes/limited_child.hpp"
-#include "ipc/rebuilding_bench.hpp"
 
 using namespace xtune::base;
 using namespace xtune::build;
 using namespace xtune::ipc;
+using namespace xtune::run;
 using namespace xtune::spec;
 using namespace xtune::target;
 

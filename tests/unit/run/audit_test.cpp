@@ -9,7 +9,6 @@
 #include "fakes/noisy_bench.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::ipc;
 using namespace xtune::run;
 
 namespace {

@@ -12,7 +12,6 @@
 
 using namespace xtune::base;
 using namespace xtune::device;
-using namespace xtune::ipc;
 using namespace xtune::resolve;
 using namespace xtune::run;
 using namespace xtune::space;

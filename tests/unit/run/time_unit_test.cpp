@@ -9,7 +9,7 @@ using namespace xtune::run;
 TEST_CASE("a time that the wall clock contradicts by a factor of 1000 is mentioned") {
   spec::ProcessSpec process;
   process.time.form = device::ProgramValue::Form::regex;
-  ipc::BenchAnswer answer;
+  run::BenchAnswer answer;
   answer.samples_ms = {0.108, 0.110, 0.109};
   answer.busy_s = 0.6;  // five runs of 0.12 s
   CHECK(

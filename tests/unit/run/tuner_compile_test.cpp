@@ -6,7 +6,6 @@
 #include "core/validate/check_kernel.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::ipc;
 using namespace xtune::run;
 using namespace xtune::spec;
 

@@ -85,8 +85,8 @@ struct Tuning {
     further.push_back(std::make_unique<FakeBenchService>(loop, journal));
     return *further.back();
   }
-  std::vector<ipc::BenchService*> benches() {
-    std::vector<ipc::BenchService*> all{&bench};
+  std::vector<run::BenchService*> benches() {
+    std::vector<run::BenchService*> all{&bench};
     for (const auto& each : further) all.push_back(each.get());
     return all;
   }
@@ -110,7 +110,7 @@ struct Tuning {
     return std::get<std::int64_t>(config.at(name));
   }
   /// The value of A in the compile job.
-  static std::string define(const ipc::CompileJob& job, const std::string& name) {
+  static std::string define(const run::CompileJob& job, const std::string& name) {
     for (const auto& [key, text] : job.request.defines)
       if (key == name) return text;
     return {};
@@ -126,14 +126,14 @@ struct Tuning {
 
 inline const std::string only_a = "A = [1, 2, 3, 4]\n";
 
-inline ipc::CompileAnswer compiled(const ipc::CompileJob& job) {
-  ipc::CompileAnswer answer;
+inline run::CompileAnswer compiled(const run::CompileJob& job) {
+  run::CompileAnswer answer;
   answer.artifact.key = job.key;
   return answer;
 }
 
-inline ipc::BenchAnswer measured(double time_ms) {
-  ipc::BenchAnswer answer;
+inline run::BenchAnswer measured(double time_ms) {
+  run::BenchAnswer answer;
   answer.samples_ms = {time_ms, time_ms, time_ms};
   return answer;
 }
@@ -143,9 +143,9 @@ inline std::int64_t best_a(const run::TuneResult& result) {
 }
 
 /// Threads in a block of the job's only kernel.
-inline std::uint32_t threads_of(const ipc::BenchJob& job) { return job.launch.steps.at(0).launch.block[0]; }
+inline std::uint32_t threads_of(const run::BenchJob& job) { return job.launch.steps.at(0).launch.block[0]; }
 
 /// The value of A that a job measures: A = 1 is launched with 32 threads.
-inline int a_of(const ipc::BenchJob& job) { return static_cast<int>(threads_of(job) / 32); }
+inline int a_of(const run::BenchJob& job) { return static_cast<int>(threads_of(job) / 32); }
 
 }  // namespace xtune::fakes

@@ -6,12 +6,11 @@
 #include <set>
 #include <string>
 
-#include "ipc/rebuilding_bench.hpp"
+#include "core/run/rebuilding_bench.hpp"
 #include "tuner_fixture.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
-using namespace xtune::ipc;
 using namespace xtune::run;
 
 using namespace xtune;

@@ -6,7 +6,6 @@
 #include "fakes/noisy_bench.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::ipc;
 using namespace xtune::record;
 using namespace xtune::run;
 

@@ -10,7 +10,6 @@
 #include "tuner_fixture.hpp"
 
 using namespace xtune::base;
-using namespace xtune::ipc;
 using namespace xtune::measure;
 using namespace xtune::record;
 using namespace xtune::run;

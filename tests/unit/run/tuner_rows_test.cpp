@@ -8,7 +8,6 @@
 #include "core/record/record_log.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::ipc;
 using namespace xtune::measure;
 using namespace xtune::record;
 using namespace xtune::run;

@@ -15,7 +15,6 @@
 #include "tuner_fixture.hpp"
 
 using namespace xtune::build;
-using namespace xtune::ipc;
 using namespace xtune::run;
 
 TEST_CASE("Damaged records are reported once, with a count, and valid ones are kept") {
@@ -87,7 +86,7 @@ TEST_CASE("What is measured afresh counts, though the store has records of a clo
   xtune::fakes::Tuning t;
   t.parameters = xtune::fakes::only_a;
   double factor = 1;
-  t.bench.respond = [&factor](const xtune::ipc::BenchJob& job) {
+  t.bench.respond = [&factor](const xtune::run::BenchJob& job) {
     return xtune::fakes::measured(factor * xtune::fakes::a_of(job));
   };
   t.clock.advance_s(86'400);
@@ -190,8 +189,8 @@ TEST_CASE("What timed out answers until its limit is raised, and is tried again 
   xtune::fakes::Tuning t;
   t.parameters = xtune::fakes::only_a;
   t.kernel = "compile_timeout_s = 5\n";
-  t.compiler.respond = [](const xtune::ipc::CompileJob& job) {
-    xtune::ipc::CompileAnswer answer = xtune::fakes::compiled(job);
+  t.compiler.respond = [](const xtune::run::CompileJob& job) {
+    xtune::run::CompileAnswer answer = xtune::fakes::compiled(job);
     if (xtune::fakes::Tuning::define(job, "A") == "2") answer.outcome = xtune::Outcome::timed_out;
     return answer;
   };

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "core/record/record_log.hpp"
+#include "ipc/protocol.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::ipc;
 using namespace xtune::record;
 using namespace xtune::run;
 using namespace xtune::spec;
@@ -155,7 +155,7 @@ TEST_CASE("What the worker says against its samples is kept with them") {
   t.bench.respond = [](const BenchJob& job) {
     BenchAnswer answer = measured(2.0);
     if (threads_of(job) == 64) answer.taints = {"throttled", "ECC errors"};
-    return bench_answer_from_json(to_json(answer));
+    return ipc::bench_answer_from_json(ipc::to_json(answer));
   };
   for (const Record& record : t.run().records)
     CHECK(record.tainted.size() == (Tuning::value(record.config, "A") == 2 ? 2 : 0));

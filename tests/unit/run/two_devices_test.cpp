@@ -4,7 +4,6 @@
 #include "fakes/simulated_schedule.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::ipc;
 using namespace xtune::run;
 using namespace xtune::spec;
 

@@ -16,7 +16,7 @@ namespace xtune::fakes {
 
 inline constexpr std::size_t count = 32;
 
-inline ipc::ArgumentPlan buffer(const std::string& name, spec::ArgRole role, Fill fill = Fill::uniform) {
+inline run::ArgumentPlan buffer(const std::string& name, spec::ArgRole role, Fill fill = Fill::uniform) {
   validate::ArgumentLayout layout;
   layout.name = name;
   layout.role = role;
@@ -39,7 +39,7 @@ struct Bench {
   base::TemporaryDirectory folder;
   FakeDevice device;
   FakeClock clock;
-  ipc::OpenJob open;
+  run::OpenJob open;
   int reference_runs = 0;
 
   Bench() {
@@ -82,12 +82,12 @@ struct Bench {
     made.image.clear();
     return made;
   }
-  ipc::BenchJob job(const std::string& name, fakes::FakeKernel kernel) {
-    ipc::BenchJob made{artifact(name), device::Launch{}, {number(count)}};
+  run::BenchJob job(const std::string& name, fakes::FakeKernel kernel) {
+    run::BenchJob made{artifact(name), device::Launch{}, {number(count)}};
     device.kernels[made.artifact.key] = std::move(kernel);
     return made;
   }
-  ipc::BenchAnswer run(const std::string& name, fakes::FakeKernel kernel) {
+  run::BenchAnswer run(const std::string& name, fakes::FakeKernel kernel) {
     worker::BenchSession session(device, open, clock);
     return session.bench(job(name, std::move(kernel)));
   }

@@ -8,6 +8,7 @@
 #include "worker/buffers.hpp"
 
 using namespace xtune::ipc;
+using namespace xtune::run;
 using namespace xtune::measure;
 using namespace xtune::spec;
 using namespace xtune::validate;

@@ -7,6 +7,7 @@
 #include "bench_fixture.hpp"
 
 using namespace xtune::ipc;
+using namespace xtune::run;
 using namespace xtune::spec;
 using namespace xtune::worker;
 

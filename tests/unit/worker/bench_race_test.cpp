@@ -12,6 +12,7 @@
 using namespace xtune::base;
 using namespace xtune::build;
 using namespace xtune::ipc;
+using namespace xtune::run;
 using namespace xtune::measure;
 using namespace xtune::spec;
 using namespace xtune::validate;

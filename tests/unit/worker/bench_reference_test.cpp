@@ -12,6 +12,7 @@
 using namespace xtune::base;
 using namespace xtune::build;
 using namespace xtune::ipc;
+using namespace xtune::run;
 using namespace xtune::spec;
 using namespace xtune::validate;
 using namespace xtune::worker;
@@ -192,10 +193,10 @@ TEST_CASE("A reference kernel is timed once, as a configuration is, if that is a
   CHECK(bench.reference_runs == runs);
   // Rounds may ask for it again, as the machine may have changed its speed.
   BenchSession session(bench.device, bench.open, bench.clock);
-  ipc::RoundsJob rounds{{bench.job("one", doubling)}, {{0}, {0}}};
+  run::RoundsJob rounds{{bench.job("one", doubling)}, {{0}, {0}}};
   CHECK(session.measure_rounds(rounds).reference_ms.empty());
   rounds.time_reference = true;
-  const ipc::RoundsAnswer answer = session.measure_rounds(rounds);
+  const run::RoundsAnswer answer = session.measure_rounds(rounds);
   CHECK(answer.outcome == Outcome::ok);
   CHECK(answer.reference_ms == std::vector<double>(5, 1.5));
   // The configurations are judged and measured as ever.

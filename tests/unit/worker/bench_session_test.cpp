@@ -14,6 +14,7 @@
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::ipc;
+using namespace xtune::run;
 using namespace xtune::measure;
 using namespace xtune::spec;
 using namespace xtune::validate;

@@ -11,6 +11,7 @@
 
 using namespace xtune::build;
 using namespace xtune::ipc;
+using namespace xtune::run;
 using namespace xtune::measure;
 using namespace xtune::spec;
 using namespace xtune::validate;

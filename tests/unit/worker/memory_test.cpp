@@ -14,6 +14,7 @@
 
 using namespace xtune::base;
 using namespace xtune::ipc;
+using namespace xtune::run;
 using namespace xtune::spec;
 using namespace xtune::worker;
 

@@ -10,6 +10,7 @@
 #include "support/text.hpp"
 
 using namespace xtune::ipc;
+using namespace xtune::run;
 using namespace xtune::spec;
 using namespace xtune::validate;
 using namespace xtune::worker;

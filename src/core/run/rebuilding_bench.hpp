@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "ipc/services.hpp"
+#include "core/run/services.hpp"
 
-namespace xtune::ipc {
+namespace xtune::run {
 
 /// Calls `bench`; if an answer names a missing artifact, compiles it into the run's scratch directory, which other
 /// processes do not clean, and calls `bench` again. Callers never see such an answer. If an artifact is still missing
@@ -48,4 +48,4 @@ class RebuildingBench final : public BenchService {
   std::shared_ptr<Pending> pending_;  ///< the artifact that is being compiled; a bench needs one at a time
 };
 
-}  // namespace xtune::ipc
+}  // namespace xtune::run

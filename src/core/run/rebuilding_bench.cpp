@@ -1,5 +1,5 @@
 // An artifact is made in different ways for the problem (reference, check kernel) and for a configuration.
-#include "ipc/rebuilding_bench.hpp"
+#include "core/run/rebuilding_bench.hpp"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::ipc {
+namespace xtune::run {
 
 RebuildingBench::RebuildingBench(BenchService& bench, CompileService& compiler, double compile_timeout_s)
     : bench_(bench), compiler_(compiler), compile_timeout_s_(compile_timeout_s) {}
@@ -101,4 +101,4 @@ void RebuildingBench::cancel_all() {
   bench_.cancel_all();
 }
 
-}  // namespace xtune::ipc
+}  // namespace xtune::run

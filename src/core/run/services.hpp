@@ -1,0 +1,207 @@
+// What the tuner asks of compilers and devices: jobs, their answers, and the services that it calls. They are
+// implemented by workers, and by fakes in tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/build/artifact.hpp"
+#include "core/build/shortage.hpp"
+#include "core/measure/device.hpp"
+#include "core/measure/race.hpp"
+#include "core/measure/telemetry.hpp"
+#include "core/spec/spec.hpp"
+#include "core/validate/compare.hpp"
+#include "core/validate/inputs.hpp"
+#include "core/validate/repeatability.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::run {
+
+/// Compile, put into the cache, answer without the image.
+struct CompileJob {
+  std::string backend;
+  std::filesystem::path cache;  ///< directory of the ArtifactCache
+  std::string key;
+  build::CompileRequest request;
+  std::filesystem::path scratch = {};     ///< stores the artifact if the cache cannot; empty: then the job fails
+  bool keep_in_scratch = false;           ///< store the artifact in the scratch directory in any case
+  std::optional<double> expected_s = {};  ///< CPU time: of the jobs that wait for a worker, the longest is first
+};
+struct CompileAnswer {
+  Outcome outcome = Outcome::ok;
+  build::Lack lack = build::Lack::none;  ///< resource that the machine lacked: the outcome is valid only for this run,
+                                         ///< and is not stored
+  std::string message, log;
+  std::string warning;       ///< why the cache could not store the artifact, which is then in the scratch directory
+  build::Artifact artifact;  ///< without its image
+  bool cached = false;
+  double cpu_s = 0;              ///< of the worker and its children, for this job
+  std::uint64_t peak_bytes = 0;  ///< maximum memory of the worker and its largest child so far; 0: unknown
+};
+
+/// One argument that a step of a launch may take, in the spec's order: a buffer's layout, or a scalar, a scratch buffer
+/// or a tensor map, whose value, layout or description comes with each job.
+struct ArgumentPlan {
+  std::optional<validate::ArgumentLayout> buffer{};  ///< unset: another argument
+  bool scratch = false;
+  std::optional<std::size_t> map_of{};  ///< a tensor map: the number of the buffer among the arguments
+};
+
+/// How the worker gets the expected outputs.
+struct ReferencePlan {
+  spec::ReferenceSpec::Kind kind = spec::ReferenceSpec::Kind::none;
+  std::string at;                                           ///< place in the spec: "gemm.toml:40:13"
+  std::string name;                                         ///< builtin
+  std::string output;                                       ///< builtin, file: the argument it describes
+  std::vector<std::pair<std::string, std::string>> arrays;  ///< builtin: role, argument name
+  Bindings scalars;                                         ///< builtin
+  std::filesystem::path file;                               ///< file: .npy
+  std::vector<std::string> command;                         ///< command: argv
+  std::filesystem::path folder;                             ///< command: its working directory
+  build::Artifact artifact;                                 ///< kernel; without its image
+  device::LaunchPlan launch;                                ///< kernel
+  std::vector<measure::ScalarArgument> scalar_arguments;    ///< of the launch that it describes
+  /// Kernel: which of the job's constants its artifact's variables are.
+  std::vector<std::size_t> constants{};
+  std::vector<validate::ArgumentLayout> scratch{};  ///< kernel: its scratch buffers
+  std::vector<measure::TensorMap> maps{};           ///< kernel
+};
+
+/// Once per problem and per worker process: prepare inputs and buffers.
+struct OpenJob {
+  std::string backend;
+  int device = 0;
+  std::filesystem::path cache;    ///< where images are
+  std::filesystem::path scratch;  ///< temporary directory of the run: keeps the reference for later workers
+  std::uint64_t seed = 1;
+  bool sanitize = false;  ///< buffers end with the argument, because a guard zone would hide invalid accesses
+  std::vector<ArgumentPlan> arguments;
+  std::vector<validate::ArgumentLayout> constants{};  ///< what the variables of each artifact hold, in their order
+  std::vector<measure::ArgumentType> types;  ///< of `arguments`, for the kernel's signature; empty: not compared
+  ReferencePlan reference;
+  /// Where each validating launch writes its outputs (output_path); empty: not written.
+  std::filesystem::path outputs;
+  std::optional<build::Artifact> check_kernel;  ///< without its image; unset: everything is checked on the host
+  std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances;  ///< per output argument
+  std::vector<std::string> check{};  ///< argv of a command that judges the outputs; empty: none
+  std::string check_at{};            ///< its place in the spec
+  std::filesystem::path folder{};    ///< the spec's, in which it is started
+  int repeats = 0;          ///< more validating launches, whose output bits are compared; 0: no bits are compared
+  bool must_repeat = true;  ///< other bits are a wrong result; else they are only reported
+  spec::MeasureSpec measure;
+  bool time_reference = false;  ///< measure the time of a reference kernel when it is first launched
+};
+
+/// Load, validate and measure one configuration.
+struct BenchJob {
+  build::Artifact artifact;  ///< without its image
+  device::LaunchPlan launch;
+  std::vector<measure::ScalarArgument> scalars;      ///< in kernel order
+  std::optional<measure::Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
+  Bindings config = {};                              ///< for services that report it
+  std::vector<validate::ArgumentLayout> scratch{};   ///< in kernel order
+  std::optional<std::uint64_t> inputs_seed{};        ///< set: new inputs are drawn by it first
+  std::vector<measure::TensorMap> maps{};            ///< in kernel order
+  bool validate_only = false;                        ///< launch it once and compare; no samples are taken
+};
+/// Other values that a program reports: the metric, and its value for each of the samples.
+using Reported = std::vector<std::pair<std::string, std::vector<double>>>;
+
+struct BenchAnswer {
+  Outcome outcome = Outcome::ok;
+  build::Lack lack = build::Lack::none;  ///< as of CompileAnswer
+  std::string stage;                     ///< "load", "run", "validate", "measure"
+  std::string message, log;
+  std::vector<double> samples_ms;
+  std::optional<validate::Comparison> validation;
+  std::optional<validate::Repeatability> repeatable{};  ///< set if bits were compared
+  Reported reported;
+  measure::Telemetry telemetry;
+  std::vector<std::string> taints;  ///< reasons why the samples are suspect
+  std::string changed{};            ///< what the kernel did to its process: "left 4 descriptors open"; a taint, too
+  double busy_s = 0;                ///< wall clock of the worker
+  bool no_device = false;           ///< the device could not be opened, see message; set by the service
+  std::string missing_artifact;  ///< key of an artifact that the store lost: nothing was measured; set by the service
+};
+/// Launch configurations that have passed before again, in turns, so that changes over time
+/// affect all of them alike. After the rounds each is launched once more and its outputs are compared.
+struct RoundsJob {
+  std::vector<BenchJob> jobs;                    ///< incumbents are ignored
+  std::vector<std::vector<std::size_t>> rounds;  ///< for each round, the order of the jobs that are launched once
+  bool time_reference = false;                   ///< measure the time of the reference kernel again, before the rounds
+};
+struct RoundsAnswer {
+  Outcome outcome = Outcome::ok;
+  build::Lack lack = build::Lack::none;  ///< as of CompileAnswer
+  std::string message, log;
+  std::optional<std::size_t> failed;            ///< the job that ended the rounds; unset: none did, or it is unknown
+  std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds, only of complete rounds
+  std::vector<double> reference_ms;             ///< of the reference kernel, if it was asked for and could be timed
+  std::vector<Reported> reported;               ///< by job, from the same runs as samples_ms
+  std::vector<std::string> taints;
+  double busy_s = 0;             ///< wall clock of the worker
+  std::string missing_artifact;  ///< as in BenchAnswer
+};
+
+/// How often the benchmark of one configuration calls the spec's check: after the first launch and after the last one.
+/// Each call may take [measure] timeout_s.
+inline constexpr int check_calls = 2;
+/// How many times [measure] timeout_s a reference may take. One launch of a reference kernel is compared with a
+/// configuration's validation and all its samples, which allows slow kernels. A builtin computes on the CPU, in double
+/// precision, which takes much longer than the device.
+constexpr double reference_timeout_factor(spec::ReferenceSpec::Kind kind) noexcept {
+  return kind == spec::ReferenceSpec::Kind::kernel ? 10 : 20;
+}
+
+/// Compiles asynchronously, several jobs at once. A compiler that crashes, hangs or refuses gives an answer with an
+/// outcome; an Error of xtune itself (no compiler here, unknown architecture) leaves the event loop.
+class CompileService {
+ public:
+  using Callback = std::function<void(CompileAnswer)>;
+  virtual ~CompileService() = default;
+  virtual void compile(const CompileJob& job, double timeout_s, Callback callback) = 0;
+  virtual std::size_t parallel() const noexcept = 0;  ///< maximum number of jobs at once
+  virtual void cancel_all() = 0;                      ///< no callback of an earlier job is called after this
+};
+
+/// The problem of a bench service: the message that opens it in a worker, and what stays with the service.
+struct Problem : OpenJob {
+  std::function<void(const std::string&)> warn;  ///< receives messages for the user; may be empty
+  /// Receives the samples of the reference kernel, in ms; may be empty.
+  std::function<void(const std::vector<double>& samples_ms)> reference_timed;
+  // The jobs that make artifacts; unset: there is none.
+  std::optional<CompileJob> reference_job, check_kernel_job;
+  std::function<CompileJob(const Bindings& config)> compile_job;  ///< of a BenchJob with this configuration
+};
+
+/// Tries one configuration at a time on one device.
+class BenchService {
+ public:
+  using Callback = std::function<void(BenchAnswer)>;
+  using RoundsCallback = std::function<void(RoundsAnswer)>;
+  virtual ~BenchService() = default;
+  /// Sets the problem of all later jobs; it is sent to the worker with the first job, and again to each new worker. If
+  /// a reference hangs or crashes, Error(invalid_spec) at its place leaves the event loop.
+  virtual void set_problem(Problem problem) = 0;
+  /// Prepares for the problem before the first job, which several devices may do at once: opens the device, makes
+  /// inputs and buffers, and leaves the reference to the job. The job tries again and reports errors. A service may do
+  /// nothing here.
+  virtual void prepare() {}
+  /// Measures a configuration. If it crashes the worker, the answer has an outcome; the next job gets a new worker. If
+  /// it fails where kernels that ran before may be the cause, since they ran in the same process, it is tried once more
+  /// in a new one; likewise if the worker was killed from outside, which is not attributed to the configuration the
+  /// second time either.
+  virtual void bench(const BenchJob& job, double timeout_s, Callback callback) = 0;
+  /// All of them in one worker. If they crash it, the answer does not show which one did.
+  virtual void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) = 0;
+  virtual void cancel_all() = 0;
+};
+
+}  // namespace xtune::run
