@@ -94,7 +94,8 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
     if (indices.back()) valid.push_back(*indices.back());
   }
   const resolve::CandidateResolver resolver(setting.spec, setting.space, setting.problem, setting.target.device,
-                                            setting.target.arch, setting.target.backend.toolchain, false);
+                                            setting.target.arch, setting.target.backend.toolchain, false,
+                                            base::chosen_store(settings.store));
   StoppableLoop stoppable(settings.stop, settings.poll);
   ipc::JobWorkers workers(stoppable.loop(), jobs);
   run::CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name,

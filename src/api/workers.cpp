@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
+#include "core/build/manifest.hpp"
 #include "core/run/job.hpp"
 #include "core/target/program.hpp"
 #include "core/target/target.hpp"
@@ -74,6 +76,7 @@ class WorkerToolchain final : public build::Toolchain {
   WorkerToolchain(target::BackendState state, double timeout_s) : state_(std::move(state)), timeout_s_(timeout_s) {}
 
   std::string fingerprint() override { return state_.toolchain; }
+  bool lists_files() override { return true; }
   std::string default_arch() override { return state_.default_arch; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
@@ -86,15 +89,32 @@ class WorkerToolchain final : public build::Toolchain {
                                [&](run::CompileAnswer given) { answer = std::move(given); });
     loop.run_until([&] { return answer.has_value(); });
     if (!answer) throw Error(ErrorKind::io, "the compile worker ended without an answer");
-    if (answer->outcome != Outcome::ok) throw build::CandidateFailure(answer->outcome, answer->message);
-    std::optional<build::Artifact> artifact = build::ArtifactCache(cache.path()).find(key);
+    const std::optional<build::FilesRead> read = read_by(request, *answer);
+    if (answer->outcome != Outcome::ok) {
+      build::CandidateFailure failure(answer->outcome, answer->message);
+      if (read) failure.files_read = std::make_shared<const build::FilesRead>(*read);
+      throw failure;
+    }
+    std::optional<build::Artifact> artifact = build::ArtifactCache(cache.path()).find(answer->artifact.key);
     if (!artifact) throw Error(ErrorKind::io, "the compile worker left no artifact: is the temporary directory full?");
     artifact->key.clear();
     artifact->backend.clear();
+    artifact->files_read = read;
     return std::move(*artifact);
   }
 
  private:
+  /// What the worker's compile read besides the request's files; unset: that is unknown, as its key shows.
+  static std::optional<build::FilesRead> read_by(const build::CompileRequest& request,
+                                                 const ipc::CompileAnswer& answer) {
+    const build::ManifestNow now = build::contents_of(answer.artifact.manifest, request.source_name);
+    if (!request.base_key.empty() && answer.artifact.key != build::key_with_reads(request.base_key, now.digest))
+      return std::nullopt;
+    build::FilesRead read{{}, now.keyed.absent};
+    for (const build::KeyedFile& file : now.keyed.files) read.files.push_back(file.path);
+    return read;
+  }
+
   const target::BackendState state_;
   const double timeout_s_;
 };

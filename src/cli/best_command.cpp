@@ -76,11 +76,13 @@ std::vector<const record::Record*> pointers_to(const std::vector<record::Record>
 /// [objective] across: the stored configuration for all cases together.
 class AcrossAnswer {
  public:
-  AcrossAnswer(const spec::Spec& spec, const target::Target& target, const store::StoreView& stored) : spec_(spec) {
+  AcrossAnswer(const spec::Spec& spec, const target::Target& target, const store::StoreView& stored,
+               const std::filesystem::path& store)
+      : spec_(spec) {
     std::vector<std::unique_ptr<record::SpecFit>> fits;
     for (const Bindings& problem : spec.cases)
-      fits.push_back(
-          std::make_unique<record::SpecFit>(spec, problem, target.device, target.arch, target.backend.toolchain));
+      fits.push_back(std::make_unique<record::SpecFit>(spec, problem, target.device, target.arch,
+                                                       target.backend.toolchain, store));
     // First the key that this spec has today; if nothing is stored for it, earlier keys, and how they differ.
     for (const record::KeyFit worst : {record::KeyFit::holds, record::KeyFit::stale, record::KeyFit::differs}) {
       std::vector<record::CaseRecords> cases;
@@ -163,7 +165,10 @@ int print_best(BestOptions& given) {
   Printer printer(options.format);
   bool all = true;
   for (const Bindings& problem : spec.cases) {
-    record::SpecFit fit = fit_of(spec, problem, target);
+    const std::filesystem::path store = bundle ? std::filesystem::path() : options.store_path();
+    record::SpecFit fit = fit_of(spec, problem, target, store, [&](const std::string& key) {
+      return dispatch::manifest_of(key, store, bundle.get());
+    });
     const record::LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
     choices.emplace_back(problem, found.record ? std::optional(found.record->config) : std::nullopt);
@@ -175,7 +180,7 @@ int print_best(BestOptions& given) {
     if (options.text()) print_out("{}", report::top_values_text(top));
   }
   if (across) {
-    const AcrossAnswer answer(spec, target, stored.view());
+    const AcrossAnswer answer(spec, target, stored.view(), options.store_path());
     all = all && answer.found();
     choices.emplace_back(Bindings(), answer.config());
     for (std::size_t i = 0; Json & each : printer.answers()) each["across"] = answer.json(i++);

@@ -104,12 +104,15 @@ space::Space space_of(const spec::Spec& spec, const Bindings& problem, const tar
 }
 
 resolve::CandidateResolver resolver_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                                       const target::Target& target, bool sanitize) {
-  return {spec, space, problem, target.device, target.arch, target.backend.toolchain, sanitize};
+                                       const target::Target& target, const std::filesystem::path& store,
+                                       bool sanitize) {
+  return {spec, space, problem, target.device, target.arch, target.backend.toolchain, sanitize, store};
 }
 
-record::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target) {
-  return {spec, problem, target.device, target.arch, target.backend.toolchain};
+record::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+                       const std::filesystem::path& store,
+                       std::function<build::Manifest(const std::string& artifact_key)> manifest_of) {
+  return {spec, problem, target.device, target.arch, target.backend.toolchain, store, std::move(manifest_of)};
 }
 
 SpecList list_specs(const std::vector<std::string>& paths) {

@@ -42,8 +42,12 @@ void tell_notes(const spec::Spec& spec);  ///< prints the changes by its overlay
 // One case on a device.
 space::Space space_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target);
 resolve::CandidateResolver resolver_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                                       const target::Target& target, bool sanitize = false);
-record::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target);
+                                       const target::Target& target, const std::filesystem::path& store,
+                                       bool sanitize = false);
+/// manifest_of: as for SpecFit.
+record::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+                       const std::filesystem::path& store,
+                       std::function<build::Manifest(const std::string& artifact_key)> manifest_of = {});
 
 /// One case of a replay: the recorded device, and the services that answer in simulated time.
 struct ReplayedCase {

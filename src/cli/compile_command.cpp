@@ -65,7 +65,8 @@ class CompileRun {
   void compile_case(const target::Target& target, const spec::Spec& spec, const Bindings& problem,
                     ArchSummary& summary) {
     const space::Space space = space_of(spec, problem, target);
-    const resolve::CandidateResolver resolver = resolver_of(spec, space, problem, target, options_.sanitize);
+    const std::filesystem::path store = scratch_ ? scratch_->path() : options_.common.store_path();
+    const resolve::CandidateResolver resolver = resolver_of(spec, space, problem, target, store, options_.sanitize);
     const auto artifact_of = [&](std::uint64_t index) {
       return resolver.artifact_key(resolver.compile_request(space.at(index)));
     };
@@ -73,8 +74,7 @@ class CompileRun {
     if (chosen.size() < space.size() && !options_.quiet)
       tell("{}: {} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
            target.arch, chosen.size(), space.size());
-    run::CompileSweep sweep(spec, space, resolver, target.backend.name,
-                            scratch_ ? scratch_->path() : options_.common.store_path(), loop_, workers_.compiler());
+    run::CompileSweep sweep(spec, space, resolver, target.backend.name, store, loop_, workers_.compiler());
     std::vector<Row> rows;
     for (run::SweptConfig& swept : sweep.compile(chosen, [this] { return stop_.load(); })) {
       if (!swept.done) continue;

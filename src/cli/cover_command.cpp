@@ -90,12 +90,12 @@ class Numbers {
 };
 
 Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
-                 const target::Target& target) {
+                 const target::Target& target, const std::filesystem::path& store) {
   Matrix matrix;
   Numbers numbers;
   std::vector<std::vector<std::pair<std::size_t, double>>> found;
   for (const Bindings& problem : problems) {
-    const Scores scores = scores_of(problem, stored, target, fit_of(spec, problem, target));
+    const Scores scores = scores_of(problem, stored, target, fit_of(spec, problem, target, store));
     std::vector<std::pair<std::size_t, double>> row;
     for (const auto& [config, score] : scores.best_first) {
       const std::size_t known = numbers.count(), number = numbers.of(config);
@@ -207,7 +207,8 @@ int print_cover(const CoverOptions& options) {
   const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
   const StoredAnswers stored(spec, options.common, target);
-  const Matrix matrix = matrix_of(spec, problems_of(spec, stored, options.stored), stored, target);
+  const Matrix matrix =
+      matrix_of(spec, problems_of(spec, stored, options.stored), stored, target, options.common.store_path());
   const store::Cover cover = store::smallest_cover(matrix.ratios, limit, options.most);
   print_answer(
       options.common.format, [&] { return cover_json(spec, matrix, cover, limit, target.device); },

@@ -56,8 +56,8 @@ using SharedSpec = std::shared_ptr<const spec::Spec>;
 
 /// The answer of `xtune best` for one problem, with all records of its problem and device.
 report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const target::Target& target,
-                                const StoredAnswers& stored) {
-  record::SpecFit fit = fit_of(*spec, problem, target);
+                                const StoredAnswers& stored, const std::filesystem::path& store) {
+  record::SpecFit fit = fit_of(*spec, problem, target, store);
   const record::LookupResult found = stored.look_up(problem, fit);
   const record::LookupRules rules = fit.rules();
   const Bindings& measured = found.record ? found.record->problem : problem;
@@ -84,7 +84,8 @@ std::vector<report::ReportCase> cases_of_spec(const ReportOptions& options) {
   const auto spec = std::make_shared<const spec::Spec>(load_spec_for(options.source, options.common, target));
   const StoredAnswers stored(*spec, options.common, target);
   std::vector<report::ReportCase> cases;
-  for (const Bindings& problem : spec->cases) cases.push_back(case_of_spec(spec, problem, target, stored));
+  for (const Bindings& problem : spec->cases)
+    cases.push_back(case_of_spec(spec, problem, target, stored, options.common.store_path()));
   return cases;
 }
 

@@ -133,7 +133,7 @@ int RunCommand::print_commands() {
   std::set<std::string> built;
   for (const Bindings& problem : spec_.cases) {
     const space::Space space = space_of(spec_, problem, target_);
-    const resolve::CandidateResolver resolver = resolver_of(spec_, space, problem, target_);
+    const resolve::CandidateResolver resolver = resolver_of(spec_, space, problem, target_, {});
     const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
     if (options_.common.text() && !problem.empty()) print_out("# problem: {}\n", space::shown_text(problem));
     if (count < space.size())

@@ -141,7 +141,8 @@ class ShowRun {
   /// Throws Error(nothing_valid) where the store has no answer or the configuration does not compile.
   Shown show(const Bindings& problem) {
     const space::Space space = space_of(spec_, problem, target_);
-    const resolve::CandidateResolver resolver = resolver_of(spec_, space, problem, target_);
+    const resolve::CandidateResolver resolver =
+        resolver_of(spec_, space, problem, target_, options_.common.store_path());
     Shown shown;
     shown.problem = problem;
     const std::uint64_t index = chosen(space, problem, shown);
@@ -166,7 +167,7 @@ class ShowRun {
     if (space.size() == 1 && !options_.best) return 0;
     if (!options_.config.empty()) throw Error(ErrorKind::invalid_argument, unpinned(space));
     if (!stored_) stored_.emplace(spec_, options_.common, target_);
-    record::SpecFit fit = fit_of(spec_, problem, target_);
+    record::SpecFit fit = fit_of(spec_, problem, target_, options_.common.store_path());
     shown.found = stored_->look_up(problem, fit);
     const auto index = shown.found->record ? space.index_of(shown.found->record->config) : std::nullopt;
     if (!index)
@@ -270,6 +271,7 @@ class ShowRun {
       throw bad_argument("--ptx: PTX is made for NVIDIA GPUs, and this is {}; --isa prints its instructions",
                          target_.arch);
     build::CompileRequest request = shown.request;
+    request.base_key.clear();  // it is of the other architecture
     request.arch = "compute_" + request.arch.substr(std::string("sm_").size());
     const std::string key = resolver.artifact_key(request);
     std::optional<run::CompileAnswer> answer;
@@ -279,7 +281,7 @@ class ShowRun {
       if (!loop_.run_once() && !answer) throw Error(ErrorKind::io, "the compile worker ended without an answer");
     if (!answer) throw Error(ErrorKind::interrupted, "interrupted");
     if (answer->outcome != Outcome::ok) throw Error(ErrorKind::nothing_valid, "--ptx: " + answer->message);
-    std::string text = build::ArtifactCache(store()).read(key).image;
+    std::string text = build::ArtifactCache(store()).read(answer->artifact.key).image;
     text.resize(std::min(text.size(), text.find('\0')));
     return text;
   }

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "cli/stored_answers.hpp"
+#include "core/build/manifest.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
 #include "report/text/run_report.hpp"
@@ -107,7 +108,12 @@ class SourcesOfToday {
  public:
   const build::ArtifactSources& of(const build::CompileRequest& request) {
     if (request.source != source_ || request.files != files_) {
-      sources_ = build::sources_of(request);
+      build::ManifestNow all;
+      for (const build::Manifest& manifest : request.known_manifests) {
+        all.manifest = manifest;
+        all.keyed.add(build::contents_of(manifest, request.source_name).keyed);
+      }
+      sources_ = build::sources_of(build::with_reads(request, all));
       source_ = request.source;
       files_ = request.files;
     }
@@ -130,8 +136,11 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
     const space::Config config = space.at(i);
     const build::CompileRequest request = resolver.compile_request(config);
-    const build::KeyParts parts = resolver.measurement_key_parts(config, resolver.artifact_key(request));
-    if (keys.contains(store::KeyDigest(build::key_of(parts)))) {
+    std::vector<build::KeyParts> possible;
+    for (const std::string& key : resolver.artifact_keys(request))
+      possible.push_back(resolver.measurement_key_parts(config, key));
+    if (std::any_of(possible.begin(), possible.end(),
+                    [&](const auto& parts) { return keys.contains(store::KeyDigest(build::key_of(parts))); })) {
       ++verdicts.stored;
       continue;
     }
@@ -141,7 +150,7 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
       ++verdicts.never;
       continue;
     }
-    MeasuredConfigs::Nearest nearest = measured->nearest(named, parts, problem, device);
+    MeasuredConfigs::Nearest nearest = measured->nearest(named, possible.front(), problem, device);
     const std::vector<std::string> difference =
         record::with_changes_named(std::move(nearest.differences), store, nearest.artifact_key, today.of(request));
     if (difference.empty()) {
@@ -199,10 +208,10 @@ int explain(const WhyOptions& options) {
   Printer printer(options.format);
   for (const Bindings& problem : spec.cases) {
     const space::Space space = space_of(spec, problem, target);
-    const resolve::CandidateResolver resolver = resolver_of(spec, space, problem, target);
+    const resolve::CandidateResolver resolver = resolver_of(spec, space, problem, target, options.store_path());
     const Verdicts verdicts =
         judge(spec, space, resolver, problem, target.device, stored, measured, options.store_path());
-    record::SpecFit fit = fit_of(spec, problem, target);
+    record::SpecFit fit = fit_of(spec, problem, target, options.store_path());
     const record::LookupResult lookup = stored.look_up(problem, fit);
     printer.add([&] { return verdicts_json(problem, verdicts, lookup); },
                 [&] { print_text(problem, verdicts, lookup); });

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/build/checked_compile.hpp"
+#include "dispatch/selector.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
@@ -33,7 +34,8 @@ std::map<std::string, std::uint64_t> scratch_of(const spec::Spec& spec, const Bi
 
 Builder::Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle, Usable usable,
                  OpenToolchain open, std::function<void(const std::string&)> say)
-    : cache_(store.empty() ? std::nullopt : std::optional<build::ArtifactCache>(std::in_place, std::move(store))),
+    : cache_(store.empty() ? std::nullopt : std::optional<build::ArtifactCache>(std::in_place, store)),
+      store_(std::move(store)),
       bundle_(std::move(bundle)),
       usable_(std::move(usable)),
       open_(std::move(open)),
@@ -59,6 +61,14 @@ std::optional<build::Artifact> Builder::find(const std::string& key, const recor
     say_(error.what());
   }
   return std::nullopt;
+}
+
+build::Manifest Builder::manifest_of_artifact(const std::string& key) const {
+  {
+    const std::lock_guard lock(remembered_mutex_);
+    if (const auto own = remembered_.find(key); own != remembered_.end()) return own->second.manifest;
+  }
+  return manifest_of(key, store_, bundle_.get());
 }
 
 void Builder::remember(build::Artifact artifact) {
@@ -89,14 +99,19 @@ Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bi
                      const device::DeviceInfo& device, const space::Config& config, const record::Record* record,
                      const std::vector<std::string>& toolchains, const std::vector<std::string>& archs) {
   const auto resolver_for = [&](const std::string& arch, const std::string& fingerprint) {
-    return resolve::CandidateResolver(spec, space, problem, device, arch, fingerprint, false);
+    return resolve::CandidateResolver(spec, space, problem, device, arch, fingerprint, false, store_);
   };
   Build build = build_without_artifact(resolver_for(archs.front(), ""), config);
   const auto stored = [&](const std::string& arch, const std::string& fingerprint) {
     const resolve::CandidateResolver resolver = resolver_for(arch, fingerprint);
-    auto artifact = find(resolver.artifact_key(resolver.compile_request(config)), record);
-    if (artifact) build.artifact = std::move(*artifact);
-    return artifact.has_value();
+    const build::CompileRequest request = resolver.compile_request(config);
+    if (record) resolver.learn(request, manifest_of_artifact(record->artifact_key));
+    for (const std::string& key : resolver.artifact_keys(request))
+      if (auto artifact = find(key, record)) {
+        build.artifact = std::move(*artifact);
+        return true;
+      }
+    return false;
   };
   std::vector<std::string> makers = toolchains;
   if (record) {
@@ -118,15 +133,17 @@ Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bi
       if (stored(arch, own)) return build;
   const resolve::CandidateResolver resolver = resolver_for(archs.front(), own);
   const build::CompileRequest request = resolver.compile_request(config);
-  build.artifact = build::compile_checked(*compiler, request);
-  build.artifact.key = resolver.artifact_key(request);
+  build::CompileKey made;
+  build.artifact = build::compile_checked(*compiler, request, &made);
+  build.artifact.key = made.key.empty() ? resolver.artifact_key(request) : made.key;
   build.artifact.backend = device.backend;
   if (!cache_) {
     remember(build.artifact);
     return build;
   }
   try {
-    cache_->insert(build.artifact, request);
+    cache_->insert(build.artifact, build::with_reads(request, made.reads));
+    build::store_manifest(store_, device.backend, request.source_name, made.reads.manifest);
   } catch (const Error& error) {
     remember(build.artifact);
     if (!told_not_kept_.exchange(true))

@@ -75,7 +75,11 @@ class Builder {
   /// damaged one of the bundle; both are reported.
   std::optional<build::Artifact> find(const std::string& key, const record::Record* record) const;
 
+  /// What the compile of a known artifact read; empty: nothing else than its source shows, or unknown.
+  build::Manifest manifest_of_artifact(const std::string& key) const;
+
   std::optional<build::ArtifactCache> cache_;  ///< unset: no store
+  const std::filesystem::path store_;
   const std::shared_ptr<const store::Bundle> bundle_;
   const Usable usable_;
   const OpenToolchain open_;

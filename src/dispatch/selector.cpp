@@ -13,6 +13,7 @@
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/build/cache.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/objection.hpp"
@@ -24,6 +25,17 @@
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
+
+build::Manifest manifest_of(const std::string& key, const std::filesystem::path& store, const store::Bundle* bundle) {
+  build::Manifest manifest;
+  if (!store.empty()) manifest = build::ArtifactCache(store).manifest(key);
+  if (!manifest.empty() || !bundle || bundle->metadata(key).empty()) return manifest;
+  try {
+    return build::artifact_manifest(key, bundle->metadata(key));
+  } catch (const Error&) {  // damaged
+    return {};
+  }
+}
 
 namespace {
 
@@ -269,7 +281,8 @@ auto Selector::with_stores(const device::DeviceInfo& device, const Ask& ask) {
 std::string Selector::objection_to(const Bindings& config, const spec::Spec& spec, const Bindings& problem,
                                    const device::DeviceInfo& device, const std::vector<std::string>& archs) {
   return with_stores(device, [&](std::shared_ptr<const LoadedStores> stores) {
-    return Query(spec, problem, device, archs, std::move(stores), remembered(device)).objection_to(config);
+    return Query(spec, problem, device, archs, std::move(stores), remembered(device), store_, bundle_)
+        .objection_to(config);
   });
 }
 
@@ -311,7 +324,7 @@ Selection Selector::from_records(const std::vector<record::Record>& records, Que
 Selection Selector::select(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                            const std::vector<std::string>& archs) {
   return with_stores(device, [&](std::shared_ptr<const LoadedStores> stores) {
-    Query query(spec, problem, device, archs, std::move(stores), remembered(device));
+    Query query(spec, problem, device, archs, std::move(stores), remembered(device), store_, bundle_);
     Selection selection = from_all(query);
     for (const std::string& objection : query.objections()) selection.choice.reasons.push_back("skipped: " + objection);
     return selection;

@@ -27,13 +27,21 @@ struct LoadedStores {
   std::vector<std::string> toolchains;
 };
 
+/// What the compile of an artifact read, as its metadata in the store or the bundle have it. bundle: may be null.
+build::Manifest manifest_of(const std::string& key, const std::filesystem::path& store, const store::Bundle* bundle);
+
 /// Evaluates records by today's spec, each with its own compiler: the compiler of an artifact does not matter to a
 /// program that only runs it.
 class Today {
  public:
   Today(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
-        const std::vector<std::string>& archs)
-      : spec_(spec), problem_(problem), device_(device), archs_(archs) {}
+        const std::vector<std::string>& archs, std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle)
+      : spec_(spec),
+        problem_(problem),
+        device_(device),
+        archs_(archs),
+        store_(std::move(store)),
+        bundle_(std::move(bundle)) {}
 
   std::string obstacle(const record::Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
 
@@ -51,7 +59,10 @@ class Today {
  private:
   record::SpecFit& fit(const std::string& arch, const std::string& toolchain) {
     auto& fit = fits_[{arch, toolchain}];
-    if (!fit) fit = std::make_unique<record::SpecFit>(spec_, problem_, device_, arch, toolchain);
+    if (!fit)
+      fit = std::make_unique<record::SpecFit>(
+          spec_, problem_, device_, arch, toolchain, store_,
+          [this](const std::string& key) { return manifest_of(key, store_, bundle_.get()); });
     return *fit;
   }
 
@@ -59,6 +70,8 @@ class Today {
   const Bindings& problem_;
   const device::DeviceInfo& device_;
   const std::vector<std::string>& archs_;
+  const std::filesystem::path store_;
+  const std::shared_ptr<const store::Bundle> bundle_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<record::SpecFit>> fits_;
 };
 
@@ -67,11 +80,12 @@ class SelectionQuery {
  public:
   SelectionQuery(const spec::Spec& spec_, const Bindings& problem_, const device::DeviceInfo& device_,
                  const std::vector<std::string>& archs, std::shared_ptr<const LoadedStores> stores,
-                 std::vector<record::Record> own)
+                 std::vector<record::Record> own, const std::filesystem::path& store,
+                 const std::shared_ptr<const store::Bundle>& bundle)
       : spec(spec_),
         problem(problem_),
         device(device_),
-        today(spec, problem, device, archs),
+        today(spec, problem, device, archs, store, bundle),
         stores_(std::move(stores)),
         own_(std::move(own)) {}
   SelectionQuery(const SelectionQuery&) = delete;

@@ -118,6 +118,9 @@ constexpr auto files_form = fields::object<build::KeyedFiles>(
     required("files", &build::KeyedFiles::files, fields::List{FileForm()}),
     required("absent", &build::KeyedFiles::absent), required("unknown", &build::KeyedFiles::unknown));
 
+constexpr auto manifest_form = fields::object<build::Manifest>(required("files", &build::Manifest::files),
+                                                               required("absent", &build::Manifest::absent));
+
 using Request = build::CompileRequest;
 constexpr auto request_form = fields::object<Request>(
     required("source_name", &Request::source_name), required("source", &Request::source),
@@ -125,7 +128,10 @@ constexpr auto request_form = fields::object<Request>(
     required("entry", &Request::entry), required("options", &Request::options), required("defines", &Request::defines),
     required("arch", &Request::arch), required("sanitize", &Request::sanitize), required("folder", &Request::folder),
     required("toolchain", &Request::toolchain), optional("variables", &Request::variables),
-    optional("more_entries", &Request::more_entries), required("files", &Request::files, fields::Nullable{files_form}));
+    optional("more_entries", &Request::more_entries), required("files", &Request::files, fields::Nullable{files_form}),
+    required("base_key", &Request::base_key),
+    required("known_manifests", &Request::known_manifests, fields::List{manifest_form}),
+    required("run", &Request::run));
 
 constexpr auto reference_form = fields::object<run::ReferencePlan>(
     required("kind", &run::ReferencePlan::kind), required("at", &run::ReferencePlan::at),

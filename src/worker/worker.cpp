@@ -136,12 +136,23 @@ class CompileHandler {
     run::CompileAnswer answer;
     build::ArtifactCache cache(job.cache);
     // The image too: an entry whose image is missing or damaged must not count as compiled.
-    auto found = cache.find(job.key, job.request.toolchain);
-    if (!found && !job.scratch.empty())
-      found = build::ArtifactCache(ipc::scratch_cache(job.scratch)).find(job.key, job.request.toolchain);
+    std::optional<build::Artifact> found;
+    const auto look = [&](const std::string& key) {
+      if (!found) found = cache.find(key, job.request.toolchain);
+      if (!found && !job.scratch.empty())
+        found = build::ArtifactCache(ipc::scratch_cache(job.scratch)).find(key, job.request.toolchain);
+    };
+    const std::string& base_key = job.request.base_key;
+    for (const build::Manifest& manifest : job.request.known_manifests)
+      if (!found) look(build::key_with_reads(base_key, build::contents_of(manifest, job.request.source_name).digest));
+    if (!base_key.empty()) look(base_key);
+    look(job.key);
     if (found) {
-      cache.mark_used(job.key);
-      if (job.keep_in_scratch) build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(*found, job.request);
+      cache.mark_used(found->key);
+      if (job.keep_in_scratch)
+        build::ArtifactCache(ipc::scratch_cache(job.scratch))
+            .insert(*found,
+                    build::with_reads(job.request, build::contents_of(found->manifest, job.request.source_name)));
       answer.artifact = std::move(*found);
       answer.artifact.image.clear();
       answer.cached = true;
@@ -149,14 +160,16 @@ class CompileHandler {
     }
     const double start_s = cpu_seconds();
     const std::int64_t start_ns = base::system_clock().now_ns();
+    build::CompileKey made;
     try {
-      answer.artifact = compile(job);
-      answer.artifact.key = job.key;
+      answer.artifact = compile(job, made);
+      answer.artifact.key = made.key.empty() ? job.key : made.key;
       answer.artifact.backend = job.backend;
-      insert(cache, job, answer);
+      insert(cache, job, made, answer);
       answer.log = answer.artifact.log;
       answer.artifact.image.clear();
     } catch (const build::CandidateFailure& failure) {
+      answer.artifact.key = made.key;
       answer.outcome = failure.outcome();
       answer.lack = build::lack_of(failure);
       answer.message = failure.what();
@@ -171,6 +184,8 @@ class CompileHandler {
     // A failed compilation takes time too, which its toolchain does not report.
     if (answer.outcome != Outcome::ok)
       answer.artifact.compile_s = static_cast<double>(base::system_clock().now_ns() - start_ns) * 1e-9;
+    answer.artifact.manifest = made.reads.manifest;
+    build::store_manifest(job.cache, job.backend, job.request.source_name, made.reads.manifest);
     answer.cpu_s = cpu_seconds() - start_s;
     answer.peak_bytes = peak_bytes();
     return ipc::to_json(answer);
@@ -178,24 +193,26 @@ class CompileHandler {
 
  private:
   /// If the store is full, read-only or owned by another user, the result is not cached, but the run continues.
-  static void insert(build::ArtifactCache& cache, const run::CompileJob& job, run::CompileAnswer& answer) {
-    if (job.keep_in_scratch) build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, job.request);
+  static void insert(build::ArtifactCache& cache, const run::CompileJob& job, const build::CompileKey& made,
+                     run::CompileAnswer& answer) {
+    const build::CompileRequest request = build::with_reads(job.request, made.reads);
+    if (job.keep_in_scratch) build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, request);
     try {
-      cache.insert(answer.artifact, job.request);
+      cache.insert(answer.artifact, request);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::io || job.scratch.empty()) throw;
-      build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, job.request);
+      build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, request);
       answer.warning = error.what();
     }
   }
 
-  build::Artifact compile(const run::CompileJob& job) {
+  build::Artifact compile(const run::CompileJob& job, build::CompileKey& made) {
     // Of several compilers, the one of the key; without one, the architecture decides.
     const std::string compiler = device::compiler_of(job.backend, job.request.toolchain);
     const bool decided = !compiler.empty() || device::compilers_of(job.backend).empty();
     auto& slot = toolchains_[{job.backend, compiler, decided ? "" : job.request.arch}];
     if (!slot) slot = backend::open_toolchain(*backend::make_backend(job.backend), compiler, job.request.arch);
-    return build::compile_checked(*slot, job.request);
+    return build::compile_checked(*slot, job.request, &made);
   }
   std::map<std::array<std::string, 3>, std::unique_ptr<build::Toolchain>> toolchains_;  ///< backend, compiler, arch
 };

@@ -53,9 +53,9 @@ XTUNE_MEMBERS(KeyedFiles, files, absent, unknown)
 XTUNE_PART_OF_MEMBERS(ToolFiles, (keyed, may_start_others), (keyed.files, keyed.absent, may_start_others))
 XTUNE_PART_OF_MEMBERS(CompileRequest,
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
-                       toolchain, variables, more_entries, files),
+                       toolchain, variables, more_entries, files, base_key, known_manifests, run),
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
-                       toolchain, variables, more_entries))
+                       toolchain, variables, more_entries, base_key, known_manifests, run))
 }  // namespace xtune::build
 
 namespace xtune::target {

@@ -37,10 +37,12 @@ namespace xtune::build {
 XTUNE_MEMBERS(ResourceUsage, registers, scalar_registers, accumulator_registers, spilled_bytes, static_shared_bytes,
               max_threads_per_block, warp_size)
 XTUNE_MEMBERS(KernelEntry, symbol, usage)
+XTUNE_MEMBERS(Manifest, files, absent)
 XTUNE_PART_OF_MEMBERS(Artifact,
                       (key, backend, arch, format, entry_symbol, image, log, compile_s, usage, toolchain, variables,
-                       entries, files_read),
-                      (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain, variables, entries))
+                       entries, manifest, files_read),
+                      (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain, variables, entries,
+                       manifest))
 }  // namespace xtune::build
 
 namespace xtune::record {

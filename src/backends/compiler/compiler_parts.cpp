@@ -7,12 +7,12 @@
 #include <string_view>
 
 #include "backends/compiler/ask_compiler.hpp"
+#include "backends/compiler/identity.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
-#include "core/build/wrapper_script.hpp"
 
 namespace xtune::compiler {
 namespace {
@@ -93,26 +93,6 @@ void add_named_file(std::string_view word, build::ToolFiles& to) {
     build::add_tool_file(file, to);
 }
 
-/// Adds the compiler, and the one that it starts if it is a plain wrapper. False: it is a script that may start
-/// anything.
-bool add_driver(fs::path program, build::ToolFiles& to) {
-  constexpr int max_wrappers = 8;
-  constexpr std::uint64_t max_script_bytes = 1 << 16;
-  for (int i = 0; i < max_wrappers; ++i) {
-    build::add_tool(program, to);
-    if (build::is_elf(program)) return true;
-    const auto started = build::program_of_wrapper(base::read_if_there(program, max_script_bytes));
-    if (!started) return false;
-    program = *started;
-    if (program.is_absolute()) continue;
-    // Another program of this name may be installed earlier in PATH.
-    program = base::find_program(*started);
-    if (program.empty() || build::add_first(in_each(build::folders_of_variable("PATH"), *started), to) != program)
-      return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool CompilerParts::refresh() {
@@ -127,7 +107,8 @@ bool CompilerParts::refresh() {
 
 void CompilerParts::find(const std::string& plan) {
   files_ = {};
-  files_.may_start_others = !add_driver(compiler_, files_);
+  build::add_tool(compiler_, files_);
+  files_.may_start_others = !build::is_elf(compiler_);
   const std::string answer = ask_compiler(compiler_, {{"-print-search-dirs"}}).stdout_text;
   const std::vector<std::string_view> lines = base::split_lines(answer);
   std::vector<std::string> places = listed(lines, "programs");
@@ -170,6 +151,61 @@ void CompilerParts::find(const std::string& plan) {
       for (const char* name : {"clang++.cfg", "clang.cfg"}) build::add_tool_file(driver.parent_path() / name, files_);
   }
   digest_ = base::sha256(build::digest_of(files_) + options).substr(0, 12);
+}
+
+namespace {
+
+// Files that GCC and Clang search in the directories of -B and COMPILER_PATH before their own.
+constexpr const char* part_names[] = {"as",          "cc1plus",  "collect2",         "crt1.o", "crtbegin.o",
+                                      "crtbeginS.o", "crtend.o", "crtendS.o",        "crti.o", "crtn.o",
+                                      "ld",          "ld.bfd",   "ld.gold",          "ld.lld", "ld.mold",
+                                      "lto-wrapper", "lto1",     "liblto_plugin.so", "specs"};
+
+/// The first file of this name in PATH, and the places before it.
+void add_from_path(const std::string& name, PlannedFiles& to) {
+  std::error_code failed;
+  for (const fs::path& path : in_each(build::folders_of_variable("PATH"), name)) {
+    if (fs::is_regular_file(path, failed)) return to.files.push_back(path.string());
+    to.absent.push_back(path.string());
+  }
+}
+
+}  // namespace
+
+PlannedFiles planned_files(const std::string& compiler, const std::vector<std::string>& options) {
+  PlannedFiles found;
+  std::error_code failed;
+  const std::string plan = planned(compiler, options, names_options(options));
+  for (const std::string_view line : base::split_lines(plan)) {
+    const std::vector<std::string> words = base::shell_words(line);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (word.starts_with("-L")) {
+        const std::string folder = word.size() > 2 ? word.substr(2) : i + 1 < words.size() ? words[i + 1] : "";
+        if (!folder.empty()) found.library_folders.push_back(folder);
+      }
+      const fs::path file = word.starts_with('-') ? word.substr(word.find('=') + 1) : word;
+      const bool is_output = i > 0 && (words[i - 1] == "-o" || words[i - 1] == "-dumpbase");
+      if (file.is_absolute() && !is_output && fs::is_regular_file(file, failed)) found.files.push_back(file.string());
+    }
+  }
+  const auto places = [&](const std::vector<std::string>& with) {
+    Question question{with};
+    question.again = names_options(with);
+    question.options.emplace_back("-print-search-dirs");
+    const std::string answer = ask_compiler(compiler, question).stdout_text;
+    return listed(base::split_lines(answer), "programs");
+  };
+  std::vector<std::string> prefixes = places(options);
+  const std::vector<std::string> own = places({});
+  std::erase_if(prefixes,
+                [&](const std::string& each) { return std::find(own.begin(), own.end(), each) != own.end(); });
+  for (const std::string& folder : build::folders_of_variable("COMPILER_PATH")) prefixes.push_back(folder + "/");
+  for (const std::string& prefix : prefixes)
+    for (const char* name : part_names) found.absent.push_back(prefix + name);
+  for (const std::string& option : options)
+    if (option.starts_with("-fuse-ld=")) add_from_path("ld." + option.substr(option.find('=') + 1), found);
+  return found;
 }
 
 }  // namespace xtune::compiler

@@ -16,9 +16,8 @@ class CompilerParts {
   explicit CompilerParts(std::string compiler, std::vector<std::string> language = {"-x", "c++"})
       : compiler_(std::move(compiler)), language_(std::move(language)) {}
 
-  /// Call it before each use. Asks the compiler again if one of its files was touched, and a script each time unless it
-  /// is a plain wrapper (core/build/wrapper_script.hpp), since the program that it starts may have changed without a
-  /// trace. Returns true if it asked again.
+  /// Call it before each use. Asks the compiler again if one of its files was touched, and a script each time, since
+  /// the program that it starts may have changed without a trace. Returns true if it asked again.
   bool refresh();
   const build::ToolFiles& files() const noexcept { return files_; }
   /// Over the contents of all files, and the options that the compiler or a wrapper adds.
@@ -36,5 +35,13 @@ class CompilerParts {
   std::string digest_;
   std::vector<std::string> library_folders_;
 };
+
+/// What a compiler would use for a compile and a link with these options.
+struct PlannedFiles {
+  std::vector<std::string> files;            ///< programs, plugins and start files
+  std::vector<std::string> absent;           ///< where options and variables let it search for them; may exist
+  std::vector<std::string> library_folders;  ///< that the linker is given, in order
+};
+PlannedFiles planned_files(const std::string& compiler, const std::vector<std::string>& options);
 
 }  // namespace xtune::compiler

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "backends/compiler/ask_compiler.hpp"
 #include "base/subprocess.hpp"
@@ -22,21 +23,55 @@ Compiler identify_compiler(const std::string& path) {
   return {path, version, version.find("clang") != std::string::npos};
 }
 
+bool names_options(const std::vector<std::string>& options) {
+  return std::any_of(options.begin(), options.end(), [](const std::string& option) {
+    return option.find('@') != std::string::npos || option.find("config") != std::string::npos ||
+           option.find("-specs") != std::string::npos;
+  });
+}
+
+namespace {
+
+std::vector<std::string> folders_behind(const std::string& text, const std::string& heading) {
+  std::vector<std::string> folders;
+  std::size_t at = text.find(heading + " search starts here:\n");
+  while (at != std::string::npos && (at = text.find('\n', at)) != std::string::npos &&
+         text.compare(at, 2, "\n ") == 0) {
+    const std::size_t end = std::min(text.find('\n', at + 2), text.size());
+    folders.push_back(text.substr(at + 2, end - at - 2));
+    at = end;
+  }
+  return folders;
+}
+
+}  // namespace
+
+SearchedFolders searched_folders(const std::string& compiler, const std::vector<std::string>& options) {
+  Question question{options};
+  question.options.insert(question.options.end(), {"-E", "-v", "-x", "c++", "/dev/null"});
+  question.again = names_options(options);
+  const base::CommandResult result = ask_compiler(compiler, question);
+  SearchedFolders searched{folders_behind(result.stderr_text, "#include \"...\""),
+                           folders_behind(result.stderr_text, "#include <...>")};
+  // A directory that is made later is searched then.
+  constexpr std::string_view ignored = "ignoring nonexistent directory \"";
+  for (const std::string_view line : base::split_lines(result.stderr_text))
+    if (line.starts_with(ignored) && line.ends_with('"'))
+      searched.angled.emplace_back(line.substr(ignored.size(), line.size() - ignored.size() - 1));
+  return searched;
+}
+
 std::vector<std::string> standard_folders(const std::string& compiler) {
   // Directories from environment variables belong to the user.
   const base::CommandResult result = ask_compiler(
       compiler,
       {{"-E", "-x", "c++", "-v", "/dev/null"}, {{"CPATH", ""}, {"CPLUS_INCLUDE_PATH", ""}, {"C_INCLUDE_PATH", ""}}});
   std::vector<std::string> folders;
-  const std::string& text = result.stderr_text;
-  std::size_t at = text.find("#include <...> search starts here:\n");
-  while (result.ok() && (at = text.find('\n', at)) != std::string::npos && text.compare(at, 2, "\n ") == 0) {
-    const std::size_t end = std::min(text.find('\n', at + 2), text.size());
-    std::filesystem::path folder = text.substr(at + 2, end - at - 2);
+  if (!result.ok()) return folders;
+  for (const std::filesystem::path folder : folders_behind(result.stderr_text, "#include <...>")) {
     folders.push_back(folder.string());
     // The directory next to Clang's headers has the lists that its sanitizers read.
     if (folder.filename() == "include") folders.push_back((folder.parent_path() / "share").string());
-    at = end;
   }
   return folders;
 }

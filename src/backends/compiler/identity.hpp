@@ -15,6 +15,15 @@ struct Compiler {
 /// Runs it once. Throws Error(unavailable) if it does not run.
 Compiler identify_compiler(const std::string& path);
 
+/// Whether options name further options, in files that may change.
+bool names_options(const std::vector<std::string>& options);
+
+/// The directories that it searches with these options for #include "" and for #include <>, in order.
+struct SearchedFolders {
+  std::vector<std::string> quoted, angled;
+};
+SearchedFolders searched_folders(const std::string& compiler, const std::vector<std::string>& options);
+
 /// Directories whose headers belong to the compiler or the system, as the compiler lists them; empty if it does not.
 std::vector<std::string> standard_folders(const std::string& compiler);
 

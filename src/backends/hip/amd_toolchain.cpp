@@ -156,7 +156,7 @@ class HiprtcToolchain final : public build::Toolchain {
     artifact.variables = lowered_names(request.variables, artifact, request);
     artifact.compile_s = program.seconds;
     set_kernels(artifact, request, program.entry_symbols);
-    if (!assembly_reads_files(request)) artifact.files_read = users_files(list);
+    if (!assembly_reads_files(request)) artifact.files_read = files_read(list);
     return artifact;
   }
 
@@ -191,17 +191,17 @@ class HiprtcToolchain final : public build::Toolchain {
 
   /// The user's files among those that the compiler lists. It first writes the source and its own headers to a
   /// temporary directory.
-  std::optional<std::vector<std::string>> users_files(const std::string& list) const {
+  std::optional<build::FilesRead> files_read(const std::string& list) const {
     std::error_code failed;
     auto files = build::files_of_rule(list, std::filesystem::path(list).parent_path());
-    if (!files) return files;
+    if (!files) return std::nullopt;
     const auto temporary = std::filesystem::weakly_canonical(std::filesystem::temp_directory_path(failed), failed);
     std::erase_if(*files, [&](const std::string& file) {
       const auto path = std::filesystem::weakly_canonical(file, failed).lexically_relative(temporary);
       return !path.empty() && path.begin()->string().starts_with("comgr-");
     });
     std::erase_if(*files, build::is_system_header_path);
-    return build::files_outside(std::move(*files), own_folders_);
+    return build::FilesRead{build::files_outside(std::move(*files), own_folders_), {}};
   }
 
   gpu::CompilerApi api_;

@@ -7,6 +7,7 @@
 
 #include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/compiler_parts.hpp"
+#include "backends/compiler/files_read.hpp"
 #include "backends/compiler/identity.hpp"
 #include "backends/compiler/precompiled_header.hpp"
 #include "backends/gpu/code_object.hpp"
@@ -90,6 +91,7 @@ class ClangToolchain final : public build::Toolchain {
     all.files.add(files_.files);
     return all;
   }
+  bool lists_files() override { return true; }
   std::string default_arch() override { return default_amd_arch; }
   std::vector<std::string> archs() override { return clang_.archs; }
 
@@ -171,8 +173,18 @@ class ClangToolchain final : public build::Toolchain {
     append(command, {"-o", "kernel.hsaco", "-"});
     const base::CommandResult compiled =
         compiler::run_compiler(command, source_text(request) + pointers_text(names_of(request)), work);
-    require(compiled, request, work);
+    const auto read = assembly_reads_files(request) ? std::nullopt : files_read(request, flags, work, headers.back());
+    try {
+      return artifact_of(compiled, request, work, read);
+    } catch (build::CandidateFailure& failure) {
+      if (read) failure.files_read = std::make_shared<const build::FilesRead>(*read);
+      throw;
+    }
+  }
 
+  build::Artifact artifact_of(const base::CommandResult& compiled, const build::CompileRequest& request,
+                              const fs::path& work, const std::optional<build::FilesRead>& read) const {
+    require(compiled, request, work);
     build::Artifact artifact;
     artifact.arch = request.arch;
     const std::string image = base::read_file(work / "kernel.hsaco");
@@ -184,7 +196,7 @@ class ClangToolchain final : public build::Toolchain {
     artifact.variables.assign(variables, symbols.end());
     symbols.erase(variables, symbols.end());
     set_kernels(artifact, request, symbols);
-    if (!assembly_reads_files(request)) artifact.files_read = users_files(work, headers.back());
+    artifact.files_read = read;
     return artifact;
   }
 
@@ -241,10 +253,11 @@ class ClangToolchain final : public build::Toolchain {
     return bitcode = base::read_file(work.path() / "isa.bc");
   }
 
-  /// The user's files among those that the compiler lists. header: the file with HIP's headers.
-  std::optional<std::vector<std::string>> users_files(const fs::path& work, const fs::path& header) {
+  /// Unset: the compiler has written no list. header: the file with HIP's headers.
+  std::optional<build::FilesRead> files_read(const build::CompileRequest& request, const Arguments& flags,
+                                             const fs::path& work, const fs::path& header) {
     auto files = build::files_of_rule(work / "read", work);
-    if (!files) return files;
+    if (!files) return std::nullopt;
     std::erase_if(*files, build::is_system_header_path);
     std::call_once(once_, [this] {
       own_folders_ = compiler::compiler_folders(clang_.path);
@@ -253,7 +266,11 @@ class ClangToolchain final : public build::Toolchain {
     });
     std::vector<std::string> folders = own_folders_;
     folders.push_back(header.parent_path().string());
-    return build::files_outside(std::move(*files), folders);
+    compiler::OwnFiles own{std::move(folders), rocm_folders(clang_.hip_root), parts()};
+    own.library_folders.push_back(clang_.device_libraries.string());
+    own.library_folders.push_back(work.string());
+    compiler::ListedFiles listed{build::files_outside(std::move(*files), own.header_folders), {}};
+    return compiler::files_read(clang_.path, flags, request, listed, own);
   }
 
   /// Needs the mutex, except in the constructor.

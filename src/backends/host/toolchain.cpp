@@ -13,6 +13,7 @@
 #include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/compiler_parts.hpp"
+#include "backends/compiler/files_read.hpp"
 #include "backends/compiler/identity.hpp"
 #include "backends/cpu/cpu.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
@@ -25,6 +26,7 @@
 #include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/include_scan.hpp"
+#include "core/build/named_files.hpp"
 #include "core/build/portable_headers.hpp"
 #include "core/build/system_headers.hpp"
 #include "xtune/error.hpp"
@@ -185,6 +187,7 @@ class HostToolchain final : public build::Toolchain {
     const std::lock_guard lock(mutex_);
     return parts_.files();
   }
+  bool lists_files() override { return true; }
   std::string default_arch() override { return cpu::own_arch(); }
 
   build::Artifact compile(const build::CompileRequest& request) override {
@@ -208,22 +211,49 @@ class HostToolchain final : public build::Toolchain {
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
     // Definitions come after the runtime headers: a parameter named T must not affect those.
     const base::CommandResult text = compiler::run_compiler(preprocess, gpu::with_defines(request), work.path());
-    compiler::require_compiled(text, "", request, c.path);
-    require_names(request, text);
+    compiler::ListedFiles listed;
+    try {
+      // A compiler that fails writes no list.
+      listed.headers = headers_of(text.ok() ? build::files_of_rule(work.path() / "read", work.path()) : std::nullopt,
+                                  text.stdout_text, work.path());
+      compiler::require_compiled(text, "", request, c.path);
+      require_names(request, text);
+      return compile_preprocessed(request, c, flags, text, work.path(), listed);
+    } catch (build::CandidateFailure& failure) {
+      failure.files_read = std::make_shared<const build::FilesRead>(read_of(request, c, flags, listed));
+      throw;
+    }
+  }
+
+  /// Adds to `listed` what the assembler and the linker read.
+  build::Artifact compile_preprocessed(const build::CompileRequest& request, const compiler::Compiler& c,
+                                       const Arguments& flags, const base::CommandResult& text,
+                                       const std::filesystem::path& work, compiler::ListedFiles& listed) {
     Rewritten kernel = rewrite(text.stdout_text, {request.sanitize, !c.is_clang});
 
-    const std::string output = (work.path() / "kernel.so").string();
+    const std::string output = (work / "kernel.so").string();
     Arguments build = {c.path, "-x", "c++-cpp-output", "-o", output, "-shared", "-fPIC"};
-    build.push_back("-ffile-prefix-map=" + work.path().string() + "=.");
+    build.push_back("-ffile-prefix-map=" + work.string() + "=.");
     append(build, flags);
     const bool assembler_reads = names_files_in_assembly(text.stdout_text);
     // -Wa, and -Wl, would split a path at its commas.
     if (assembler_reads && !c.is_clang)
-      append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
+      append(build, {"-Xassembler", "--MD", "-Xassembler", (work / "assembled").string()});
     std::string racing;
-    if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel, work.path());
+    if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel, work);
     const base::CommandResult built =
-        link(build, kernel.text + entry_text(request, kernel, racing) + variables_text(request), work.path());
+        link(build, kernel.text + entry_text(request, kernel, racing) + variables_text(request), work);
+    bool lists_all = true;
+    if (assembler_reads) {
+      // Clang's integrated assembler does not list the files that it read.
+      const auto more = build::files_of_rule(work / "assembled", work);
+      lists_all = more.has_value();
+      if (more) append(listed.headers, users(*more));
+    }
+    if (const auto linked = build::files_of_link(work / "linked", work))
+      listed.linked = *linked;
+    else if (build::may_use_threads(request.options))  // an option may name a library
+      lists_all = false;
     compiler::require_compiled(built, text.stderr_text, request, c.path);
 
     build::Artifact artifact;
@@ -233,20 +263,7 @@ class HostToolchain final : public build::Toolchain {
     artifact.image = base::read_file(output);
     artifact.log = text.stderr_text + built.stderr_text;
     artifact.compile_s = text.wall_s + built.wall_s;
-    artifact.files_read = build::files_of_rule(work.path() / "read", work.path());
-    if (assembler_reads && artifact.files_read) {
-      // Clang's integrated assembler does not list the files that it read.
-      const auto more = build::files_of_rule(work.path() / "assembled", work.path());
-      if (more) append(*artifact.files_read, *more);
-      if (!more) artifact.files_read.reset();
-    }
-    if (artifact.files_read) {
-      // A linker that lists nothing is accepted: files in options are in the key.
-      if (const auto linked = build::files_of_link(work.path() / "linked", work.path()))
-        append(*artifact.files_read, build::files_outside(*linked, library_folders()));
-      artifact.files_read = build::files_outside(*artifact.files_read, own_folders());
-      std::erase_if(*artifact.files_read, build::is_system_header_path);
-    }
+    if (lists_all) artifact.files_read = read_of(request, c, flags, listed);
     // Of all kernels together: the image does not show which of them use a variable.
     build::ResourceUsage usage;
     usage.warp_size = 32;
@@ -255,6 +272,26 @@ class HostToolchain final : public build::Toolchain {
     for (std::size_t i = 0; i <= request.more_entries.size(); ++i) entries.push_back({kernel_symbol(i), usage});
     build::set_entries(artifact, std::move(entries));
     return artifact;
+  }
+
+  /// Without the compiler's own.
+  Arguments users(Arguments files) {
+    files = build::files_outside(std::move(files), own_folders());
+    std::erase_if(files, build::is_system_header_path);
+    return files;
+  }
+
+  Arguments headers_of(const std::optional<Arguments>& listed, const std::string& preprocessed,
+                       const std::filesystem::path& work) {
+    return users(listed ? *listed : compiler::files_in_markers(preprocessed, work.string()));
+  }
+
+  build::FilesRead read_of(const build::CompileRequest& request, const compiler::Compiler& c, const Arguments& flags,
+                           const compiler::ListedFiles& listed) {
+    Arguments options{"-shared", "-fPIC"};
+    append(options, compiler::include_flags(request));
+    append(options, flags);
+    return compiler::files_read(c.path, options, request, listed, {own_folders(), library_folders(), parts()});
   }
 
   /// Identified again if one of its files changed, and each time for a script.

@@ -9,6 +9,7 @@
 
 #include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/compiler_parts.hpp"
+#include "backends/compiler/files_read.hpp"
 #include "backends/compiler/identity.hpp"
 #include "backends/cpu/cpu.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
@@ -58,6 +59,7 @@ class KokkosToolchain final : public build::Toolchain {
                        base::sha256(fmt::format("{}", fmt::join(kokkos_.flags.link, "\n"))).substr(0, 12),
                        fmt::join(kokkos_.flags.compile, " "));
   }
+  bool lists_files() override { return !space_.is_gpu; }
   std::string default_arch() override { return arch_; }
   build::ToolFiles parts() override {
     build::ToolFiles parts = parts_.files();
@@ -115,7 +117,15 @@ class KokkosToolchain final : public build::Toolchain {
     // nvcc's wrapper interprets these differently.
     if (!space_.is_gpu) append(command, {"-MD", "-MF", "read"});
     const base::CommandResult compiled = compiler::run_compiler(command, "", work.path());
-    require(compiled, "", request);
+    try {
+      require(compiled, "", request);
+    } catch (build::CandidateFailure& failure) {
+      command.push_back("-E");  // GCC lists nothing when it fails
+      if (!space_.is_gpu) static_cast<void>(compiler::run_compiler(command, "", work.path()));
+      if (auto read = files_read(request, flags, work.path(), header))
+        failure.files_read = std::make_shared<const build::FilesRead>(std::move(*read));
+      throw;
+    }
 
     command = {kokkos_.compiler, "-shared", "-o", "unit.so", "unit.o"};
     append(command, kokkos_.flags.link);
@@ -130,13 +140,14 @@ class KokkosToolchain final : public build::Toolchain {
     artifact.image = base::read_file(work.path() / "unit.so");
     artifact.log = compiled.stderr_text + linked.stderr_text;
     artifact.compile_s = compiled.wall_s + linked.wall_s;
-    artifact.files_read = files_read(work.path(), header);
+    artifact.files_read = files_read(request, flags, work.path(), header);
     return artifact;
   }
 
   /// The files that were read, without those of the compiler, Kokkos and xtune, which are in the fingerprint.
-  std::optional<std::vector<std::string>> files_read(const std::filesystem::path& work,
-                                                     const PrecompiledHeader::Header* header) {
+  std::optional<build::FilesRead> files_read(const build::CompileRequest& request, const Arguments& flags,
+                                             const std::filesystem::path& work,
+                                             const PrecompiledHeader::Header* header) {
     auto files = build::files_of_rule(work / "read", work);
     if (!files) return std::nullopt;
     std::call_once(once_, [this] { standard_folders_ = compiler::standard_folders(kokkos_.compiler); });
@@ -144,7 +155,11 @@ class KokkosToolchain final : public build::Toolchain {
     append(folders, build::include_options(kokkos_.flags.compile).folders);
     if (header) folders.push_back(header->folder.string());
     std::erase_if(*files, build::is_system_header_path);
-    return build::files_outside(std::move(*files), folders);
+    compiler::ListedFiles listed{build::files_outside(std::move(*files), folders), {}};
+    Arguments options = compiler::include_flags(request);
+    append(options, flags);
+    return compiler::files_read(kokkos_.compiler, options, request, listed,
+                                {folders, parts_.library_folders(), parts_.files()});
   }
 
   void require(const base::CommandResult& result, const std::string& earlier_log,

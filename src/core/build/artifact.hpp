@@ -17,6 +17,14 @@ namespace xtune::build {
 struct KeyedFiles;  // keyed_files.hpp
 struct ToolFiles;   // tool_files.hpp
 
+/// Names of files that a compile read besides those that its source shows, and of places where it would have read one
+/// instead; see manifest.hpp. Sorted, each once.
+struct Manifest {
+  std::vector<std::string> files, absent;
+  bool empty() const noexcept { return files.empty() && absent.empty(); }
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
 /// Everything a toolchain needs; plain data that can be sent to a worker.
 struct CompileRequest {
   std::string source_name;                                   ///< the path in diagnostics
@@ -38,8 +46,12 @@ struct CompileRequest {
   std::vector<std::string> variables{};
   /// Further kernels of the source, as `entry`.
   std::vector<std::string> more_entries{};
-  /// The files that the artifact's key describes; the compiler must read the same contents. Null: none.
+  /// The files that base_key describes; the compiler must read the same contents. Null: none.
   std::shared_ptr<const KeyedFiles> files{};
+  /// The key without what only a compiler can tell (manifest.hpp). Empty: the artifact's key is fixed.
+  std::string base_key{};
+  std::vector<Manifest> known_manifests{};  ///< of earlier compiles of this source
+  std::string run{};                        ///< makes the keys of compiles whose files are unknown unique to a run
 };
 
 /// All kernels that a request asks for, in the order in which an artifact lists them.
@@ -77,9 +89,9 @@ struct Artifact {
   std::string toolchain{};               ///< fingerprint of what compiled it; empty: made by a version that did not say
   std::vector<std::string> variables{};  ///< the symbols of the request's variables, in its order
   std::vector<KernelEntry> entries{};    ///< of several kernels, all of them; empty: there is one
-  /// The user's files that the compiler read, for core/build/checked_compile.hpp; unset if the compiler does not list
-  /// them. Neither stored nor sent.
-  std::optional<std::vector<std::string>> files_read{};
+  Manifest manifest{};                   ///< with which the key was made
+  /// For core/build/checked_compile.hpp; unset if the compiler does not list them. Neither stored nor sent.
+  std::optional<FilesRead> files_read{};
 };
 
 /// The kernel of this number among the artifact's entries. Throws std::out_of_range for a number beyond them.
@@ -102,6 +114,8 @@ class Toolchain {
   virtual Artifact compile(const CompileRequest& request) = 0;
   /// The files of the compiler, as far as they are known; fingerprint() covers their contents.
   virtual ToolFiles parts();
+  /// Whether each compile lists the files that it read, so that one without a list could have read any.
+  virtual bool lists_files() { return false; }
   /// The architecture to compile for if the user gives none and no device is present ("sm_90"; the host's own).
   virtual std::string default_arch() = 0;
   /// The architectures that it compiles for, without features ("gfx90a"). Empty: unknown.

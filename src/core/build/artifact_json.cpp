@@ -28,12 +28,15 @@ constexpr auto usage_form = fields::object<ResourceUsage>(
 constexpr auto entry_form = fields::object<KernelEntry>(required("symbol", &KernelEntry::symbol, fields::text),
                                                         required("usage", &KernelEntry::usage, usage_form));
 
+constexpr auto manifest_form = fields::object<Manifest>(required("files", &Manifest::files, fields::text),
+                                                        required("absent", &Manifest::absent, fields::text));
+
 constexpr auto artifact_form = fields::object<Artifact>(
     required("key", &Artifact::key), required("backend", &Artifact::backend), required("arch", &Artifact::arch),
     required("format", &Artifact::format), required("entry_symbol", &Artifact::entry_symbol, fields::text),
     required("log", &Artifact::log, fields::text), required("compile_s", &Artifact::compile_s),
     required("usage", &Artifact::usage, usage_form), optional("toolchain", &Artifact::toolchain, fields::text),
-    optional("variables", &Artifact::variables, fields::text),
+    optional("variables", &Artifact::variables, fields::text), optional("manifest", &Artifact::manifest, manifest_form),
     fields::unless_empty("entries", &Artifact::entries, fields::List{entry_form}));
 
 }  // namespace

@@ -110,6 +110,10 @@ ArtifactSources artifact_sources(const std::string& key, std::string_view metada
   return read_metadata(key, metadata).sources;
 }
 
+Manifest artifact_manifest(const std::string& key, std::string_view metadata) {
+  return read_metadata(key, metadata).artifact.manifest;
+}
+
 std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256,
                               const ArtifactSources& sources) {
   Json json = to_json(artifact);
@@ -151,6 +155,15 @@ std::string ArtifactCache::image_sha256(const std::string& key) const {
   if (!is_artifact_key(key)) return {};
   try {
     return read_metadata(key, base::read_trusted_file(entry_path(key, "json"), longest_metadata)).sha256;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+Manifest ArtifactCache::manifest(const std::string& key) const {
+  if (!is_artifact_key(key)) return {};
+  try {
+    return artifact_manifest(key, base::read_trusted_file(entry_path(key, "json"), longest_metadata));
   } catch (const Error&) {
     return {};
   }

@@ -22,6 +22,8 @@ bool is_artifact_format(std::string_view format) noexcept;
 Artifact checked_artifact(const std::string& key, std::string_view metadata, std::string image);
 /// The image's format in the metadata. Throws as checked_artifact.
 std::string artifact_format(const std::string& key, std::string_view metadata);
+/// What its compile read. Throws as checked_artifact.
+Manifest artifact_manifest(const std::string& key, std::string_view metadata);
 /// The .json of an artifact. source_sha256: hash of its file in sources/; empty: there is no such file.
 std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256 = "",
                               const ArtifactSources& sources = {});
@@ -44,6 +46,8 @@ class ArtifactCache {
   Artifact read(const std::string& key) const;
   /// SHA-256 of the image according to the metadata, without reading the image; empty if there is no valid entry.
   std::string image_sha256(const std::string& key) const;
+  /// The manifest in the metadata; empty if there is no valid entry.
+  Manifest manifest(const std::string& key) const;
   /// Writes the image, the source as it was compiled (readable, with the flags as a comment) and the metadata. Replaces
   /// a damaged entry of the same key. Throws Error(io), also for a directory that is not trusted, and
   /// Error(invalid_argument) for a key or format that is not a valid file name.

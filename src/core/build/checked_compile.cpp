@@ -3,41 +3,50 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-#include <set>
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
 
+#include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/build/keyed_files.hpp"
 #include "core/build/tool_files.hpp"
 
 namespace xtune::build {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr int max_compiles = 4;
 
-/// Throws if the compiler may have read files that the key does not describe. files_read: null if it does not list
-/// them, or if it failed.
-void require_known(const CompileRequest& request, const KeyedFiles& files,
-                   const std::optional<std::vector<std::string>>& files_read) {
-  if (!files_read) {
-    if (files.unknown.empty()) return;
-    throw Error(ErrorKind::io,
-                fmt::format("{}: the file that this names cannot be told from the text, and this compiler does not say "
-                            "what it read, so that no key would describe the result. Write the name where it is used, "
-                            "or as one literal of a #define",
-                            base::printable(files.unknown.front(), 300)));
+/// Whether some file was touched meanwhile, with the same content before and after.
+bool was_touched(ManifestNow& before) {
+  try {
+    return settle(before.keyed);
+  } catch (const Error&) {  // changed again
+    return true;
   }
-  std::set<fs::path> known;
-  std::error_code failed;
-  for (const KeyedFile& file : files.files) known.insert(fs::weakly_canonical(file.path, failed));
-  known.insert(fs::weakly_canonical(request.source_name, failed));
-  for (const std::string& path : *files_read)
-    if (!known.contains(fs::weakly_canonical(path, failed)))
-      throw Error(ErrorKind::io,
-                  fmt::format("{}: the compiler read {}, which the key of the result would not describe: nothing in "
-                              "the source or its options names it. Include a header by its name, or give it with "
-                              "-include; give a library or an object by its path",
-                              base::printable(request.source_name), base::printable(path)));
+}
+
+/// One compile, and what it threw.
+struct Attempt {
+  Artifact artifact;
+  std::exception_ptr failure;
+  std::optional<FilesRead> read;
+
+  Attempt(Toolchain& toolchain, const CompileRequest& request) {
+    try {
+      artifact = toolchain.compile(request);
+      read = std::move(artifact.files_read);
+    } catch (const CandidateFailure& failed) {
+      failure = std::current_exception();
+      if (failed.files_read) read = *failed.files_read;
+    }
+  }
+};
+
+/// Whether the compile may have read files that neither the source's text nor the compiler's list shows.
+bool may_have_read_others(Toolchain& toolchain, const CompileRequest& request, const Attempt& attempt) {
+  if (attempt.read) return request.files && request.files->may_probe_others();
+  return toolchain.lists_files() || (request.files && !request.files->unknown.empty());
 }
 
 }  // namespace
@@ -52,30 +61,54 @@ ToolchainChanged::ToolchainChanged(const std::string& expected, const std::strin
                         "the results will be those of the compiler that is here now",
                         base::printable(found), base::printable(expected))) {}
 
-Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request) {
+Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request, CompileKey* key) {
   const std::string fingerprint = base::printable(toolchain.fingerprint());
   if (!request.toolchain.empty() && fingerprint != base::printable(request.toolchain))
     throw ToolchainChanged(request.toolchain, fingerprint);
   KeyedFiles files;
   if (request.files) files = *request.files;
   settle(files);
-  // If a file was touched meanwhile, the compiler may have read other contents.
-  const auto was_touched = [&](const std::optional<std::vector<std::string>>& files_read) {
-    const bool touched = settle(files);
-    require_known(request, files, files_read);
+  std::vector<ManifestNow> looked_at;  // at the contents of these manifests, before the compile
+  const auto look_at = [&](const Manifest& manifest) {
+    looked_at.push_back(contents_of(manifest, request.source_name));
+  };
+  for (const Manifest& manifest : request.known_manifests) look_at(manifest);
+  for (int compiles = 1;; ++compiles) {
+    Attempt attempt(toolchain, request);
+    // If a file was touched meanwhile, the compiler may have read other contents.
+    bool again = settle(files);
     if (const std::string now = base::printable(toolchain.fingerprint()); now != fingerprint)
       throw ToolchainChanged(fingerprint, now);
-    return touched;
-  };
-  for (bool again = false;; again = true) {
-    try {
-      Artifact artifact = toolchain.compile(request);
-      if (was_touched(artifact.files_read) && !again) continue;
-      artifact.toolchain = fingerprint;
-      return artifact;
-    } catch (const CandidateFailure&) {
-      if (!was_touched(std::nullopt) || again) throw;
+    ManifestNow after;
+    if (attempt.read) after = contents_of(manifest_of(*attempt.read, request), request.source_name);
+    if (!after.manifest.empty()) {
+      const auto before = std::find_if(looked_at.begin(), looked_at.end(),
+                                       [&](const ManifestNow& each) { return each.manifest == after.manifest; });
+      const bool same = before != looked_at.end() && before->digest == after.digest;
+      if (!same || (was_touched(*before) && compiles < max_compiles)) {
+        if (compiles == max_compiles)
+          throw Error(ErrorKind::io,
+                      fmt::format("{}: files that the compiler reads change all the time, such as {}; "
+                                  "try again later",
+                                  base::printable(request.source_name),
+                                  base::printable(after.manifest.files.empty() ? after.manifest.absent.front()
+                                                                               : after.manifest.files.front())));
+        if (before != looked_at.end()) looked_at.erase(before);
+        looked_at.push_back(after);
+        continue;
+      }
     }
+    if (again && compiles == 1) continue;
+    if (key && !request.base_key.empty()) {
+      key->reads = after;
+      key->key = key_with_reads(request.base_key, may_have_read_others(toolchain, request, attempt)
+                                                      ? "unknown files in run " + request.run
+                                                      : after.digest);
+    }
+    if (attempt.failure) std::rethrow_exception(attempt.failure);
+    attempt.artifact.toolchain = fingerprint;
+    attempt.artifact.manifest = after.manifest;
+    return std::move(attempt.artifact);
   }
 }
 

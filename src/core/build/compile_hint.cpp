@@ -252,9 +252,14 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
     // NVIDIA's headers are for NVIDIA GPUs: none will be found for AMD's.
     const bool is_hip = compiler == KernelCompiler::hiprtc || compiler == KernelCompiler::hip_clang;
     const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure);
-    if (shortage && !(is_hip && is_nvidias_header(line)))
-      throw ShortageFailure(shortage->lack(), failure.outcome(), message, failure.log());
-    throw CandidateFailure(failure.outcome(), message, failure.log());
+    if (shortage && !(is_hip && is_nvidias_header(line))) {
+      ShortageFailure other(shortage->lack(), failure.outcome(), message, failure.log());
+      other.files_read = failure.files_read;
+      throw other;
+    }
+    CandidateFailure other(failure.outcome(), message, failure.log());
+    other.files_read = failure.files_read;
+    throw other;
   }
 }
 

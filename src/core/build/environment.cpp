@@ -7,111 +7,32 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+
+#include "base/text.hpp"
 
 namespace xtune::build {
 namespace {
 
-struct Variable {
-  const char* name;
-  VariableReader reader;
+/// Names by reader, separated by blanks. A name that ends in "_" is a prefix.
+constexpr std::pair<VariableReader, std::string_view> variables[] = {
+    {VariableReader::threads,
+     "ACC_ AMD_SERIALIZE_ BLIS_ CUDA_AUTO_BOOST CUDA_CACHE_DISABLE CUDA_DEVICE_MAX_ CUDA_FORCE_PTX_JIT "
+     "CUDA_LAUNCH_BLOCKING CUDA_MODULE_LOADING CUDA_SCALE_LAUNCH_QUEUES GOMAXPROCS GOMP_ GOTO_ "
+     "GPU_MAX_HW_QUEUES HIP_FORCE_ HIP_LAUNCH_BLOCKING HSA_ JULIA_NUM_THREADS KMP_ KOKKOS_ LD_AUDIT "
+     "LD_BIND_NOW LIBOMPTARGET_ LIBOMP_ MALLOC_ MKL_ NUMBA_ NUMEXPR_ NVIDIA_TF32_OVERRIDE OMP_ OPENBLAS_ "
+     "PYTHONPATH RAYON_NUM_THREADS TBB_ UCX_ VECLIB_ XLA_FLAGS"},
+    {VariableReader::make,
+     "AR ARFLAGS AS ASFLAGS CC CCC_ CFLAGS CMAKE_ CPP CPPFLAGS CUDAARCHS CUDACXX CUDAFLAGS CUDAHOSTCXX "
+     "CUDA_HOME CUDA_PATH CXX CXXFLAGS DEVICE_LIB_ FC FFLAGS GNUMAKEFLAGS GOFLAGS HIPCC_ HIPCXX HIPFLAGS "
+     "HIP_CLANG_ HIP_COMPILER HIP_PATH HIP_PLATFORM HIP_RUNTIME LD LDFLAGS LDLIBS MAKEFILES MAKEFLAGS "
+     "MODULAR_HOME NVCC_ OBJC_INCLUDE_PATH ROCM_PATH RUSTC RUSTFLAGS SOURCE_DATE_EPOCH"},
+    {VariableReader::compiler,
+     "CCC_OVERRIDE_OPTIONS COMPILER_PATH GCC_EXEC_PREFIX LD_RUN_PATH NVCC_APPEND_FLAGS NVCC_CCBIN "
+     "NVCC_PREPEND_FLAGS NVCC_WRAPPER_DEFAULT_COMPILER"},
+    {VariableReader::folders, "CPATH CPLUS_INCLUDE_PATH C_INCLUDE_PATH LIBRARY_PATH"},
+    {VariableReader::loader, "GLIBC_TUNABLES LD_LIBRARY_PATH LD_PRELOAD"},
 };
-
-// A name that ends in "_" is a prefix.
-constexpr Variable variables[] = {{"ACC_", VariableReader::threads},
-                                  {"AMD_SERIALIZE_", VariableReader::threads},
-                                  {"AR", VariableReader::make},
-                                  {"ARFLAGS", VariableReader::make},
-                                  {"AS", VariableReader::make},
-                                  {"ASFLAGS", VariableReader::make},
-                                  {"BLIS_", VariableReader::threads},
-                                  {"CC", VariableReader::make},
-                                  {"CCC_", VariableReader::make},
-                                  {"CCC_OVERRIDE_OPTIONS", VariableReader::compiler},
-                                  {"CFLAGS", VariableReader::make},
-                                  {"CMAKE_", VariableReader::make},
-                                  {"COMPILER_PATH", VariableReader::compiler},
-                                  {"CPATH", VariableReader::folders},
-                                  {"CPLUS_INCLUDE_PATH", VariableReader::folders},
-                                  {"CPP", VariableReader::make},
-                                  {"CPPFLAGS", VariableReader::make},
-                                  {"CUDAARCHS", VariableReader::make},
-                                  {"CUDACXX", VariableReader::make},
-                                  {"CUDAFLAGS", VariableReader::make},
-                                  {"CUDAHOSTCXX", VariableReader::make},
-                                  {"CUDA_AUTO_BOOST", VariableReader::threads},
-                                  {"CUDA_CACHE_DISABLE", VariableReader::threads},
-                                  {"CUDA_DEVICE_MAX_", VariableReader::threads},
-                                  {"CUDA_FORCE_PTX_JIT", VariableReader::threads},
-                                  {"CUDA_HOME", VariableReader::make},
-                                  {"CUDA_LAUNCH_BLOCKING", VariableReader::threads},
-                                  {"CUDA_MODULE_LOADING", VariableReader::threads},
-                                  {"CUDA_PATH", VariableReader::make},
-                                  {"CUDA_SCALE_LAUNCH_QUEUES", VariableReader::threads},
-                                  {"CXX", VariableReader::make},
-                                  {"CXXFLAGS", VariableReader::make},
-                                  {"C_INCLUDE_PATH", VariableReader::folders},
-                                  {"DEVICE_LIB_", VariableReader::make},
-                                  {"FC", VariableReader::make},
-                                  {"FFLAGS", VariableReader::make},
-                                  {"GCC_EXEC_PREFIX", VariableReader::compiler},
-                                  {"GLIBC_TUNABLES", VariableReader::loader},
-                                  {"GNUMAKEFLAGS", VariableReader::make},
-                                  {"GOFLAGS", VariableReader::make},
-                                  {"GOMAXPROCS", VariableReader::threads},
-                                  {"GOMP_", VariableReader::threads},
-                                  {"GOTO_", VariableReader::threads},
-                                  {"GPU_MAX_HW_QUEUES", VariableReader::threads},
-                                  {"HIPCC_", VariableReader::make},
-                                  {"HIPCXX", VariableReader::make},
-                                  {"HIPFLAGS", VariableReader::make},
-                                  {"HIP_CLANG_", VariableReader::make},
-                                  {"HIP_COMPILER", VariableReader::make},
-                                  {"HIP_FORCE_", VariableReader::threads},
-                                  {"HIP_LAUNCH_BLOCKING", VariableReader::threads},
-                                  {"HIP_PATH", VariableReader::make},
-                                  {"HIP_PLATFORM", VariableReader::make},
-                                  {"HIP_RUNTIME", VariableReader::make},
-                                  {"HSA_", VariableReader::threads},
-                                  {"JULIA_NUM_THREADS", VariableReader::threads},
-                                  {"KMP_", VariableReader::threads},
-                                  {"KOKKOS_", VariableReader::threads},
-                                  {"LD", VariableReader::make},
-                                  {"LDFLAGS", VariableReader::make},
-                                  {"LDLIBS", VariableReader::make},
-                                  {"LD_AUDIT", VariableReader::threads},
-                                  {"LD_BIND_NOW", VariableReader::threads},
-                                  {"LD_LIBRARY_PATH", VariableReader::loader},
-                                  {"LD_PRELOAD", VariableReader::loader},
-                                  {"LD_RUN_PATH", VariableReader::compiler},
-                                  {"LIBOMPTARGET_", VariableReader::threads},
-                                  {"LIBOMP_", VariableReader::threads},
-                                  {"LIBRARY_PATH", VariableReader::folders},
-                                  {"MAKEFILES", VariableReader::make},
-                                  {"MAKEFLAGS", VariableReader::make},
-                                  {"MALLOC_", VariableReader::threads},
-                                  {"MKL_", VariableReader::threads},
-                                  {"MODULAR_HOME", VariableReader::make},
-                                  {"NUMBA_", VariableReader::threads},
-                                  {"NUMEXPR_", VariableReader::threads},
-                                  {"NVCC_", VariableReader::make},
-                                  {"NVCC_APPEND_FLAGS", VariableReader::compiler},
-                                  {"NVCC_CCBIN", VariableReader::compiler},
-                                  {"NVCC_PREPEND_FLAGS", VariableReader::compiler},
-                                  {"NVCC_WRAPPER_DEFAULT_COMPILER", VariableReader::compiler},
-                                  {"NVIDIA_TF32_OVERRIDE", VariableReader::threads},
-                                  {"OBJC_INCLUDE_PATH", VariableReader::make},
-                                  {"OMP_", VariableReader::threads},
-                                  {"OPENBLAS_", VariableReader::threads},
-                                  {"PYTHONPATH", VariableReader::threads},
-                                  {"RAYON_NUM_THREADS", VariableReader::threads},
-                                  {"ROCM_PATH", VariableReader::make},
-                                  {"RUSTC", VariableReader::make},
-                                  {"RUSTFLAGS", VariableReader::make},
-                                  {"SOURCE_DATE_EPOCH", VariableReader::make},
-                                  {"TBB_", VariableReader::threads},
-                                  {"UCX_", VariableReader::threads},
-                                  {"VECLIB_", VariableReader::threads},
-                                  {"XLA_FLAGS", VariableReader::threads}};
 
 // It contains only the number of jobs.
 constexpr std::string_view parallel_level = "CMAKE_BUILD_PARALLEL_LEVEL";
@@ -138,8 +59,10 @@ std::string without_jobs(std::string_view flags) {
 
 std::vector<std::string> variables_read_by(const std::vector<VariableReader>& readers) {
   std::vector<std::string> names;
-  for (const Variable& variable : variables)
-    if (std::find(readers.begin(), readers.end(), variable.reader) != readers.end()) names.emplace_back(variable.name);
+  for (const auto& [reader, list] : variables)
+    if (std::find(readers.begin(), readers.end(), reader) != readers.end())
+      for (std::string& name : base::split(list, ' ')) names.push_back(std::move(name));
+  std::sort(names.begin(), names.end());
   return names;
 }
 

@@ -86,7 +86,7 @@ class Scanner : SourceCursor {
         // A name computed by macros; defined(__has_include) has none.
         const std::string rest = rest_of_line();
         found_.computes_names = true;
-        found_.computed.push_back(rest.substr(0, end_of_argument(rest)));
+        found_.probed.push_back(rest.substr(0, end_of_argument(rest)));
       }
     }
     at_ = begin;
@@ -229,6 +229,7 @@ void add(SourceScan& found, SourceScan other) {
   found.computes_names = found.computes_names || other.computes_names;
   append(found.mentioned, std::move(other.mentioned));
   append(found.computed, std::move(other.computed));
+  append(found.probed, std::move(other.probed));
   append(found.macros, std::move(other.macros));
   append(found.unknown, std::move(other.unknown));
 }

@@ -29,7 +29,8 @@ struct SourceScan {
   /// Other mentioned files: names of __has_include and #embed, and of .incbin and .include in literals (inline
   /// assembly) and in assembly itself.
   std::vector<IncludeDirective> mentioned;
-  std::vector<std::string> computed;  ///< text after #include or __has_include( that is not a name, spliced
+  std::vector<std::string> computed;  ///< text after #include that is not a name, spliced
+  std::vector<std::string> probed;    ///< the same after __has_include(
   std::vector<MacroLine> macros;
   std::vector<std::string>
       unknown;  ///< literals with an .incbin or .include whose file name is not in the same literal

@@ -75,6 +75,11 @@ bool settle(KeyedFile& file) {
 
 }  // namespace
 
+bool KeyedFiles::may_probe_others() const {
+  return std::any_of(unknown.begin(), unknown.end(),
+                     [](const std::string& text) { return text.find(": __has_include(") != text.npos; });
+}
+
 void KeyedFiles::add(const KeyedFiles& other) {
   std::set<std::string> known(absent.begin(), absent.end());
   for (const std::string& path : other.absent)

@@ -25,8 +25,11 @@ struct KeyedFiles {
   /// existed.
   std::vector<std::string> absent;
   /// Places where the source may read more than `files`, as far as its text shows: "k.cu: #include NAME(x)". Only a
-  /// compiler that lists the files it read can rule that out.
+  /// compiler that lists the files it read can rule that out; none lists what it looked for:
+  /// "k.cu: __has_include(NAME(x))".
   std::vector<std::string> unknown;
+
+  bool may_probe_others() const;
 
   /// Adds the entries of `other`; each path once.
   void add(const KeyedFiles& other);

@@ -68,7 +68,8 @@ KeyParts artifact_key_parts(const CompileRequest& request, const std::string& ba
                  {"entry", request.entry},
                  {"options", canonical_list(request.options)},
                  {"defines", canonical_list(defines)},
-                 {"sanitize", request.sanitize ? "true" : "false"}};
+                 {"sanitize", request.sanitize ? "true" : "false"},
+                 {"schema", key_schema}};
   if (!request.more_entries.empty()) parts.emplace_back("more_entries", canonical_list(request.more_entries));
   if (!request.variables.empty()) parts.emplace_back("variables", canonical_list(request.variables));
   return parts;

@@ -12,6 +12,9 @@ namespace xtune::build {
 /// One named part of a key, so that `xtune why` can show which part differs: ("options", "[\"-O3\"]").
 using KeyParts = std::vector<std::pair<std::string, std::string>>;
 
+/// The version of what keys describe. Records and artifacts of another one never answer.
+inline constexpr const char* key_schema = "2";
+
 /// Hex SHA-256 over the parts' canonical JSON text: an array of [name, value] arrays without spaces. Bytes that are not
 /// UTF-8 stay as they are, so different parts always have different texts.
 std::string key_of(const KeyParts& parts);
@@ -26,8 +29,8 @@ std::string canonical_list(const std::vector<std::string>& items);
 /// configuration.
 std::string source_digest(const CompileRequest& request);
 
-/// backend, arch, toolchain, source digest, entry, options, defines, sanitize; more_entries and variables where there
-/// are any.
+/// backend, arch, toolchain, source digest, entry, options, defines, sanitize, schema; more_entries and variables where
+/// there are any.
 KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,
                             const std::string& source_digest);
 

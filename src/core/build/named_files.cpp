@@ -11,9 +11,8 @@
 
 #include "base/files.hpp"
 #include "base/shell_words.hpp"
-#include "core/build/implicit_files.hpp"
-#include "core/build/keyed_files.hpp"
-#include "core/build/option_files.hpp"
+#include "base/text.hpp"
+#include "core/build/tool_files.hpp"
 
 namespace xtune::build {
 namespace {
@@ -84,33 +83,20 @@ Command taken_apart(const std::vector<std::string>& words, const fs::path& folde
   return command;
 }
 
+/// What a word names if it is a file, or has one after a "@", a "=", a comma or the letter of an option.
 std::vector<std::string> names_in(const std::string& text) {
   std::vector<std::string> names{text};
-  if (text.starts_with("@")) names.push_back(text.substr(1));
-  if (const auto equals = text.find('='); equals != text.npos) names.push_back(text.substr(equals + 1));
   if (text.starts_with("-W") || text.starts_with("-X"))
-    for (std::size_t at = text.find(','); at != text.npos; at = text.find(',', at + 1))
-      names.push_back(text.substr(at + 1, text.find(',', at + 1) - at - 1));
+    for (std::string& piece : base::split(text, ',')) names.push_back(std::move(piece));
+  for (std::size_t i = 0, given = names.size(); i < given; ++i) {
+    if (names[i].starts_with("@")) names.push_back(names[i].substr(1));
+    if (const auto equals = names[i].find('='); equals != text.npos) names.push_back(names[i].substr(equals + 1));
+  }
   const bool is_short = text.size() > 2 && text[0] == '-' && std::isalpha(static_cast<unsigned char>(text[1])) != 0;
   if (is_short && !writes(text.substr(0, 2)) && text.find_first_of("./", 2) != text.npos)
     names.push_back(text.substr(2));
   std::erase(names, "");
   return names;
-}
-
-/// Adds the words of "@file", and the further files that these name in this way.
-std::vector<Piece> with_words_of_files(std::vector<Piece> pieces, const fs::path& folder) {
-  const std::size_t given = pieces.size();
-  for (std::size_t i = 0; i < given; ++i) {
-    if (!pieces[i].text.starts_with('@') || !is_readable_file(folder / pieces[i].text.substr(1))) continue;
-    const std::size_t word = pieces[i].word;
-    KeyedFiles read;
-    for (std::string& text : with_option_files({pieces[i].text}, read, folder))
-      pieces.push_back({word, std::move(text)});
-    for (std::size_t nested = 1; nested < read.files.size(); ++nested)
-      pieces.push_back({word, read.files[nested].path, true});
-  }
-  return pieces;
 }
 
 /// Whether the name, without a version ("g++-12"), is that of a compiler, since another one may come first in PATH.
@@ -141,6 +127,29 @@ std::vector<Piece> compilers_in_path(const std::vector<Piece>& pieces,
 
 }  // namespace
 
+namespace {
+
+/// The files that build tools read first, in the command's directory and in those among the words after the tool.
+std::vector<fs::path> files_of_tools(const std::vector<Piece>& pieces, std::size_t tool, const fs::path& folder) {
+  std::vector<fs::path> folders{folder}, files;
+  std::error_code failed;
+  for (std::size_t i = tool + 1; i < pieces.size(); ++i)
+    for (const std::string& name : names_in(pieces[i].text))
+      if (fs::is_directory(folder / name, failed)) folders.push_back(folder / name);
+  for (const fs::path& each : folders)
+    for (const char* name : {"GNUmakefile", "makefile", "Makefile", "build.ninja", "CMakeLists.txt", "CMakeCache.txt",
+                             "Cargo.toml", "Cargo.lock"})
+      files.push_back(each / name);
+  return files;
+}
+
+}  // namespace
+
+bool is_build_tool(std::string_view name) {
+  static const std::set<std::string_view> tools{"cargo", "cmake", "gmake", "make", "meson", "ninja", "samu"};
+  return tools.contains(name.substr(name.rfind('/') + 1));
+}
+
 std::string search_path(const std::string& name) { return base::find_program(name); }
 
 bool is_readable_file(const fs::path& path) {
@@ -157,19 +166,51 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& words, const 
     if (!command.written.contains(path.lexically_normal()) && is_file(path))
       files.push_back({word, std::move(name), path});
   };
-  for (const Piece& piece : with_words_of_files(command.pieces, folder))
+  for (const Piece& piece : command.pieces)
     for (std::string& name : names_in(piece.text)) {
       const fs::path path = folder / name;
       add(piece.word, piece.of_this_machine ? path.filename().string() : std::move(name), path);
     }
+  for (std::size_t i = 0; i < command.pieces.size(); ++i)
+    if (is_build_tool(command.pieces[i].text))
+      for (const fs::path& path : files_of_tools(command.pieces, i, folder))
+        add(command.pieces[i].word, path.filename().string(), path);
   for (const Piece& compiler : compilers_in_path(command.pieces, find_in_path))
     add(compiler.word, fs::path(compiler.text).filename().string(), compiler.text);
-  std::vector<std::string> texts;
-  for (const Piece& piece : command.pieces) texts.push_back(piece.text);
-  for (ImplicitFile& file : implicit_files(texts, folder, is_file))
-    if (std::none_of(files.begin(), files.end(), [&](const NamedFile& each) { return each.path == file.path; }))
-      add(command.pieces[file.word].word, std::move(file.name), file.path);
   return files;
+}
+
+std::vector<std::string> option_file_lines(const std::vector<std::string>& options, KeyedFiles& files) {
+  std::vector<std::string> lines;
+  std::set<std::string> seen;
+  const auto add = [&](const fs::path& path) {
+    if (!seen.insert(path.string()).second || !is_readable_file(path)) return false;
+    key_remembered_file(path, files);
+    lines.push_back("option file " + files.files.back().sha256);
+    return true;
+  };
+  // Compilers do not list option files, which may name others: "@flags".
+  const std::function<void(const std::string&)> add_named = [&](const std::string& option) {
+    for (const std::string& name : names_in(option))
+      if (add(name) && option.find("@" + name) != option.npos)
+        for (const std::string& word : base::shell_words(base::read_file(name)))
+          if (word.find('@') != word.npos) add_named(word);
+  };
+  for (const std::string& option : options) {
+    add_named(option);
+    std::error_code failed;
+    if (const std::size_t value = option.find('=') + 1; value > 0 && option.starts_with("-fprofile"))
+      for (const auto& entry : fs::recursive_directory_iterator(option.substr(value), failed)) add(entry.path());
+  }
+  return lines;
+}
+
+bool may_use_threads(const std::vector<std::string>& options) {
+  return std::any_of(options.begin(), options.end(), [](const std::string& option) {
+    return option.find("openmp") != std::string::npos || option.starts_with("-l") || option.starts_with("--library") ||
+           option.starts_with("-Wl,") || option == "-Xlinker" || option.starts_with('@') ||
+           (!option.starts_with("-D") && (option.find(".so") != std::string::npos || option.ends_with(".a")));
+  });
 }
 
 }  // namespace xtune::build

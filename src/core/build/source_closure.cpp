@@ -16,10 +16,10 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "core/build/environment.hpp"
 #include "core/build/include_names.hpp"
 #include "core/build/keys.hpp"
 #include "core/build/named_files.hpp"
-#include "core/build/option_files.hpp"
 #include "core/build/portable_headers.hpp"
 #include "core/build/system_headers.hpp"
 
@@ -31,7 +31,6 @@ namespace fs = std::filesystem;
 /// Where headers are searched, besides the directory of the file that includes them.
 struct SearchFolders {
   std::vector<std::string> quoted, plain, system, last;
-  std::vector<std::string> possible{};  ///< the search order of these is unknown: all files of a name in them count
 };
 
 /// Kept for as long as the program runs.
@@ -91,7 +90,9 @@ class ClosureReader {
       for (const IncludeDirective& include : file.scan->includes) mention(include, folder);
       for (const IncludeDirective& include : file.scan->mentioned) mention(include, folder);
       for (const MacroLine& macro : file.scan->macros) macros_.define(macro.text);
-      for (const std::string& text : file.scan->computed) computed_.push_back({text, file.path});
+      for (const std::string& text : file.scan->computed) computed_.push_back({text, file.path, "#include " + text});
+      for (const std::string& text : file.scan->probed)
+        computed_.push_back({text, file.path, "__has_include(" + text + ")"});
       for (const std::string& literal : file.scan->unknown)
         keyed_.unknown.push_back(file.path.filename().string() + ": " + literal);
     }
@@ -101,11 +102,11 @@ class ClosureReader {
   bool mention_computed() {
     const std::size_t before = mentioned_.size();
     incomplete_.clear();
-    for (const auto& [text, path] : computed_) {
+    for (const auto& [text, path, shown] : computed_) {
       const MacroDefinitions::Names names = macros_.names_of(text);
       computed_by_.insert(names.used.begin(), names.used.end());
       if (!names.complete) computed_by_.insert(any_name);
-      if (!names.complete) incomplete_.insert(path.filename().string() + ": #include " + text);
+      if (!names.complete) incomplete_.insert(path.filename().string() + ": " + shown);
       for (const IncludeDirective& name : names.names)
         if (mentioned_.insert(path.string() + (name.quoted ? "\"" : "<") + name.name).second)
           mention(name, path.parent_path());
@@ -127,15 +128,6 @@ class ClosureReader {
       found = true;
       take(path, file);
       if (!include.any) break;
-    }
-    for (const std::string& dir : search_.possible) {
-      const fs::path path = fs::path(dir) / include.name;
-      std::error_code error;
-      const fs::path file = fs::canonical(path, error);
-      if (!error && fs::is_regular_file(file, error))
-        take(path, file);
-      else if (absent_.insert(path.string()).second)
-        keyed_.absent.push_back(path.string());
     }
     if (found) return;
     const PortableHeader* const portable = find_header(portable_headers(), include.name);
@@ -205,7 +197,12 @@ class ClosureReader {
   std::deque<Waiting> waiting_;
   std::map<fs::path, std::size_t> seen_;
   std::set<std::pair<fs::path, fs::path>> followed_;
-  std::vector<std::pair<std::string, fs::path>> computed_;
+  struct Computed {
+    std::string text;
+    fs::path path;
+    std::string shown;
+  };
+  std::vector<Computed> computed_;
   std::set<std::string> mentioned_, incomplete_, absent_, opened_, computed_by_;
   KeyedFiles keyed_;
 };
@@ -241,31 +238,16 @@ SourceClosure compile_closure(const CompileRequest& request) {
 
 SourceClosure compile_closure(const CompileRequest& request, const SystemSearch& search, ScannedFiles& read) {
   CompileRequest whole = request;
-  KeyedFiles files;
-  whole.options = with_option_files(request.options, files);
-  const IncludeOptions extra = include_options_here(whole.options);
+  const IncludeOptions extra = include_options_here(request.options);
   const auto last = extra.folders.end() - static_cast<std::ptrdiff_t>(extra.after_system);
   SearchFolders folders{extra.quoted, request.include_dirs, search.header_dirs, {last, extra.folders.end()}};
   folders.plain.insert(folders.plain.end(), extra.folders.begin(), last);
-  NamedPaths named = named_paths(whole.options);
-  // Directories whose place in the search order is known need not be searched twice.
-  const auto is_searched = [&](const std::string& folder) {
-    return std::find(extra.folders.begin(), extra.folders.end(), folder) != extra.folders.end() ||
-           std::find(extra.quoted.begin(), extra.quoted.end(), folder) != extra.quoted.end();
-  };
-  std::erase_if(named.folders, is_searched);
-  folders.possible = std::move(named.folders);
-  for (const std::string& file : extra.forced) std::erase(named.files, file);
-  for (const std::vector<std::string>& forced : {extra.forced, named.files})
-    for (const std::string& file : forced) whole.source += "\n#include \"" + file + "\"\n";
-  std::vector<std::string> lines;
-  for (const KeyedFile& file : files.files) lines.push_back("option file " + file.sha256);
-  for (const NamedFile& file : named_files(whole.options, {})) {
-    key_file(file.path, files);
-    lines.push_back("option file " + files.files.back().sha256);
-  }
+  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
+  KeyedFiles files;
+  std::vector<std::string> lines = option_file_lines(request.options, files);
   if (search.links)
-    for (std::string& line : driver_lines(whole.options, files)) lines.push_back(std::move(line));
+    for (const auto& [name, value] : set_variables({VariableReader::compiler}))
+      lines.push_back("variable " + name + "=" + value);
   SourceClosure closure = ClosureReader(whole, std::move(folders), read).closure();
   closure.keyed.add(files);
   if (!lines.empty()) closure.canonical_text += canonical_list(lines);
@@ -351,42 +333,7 @@ IncludeOptions read_options(const std::vector<std::string>& given, FolderVariabl
   return found;
 }
 
-/// A linker's input or a plugin is not text with includes.
-bool is_text(const std::string& path) {
-  std::string start(4096, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<std::size_t>(file.gcount()));
-  return start.find('\0') == start.npos && !start.starts_with("!<");
-}
-
 }  // namespace
-
-NamedPaths named_paths(const std::vector<std::string>& options) {
-  NamedPaths found;
-  const auto look = [&](std::string_view piece) {
-    if (piece.empty() || piece == "." || piece == "/") return;
-    const std::string path(piece);
-    std::error_code error;
-    std::vector<std::string>* const to = fs::is_directory(path, error)             ? &found.folders
-                                         : is_readable_file(path) && is_text(path) ? &found.files
-                                                                                   : nullptr;
-    if (to && std::find(to->begin(), to->end(), path) == to->end()) to->push_back(path);
-  };
-  for (const std::string& option : options) {
-    // Their values are for the linker; "@file" has been replaced.
-    if (option.starts_with("-Wl,") || option.starts_with("-L") || option.starts_with("@")) continue;
-    look(option);
-    for (std::string_view rest = option; !rest.empty();) {
-      const std::string_view piece = rest.substr(0, rest.find_first_of("=, "));
-      rest.remove_prefix(std::min(piece.size() + 1, rest.size()));
-      look(piece);
-      if (piece.starts_with("-") && piece.find('/') != piece.npos) look(piece.substr(piece.find('/')));
-      if (piece.starts_with("-I")) look(piece.substr(2));
-    }
-  }
-  return found;
-}
 
 std::set<std::string> defined_macros(const std::vector<std::string>& options) {
   std::set<std::string> names;

@@ -33,8 +33,7 @@ struct SystemSearch {
   /// Directories that it searches for headers, before those of -idirafter; the system's own headers there count by name
   /// (system_headers.hpp).
   std::vector<std::string> header_dirs{};
-  /// Its libraries, its other parts and the variables that it reads count as well (option_files.hpp).
-  bool links = false;
+  bool links = false;  ///< the variables that a compiler with a linker reads count as well (environment.hpp)
 };
 
 struct ScannedFile {
@@ -45,9 +44,8 @@ struct ScannedFile {
 using ScannedFiles = std::map<std::filesystem::path, ScannedFile>;
 
 /// The same for a request as compilers see it: with the directories and files that its options and the environment name
-/// (-I, -include, CPATH, ...), and the contents of other files in options (@file, -fplugin=, objects). Also interprets
-/// unknown options: in a directory that any word names (NamedPaths), every header with an included name counts, and a
-/// text file counts with its includes. Files in `read` are not read again, and new ones are added to it.
+/// (-I, -include, CPATH, ...), and the contents of files that options name (named_files.hpp). Files in `read` are not
+/// read again, and new ones are added to it.
 SourceClosure compile_closure(const CompileRequest& request, const SystemSearch& search, ScannedFiles& read);
 SourceClosure compile_closure(const CompileRequest& request);
 
@@ -64,13 +62,6 @@ struct IncludeOptions {
   std::vector<std::string> quoted, forced;
   std::vector<std::string> macros;  ///< -DNAME=body as "NAME body"
 };
-/// Directories and text files in the words of any option: a word itself, the text after a "=", a "," or a blank in it,
-/// and the text from its first slash on ("-I/x").
-struct NamedPaths {
-  std::vector<std::string> folders, files;
-};
-NamedPaths named_paths(const std::vector<std::string>& options);
-
 /// The directories of a variable in the format of PATH; an empty element is the working directory. Empty: the variable
 /// is not set.
 std::vector<std::string> folders_of_variable(const char* variable);

@@ -18,158 +18,22 @@ constexpr const char* multiarch = "/usr/include/x86_64-linux-gnu";
 // Debian's newer releases have links to it in /usr/include.
 constexpr std::string_view kernel_headers = "/usr/lib/linux/uapi/";
 
-// Sorted, for a binary search. Directories have no slash.
-constexpr std::string_view system_names[] = {"a.out.h",
-                                             "aio.h",
-                                             "aliases.h",
-                                             "alloca.h",
-                                             "ar.h",
-                                             "argp.h",
-                                             "argz.h",
-                                             "arpa",
-                                             "asm",
-                                             "asm-generic",
-                                             "assert.h",
-                                             "bits",
-                                             "byteswap.h",
-                                             "c++",
-                                             "complex.h",
-                                             "cpio.h",
-                                             "crypt.h",
-                                             "ctype.h",
-                                             "dirent.h",
-                                             "dlfcn.h",
-                                             "drm",
-                                             "elf.h",
-                                             "endian.h",
-                                             "envz.h",
-                                             "err.h",
-                                             "errno.h",
-                                             "error.h",
-                                             "execinfo.h",
-                                             "fcntl.h",
-                                             "features-time64.h",
-                                             "features.h",
-                                             "fenv.h",
-                                             "finclude",
-                                             "float.h",
-                                             "fmtmsg.h",
-                                             "fnmatch.h",
-                                             "fpu_control.h",
-                                             "fstab.h",
-                                             "fts.h",
-                                             "ftw.h",
-                                             "gconv.h",
-                                             "getopt.h",
-                                             "glob.h",
-                                             "gnu",
-                                             "gnu-versions.h",
-                                             "grp.h",
-                                             "gshadow.h",
-                                             "iconv.h",
-                                             "ieee754.h",
-                                             "ifaddrs.h",
-                                             "inttypes.h",
-                                             "iso646.h",
-                                             "langinfo.h",
-                                             "lastlog.h",
-                                             "libgen.h",
-                                             "libintl.h",
-                                             "limits.h",
-                                             "link.h",
-                                             "linux",
-                                             "locale.h",
-                                             "malloc.h",
-                                             "math.h",
-                                             "mcheck.h",
-                                             "memory.h",
-                                             "misc",
-                                             "mntent.h",
-                                             "monetary.h",
-                                             "mqueue.h",
-                                             "mtd",
-                                             "net",
-                                             "netash",
-                                             "netatalk",
-                                             "netax25",
-                                             "netdb.h",
-                                             "neteconet",
-                                             "netinet",
-                                             "netipx",
-                                             "netiucv",
-                                             "netpacket",
-                                             "netrom",
-                                             "netrose",
-                                             "nfs",
-                                             "nl_types.h",
-                                             "nss.h",
-                                             "obstack.h",
-                                             "paths.h",
-                                             "poll.h",
-                                             "printf.h",
-                                             "proc_service.h",
-                                             "protocols",
-                                             "pthread.h",
-                                             "pty.h",
-                                             "pwd.h",
-                                             "rdma",
-                                             "re_comp.h",
-                                             "regex.h",
-                                             "regexp.h",
-                                             "resolv.h",
-                                             "rpc",
-                                             "sched.h",
-                                             "scsi",
-                                             "search.h",
-                                             "semaphore.h",
-                                             "setjmp.h",
-                                             "sgtty.h",
-                                             "shadow.h",
-                                             "signal.h",
-                                             "sound",
-                                             "spawn.h",
-                                             "stab.h",
-                                             "stdalign.h",
-                                             "stdarg.h",
-                                             "stdbool.h",
-                                             "stdc-predef.h",
-                                             "stddef.h",
-                                             "stdint.h",
-                                             "stdio.h",
-                                             "stdio_ext.h",
-                                             "stdlib.h",
-                                             "stdnoreturn.h",
-                                             "string.h",
-                                             "strings.h",
-                                             "stropts.h",
-                                             "sys",
-                                             "syscall.h",
-                                             "sysexits.h",
-                                             "syslog.h",
-                                             "tar.h",
-                                             "termio.h",
-                                             "termios.h",
-                                             "tgmath.h",
-                                             "thread_db.h",
-                                             "threads.h",
-                                             "time.h",
-                                             "ttyent.h",
-                                             "uchar.h",
-                                             "ucontext.h",
-                                             "ulimit.h",
-                                             "unistd.h",
-                                             "ustat.h",
-                                             "utime.h",
-                                             "utmp.h",
-                                             "utmpx.h",
-                                             "values.h",
-                                             "video",
-                                             "wait.h",
-                                             "wchar.h",
-                                             "wctype.h",
-                                             "wordexp.h",
-                                             "xen"};
-static_assert(std::is_sorted(std::begin(system_names), std::end(system_names)));
+// Directories have no slash.
+constexpr std::string_view system_names =
+    " a.out.h aio.h aliases.h alloca.h ar.h argp.h argz.h arpa asm asm-generic assert.h bits byteswap.h c++"
+    " complex.h cpio.h crypt.h ctype.h dirent.h dlfcn.h drm elf.h endian.h envz.h err.h errno.h error.h execinfo.h"
+    " fcntl.h features-time64.h features.h fenv.h finclude float.h fmtmsg.h fnmatch.h fpu_control.h fstab.h fts.h"
+    " ftw.h gconv.h getopt.h glob.h gnu gnu-versions.h grp.h gshadow.h iconv.h ieee754.h ifaddrs.h inttypes.h"
+    " iso646.h langinfo.h lastlog.h libgen.h libintl.h limits.h link.h linux locale.h malloc.h math.h mcheck.h"
+    " memory.h misc mntent.h monetary.h mqueue.h mtd net netash netatalk netax25 netdb.h neteconet netinet netipx"
+    " netiucv netpacket netrom netrose nfs nl_types.h nss.h obstack.h paths.h poll.h printf.h proc_service.h"
+    " protocols pthread.h pty.h pwd.h rdma re_comp.h regex.h regexp.h resolv.h rpc sched.h scsi search.h"
+    " semaphore.h setjmp.h sgtty.h shadow.h signal.h sound spawn.h stab.h stdalign.h stdarg.h stdbool.h"
+    " stdc-predef.h stddef.h stdint.h stdio.h stdio_ext.h stdlib.h stdnoreturn.h string.h strings.h stropts.h sys"
+    " syscall.h sysexits.h syslog.h tar.h termio.h termios.h tgmath.h thread_db.h threads.h time.h ttyent.h"
+    " uchar.h ucontext.h ulimit.h unistd.h ustat.h utime.h utmp.h utmpx.h values.h video wait.h wchar.h wctype.h"
+    " wordexp.h xen"
+    " ";
 
 }  // namespace
 
@@ -180,7 +44,9 @@ const std::vector<std::string>& shared_header_folders() {
 
 bool is_system_header(std::string_view name) {
   while (name.starts_with("./")) name.remove_prefix(2);
-  return std::binary_search(std::begin(system_names), std::end(system_names), name.substr(0, name.find('/')));
+  const std::string_view first = name.substr(0, name.find('/'));
+  return !first.empty() && first.find(' ') == first.npos &&
+         system_names.find(" " + std::string(first) + " ") != system_names.npos;
 }
 
 bool is_system_header_path(const std::string& path) {

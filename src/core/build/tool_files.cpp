@@ -27,39 +27,15 @@ constexpr std::uintmax_t large_bytes = std::uintmax_t{1} << 20;
 constexpr std::uint64_t loader_timeout_ms = 20'000;
 
 // Without version and extension. A security update of one of these must not discard every result.
-constexpr std::string_view runtime_libraries[] = {"ld-linux-aarch64",
-                                                  "ld-linux-x86-64",
-                                                  "libbsd",
-                                                  "libbz2",
-                                                  "libc",
-                                                  "libcrypt",
-                                                  "libdl",
-                                                  "libedit",
-                                                  "libffi",
-                                                  "libgcc_s",
-                                                  "libicudata",
-                                                  "libicuuc",
-                                                  "liblzma",
-                                                  "libm",
-                                                  "libmd",
-                                                  "libncurses",
-                                                  "libncursesw",
-                                                  "libnsl",
-                                                  "libpthread",
-                                                  "libresolv",
-                                                  "librt",
-                                                  "libstdc++",
-                                                  "libtinfo",
-                                                  "libutil",
-                                                  "libxml2",
-                                                  "libz",
-                                                  "libzstd",
-                                                  "linux-vdso"};
+constexpr std::string_view runtime_libraries =
+    " ld-linux-aarch64 ld-linux-x86-64 libbsd libbz2 libc libcrypt libdl libedit libffi libgcc_s libicudata"
+    " libicuuc liblzma libm libmd libncurses libncursesw libnsl libpthread libresolv librt libstdc++ libtinfo"
+    " libutil libxml2 libz libzstd linux-vdso"
+    " ";
 
 bool is_of_runtime(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
-  const std::string_view stem = std::string_view(name).substr(0, name.find(".so"));
-  return std::find(std::begin(runtime_libraries), std::end(runtime_libraries), stem) != std::end(runtime_libraries);
+  return runtime_libraries.find(" " + name.substr(0, name.find(".so")) + " ") != runtime_libraries.npos;
 }
 
 /// The program interpreter in this program's own file; empty: it is linked statically.

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/named.hpp"
+#include "core/build/cache.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
@@ -34,6 +36,24 @@ build::KeyParts without_contents_in_code(const spec::Spec& spec, build::KeyParts
   return parts;
 }
 
+/// The record's measurement key, if the configuration may have it today; else the most likely one.
+build::KeyParts key_like(const resolve::CandidateResolver& resolver, const space::Config& config, const Record& record,
+                         const std::function<build::Manifest(const std::string& artifact_key)>& manifest_of) {
+  const build::CompileRequest request = resolver.compile_request(config);
+  const auto find = [&]() -> std::optional<build::KeyParts> {
+    for (const std::string& artifact : resolver.artifact_keys(request))
+      if (build::KeyParts parts = resolver.measurement_key_parts(config, artifact); build::key_of(parts) == record.key)
+        return parts;
+    return std::nullopt;
+  };
+  if (auto found = find()) return *std::move(found);
+  if (const build::Manifest manifest = manifest_of(record.artifact_key); !manifest.empty()) {
+    resolver.learn(request, manifest);
+    if (auto found = find()) return *std::move(found);
+  }
+  return resolver.measurement_key_parts(config, resolver.artifact_key(request));
+}
+
 }  // namespace
 
 std::function<std::string(const Bindings&)> bucket_function(const spec::Spec& spec, const device::DeviceInfo& device) {
@@ -53,13 +73,21 @@ std::function<std::string(const Bindings&)> bucket_function(const spec::Spec& sp
 }
 
 SpecFit::SpecFit(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device, std::string arch,
-                 std::string toolchain)
+                 std::string toolchain, std::filesystem::path store,
+                 std::function<build::Manifest(const std::string& artifact_key)> manifest_of)
     : spec_(spec),
       space_(spec::make_space(spec, problem, device::device_facts(device))),
       device_(device),
       arch_(std::move(arch)),
       toolchain_(std::move(toolchain)),
-      bucket_(bucket_function(spec, device)) {}
+      store_(std::move(store)),
+      manifest_of_(std::move(manifest_of)),
+      bucket_(bucket_function(spec, device)) {
+  if (!manifest_of_)
+    manifest_of_ = [from = store_](const std::string& key) {
+      return from.empty() ? build::Manifest() : build::ArtifactCache(from).manifest(key);
+    };
+}
 
 SpecFit::~SpecFit() = default;
 
@@ -74,8 +102,7 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
   try {
     const space::Config config = space_.at(space_.index_of(record.config).value());
     const resolve::CandidateResolver& resolver = resolver_for(record);
-    const build::KeyParts parts =
-        resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
+    const build::KeyParts parts = key_like(resolver, config, record, manifest_of_);
     if (build::key_of(parts) == record.key) return {};
     std::vector<std::string> differences = build::key_difference(without_contents_in_code(spec_, record.key_parts),
                                                                  without_contents_in_code(spec_, parts));
@@ -121,8 +148,8 @@ const resolve::CandidateResolver& SpecFit::resolver_for(const Record& record) {
   for (const auto& [name, value] : record.problem) id += "\n" + name + "=" + to_text(value);
   auto& resolver = resolvers_[id];
   if (!resolver)
-    resolver =
-        std::make_unique<resolve::CandidateResolver>(spec_, space_, record.problem, device, arch_, toolchain_, false);
+    resolver = std::make_unique<resolve::CandidateResolver>(spec_, space_, record.problem, device, arch_, toolchain_,
+                                                            false, store_);
   return *resolver;
 }
 

@@ -24,9 +24,11 @@ std::function<std::string(const Bindings& problem)> bucket_function(const spec::
 class SpecFit {
  public:
   /// The wanted answer: a problem on a device, compiled for `arch` by `toolchain`. spec must outlive this object.
-  /// Throws as make_space does.
+  /// store: as for CandidateResolver. manifest_of: what the compile of a record's artifact read (build/manifest.hpp);
+  /// empty: as the store has it. Throws as make_space does.
   SpecFit(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device, std::string arch,
-          std::string toolchain);
+          std::string toolchain, std::filesystem::path store = {},
+          std::function<build::Manifest(const std::string& artifact_key)> manifest_of = {});
   ~SpecFit();
 
   /// Why the record's configuration is not in the spec's space for this problem and device, or empty.
@@ -47,6 +49,8 @@ class SpecFit {
   const space::Space space_;
   const device::DeviceInfo device_;
   const std::string arch_, toolchain_;
+  const std::filesystem::path store_;
+  std::function<build::Manifest(const std::string& artifact_key)> manifest_of_;
   const std::function<std::string(const Bindings&)> bucket_;
   std::map<std::string, std::unique_ptr<resolve::CandidateResolver>> resolvers_;  ///< by problem and device
 };

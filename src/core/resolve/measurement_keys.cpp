@@ -77,22 +77,34 @@ const std::string& MeasurementKeys::text_of(Piece& piece, const space::Config& c
   return piece.text;
 }
 
-base::Sha256 MeasurementKeys::of(const space::Config& config) {
-  const CandidateResolver::State& state = *resolver_.state_;
-  const std::string& artifact = text_of(artifact_, config, [&] { return artifact_key(config); });
-  if (end_.empty()) {
-    const build::KeyParts parts = resolver_.measurement_key_parts(config, artifact);
+std::vector<base::Sha256> MeasurementKeys::of(const space::Config& config) {
+  CandidateResolver::State& state = *resolver_.state_;
+  const std::string& base = text_of(artifact_, config, [&] { return artifact_key(config); });
+  std::vector<std::string> artifacts;
+  int changes = 0;
+  {
+    const std::lock_guard lock(state.mutex);
+    artifacts = build::possible_keys(base, state.manifests.of(state.device.backend, state.sources.tuned.path.string()));
+    changes = state.of_reference.changes;
+  }
+  if (end_.empty() || changes != reference_changes_) {
+    const build::KeyParts parts = resolver_.measurement_key_parts(config, base);
+    end_.clear();
     for (std::size_t i = 4; i < parts.size(); ++i) end_ += ',' + part_text(parts[i].first, parts[i].second);
     end_ += ']';
+    reference_changes_ = changes;
   }
-  buffer_.assign("[[\"artifact\",\"").append(artifact).append("\"],");
-  buffer_ += text_of(runtime_, config, [&] { return part_text("runtime", state.runtime_part(config)); });
-  buffer_ += ',';
-  buffer_ += text_of(scalars_, config, [&] { return part_text("scalars", state.scalars_part(config)); });
-  buffer_ += ',';
-  buffer_ += text_of(launch_, config, [&] { return part_text("launch", resolver_.launch_part(config)); });
-  buffer_ += end_;
-  return base::sha256_bytes(buffer_);
+  std::string rest = text_of(runtime_, config, [&] { return part_text("runtime", state.runtime_part(config)); });
+  rest += ',';
+  rest += text_of(scalars_, config, [&] { return part_text("scalars", state.scalars_part(config)); });
+  rest += ',';
+  rest += text_of(launch_, config, [&] { return part_text("launch", resolver_.launch_part(config)); });
+  std::vector<base::Sha256> keys;
+  for (const std::string& artifact : artifacts) {
+    buffer_.assign("[[\"artifact\",\"").append(artifact).append("\"],").append(rest).append(end_);
+    keys.push_back(base::sha256_bytes(buffer_));
+  }
+  return keys;
 }
 
 std::string MeasurementKeys::artifact_key(const space::Config& config) {

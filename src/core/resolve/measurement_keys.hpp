@@ -23,8 +23,8 @@ namespace xtune::resolve {
 class MeasurementKeys {
  public:
   explicit MeasurementKeys(const CandidateResolver& resolver);
-  /// The key's hash, as bytes.
-  base::Sha256 of(const space::Config& config);
+  /// The keys' hashes, as bytes: one for each artifact key that the configuration may have (resolve.hpp).
+  std::vector<base::Sha256> of(const space::Config& config);
 
  private:
   /// A text, and the parameters that it depends on.
@@ -44,6 +44,7 @@ class MeasurementKeys {
   bool defines_only_ = false;  ///< an artifact's key changes only with values of parameters in its definitions
   Piece artifact_, runtime_, scalars_, launch_;
   std::string end_;             ///< the parts that are the same for all configurations
+  int reference_changes_ = 0;   ///< with which `end_` was made
   std::string before_defines_;  ///< of an artifact's key
   std::string after_defines_;
   std::vector<std::pair<std::string, std::string>> fixed_defines_;

@@ -151,9 +151,11 @@ build::CompileRequest CandidateResolver::State::request(const space::Config& con
 
 CandidateResolver::CandidateResolver(const spec::Spec& spec, const space::Space& space, Bindings problem,
                                      device::DeviceInfo device, std::string arch, std::string toolchain_fingerprint,
-                                     bool sanitize)
+                                     bool sanitize, const std::filesystem::path& store)
     : state_(std::make_unique<State>(spec, space, std::move(problem), std::move(device), std::move(arch),
-                                     std::move(toolchain_fingerprint), sanitize)) {}
+                                     std::move(toolchain_fingerprint), sanitize)) {
+  if (!spec.process) state_->manifests.store = store;
+}
 
 CandidateResolver::~CandidateResolver() = default;
 

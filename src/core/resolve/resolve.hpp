@@ -1,6 +1,7 @@
 // From a configuration of the space to compile requests, launches, arguments and keys.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,8 +46,10 @@ struct NoValue : build::CandidateFailure {
 /// launch before a request is compiled.
 class CandidateResolver {
  public:
+  /// store: where earlier compiles left their manifests (build/manifest.hpp); empty: nowhere.
   CandidateResolver(const spec::Spec& spec, const space::Space& space, Bindings problem, device::DeviceInfo device,
-                    std::string arch, std::string toolchain_fingerprint, bool sanitize);
+                    std::string arch, std::string toolchain_fingerprint, bool sanitize,
+                    const std::filesystem::path& store = {});
   ~CandidateResolver();
 
   /// The problem, "device.*" and the configuration's parameters, as names for expressions.
@@ -55,7 +58,15 @@ class CandidateResolver {
   /// The request, with the files and the toolchain that its key describes. A text without a value for this
   /// configuration is replaced by its error; launch then rejects the configuration.
   build::CompileRequest compile_request(const space::Config& config) const;
-  std::string artifact_key(const build::CompileRequest& request) const;
+  /// The keys that the request's artifact has, depending on the files that its compile reads, as far as earlier
+  /// compiles of the source show them; the most likely one first. Only the compile itself shows which one it is.
+  std::vector<std::string> artifact_keys(const build::CompileRequest& request) const;
+  std::string artifact_key(const build::CompileRequest& request) const { return artifact_keys(request).front(); }
+  /// What a compile of this request has read; of_reference: it is the reference's, which is part of each measurement
+  /// key.
+  void learn(const build::CompileRequest& request, const build::Manifest& manifest, bool of_reference = false) const;
+  /// Whether learn() has changed measurement keys since this object was made.
+  bool reference_changed() const;
   /// The launches of its kernels; for a program its call. Throws CandidateFailure(rejected) if no step is left, and
   /// where scratch and tensor_maps do; NoValue for a launch that no device supports (zero, negative or beyond 32 bits),
   /// and for a configuration for which a text of the kernel, the launch or an argument has no value.
@@ -108,7 +119,6 @@ class CandidateResolver {
   /// Which of the constants the variables of the reference's request are: all where it is of the tuned kernel's source,
   /// else those that its source or a header of it names.
   std::vector<std::size_t> reference_constants() const;
-  std::string reference_artifact_key(const build::CompileRequest& request) const;
 
  private:
   friend class MeasurementKeys;

@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <set>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/named.hpp"
+#include "core/build/cache.hpp"
 #include "core/build/environment.hpp"
-#include "core/build/option_files.hpp"
+#include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
 #include "core/device/backend_facts.hpp"
@@ -227,9 +229,7 @@ bool uses_threads(const spec::Spec& spec, const device::DeviceInfo& device) {
   std::vector<std::string> options = texts_of(spec.kernel.options);
   if (const auto own = spec.kernel.backend_options.find(device.backend); own != spec.kernel.backend_options.end())
     for (const spec::Text& option : own->second) options.push_back(option.text);
-  return std::any_of(options.begin(), options.end(),
-                     [](const std::string& option) { return option.find("openmp") != std::string::npos; }) ||
-         build::links_threads(options);
+  return build::may_use_threads(options);
 }
 
 /// The macros ("NAME body", "NAME(x) body") that have one of these names.
@@ -253,6 +253,30 @@ std::vector<std::string> system_dirs(const device::DeviceInfo& device) {
   return searched ? build::shared_header_folders() : std::vector<std::string>();
 }
 
+/// The reference's request; `bare`, if a text of it has no value, which its compile reports.
+build::CompileRequest bare_or_whole(const build::CompileRequest& bare,
+                                    const std::function<build::CompileRequest()>& request) {
+  try {
+    return request();
+  } catch (const Error&) {
+  } catch (const build::CandidateFailure&) {
+  }
+  return bare;
+}
+
+/// Parts of the environment of a measurement.
+void add_environment_parts(const spec::Spec& spec, const device::DeviceInfo& device, build::KeyParts& parts,
+                           build::KeyedFiles& files) {
+  parts.emplace_back("device", device_part(device));
+  if (const int mhz = device.locked_clock_mhz; mhz > 0) parts.emplace_back("clocks", fmt::format("{} MHz", mhz));
+  if (!device.driver.empty()) parts.emplace_back("driver", device.driver);
+  if (std::string quota = cpu_quota_part(device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
+  if (has_compiler(device, device::CompilerKind::program))
+    if (std::string loader = loader_text(uses_threads(spec, device), files); !loader.empty())
+      parts.emplace_back("environment", std::move(loader));
+  parts.emplace_back("schema", build::key_schema);
+}
+
 }  // namespace
 
 std::string problem_part(const Bindings& problem) { return key_text(problem); }
@@ -274,8 +298,7 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const build:
   // Any option may name a file.
   if (!spec.process)
     for (const std::string& option : request.options)
-      if (option.find_first_of("/@") != std::string::npos || option.starts_with("-l") || !option.starts_with("-"))
-        id += "\n" + option;
+      if (option.find_first_of("/@=,") != std::string::npos || !option.starts_with("-")) id += "\n" + option;
   std::vector<std::string> macros = paths.macros;
   for (const auto& [name, value] : request.defines) macros.push_back(name + " " + value);
   const std::lock_guard lock(mutex);
@@ -379,25 +402,70 @@ std::vector<std::size_t> CandidateResolver::reference_constants() const {
 }
 
 build::CompileRequest CandidateResolver::State::keyed(build::CompileRequest request) {
+  static const std::string this_run = std::to_string(std::random_device()()) + std::to_string(std::random_device()());
   request.files = read(request).files;
   // A program's build is described by its spec, which workers do not have.
   if (spec.process) {
     build::KeyedFiles all = *program.keyed;
     all.add(*request.files);
     request.files = std::make_shared<const build::KeyedFiles>(std::move(all));
-  } else {
-    request.toolchain = toolchain;
+    return request;
   }
+  request.toolchain = toolchain;
+  request.base_key = build::key_of(build::artifact_key_parts(request, device.backend, toolchain, read(request).digest));
+  request.run = this_run;
+  const std::lock_guard lock(mutex);
+  for (const build::ManifestNow& known : manifests.of(device.backend, request.source_name))
+    request.known_manifests.push_back(known.manifest);
   return request;
 }
 
-std::string CandidateResolver::artifact_key(const build::CompileRequest& request) const {
-  return build::key_of(
-      build::artifact_key_parts(request, state_->device.backend, state_->toolchain, state_->read(request).digest));
+std::vector<build::ManifestNow>& KnownManifests::of(const std::string& backend, const std::string& source_name) {
+  const auto [found, is_new] = by_source.try_emplace(source_name);
+  if (is_new && !store.empty())
+    for (const build::Manifest& manifest : build::stored_manifests(store, backend, source_name))
+      found->second.push_back(build::contents_of(manifest, source_name));
+  return found->second;
 }
 
-std::string CandidateResolver::reference_artifact_key(const build::CompileRequest& request) const {
-  return artifact_key(request);
+std::string KnownManifests::digest_of_stored(const build::CompileRequest& request) {
+  const std::vector<build::ManifestNow>& known = by_source[request.source_name];
+  const auto is_there = [this, &request](const std::string& digest) {
+    std::error_code failed;
+    const std::string key = build::key_with_reads(request.base_key, digest);
+    return build::is_artifact_key(key) &&
+           std::filesystem::exists(build::ArtifactCache(store).entry_path(key, "json"), failed);
+  };
+  if (known.empty()) return {};
+  for (const build::ManifestNow& each : known)
+    if (is_there(each.digest)) return each.digest;
+  return is_there("") ? "" : known.front().digest;
+}
+
+std::vector<std::string> CandidateResolver::artifact_keys(const build::CompileRequest& request) const {
+  const std::string base = build::key_of(
+      build::artifact_key_parts(request, state_->device.backend, state_->toolchain, state_->read(request).digest));
+  const std::lock_guard lock(state_->mutex);
+  return build::possible_keys(base, state_->manifests.of(state_->device.backend, request.source_name));
+}
+
+void CandidateResolver::learn(const build::CompileRequest& request, const build::Manifest& manifest,
+                              bool of_reference) const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<build::ManifestNow>& known = state_->manifests.of(state_->device.backend, request.source_name);
+  build::ManifestNow now = build::contents_of(manifest, request.source_name);
+  if (of_reference) {
+    state_->of_reference.set_reads(now.digest, state_->constant_parts);
+  }
+  if (manifest.empty()) return;
+  std::erase_if(known, [&](const build::ManifestNow& each) { return each.manifest == manifest; });
+  known.insert(known.begin(), std::move(now));
+  if (known.size() > build::max_manifests) known.pop_back();
+}
+
+bool CandidateResolver::reference_changed() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->of_reference.changes > 0;
 }
 
 void CandidateResolver::throw_if_data_changed() const {
@@ -477,32 +545,44 @@ std::string CandidateResolver::maps_text(const space::Config& config) const {
 build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& config,
                                                          const std::string& artifact_key) const {
   const spec::Spec& spec = state_->spec;
-  {
-    // Parts that are the same for all configurations require reading files, so they are computed once.
+  {  // Parts that are the same for all configurations require reading files, so they are computed once.
+    const auto digest_with_reads = [this](const build::CompileRequest& bare) {
+      State& state = *state_;
+      const std::string digest = state.read(bare).digest;
+      std::unique_lock lock(state.mutex);
+      std::optional<std::string>& reads = state.of_reference.reads;
+      if (!reads && !state.manifests.of(state.device.backend, bare.source_name).empty()) {
+        lock.unlock();
+        const build::CompileRequest whole = bare_or_whole(bare, [this] { return reference_request(); });
+        lock.lock();
+        if (!reads) state.of_reference.set_reads(state.manifests.digest_of_stored(whole), state.constant_parts);
+      }
+      return reads.value_or("").empty() ? digest : digest + " reads " + *reads;
+    };
     std::string reference_digest;
     const ReferenceValues& values = reference_values();
     if (spec.validate.reference.config) {
       const space::Config own = reference_config();
       build::CompileRequest request = compile_request(own);
-      const std::string source = state_->read(request).digest;
       // The identity of a reference does not include compiler and architecture.
       request.arch.clear();
       request.sanitize = false;
-      reference_digest = build::key_of({{"kernel", build::key_of(build::artifact_key_parts(request, "", "", source))},
-                                        {"scalars", state_->scalars_part(own)},
-                                        {"launch", launch_part(own)}});
+      const build::KeyParts kernel = build::artifact_key_parts(request, "", "", digest_with_reads(request));
+      reference_digest = build::key_of(
+          {{"kernel", build::key_of(kernel)}, {"scalars", state_->scalars_part(own)}, {"launch", launch_part(own)}});
     } else if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::kernel) {
       // Its options determine what is included, and need not have a value.
       const space::Config own = reference_config();
       build::CompileRequest request = state_->bare_reference_request(own);
       for (const spec::CompiledText& option : state_->reference_options)
         request.options.push_back(state_->expanded(option, own));
-      reference_digest = state_->read(request).digest;
+      reference_digest = digest_with_reads(request);
     }
     const std::lock_guard lock(state_->mutex);
     if (state_->constant_parts.empty()) {
-      const bool command = spec.validate.reference.kind == spec::ReferenceSpec::Kind::command;
-      const std::string command_text = command ? state_->command_text(spec.validate.reference.command) : std::string();
+      const bool is_command = spec.validate.reference.kind == spec::ReferenceSpec::Kind::command;
+      const std::string command_text =
+          is_command ? state_->command_text(spec.validate.reference.command) : std::string();
       build::KeyParts parts{
           {"problem", problem_part(state_->problem)},
           {"buffers", buffers_text(spec.args, layouts(), state_->data_files)},
@@ -519,14 +599,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
       if (spec.validate.repeatable == spec::Repeatable::bitwise)
         parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
       parts.emplace_back("protocol", "2: " + spec::measure_section.key_text(spec.measure));
-      parts.emplace_back("device", device_part(state_->device));
-      if (const int mhz = state_->device.locked_clock_mhz; mhz > 0)
-        parts.emplace_back("clocks", fmt::format("{} MHz", mhz));
-      if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
-      if (std::string quota = cpu_quota_part(state_->device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
-      if (has_compiler(state_->device, device::CompilerKind::program))
-        if (std::string loader = loader_text(uses_threads(spec, state_->device), state_->data_files); !loader.empty())
-          parts.emplace_back("environment", std::move(loader));
+      add_environment_parts(spec, state_->device, parts, state_->data_files);
       state_->constant_parts = std::move(parts);
     }
   }

@@ -8,7 +8,6 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/shell_words.hpp"
-#include "core/build/option_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/device/program_call.hpp"
 #include "core/resolve/resolve_state.hpp"
@@ -65,18 +64,6 @@ build::IncludeOptions include_paths(const spec::ProcessSpec& process) {
   return found;
 }
 
-/// Libraries that the build links with -l. A library that a word names, as in `ar rcs libv.a`, is made by the build.
-std::string library_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files) {
-  std::vector<std::string> words = known_words(process);
-  std::erase_if(words, [](const std::string& word) { return word.find(unknown) != word.npos; });
-  std::set<fs::path> written;
-  for (const std::string& word : words) written.insert(fs::path(word).filename());
-  for (const fs::path& output : process.outputs) written.insert(output.filename());
-  std::string manifest;
-  for (const std::string& line : build::library_lines(words, process.folder, written, files)) manifest += line + "\n";
-  return manifest;
-}
-
 /// The file that the build command starts; empty if it depends on the configuration, or does not exist.
 std::string build_program(const spec::ProcessSpec& process) {
   const std::string text = process.build.program();
@@ -111,7 +98,7 @@ std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles&
     }
     manifest += path.lexically_relative(process.folder).string() + " sha256:" + base::sha256(content) + "\n";
   }
-  return manifest + library_manifest(process, files);
+  return manifest;
 }
 
 }  // namespace xtune::resolve

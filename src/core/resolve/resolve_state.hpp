@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/build/keyed_files.hpp"
+#include "core/build/manifest.hpp"
 #include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/resolve/resolve.hpp"
@@ -110,6 +111,17 @@ struct NamedContents {
 std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files);
 std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSpec& process);
 
+/// What earlier compiles read besides the files that sources show.
+struct KnownManifests {
+  std::filesystem::path store;                                         ///< where they are; empty: nowhere
+  std::map<std::string, std::vector<build::ManifestNow>> by_source{};  ///< by path, the newest first
+
+  /// Reads them at first use.
+  std::vector<build::ManifestNow>& of(const std::string& backend, const std::string& source_name);
+  /// After of(): the digest of the one with which the store has an artifact of this request; else of the newest.
+  std::string digest_of_stored(const build::CompileRequest& request);
+};
+
 struct CandidateResolver::State {
   State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_, device::DeviceInfo device_,
         std::string arch_, std::string toolchain_, bool sanitize_);
@@ -192,15 +204,24 @@ struct CandidateResolver::State {
   CompiledLaunch reference_launch;
 
   ProgramFiles program;
-  std::mutex mutex;                                        ///< guards the members below, which are set at first use
-  std::map<std::string, ReadSource> read_sources;          ///< by source path, directories, options that name files
-  build::ScannedFiles scanned;                             ///< of all read_sources
+  std::mutex mutex;                                ///< guards the members below, which are set at first use
+  std::map<std::string, ReadSource> read_sources;  ///< by source path, directories, options that name files
+  build::ScannedFiles scanned;                     ///< of all read_sources
+  KnownManifests manifests;
   std::map<std::string, std::set<std::string>> computing;  ///< for read_sources: names whose definitions count as well
   build::KeyedFiles data_files;                            ///< files in the measurement key besides the artifact
   NamedContents contents;                                  ///< of files that words name
   struct {
     std::optional<space::Config> config;
     std::optional<ReferenceValues> values;
+    std::optional<std::string> reads;  ///< digest of what its compile read, here or earlier
+    int changes = 0;                   ///< of `reads`
+
+    /// Empties the parts of keys that were made with others.
+    void set_reads(const std::string& digest, build::KeyParts& parts) {
+      if (digest != reads.value_or("")) parts.clear(), ++changes;
+      reads = digest;
+    }
   } of_reference;
   build::KeyParts constant_parts;  ///< parts of the measurement key that are the same for all configurations
 };

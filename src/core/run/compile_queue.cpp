@@ -92,11 +92,14 @@ void CompileQueue::finish(const std::string& key, const CompileAnswer& answer) {
   // A worker that compiled has checked the files; one that was killed has not.
   if (answer.outcome != Outcome::ok && trials.front()->request.files)
     build::throw_if_changed(*trials.front()->request.files);
+  run_.resolver.learn(trials.front()->request, answer.artifact.manifest);
   totals_.compile_cpu_s += answer.cpu_s;
   if (longest_first_ && !answer.cached)
     times_.learn(run_.space.value_indices(trials.front()->proposal.index), answer.cpu_s);
   totals_.compile_wall_s = static_cast<double>(run_.clock.now_ns() - *first_start_ns_) * 1e-9;
   for (const TrialPtr& trial : trials) {
+    if (const std::string& made = answer.artifact.key; !made.empty() && made != trial->record.artifact_key)
+      run_.set_keys(trial->record, trial->config, made);
     trial->request = {};  // a source may be long, and is no longer needed
     trial->artifact = answer.artifact;
     done_(trial, answer);

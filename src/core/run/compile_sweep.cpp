@@ -72,8 +72,10 @@ void CompileSweep::start(SweptConfig& swept) {
   if (sharing.size() > 1) return;
   ++outstanding_;
   compiler_.compile({backend_, store_, swept.key, std::move(request)}, spec_.kernel.compile_timeout_s,
-                    [this, key = swept.key](const CompileAnswer& answer) {
+                    [this, key = swept.key, index = swept.index](const CompileAnswer& answer) {
                       --outstanding_;
+                      if (!answer.artifact.manifest.empty())
+                        resolver_.learn(resolver_.compile_request(space_.at(index)), answer.artifact.manifest);
                       for (SweptConfig* const waiting : sharing_[key]) take(*waiting, answer);
                     });
 }
@@ -83,6 +85,7 @@ void CompileSweep::take(SweptConfig& swept, const CompileAnswer& answer) const {
   swept.outcome = answer.outcome;
   swept.message = answer.message;
   swept.log = answer.log;
+  if (!answer.artifact.key.empty()) swept.key = answer.artifact.key;
   swept.usage = answer.artifact.usage;
   swept.entries = answer.artifact.entries;
   swept.cached = answer.cached;

@@ -72,7 +72,9 @@ bool has_unknown_goal(const RunContext& run, const record::Record& record) {
 /// Whether the configuration has this key in this run.
 bool has_key(const RunContext& run, const Bindings& config, const store::KeyDigest& key) {
   const auto index = run.space.index_of(config);
-  return index && run.key_at(*index) == key;
+  if (!index) return false;
+  const std::vector<store::KeyDigest> keys = run.keys_at(*index);
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 }  // namespace

@@ -145,7 +145,9 @@ void OutcomeHandler::race(std::uint64_t index, const Row& row) {
 
 bool OutcomeHandler::serve(const SearchPath::Proposal& proposal) {
   if (history_.empty()) return false;
-  std::optional<History::Answer> answer = history_.take(run_.key_at(proposal.index), proposal.index);
+  std::optional<History::Answer> answer;
+  for (const store::KeyDigest& key : run_.keys_at(proposal.index))
+    if (!answer) answer = history_.take(key, proposal.index);
   if (!answer) return false;
   results_.count_stored(answer->from_peers);
   if (answer->row.config) {

@@ -62,6 +62,8 @@ void RecordKeeper::follow_speed(const measure::Summary& first, const measure::Su
 }
 
 void RecordKeeper::stamp(record::Record& record) {
+  if (run_.resolver.reference_changed())
+    if (const auto config = run_.space.ordered(record.config)) run_.set_keys(record, *config, record.artifact_key);
   record.host = base::host_name();
   record.attempt = run_.options.attempt;
   record.unix_time_ms = stamps_.next(store::KeyDigest(record.key));

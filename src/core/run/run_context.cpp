@@ -52,7 +52,8 @@ RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const 
       clock(clock_),
       observer(observer_),
       space(spec::make_space(spec, problem, device::device_facts(target.device), poll)),
-      resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
+      resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, options.sanitize,
+               options.artifact_store()),
       keys(resolver),
       suggested(options.only.empty() ? candidates_of(spec, space, problem, target) : Knowledge()),
       objective(spec),
@@ -75,10 +76,14 @@ TrialPtr RunContext::make_trial(std::uint64_t index) const {
   record.device = target.device;
   record.toolchain = target.backend.toolchain;
   record.attempt = options.attempt;
-  record.artifact_key = resolver.artifact_key(trial->request);
-  record.key_parts = resolver.measurement_key_parts(trial->config, record.artifact_key);
-  record.key = build::key_of(record.key_parts);
+  set_keys(record, trial->config, resolver.artifact_key(trial->request));
   return trial;
+}
+
+void RunContext::set_keys(record::Record& record, const space::Config& config, const std::string& artifact_key) const {
+  record.artifact_key = artifact_key;
+  record.key_parts = resolver.measurement_key_parts(config, artifact_key);
+  record.key = build::key_of(record.key_parts);
 }
 
 TrialPtr RunContext::make_trial(std::uint64_t index, Trial::Purpose purpose) const {
@@ -88,7 +93,11 @@ TrialPtr RunContext::make_trial(std::uint64_t index, Trial::Purpose purpose) con
   return trial;
 }
 
-store::KeyDigest RunContext::key_at(std::uint64_t index) const { return store::KeyDigest(keys.of(space.at(index))); }
+std::vector<store::KeyDigest> RunContext::keys_at(std::uint64_t index) const {
+  std::vector<store::KeyDigest> digests;
+  for (const base::Sha256& key : keys.of(space.at(index))) digests.emplace_back(key);
+  return digests;
+}
 
 CompileJob RunContext::compile_job(const std::string& key, build::CompileRequest request) const {
   return {target.backend.name, options.artifact_store(), key, std::move(request), options.scratch};

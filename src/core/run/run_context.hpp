@@ -84,7 +84,10 @@ struct RunContext {
   TrialPtr make_trial(std::uint64_t index) const;
   /// A trial with its launch, for a configuration that the space allows and that has passed or may pass.
   TrialPtr make_trial(std::uint64_t index, Trial::Purpose purpose) const;
-  store::KeyDigest key_at(std::uint64_t index) const;
+  /// Those that the configuration may have (resolve.hpp); a stored result of one of them answers for it.
+  std::vector<store::KeyDigest> keys_at(std::uint64_t index) const;
+  /// Sets the record's keys to those of this artifact.
+  void set_keys(record::Record& record, const space::Config& config, const std::string& artifact_key) const;
   CompileJob compile_job(const std::string& key, build::CompileRequest request) const;
   BenchJob bench_job(const Trial& trial) const;
   /// Wall clock that one configuration's benchmark may take: [measure] timeout_s, and as much again for each call of a

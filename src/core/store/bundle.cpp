@@ -90,10 +90,14 @@ BundleReport write_bundle(const fs::path& store, const fs::path& path, const Win
     data += text;
   }
   for (const auto& [key, artifact] : parts.artifacts) {
+    build::ArtifactSources named;  // a manifest is found by its source's name
+    if (!artifact.manifest.empty())
+      if (const auto source = build::stored_sources(store, key).source)
+        named.source = {fs::path(source->path).filename().string(), source->sha256};
     index["artifacts"].push_back({{"key", key},
                                   {"offset", data.size()},
                                   {"bytes", artifact.image.size()},
-                                  {"metadata", Json::parse(build::artifact_metadata(artifact))}});
+                                  {"metadata", Json::parse(build::artifact_metadata(artifact, "", named))}});
     data += artifact.image;
   }
   for (const auto& [kernel, spec] : specs_by_kernel(specs)) {

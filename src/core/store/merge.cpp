@@ -11,6 +11,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
+#include "core/build/manifest.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
@@ -147,6 +148,9 @@ class Merge {
     if (right && !packed.source.empty()) base::write_file_atomically(source, packed.source);
     base::write_file_atomically(ours_.entry_path(artifact.key, "json"), packed.metadata);
     failed_to_write_ = false;
+    if (const auto sources = build::artifact_sources(artifact.key, packed.metadata); sources.source)
+      if (!is_refused(store_ / "manifests", 0))
+        build::store_manifest(store_, artifact.backend, sources.source->path, artifact.manifest);
     ++report_.artifacts;
   }
 

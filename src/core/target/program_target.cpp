@@ -10,7 +10,7 @@
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/build/environment.hpp"
-#include "core/build/implicit_files.hpp"
+#include "core/build/named_files.hpp"
 #include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include "base/files.hpp"
 #include "core/build/keyed_files.hpp"
+#include "core/build/keys.hpp"
 #include "core/build/source_closure.hpp"
 #include "support/text.hpp"
 #include "xtune/outcome.hpp"
@@ -29,15 +31,20 @@ class FakeToolchain final : public Toolchain {
   std::string name = "fake 1";
   int compiles = 0;
   std::function<void()> meanwhile = [] {};
-  std::optional<std::vector<std::string>> files_read;
+  std::optional<FilesRead> files_read;
   bool refuses = false;
 
   std::string fingerprint() override { return name; }
   std::string default_arch() override { return "sm_90"; }
+  bool lists_files() override { return files_read.has_value(); }
   Artifact compile(const CompileRequest&) override {
     ++compiles;
     meanwhile();
-    if (refuses) throw CandidateFailure(Outcome::compile_failed, "refused");
+    if (refuses) {
+      CandidateFailure failure(Outcome::compile_failed, "refused");
+      if (files_read) failure.files_read = std::make_shared<const FilesRead>(*files_read);
+      throw failure;
+    }
     Artifact artifact;
     artifact.image = "image";
     artifact.files_read = files_read;
@@ -63,7 +70,18 @@ struct Project {
     request.include_dirs = {path("first"), folder.path().string()};
     request.files = std::make_shared<const KeyedFiles>(compile_closure(request).keyed);
     request.toolchain = "fake 1";
+    request.base_key = key_of(artifact_key_parts(request, "fake", "fake 1", source_digest(request)));
+    request.run = "this";
     return request;
+  }
+  /// Of a compile that may fail.
+  CompileKey key(const CompileRequest& request) {
+    CompileKey made;
+    try {
+      compile_checked(toolchain, request, &made);
+    } catch (const CandidateFailure&) {
+    }
+    return made;
   }
   /// The error; empty: compiled.
   std::string error(const CompileRequest& request) {
@@ -130,21 +148,91 @@ TEST_CASE("A header that was changed and put back is compiled once more") {
   CHECK(project.toolchain.compiles == 3);
 }
 
-TEST_CASE("A file that the compiler read and no key describes is named") {
+TEST_CASE("A file that only the compiler names is part of the key, by name and content") {
   Project project;
-  project.write("x.h", "");
-  project.toolchain.files_read = {project.path("h.h"), project.path("first/../k.cu")};
-  CHECK(project.error(project.request()) == "");
-  project.toolchain.files_read->push_back(project.path("x.h"));
-  CHECK(has(project.error(project.request()), "the compiler read " + project.path("x.h")));
+  const CompileRequest request = project.request();
+  project.write("x.h", "one");
+  project.toolchain.files_read = FilesRead{{project.path("h.h"), project.path("first/../k.cu")}, {}};
+  CHECK(project.key(request).key == request.base_key);
+  CHECK(project.toolchain.compiles == 1);
+  project.toolchain.files_read->files.push_back(project.path("x.h"));
+  for (const bool refuses : {false, true}) {
+    project.toolchain.refuses = refuses;
+    project.write("x.h", "one");
+    project.toolchain.compiles = 0;
+    const CompileKey one = project.key(request);
+    // It was first looked at when it had been read, so a second compile confirms the content.
+    CHECK(project.toolchain.compiles == 2);
+    CHECK(one.reads.manifest == Manifest{{"x.h"}, {}});
+    CHECK(one.key != request.base_key);
+    CHECK(possible_keys(request.base_key, {contents_of(one.reads.manifest, request.source_name)}).front() == one.key);
+    CompileRequest again = request;
+    again.known_manifests = {one.reads.manifest};
+    CHECK(project.key(again).key == one.key);
+    CHECK(project.toolchain.compiles == 3);
+    project.write("x.h", "two");
+    CHECK(project.key(again).key != one.key);
+    CHECK(contents_of(one.reads.manifest, request.source_name).digest != one.reads.digest);
+  }
 }
 
-TEST_CASE("Where a name cannot be told, only a compiler that lists its files will do") {
+TEST_CASE("A place where a file would have been read is part of the key") {
+  Project project;
+  const CompileRequest request = project.request();
+  project.toolchain.files_read = FilesRead{{}, {project.path("first/x.h")}};
+  const CompileKey without = project.key(request);
+  CHECK(without.reads.manifest == Manifest{{}, {"first/x.h"}});
+  CHECK(without.key != request.base_key);
+  project.write("first/x.h", "");
+  CHECK(contents_of(without.reads.manifest, request.source_name).digest != without.reads.digest);
+  CHECK(project.key(request).key != without.key);
+}
+
+TEST_CASE("A file that changes while it is compiled makes no result until two compiles agree") {
+  Project project;
+  const CompileRequest request = project.request();
+  project.toolchain.files_read = FilesRead{{project.path("x.h")}, {}};
+  project.toolchain.meanwhile = [&] { project.write("x.h", std::to_string(std::min(project.toolchain.compiles, 2))); };
+  const CompileKey made = project.key(request);
+  CHECK(project.toolchain.compiles > 2);
+  CHECK(made.reads.digest == contents_of({{"x.h"}, {}}, request.source_name).digest);
+  project.toolchain.meanwhile = [&] { project.write("x.h", std::to_string(project.toolchain.compiles)); };
+  CHECK(has(project.error(request), "change all the time, such as x.h"));
+}
+
+TEST_CASE("A compile whose files are unknown has a key of this run") {
   Project project;
   const std::string source = "#define S2(x) #x\n#define S(x) S2(x)\n#include S(k/__ARCH__.h)\n";
-  CHECK(has(project.error(project.request(source)), "k.cu: #include S(k/__ARCH__.h)"));
+  CompileRequest request = project.request(source);
+  const std::string own = project.key(request).key;
+  CHECK(own != request.base_key);
+  CHECK(project.key(request).key == own);
+  request.run = "another";
+  CHECK(project.key(request).key != own);
   project.toolchain.files_read.emplace();
-  CHECK(project.error(project.request(source)) == "");
+  CHECK(project.key(request).key == request.base_key);
+  // No compiler lists the files that it only looked for.
+  request = project.request("#define S2(x) #x\n#define S(x) S2(x)\n#if __has_include(S(k/__ARCH__.h))\n#endif\n");
+  CHECK(project.key(request).key != request.base_key);
+}
+
+TEST_CASE("Manifests in a store come back, the newest first, and no other text does") {
+  Project project;
+  const std::filesystem::path store = project.folder.path() / "store";
+  CHECK(stored_manifests(store, "host", "k.cu").empty());
+  const Manifest one{{"../a b.h", "/usr/lib/libx.so"}, {"first/x.h"}}, two{{"y.h"}, {}};
+  store_manifest(store, "host", "here/k.cu", one);
+  store_manifest(store, "host", "k.cu", two);
+  store_manifest(store, "host", "k.cu", {});
+  store_manifest(store, "host", "k.cu", {{"a\nb"}, {}});
+  const std::vector<Manifest> stored = stored_manifests(store, "host", "elsewhere/k.cu");
+  CHECK(stored.size() == 2);
+  CHECK(std::count(stored.begin(), stored.end(), one) == 1);
+  CHECK(std::count(stored.begin(), stored.end(), two) == 1);
+  CHECK(stored_manifests(store, "hip", "k.cu").empty());
+  for (const auto& entry : fs::recursive_directory_iterator(store))
+    if (entry.is_regular_file()) std::ofstream(entry.path(), std::ios::app) << "read /etc/passwd\n";
+  CHECK(stored_manifests(store, "host", "k.cu").empty());
 }
 
 TEST_CASE("Another compiler than the key names makes nothing") {

@@ -184,7 +184,7 @@ TEST_CASE("every part of a request changes the artifact's key") {
 TEST_CASE("the key of a request for one kernel has no part for further ones") {
   CompileRequest request;
   request.entry = "pack";
-  CHECK(artifact_key_parts(request, "cuda", "nvrtc 13", "d").size() == 8);
+  CHECK(artifact_key_parts(request, "cuda", "nvrtc 13", "d").size() == 9);
   request.more_entries = {"gemm<2>", "add"};
   CHECK(artifact_key_parts(request, "cuda", "nvrtc 13", "d").back() ==
         std::pair<std::string, std::string>("more_entries", "[\"gemm<2>\",\"add\"]"));

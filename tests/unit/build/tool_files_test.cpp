@@ -11,8 +11,6 @@
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
 #include "core/build/dependency_rule.hpp"
-#include "core/build/linked_files.hpp"
-#include "core/build/option_files.hpp"
 #include "fakes/environment_variable.hpp"
 
 using namespace xtune::base;
@@ -112,40 +110,4 @@ TEST_CASE("What a linker read is told with and without quotes") {
                            "d$$e.a \\\n  /tmp/gone.o\n\n" + at + "a b.a:\n");
   CHECK(files_of_link(here.path("linked"), "/nowhere") ==
         std::vector<std::string>{at + "a b.a", at + "c.a", at + "d$e.a"});
-}
-
-TEST_CASE("Thin archives name their members, linker scripts their files and libraries") {
-  const Folder here;
-  here.write("short.o", "x");
-  here.write("a-name-that-is-longer-than-a-header-holds.o", "x");
-  if (!find_program("ar").empty()) {
-    REQUIRE(run_command({"ar", "rcST", here.path("libv.a").string(), here.path("short.o").string(),
-                         here.path("a-name-that-is-longer-than-a-header-holds.o").string()})
-                .ok());
-    std::set<std::string> names;
-    for (const fs::path& file : names_in_library(here.path("libv.a")).files) names.insert(file.filename().string());
-    CHECK(names == std::set<std::string>{"short.o", "a-name-that-is-longer-than-a-header-holds.o"});
-  }
-  here.write("libs.so", "/* GNU ld script */ GROUP ( short.o AS_NEEDED ( -lother ) )\n");
-  const LinkedNames named = names_in_library(here.path("libs.so"));
-  CHECK(named.files == std::vector<fs::path>{here.path("short.o")});
-  CHECK(named.libraries == std::vector<std::string>{"other"});
-  CHECK(names_in_library(here.path("nothing")).files.empty());
-}
-
-TEST_CASE("Libraries of a build count by their contents, but for those that it makes") {
-  const Folder here;
-  KeyedFiles files;
-  const auto lines = [&](const std::set<fs::path>& written = {}) {
-    return library_lines({"g++", "main.cpp", "-L.", "-lv"}, here.folder.path(), written, files);
-  };
-  CHECK(lines().empty());
-  here.write("libv.a", "one");
-  const auto before = lines();
-  REQUIRE(before.size() == 1);
-  CHECK(before[0].starts_with("library libv.a sha256:"));
-  CHECK(files.files.size() == 1);
-  here.write("libv.a", "two");
-  CHECK(lines() != before);
-  CHECK(lines({"libv.a"}).empty());
 }

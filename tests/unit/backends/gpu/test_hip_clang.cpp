@@ -321,7 +321,8 @@ TEST_CASE("hip clang: the same request gives the same image") {
   const CompileRequest request = request_for("gfx942", "plain");
   const Artifact plain = installed_clang()->compile(request), precompiled = installed_clang()->compile(request);
   CHECK(plain.image == precompiled.image);
-  CHECK(precompiled.files_read == std::vector<std::string>{});
+  REQUIRE(precompiled.files_read);
+  CHECK(precompiled.files_read->files.empty());
   // An error of a source with precompiled headers is that of the plain source.
   CompileRequest broken = request;
   broken.source += "nonsense;\n";
@@ -360,8 +361,8 @@ TEST_CASE("hip clang: the user's headers are listed, and those of HIP and the sy
   request.include_dirs = {folder.path().string()};
   const Artifact artifact = installed_clang()->compile(request);
   REQUIRE(artifact.files_read);
-  REQUIRE(artifact.files_read->size() == 1);
-  CHECK(fs::canonical(artifact.files_read->front()) == fs::canonical(header));
+  REQUIRE(artifact.files_read->files.size() == 1);
+  CHECK(fs::canonical(artifact.files_read->files.front()) == fs::canonical(header));
 }
 
 TEST_CASE("hip clang: the fingerprint names compiler, headers and parts; the parts have the bitcode") {

@@ -157,8 +157,8 @@ TEST_CASE("hiprtc: the compiler lists the headers that it read, for any option t
     if (separately) request.options.emplace_back("-no-integrated-cpp");
     const Artifact artifact = toolchain()->compile(request);
     REQUIRE(artifact.files_read);
-    REQUIRE(artifact.files_read->size() == 1);
-    CHECK(std::filesystem::canonical(artifact.files_read->front()) == std::filesystem::canonical(header));
+    REQUIRE(artifact.files_read->files.size() == 1);
+    CHECK(std::filesystem::canonical(artifact.files_read->files.front()) == std::filesystem::canonical(header));
   }
 }
 

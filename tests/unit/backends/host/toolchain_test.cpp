@@ -175,7 +175,7 @@ TEST_CASE("a header of the user's with the portable one's name comes first") {
       request("#include <xtune/portable.cuh>\nstatic_assert(xtune::lane_count == 32);\n" + std::string(fill));
   const auto before = toolchain->compile(r).files_read;
   REQUIRE(before);
-  CHECK(before->empty());
+  CHECK(before->files.empty());
   r.include_dirs = {folder.path().string()};
   write_file_atomically(folder.path() / "xtune/portable.cuh", "#error mine\n");
   CHECK_THROWS_WITH_AS(toolchain->compile(r), doctest::Contains("#error mine"), CandidateFailure);
@@ -287,7 +287,7 @@ TEST_CASE(
   const auto toolchain = host::make_toolchain();
   const Artifact artifact = toolchain->compile(linked);
   REQUIRE(artifact.files_read);
-  CHECK(*artifact.files_read == std::vector<std::string>{library});
+  CHECK(artifact.files_read->files == std::vector<std::string>{library});
 
   const ToolFiles parts = toolchain->parts();
   // "as", or "x86_64-linux-gnu-as".
@@ -301,7 +301,7 @@ TEST_CASE(
   for (const char* name : {"cc1plus", "as", "ld"}) CHECK(!part_of(name).empty());
   CHECK_FALSE(parts.may_start_others);
 
-  // A plain wrapper is as predictable as the compiler that it starts; another script may start anything.
+  // A script may start anything, so it is asked each time.
   const auto wrapper = folder.path() / "wrapped++", second = folder.path() / "second++";
   const auto write_script = [](const std::filesystem::path& path, const std::string& text) {
     std::ofstream(path) << text;
@@ -314,10 +314,9 @@ TEST_CASE(
     const auto through = host::make_toolchain();
     const std::string fingerprint = through->fingerprint();
     const ToolFiles of_wrapper = through->parts();
-    CHECK_FALSE(of_wrapper.may_start_others);
-    for (const std::filesystem::path& name : {wrapper, second, std::filesystem::path(find_program("g++"))})
-      CHECK(std::any_of(of_wrapper.files.files.begin(), of_wrapper.files.files.end(),
-                        [&](const KeyedFile& file) { return file.path == name; }));
+    CHECK(of_wrapper.may_start_others);
+    CHECK(std::any_of(of_wrapper.files.files.begin(), of_wrapper.files.files.end(),
+                      [&](const KeyedFile& file) { return file.path == wrapper; }));
     write_script(second, "#!/bin/sh\nexec g++ -DOTHER \"$@\"\n");
     const std::string changed = through->fingerprint();
     CHECK(changed != fingerprint);

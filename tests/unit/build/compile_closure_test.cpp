@@ -1,6 +1,4 @@
-// What keys hold of a compiler's libraries, parts, variables and option files, and of headers of the system.
-#include "core/build/option_files.hpp"
-
+// What base keys hold of files that options name, of variables, and of headers of the system.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
-#include "base/subprocess.hpp"
 #include "core/build/environment.hpp"
 #include "core/build/include_scan.hpp"
+#include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
 #include "fakes/environment_variable.hpp"
@@ -49,57 +46,6 @@ struct OptionFiles : FileTree {
 
 }  // namespace
 
-TEST_CASE("A library that needs a runtime of threads is known, however options name it") {
-  const OptionFiles tree;
-  tree.write("v.cpp", "int v() { return 1; }\n");
-  std::filesystem::create_directories(tree.path("lib"));
-  const auto make = [&](const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> words{
-        "g++", "-shared", "-fPIC", tree.path("v.cpp"), "-o", tree.path("lib/lib" + name + ".so")};
-    words.insert(words.end(), more.begin(), more.end());
-    REQUIRE(base::run_command(words).ok());
-  };
-  make("plain", {});
-  make("threads", {"-Wl,--no-as-needed", "-fopenmp"});
-  CHECK(links_threads({"-L" + tree.path("lib"), "-lthreads"}));
-  CHECK(links_threads({"-Wl,-L," + tree.path("lib") + ",-lthreads"}));
-  CHECK(links_threads({tree.path("lib/libthreads.so")}));
-  CHECK(links_threads({"-lgomp"}));
-  CHECK(links_threads({"-lopenblas"}));
-  CHECK(links_threads({"-l{BLAS}"}));
-  CHECK_FALSE(links_threads({"-L" + tree.path("lib"), "-lplain", "-lm", "-O3", tree.path("v.cpp")}));
-  const Variable variable("LIBRARY_PATH", tree.path("lib"));
-  CHECK(links_threads({"-lthreads"}));
-}
-
-TEST_CASE("Libraries that options link count by their contents") {
-  const OptionFiles tree;
-  for (const char* name : {"lib/libf.a", "lib/libf.so"}) {
-    CHECK(tree.counts(name, {"-L" + tree.path("lib"), "-lf"}));
-    CHECK(tree.counts(name, {"-L", tree.path("lib"), "-l", "f"}));
-    CHECK(tree.counts(name, {"-Wl,-L" + tree.path("lib") + ",--whole-archive,-lf,--no-whole-archive"}));
-    CHECK(tree.counts(name, {"-Xlinker", "-rpath", "-Xlinker", tree.path("lib"), "-lf"}));
-    CHECK(tree.counts(name, {"-Wl,-rpath=" + tree.path("lib"), "-lf"}));
-    CHECK_FALSE(tree.counts(name, {"-L" + tree.path("lib"), "-lother"}));
-    CHECK_FALSE(tree.counts(name, {"-L" + tree.path("lib")}));
-    const Variable variable("LIBRARY_PATH", tree.path("lib"));
-    CHECK(tree.counts(name, {"-lf"}));
-  }
-  const Variable variable("LD_LIBRARY_PATH", tree.path("lib"));
-  CHECK(tree.counts("lib/libf.so", {"-lf"}));
-  CHECK(tree.counts("lib/f.o", {"-L" + tree.path("lib"), "-l:f.o"}));
-}
-
-TEST_CASE("Parts of a compiler that options or the environment put before its own count") {
-  const OptionFiles tree;
-  CHECK(tree.counts("bin/cc1plus", {"-B" + tree.path("bin")}));
-  CHECK(tree.counts("bin/ld", {"-B", tree.path("bin")}));
-  CHECK(tree.counts("bin/my-as", {"-B" + tree.path("bin/my-")}));
-  CHECK_FALSE(tree.counts("bin/cc1plus", {}));
-  const Variable variable("COMPILER_PATH", "/nowhere:" + tree.path("bin"));
-  CHECK(tree.counts("bin/cc1plus", {}));
-}
-
 TEST_CASE("Variables that compilers read count where they are set") {
   const OptionFiles tree;
   const std::string plain = tree.text({});
@@ -119,28 +65,6 @@ TEST_CASE("The list of variables names each once, and each has its readers") {
   CHECK(variables_read_by({loader}) == std::vector<std::string>{"GLIBC_TUNABLES", "LD_LIBRARY_PATH", "LD_PRELOAD"});
 }
 
-TEST_CASE("Option files that option files name count, and so does what they say") {
-  const OptionFiles tree;
-  tree.write("outer", "'-DA=1' @" + tree.path("inner") + "\n");
-  CHECK(tree.counts("inner", {"@" + tree.path("outer")}));
-  tree.write("inner", "-include\n\"" + tree.path("forced.h") + "\" -L" + tree.path("lib") + " -lf");
-  CHECK(tree.counts("forced.h", {"@" + tree.path("outer")}));
-  CHECK(tree.counts("lib/libf.a", {"@" + tree.path("outer")}));
-  tree.write("macro", "-DHEADER='\"named.h\"'");
-  CHECK(tree.counts("named.h", {"@" + tree.path("macro")}, "#include HEADER\n"));
-  for (const std::string to : {"-Wl,", "-Wa,"}) {
-    CHECK(tree.counts("passed_on", {to + "@" + tree.path("passed_on")}));
-    CHECK(tree.counts("passed_on", {to + "-x,@" + tree.path("passed_on")}));
-    tree.write("nested", "@" + tree.path("passed_on"));
-    CHECK(tree.counts("passed_on", {to + "@" + tree.path("nested")}));
-  }
-  CHECK(tree.counts("profile/default.profdata", {"-fprofile-use=" + tree.path("profile")}));
-  tree.write("inner", "@" + tree.path("outer"));  // a circle ends
-  tree.text({"@" + tree.path("outer")});
-  tree.write("inner", "@" + tree.path("inner") + " @" + tree.path("inner"));  // one that grows, too
-  tree.text({"@" + tree.path("outer")});
-}
-
 TEST_CASE("An include that only compilers of earlier standards see counts") {
   const OptionFiles tree;
   CHECK(tree.counts("flag.h", {}, "?\?=include \"flag.h\"\n"));
@@ -154,7 +78,7 @@ TEST_CASE("A header that macros name counts by being there where it is only aske
   CHECK(tree.counts("flag.h", {"-DH=\"flag.h\""}, "#if defined(__has_include) && __has_include( H )\n#endif\n"));
   CHECK(tree.counts("flag.h", {}, "#define N(x) <x.h>\n#if __has_include(N(flag))\n#endif\n") ==
         tree.counts("flag.h", {}, "#define N <flag.h>\n#if __has_include(N)\n#endif\n"));
-  CHECK(scan_source("#ifdef __has_include\n#endif\n#if defined(__has_include)\n#endif\n").computed.empty());
+  CHECK(scan_source("#ifdef __has_include\n#endif\n#if defined(__has_include)\n#endif\n").probed.empty());
 }
 
 TEST_CASE("Inline assembly reads files by .include, and by words that several literals make up") {
@@ -201,17 +125,7 @@ TEST_CASE("Headers of the C library, the C++ library and the kernel count by nam
   CHECK(read.empty());
 }
 
-TEST_CASE("Long names of the linker's options, thin archives and linker scripts count") {
-  const OptionFiles tree;
-  CHECK(tree.counts("lib/libf.a", {"-Wl,--library-path=" + tree.path("lib") + ",--library=f"}));
-  tree.write("lib/libs.so", "INPUT(" + tree.path("real.a") + ")");
-  tree.write("real.a", "one");
-  const std::string before = tree.text({"-L" + tree.path("lib"), "-ls"});
-  tree.write("real.a", "another");
-  CHECK(tree.text({"-L" + tree.path("lib"), "-ls"}) != before);
-}
-
-TEST_CASE("Folders and files that any word names count, whatever the option is called") {
+TEST_CASE("Options that name directories and headers count in all their spellings") {
   const OptionFiles tree;
   tree.write("inc/other.h", "");
   const std::string inc = tree.path("inc"), source = "#include <s.h>\n";
@@ -222,9 +136,7 @@ TEST_CASE("Folders and files that any word names count, whatever the option is c
                                                   {"-cxx-isystem", inc},
                                                   {"-Xclang", "-internal-isystem", "-Xclang", inc},
                                                   {"-Xclang", "-I", "-Xclang", inc},
-                                                  {"-Wp,-I," + inc},
-                                                  {"--some-new-option=" + inc},
-                                                  {"-some-flag" + inc}}) {
+                                                  {"-Wp,-I," + inc}}) {
     CAPTURE(options[0]);
     CHECK(tree.counts("inc/s.h", options, source));
   }
@@ -232,9 +144,31 @@ TEST_CASE("Folders and files that any word names count, whatever the option is c
   const std::string forced = tree.path("inc/a.h");
   for (const std::vector<std::string>& options : {std::vector<std::string>{"--include", forced},
                                                   {"--include=" + forced},
-                                                  {"-Xclang", "-include", "-Xclang", forced},
-                                                  {"--some-new-option=" + forced}}) {
+                                                  {"-Xclang", "-include", "-Xclang", forced}}) {
     CAPTURE(options[0]);
     CHECK(tree.counts("inc/s.h", options));
   }
+}
+
+TEST_CASE("Files that options name count by their contents") {
+  const OptionFiles tree;
+  const std::string file = tree.path("f");
+  for (const std::string& option :
+       std::vector<std::string>{file, "@" + file, "-fplugin=" + file, "-Wl,-T," + file, "-Wa,-x,@" + file,
+                                "--some-new-option=" + file, "-Wl,--script=" + file}) {
+    CAPTURE(option);
+    CHECK(tree.counts("f", {option}));
+  }
+  tree.write("outer", "'-DA=1' @" + file + "\n");
+  CHECK(tree.counts("f", {"@" + tree.path("outer")}));
+  CHECK(tree.counts("f", {"-Wl,-x,@" + tree.path("outer")}));
+  tree.write("circle", "@" + tree.path("circle"));
+  tree.text({"@" + tree.path("circle")});
+  CHECK(tree.counts("profile/default.profdata", {"-fprofile-use=" + tree.path("profile")}));
+}
+
+TEST_CASE("An option that may link a runtime of threads lets the variables of threads count") {
+  for (const char* option : {"-fopenmp", "-lgomp", "-l{BLAS}", "-Wl,-lx", "lib/libx.so", "libx.so.1", "x.a", "@flags"})
+    CHECK(may_use_threads({option}));
+  for (const char* option : {"-O3", "-DNAME=x.so", "-Ilib", "v.cpp"}) CHECK_FALSE(may_use_threads({option}));
 }
