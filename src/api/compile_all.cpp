@@ -17,7 +17,6 @@
 #include "core/build/cache.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
-#include "core/run/job.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/spec.hpp"
 #include "dispatch/builder.hpp"

@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "core/run/compile_sweep.hpp"
-#include "core/run/job.hpp"
 #include "core/search/samples.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/services.hpp"

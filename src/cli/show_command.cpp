@@ -14,7 +14,6 @@
 #include "core/device/backend_facts.hpp"
 #include "core/model/work.hpp"
 #include "core/run/compile_sweep.hpp"
-#include "core/run/job.hpp"
 #include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
 

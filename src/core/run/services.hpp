@@ -15,11 +15,10 @@
 #include "core/build/shortage.hpp"
 #include "core/measure/device.hpp"
 #include "core/measure/race.hpp"
-#include "core/measure/telemetry.hpp"
+#include "core/measure/statistics.hpp"
 #include "core/spec/spec.hpp"
 #include "core/validate/compare.hpp"
 #include "core/validate/inputs.hpp"
-#include "core/validate/repeatability.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::run {
