@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/spec/configs_csv.hpp"
 #include "core/spec/toml_text.hpp"
 #include "lab/formats.hpp"

@@ -9,8 +9,8 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/record/record_access.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/ranking.hpp"
+#include "core/record/record.hpp"
 #include "lab/formats.hpp"
 #include "xtune/error.hpp"
 

@@ -20,8 +20,8 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
+#include "core/record/record.hpp"
 #include "core/record/record_check.hpp"
-#include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
 
 using namespace xtune::base;

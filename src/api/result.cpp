@@ -16,7 +16,7 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

@@ -9,7 +9,6 @@
 #include "api/workers.hpp"
 #include "base/files.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/metrics.hpp"
 #include "core/record/objective.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/space/value.hpp"

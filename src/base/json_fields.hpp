@@ -260,7 +260,7 @@ struct Object {
   void read(const Json& json, T& object) const {
     read(json, object, [](const auto&, const auto& read_field) { read_field(); });
   }
-  /// The same. Errors are Error(io) and name the field: "record field 'kernel': it is missing", for what "record field".
+  /// The same. Errors name the field: "record field 'kernel': it is missing", for what "record field".
   void read_named(const nlohmann::json& json, T& object, const std::string& what) const {
     read(json, object, [&](const auto& field, const auto& read_field) {
       const auto fail = [&](const std::string& why) {

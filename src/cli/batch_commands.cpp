@@ -18,7 +18,7 @@
 #include "cluster/submission.hpp"
 #include "cluster/walltime.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/record/attempt.hpp"
+#include "core/record/record.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {

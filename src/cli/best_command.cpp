@@ -6,7 +6,7 @@
 #include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "cli/stored_answers.hpp"
-#include "core/record/across.hpp"
+#include "core/record/objective.hpp"
 #include "core/store/compare.hpp"
 #include "dispatch/selector.hpp"
 #include "report/text/comparison_text.hpp"

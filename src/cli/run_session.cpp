@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "cluster/shared_study.hpp"
-#include "core/record/attempt.hpp"
+#include "core/record/record.hpp"
 
 namespace xtune::cli {
 

@@ -10,7 +10,7 @@
 #include "cli/cases.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/search/samples.hpp"
 #include "report/text/run_report.hpp"
 

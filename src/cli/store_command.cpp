@@ -8,11 +8,9 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
-#include "core/store/gc.hpp"
 #include "core/store/merge.hpp"
-#include "core/store/summary.hpp"
 #include "core/store/transfer.hpp"
-#include "core/store/verify.hpp"
+#include "core/store/upkeep.hpp"
 #include "dispatch/spec_files.hpp"
 
 namespace xtune::cli {

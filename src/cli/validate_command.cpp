@@ -6,7 +6,7 @@
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/run/job.hpp"
 #include "core/search/samples.hpp"
 #include "core/target/program.hpp"

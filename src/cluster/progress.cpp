@@ -15,7 +15,7 @@
 #include "base/processes.hpp"
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
 
 namespace xtune::cluster {

@@ -17,7 +17,7 @@
 #include "base/processes.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
-#include "core/record/attempt.hpp"
+#include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"

@@ -20,7 +20,7 @@
 #include "base/json_text.hpp"
 #include "base/processes.hpp"
 #include "base/text.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/suite.hpp"
 #include "core/spec/toml_text.hpp"

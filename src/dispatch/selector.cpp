@@ -16,11 +16,10 @@
 #include "core/build/cache.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/lookup.hpp"
-#include "core/record/objection.hpp"
 #include "core/record/objective.hpp"
+#include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "core/record/spec_fit.hpp"
-#include "core/record/stored_shortage.hpp"
 #include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
 

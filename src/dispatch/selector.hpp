@@ -99,7 +99,7 @@ class SelectionQuery {
   const LoadedStores& stores() const noexcept { return *stores_; }
   const std::vector<record::Record>& own() const noexcept { return own_; }  ///< winners that are not in any store
 
-  /// The measurements that are a reason not to run a configuration for the problem (core/record/objection.hpp): a
+  /// The measurements that are a reason not to run a configuration for the problem (core/record/lookup.hpp): a
   /// clause for people, or empty. Throws store::RecordsChanged.
   const std::string& objection_to(const Bindings& config);
   /// The conditions of today's spec on records. They refer to this object.
@@ -134,7 +134,7 @@ class Selector {
   Selection select(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                    const std::vector<std::string>& archs);
 
-  /// The measurements that are a reason not to run a configuration for this problem (core/record/objection.hpp): a
+  /// The measurements that are a reason not to run a configuration for this problem (core/record/lookup.hpp): a
   /// clause for people, or empty.
   std::string objection_to(const Bindings& config, const spec::Spec& spec, const Bindings& problem,
                            const device::DeviceInfo& device, const std::vector<std::string>& archs);

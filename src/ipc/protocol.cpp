@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/build/keyed_files.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/spec/section.hpp"
 
 namespace xtune::ipc {

@@ -7,8 +7,8 @@
 #include "base/clock.hpp"
 #include "base/processes.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/record/attempt.hpp"
-#include "core/record/finals.hpp"
+#include "core/record/best.hpp"
+#include "core/record/record.hpp"
 #include "core/resolve/resolve.hpp"
 
 namespace xtune::kokkos_tools {

@@ -12,7 +12,7 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "base/write_signals.hpp"
-#include "core/record/attempt.hpp"
+#include "core/record/record.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos_tools {

@@ -1,22 +1,81 @@
 // Looks up the answer for a problem, and lists the records that were skipped.
 #include "core/record/lookup.hpp"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <string_view>
 #include <tuple>
 
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "core/record/record_access.hpp"
+#include "core/record/best.hpp"
+#include "core/record/ranking.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 
 namespace xtune::record {
+
+// The driver's part in a key: the only part that lookups may ignore.
+
+KeyFit key_fit(const std::vector<std::string>& differences) {
+  const bool driver_only = std::all_of(differences.begin(), differences.end(),
+                                       [](const std::string& line) { return line.starts_with("driver: "); });
+  return differences.empty() ? KeyFit::holds : driver_only ? KeyFit::stale : KeyFit::differs;
+}
+
+bool same_driver(const device::DeviceInfo& a, const device::DeviceInfo& b) {
+  return a.driver == b.driver || a.driver.empty() || b.driver.empty();
+}
+
+KeyFit fit_at_best(const device::DeviceInfo& measured, const device::DeviceInfo& now) {
+  return same_device(measured, now) && !same_driver(measured, now) ? KeyFit::stale : KeyFit::holds;
+}
+
+std::string protocol_setting(const build::KeyParts& parts, std::string_view setting) {
+  const std::string before = " " + std::string(setting) + " ";
+  for (const auto& [name, text] : parts)
+    if (const std::size_t at = text.find(before); name == "protocol" && at != std::string::npos) {
+      const std::size_t begin = at + before.size();
+      return text.substr(begin, text.find(' ', begin) - begin);
+    }
+  return {};
+}
+
+std::string driver_change(const device::DeviceInfo& measured, const device::DeviceInfo& now) {
+  return fmt::format("driver {} when it was measured, driver {} now", measured.driver, now.driver);
+}
+
+std::vector<std::string> with_changes_named(std::vector<std::string> differences, const std::filesystem::path& store,
+                                            const std::string& artifact_key, const build::ArtifactSources& now) {
+  const auto artifact = std::find_if(differences.begin(), differences.end(),
+                                     [](const std::string& line) { return line.starts_with("artifact: "); });
+  if (artifact == differences.end()) return differences;
+  const std::vector<std::string> changes = build::source_changes(build::stored_sources(store, artifact_key), now);
+  if (changes.empty()) return differences;
+  differences.insert(differences.erase(artifact), changes.begin(), changes.end());
+  return differences;
+}
+
+void add_driver_part(build::KeyParts& parts, std::string& key, const std::string& driver) {
+  if (driver.empty()) return;
+  const auto part = [&](const char* name) {
+    return std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.first == name; });
+  };
+  const auto device = part("device");
+  if (device == parts.end() || part("driver") != parts.end() || build::key_of(parts) != key) return;
+  parts.insert(std::next(device), {"driver", driver});
+  key = build::key_of(parts);
+}
+
 namespace {
 
 // Maximum number of reasons of this kind; more would not help.
@@ -198,6 +257,54 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
   }
   const auto rank = [&](const LookupGroup& group) { return order_of(*members[group.number], criterion, rules); };
   return look_up(std::move(groups), rank, counts, problem, device, criterion, rules);
+}
+
+// Goes through the launches from the nearest on until some that still hold decide.
+
+bool failed_when_run(Outcome outcome, std::string_view stage) {
+  switch (outcome) {
+    case Outcome::launch_failed:
+    case Outcome::wrong_result:
+    case Outcome::timed_out:
+    case Outcome::crashed:
+      return stage != "compile" && stage != "space";
+    case Outcome::ok:
+    case Outcome::rejected:
+    case Outcome::compile_failed:
+    case Outcome::pruned:
+      break;
+  }
+  return false;
+}
+
+std::optional<std::size_t> objection(const std::vector<PastLaunch>& launches, const Bindings& problem,
+                                     const device::DeviceInfo& device, const std::function<bool(std::size_t)>& holds) {
+  using Rank = std::tuple<double, bool>;
+  std::vector<Rank> ranks;
+  for (const PastLaunch& launch : launches)
+    ranks.emplace_back(shape_distance(*launch.problem, problem).value_or(std::numeric_limits<double>::infinity()),
+                       !same_device(*launch.device, device));
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    if (launches[i].device->arch == device.arch && launches[i].device->backend == device.backend) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    // Newest first, so that the first one of a problem counts for it.
+    return std::tuple(ranks[a], -launches[a].unix_time_ms) < std::tuple(ranks[b], -launches[b].unix_time_ms);
+  });
+  for (auto from = order.begin(); from != order.end();) {
+    const auto to = std::find_if(from, order.end(), [&](std::size_t i) { return ranks[i] != ranks[*from]; });
+    std::vector<const Bindings*> passed;
+    for (; from != to; ++from) {
+      const PastLaunch& launch = launches[*from];
+      const bool is_settled =
+          std::any_of(passed.begin(), passed.end(), [&](const Bindings* other) { return *other == *launch.problem; });
+      if (is_settled || !holds(*from)) continue;
+      if (!launch.passed) return *from;
+      passed.push_back(launch.problem);
+    }
+    if (!passed.empty()) return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace xtune::record

@@ -1,18 +1,63 @@
-// Which record is used for a problem on a device, and why a lookup hits or misses.
+// Which record is used for a problem on a device: how keys match, why a lookup hits or misses, and what objects to it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "core/build/artifact_sources.hpp"
+#include "core/build/keys.hpp"
+#include "core/device/device_info.hpp"
 #include "core/record/best.hpp"
-#include "core/record/key_fit.hpp"
+#include "core/space/value.hpp"
+#include "xtune/outcome.hpp"
 
 namespace xtune::record {
+
+// How well a stored record's key matches the key of a measurement today.
+
+/// Best first.
+enum class KeyFit {
+  holds,   ///< the same key
+  stale,   ///< the same except for the driver: a result from before an update, or of another node of a cluster
+  differs  ///< something else differs: the source, the problem's data, the tolerance
+};
+/// From the result of key_difference.
+KeyFit key_fit(const std::vector<std::string>& differences);
+
+/// Whether both have the same driver; an unknown driver (an absent device, a CPU) counts as the same.
+bool same_driver(const device::DeviceInfo& a, const device::DeviceInfo& b);
+
+/// The best possible fit of a record's key from one device for another device.
+KeyFit fit_at_best(const device::DeviceInfo& measured, const device::DeviceInfo& now);
+
+/// A setting of [measure] in a key: "flush" ("l2", "rotate" or "none") or "launch" ("graph"); empty: the key has none.
+/// These make different quantities: warm and cold caches, launches on their own and in a graph. The rest of the part
+/// "protocol" describes how carefully the time was measured.
+std::string protocol_setting(const build::KeyParts& parts, std::string_view name);
+
+/// "driver 12.4 when it was measured, driver 13.0 now"
+std::string driver_change(const device::DeviceInfo& measured, const device::DeviceInfo& now);
+
+/// The same differences (stored -> today), but instead of the hashes of the artifacts, the files or the compiler that
+/// changed, as far as the store has the sources of its artifact.
+std::vector<std::string> with_changes_named(std::vector<std::string> differences, const std::filesystem::path& store,
+                                            const std::string& artifact_key, const build::ArtifactSources& now);
+
+/// Earlier versions put the driver into a record's device facts but not into its key. Adds the part "driver" to the
+/// parts of such a key, and computes the key from them, so that the record counts as a result with that driver. Does
+/// not change a key that has the part, or is not the hash of its parts, and one without a device.
+void add_driver_part(build::KeyParts& parts, std::string& key, const std::string& driver);
+
+// Which record is used for a problem on a device, and why a lookup hits or misses.
 
 enum class Match { exact, bucket, nearest, none };
 const char* to_string(Match match) noexcept;
@@ -118,5 +163,26 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
 /// the same architecture, none. Records of sanitized kernels are never used: their times are not the kernel's.
 LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const device::DeviceInfo& device,
                      const Criterion& criterion = {}, const LookupRules& rules = {});
+
+// Whether measurements are a reason not to run a configuration for a problem that it was not measured for.
+
+/// A configuration that was launched for a problem. The objects it points to must outlive it.
+struct PastLaunch {
+  const Bindings* problem = nullptr;
+  const device::DeviceInfo* device = nullptr;
+  bool passed = false;  ///< false: it failed, see failed_when_run
+  std::int64_t unix_time_ms = 0;
+};
+
+/// Whether a record shows that the launch itself failed: the driver refused it, it hung, crashed or gave a wrong
+/// result. A refusal by a compiler or because of a limit of the device does not count.
+bool failed_when_run(Outcome outcome, std::string_view stage);
+
+/// Of one configuration's launches, the one because of which it should not be run for this problem on this device. Its
+/// launches on the nearest problem by shape decide, those on this kind of device before others of its architecture;
+/// there a failure counts unless the same problem passed later. Problems of another kind are further away than all
+/// others. nullopt: no objection. holds(i): whether the launch was of today's source and spec; others do not count.
+std::optional<std::size_t> objection(const std::vector<PastLaunch>& launches, const Bindings& problem,
+                                     const device::DeviceInfo& device, const std::function<bool(std::size_t)>& holds);
 
 }  // namespace xtune::record

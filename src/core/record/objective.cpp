@@ -3,14 +3,79 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <set>
+#include <string>
 
 #include "core/measure/statistics.hpp"
-#include "core/record/metrics.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/space/expression.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::record {
+
+// Evaluates metric expressions over records.
+
+Bindings measured_names(const Record& record, double time_ms) {
+  Bindings names = device::device_facts(record.device);
+  names.insert(record.problem.begin(), record.problem.end());
+  names.insert(record.config.begin(), record.config.end());
+  names["time_ms"] = time_ms;
+  names["time_s"] = time_ms * 1e-3;
+  for (const auto& [name, values] : record.reported)
+    if (!values.empty()) names.emplace(name, measure::summarize(values).median);
+  const build::ResourceUsage& usage = record.usage;
+  if (record.telemetry.energy_j > 0) names.emplace("energy_j", record.telemetry.energy_j);
+  if (record.repeatable) names.emplace("repeatable", std::int64_t{record.repeatable->same()});
+  if (usage.registers) names.emplace("registers", std::int64_t{*usage.registers});
+  if (usage.spilled_bytes) names.emplace("spilled_bytes", *usage.spilled_bytes);
+  names.emplace("shared_bytes", shared_bytes(record).value_or(0));
+  return names;
+}
+
+double number_of(const spec::Text& expression, const Bindings& names) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  try {
+    const auto lookup = [&](std::string_view name) { return space::find_value(names, name); };
+    return space::number_of(spec::evaluate(expression, lookup)).value_or(none);
+  } catch (const Error&) {
+    return none;
+  }
+}
+
+std::vector<std::string> metric_names(const spec::Spec& spec) {
+  std::vector<std::string> names = spec::reported_names(spec);
+  for (const spec::Metric& metric : spec.metrics) names.push_back(metric.name);
+  return names;
+}
+
+std::vector<std::pair<std::string, double>> metrics_of(const spec::Spec& spec, const Record& record) {
+  Bindings names = measured_names(record, measure::statistic(record.time_ms, spec.measure.statistic));
+  std::vector<std::pair<std::string, double>> metrics;
+  for (const std::string& name : spec::reported_names(spec)) metrics.emplace_back(name, number_of({name, {}}, names));
+  const std::vector<double> values = add_metrics(spec, names);
+  for (std::size_t i = 0; i < values.size(); ++i) metrics.emplace_back(spec.metrics[i].name, values[i]);
+  return metrics;
+}
+
+std::vector<double> add_metrics(const spec::Spec& spec, Bindings& names) {
+  std::vector<double> values;
+  // Stored records of an earlier state of the spec may have other parameters, which code does not expect.
+  const bool is_whole = std::all_of(spec.parameters.begin(), spec.parameters.end(),
+                                    [&](const space::Parameter& each) { return names.contains(each.name); });
+  for (const spec::Metric& metric : spec.metrics) {
+    if (!metric.code)
+      values.push_back(number_of(metric.expression, names));
+    else
+      values.push_back(is_whole ? metric.code(names) : std::numeric_limits<double>::quiet_NaN());
+    if (!std::isnan(values.back())) names.emplace(metric.name, values.back());
+  }
+  return values;
+}
+
 namespace {
 
 double positive(double value, bool maximize) {
@@ -143,6 +208,50 @@ std::vector<const Record*> Objective::pareto(const std::vector<const Record*>& r
                      [&, &own_values = own](const auto& other) { return beats(other.second, own_values); }))
       front.push_back(record);
   return front;
+}
+
+// Chooses by the ratio to each case's best.
+
+std::optional<AcrossChoice> choose_across(const Objective& objective, spec::ObjectiveSpec::Across across,
+                                          const std::vector<CaseRecords>& cases) {
+  std::map<std::string, AcrossChoice> choices;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto order = ranked(cases[i].records, objective.criterion(cases[i].problem, cases[i].device));
+    double least = HUGE_VAL;
+    for (const Record* record : order) least = std::min(least, objective.search_score(*record));
+    for (const Record* record : order) {
+      AcrossChoice& choice = choices[space::bindings_text(record->config)];
+      if (choice.records.size() != i) continue;  // an earlier case has no result of it
+      choice.config = record->config;
+      choice.records.push_back(record);
+      choice.ratios.push_back(objective.search_score(*record) / least);
+    }
+  }
+  std::optional<AcrossChoice> best;
+  for (auto& [text, choice] : choices) {
+    if (choice.records.size() != cases.size() || cases.empty()) continue;
+    double sum = 0, worst = 1;
+    for (const double ratio : choice.ratios) {
+      sum += std::log(ratio);
+      worst = std::max(worst, ratio);
+    }
+    choice.score =
+        across == spec::ObjectiveSpec::Across::worst ? worst : std::exp(sum / static_cast<double>(cases.size()));
+    if (!best || choice.score < best->score) best = choice;
+  }
+  return best;
+}
+
+std::vector<const Record*> answering(const std::vector<Record>& stored, const Bindings& problem,
+                                     const device::DeviceInfo& device, const LookupRules& rules, KeyFit worst) {
+  std::vector<const Record*> found;
+  for (const Record& record : stored) {
+    if (record.problem != problem || !same_device(record.device, device) || is_sanitized(record)) continue;
+    if (rules.obstacle && !rules.obstacle(record).empty()) continue;
+    if (worst != KeyFit::differs && rules.differences && key_fit(rules.differences(record)) > worst) continue;
+    found.push_back(&record);
+  }
+  return found;
 }
 
 }  // namespace xtune::record

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/record/record.hpp"
+#include "core/space/bindings_text.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::record {
@@ -309,5 +311,16 @@ Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const 
   for (std::size_t i = 0; i < ranks.size(); ++i) ranking.order[i] = ranks[i].item;
   return ranking;
 }
+
+// Access to a whole record for rankings (ranking.hpp).
+
+struct RecordAccess {
+  static RankFacts facts(const Record* record) {
+    return {record->key,   record->finals,       record->attempt,       record->outcome, !record->tainted.empty(),
+            record->drift, record->unix_time_ms, record->time_ms.median};
+  }
+  static bool same_config(const Record* a, const Record* b) { return a->config == b->config; }
+  static std::string config_text(const Record* record) { return space::bindings_text(record->config); }
+};
 
 }  // namespace xtune::record

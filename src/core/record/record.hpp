@@ -13,6 +13,7 @@
 #include "core/device/device_info.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/space/value.hpp"
+#include "core/space/value_json.hpp"
 #include "core/validate/compare.hpp"
 #include "xtune/outcome.hpp"
 
@@ -117,5 +118,34 @@ nlohmann::json to_json(const Record& record);
 Record record_from_json(const nlohmann::json& json);
 /// The names of the members, which docs/record-format.md describes.
 std::vector<std::string> record_fields();
+
+// JSON forms of parts of a record, which worker messages and reports use too.
+
+// All of these are lossless: reading the JSON gives the same value. The readers throw nlohmann's exceptions, or
+// Error(io), for a field of the wrong type; missing members keep their defaults.
+
+/// Members with default values are omitted.
+nlohmann::json to_json(const device::DeviceInfo& device);
+device::DeviceInfo device_info_from_json(const nlohmann::json& json);
+
+/// Members with default values are omitted.
+nlohmann::json to_json(const measure::Telemetry& telemetry);
+measure::Telemetry telemetry_from_json(const nlohmann::json& json);
+
+/// NaN and infinities become the strings "nan", "inf", "-inf".
+nlohmann::json to_json(const validate::Comparison& comparison);
+validate::Comparison comparison_from_json(const nlohmann::json& json);
+nlohmann::json to_json(const validate::Repeatability& repeatable);
+validate::Repeatability repeatability_from_json(const nlohmann::json& json);
+
+using space::bindings_from_json;
+using space::bindings_json;
+using space::to_json;
+using space::value_from_json;
+
+// The id of a run.
+
+/// 16 hex digits that are unique among all runs on all machines: the id of the run in its records.
+std::string new_attempt();
 
 }  // namespace xtune::record

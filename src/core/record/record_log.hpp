@@ -1,17 +1,88 @@
-// The append-only record files of a store: <store>/records/<arch>/<kernel>/<host>-<pid>-<attempt>.jsonl.
+// The append-only record files of a store: <store>/records/<arch>/<kernel>/<host>-<pid>-<attempt>.jsonl. How its
+// directories are listed, and lines are read and written.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/record/record.hpp"
 
 namespace xtune::record {
+
+// Reads the lines of a file, or of a part of it, through a buffer: files of any size in little memory.
+
+/// Where record lines are: in a whole file, or in `bytes` of it from `offset` on.
+struct RecordSource {
+  std::filesystem::path path;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = UINT64_MAX;  ///< maximum; the end of the file is a limit, too
+  std::string name;                  ///< for warnings
+};
+
+/// Maximum length of a line in a record file.
+constexpr std::uint64_t max_line_bytes = 256u << 20;
+
+/// Why reading ended.
+enum class LinesEnd {
+  done,
+  stopped,  ///< visit returned false
+  torn,     ///< the last line has no newline
+  too_long  ///< a line is longer than max_line_bytes; the rest of this range was not read
+};
+
+/// The text for torn and too_long: "the last line is torn ...".
+std::string text_of(LinesEnd end);
+
+/// Where the source begins and ends in its file. Throws Error(io) if it cannot be read, or is shorter than `bytes`.
+std::pair<std::uint64_t, std::uint64_t> range_of(const RecordSource& source);
+
+/// Calls visit(line without its newline, its position in the file) for each line that begins in [begin, end); such a
+/// line may end beyond that. buffer: kept by the caller between calls. Throws Error(io).
+LinesEnd each_line(const RecordSource& source, std::uint64_t begin, std::uint64_t end, std::vector<char>& buffer,
+                   const std::function<bool(std::string_view line, std::uint64_t offset)>& visit);
+
+// The only function that lists a store's directories, and the only rule for links in them.
+
+/// A directory or regular file of a store; a link counts as its target.
+struct StoreEntry {
+  std::filesystem::path path;
+  std::string name;
+  bool folder = false;
+};
+
+/// An entry that exists and cannot be read.
+struct Unreadable {
+  std::filesystem::path path;
+  std::string why;
+  std::string text() const;  ///< "cannot read PATH: Permission denied", for people
+};
+
+enum class Owners {
+  trusted,  ///< entries that others can change count as unreadable (base/trust.hpp)
+  any,      ///< a store that the user named as a source
+};
+
+/// The entries of a directory, by name; none if it does not exist. Links are followed; other kinds of files are
+/// skipped. Entries that cannot be listed, dangling links, and entries that are not trusted are added to `unreadable`.
+std::vector<StoreEntry> store_entries(const std::filesystem::path& folder, std::vector<Unreadable>& unreadable,
+                                      Owners owners = Owners::trusted);
+
+/// The first link on the path from a store to `path` in it, including `path`; empty if there is none. The store's own
+/// path may be a link. Call this before changing or removing a file: a target behind a link may belong to another
+/// store, and must not be changed.
+std::filesystem::path link_on_the_way(const std::filesystem::path& store, const std::filesystem::path& path);
+
+/// "PATH is a link: what it leads to is left as it is", for messages.
+std::string behind_a_link(const std::filesystem::path& link);
+
+// The append-only record files of a store: <store>/records/<arch>/<kernel>/<host>-<pid>-<attempt>.jsonl.
 
 /// Makes a path component of any name: letters, digits, '.', '_', '-' and '+' stay, other characters become %XX; never
 /// "." or "..".

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/record/across.hpp"
+#include "core/record/objective.hpp"
 #include "core/run/tuner.hpp"
 
 namespace xtune::run {

@@ -14,7 +14,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 

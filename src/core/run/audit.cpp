@@ -8,10 +8,10 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "core/record/attempt.hpp"
-#include "core/record/finals.hpp"
+#include "core/record/best.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
+#include "core/record/record.hpp"
 #include "core/record/spec_fit.hpp"
 
 namespace xtune::run {

@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/record/finals.hpp"
+#include "core/record/best.hpp"
 #include "core/record/record.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
-#include "core/store/growing_records.hpp"
+#include "core/store/store_view.hpp"
 
 namespace xtune::run {
 

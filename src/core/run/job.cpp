@@ -2,7 +2,7 @@
 #include "core/run/job.hpp"
 
 #include "base/machine.hpp"
-#include "core/record/attempt.hpp"
+#include "core/record/record.hpp"
 
 namespace xtune::run {
 

@@ -12,7 +12,7 @@
 #include "base/chosen_store.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/tuner.hpp"
-#include "core/store/growing_records.hpp"
+#include "core/store/store_view.hpp"
 
 namespace xtune::run {
 

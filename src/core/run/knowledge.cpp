@@ -16,10 +16,10 @@
 #include "core/measure/statistics.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/best.hpp"
-#include "core/record/key_fit.hpp"
+#include "core/record/lookup.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
-#include "core/store/growing_records.hpp"
+#include "core/store/store_view.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {

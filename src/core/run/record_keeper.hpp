@@ -13,7 +13,7 @@
 #include "core/record/record_log.hpp"
 #include "core/run/run_context.hpp"
 #include "core/spec/spec.hpp"
-#include "core/store/stored_config.hpp"
+#include "core/store/index.hpp"
 
 namespace xtune::run {
 

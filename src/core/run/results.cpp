@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/record/finals.hpp"
+#include "core/record/best.hpp"
 #include "core/run/history.hpp"
 
 namespace xtune::run {

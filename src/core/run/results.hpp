@@ -10,7 +10,7 @@
 #include "core/record/record.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/tuner.hpp"
-#include "core/store/growing_records.hpp"
+#include "core/store/store_view.hpp"
 
 namespace xtune::run {
 

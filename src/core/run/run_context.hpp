@@ -17,7 +17,8 @@
 #include "core/run/search_path.hpp"
 #include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
-#include "core/store/growing_records.hpp"
+#include "core/store/store_view.hpp"
+#include "ipc/protocol.hpp"
 
 namespace xtune::run {
 

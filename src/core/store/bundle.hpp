@@ -11,42 +11,11 @@
 
 #include "core/build/artifact.hpp"
 #include "core/record/record_log.hpp"
+#include "core/store/measurements.hpp"
 #include "core/store/store_view.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
-
-/// The fastest record of each kernel, architecture, problem and kind of device, by median, with the most recently used
-/// driver; complete, like its line.
-struct Winner {
-  std::string arch, kernel;  ///< as in the records
-  record::Record record;
-  std::string line;
-};
-struct WinnerFilter {
-  std::vector<std::string> archs, kernels;     ///< empty: all
-  std::map<std::string, std::string> problem;  ///< sizes that a problem must have, as text; empty: all problems
-  bool takes(const Bindings& sizes) const;
-};
-/// Sorted by kernel, architecture, problem, device. Damage and newer versions are warnings. Throws
-/// Error(invalid_argument) without a store, or if the store has nothing of a requested architecture or kernel, or no
-/// problem with a size of that name; Error(nothing_valid) if it does not have the requested problem; Error(io) if none
-/// of the files could be read.
-std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
-                               std::vector<std::string>& warnings);
-/// The error for a store, or a selection of it, without winners.
-Error no_answers();
-
-/// A problem on a kind of device, with all its valid configurations: those that winners_of would accept.
-struct MeasuredCase {
-  std::string kernel, arch, device;  ///< device: its name
-  Bindings problem;
-  std::vector<std::pair<Bindings, double>> times_ms;  ///< configuration and median, best first; at least one
-  std::int64_t newest_unix_ms = 0;
-};
-/// Sorted and with the errors of winners_of.
-std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, const WinnerFilter& filter,
-                                         std::vector<std::string>& warnings);
 
 struct BundleReport {
   std::uint64_t records = 0, artifacts = 0, bytes = 0;
@@ -76,10 +45,8 @@ class Bundle {
   struct Part {
     std::string arch, kernel;
   };
-  const std::vector<Part>& parts() const noexcept {
-    return parts_;
-  }  ///< kernels and architectures that it has records
-     ///< of
+  /// Kernels and architectures of which it has records.
+  const std::vector<Part>& parts() const noexcept { return parts_; }
   /// "gemm (sm_90, gfx90a), reduction (sm_90)": for messages.
   std::string contents() const;
   /// Kernels whose specs it contains, sorted.

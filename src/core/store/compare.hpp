@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record/criterion.hpp"
+#include "core/record/best.hpp"
 #include "core/record/record.hpp"
 
 namespace xtune::store {

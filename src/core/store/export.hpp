@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/store/bundle.hpp"
 
 namespace xtune::store {
@@ -30,5 +30,12 @@ nlohmann::ordered_json export_kernel_tuner(const std::filesystem::path& store, c
 /// warning.
 nlohmann::ordered_json tree_groups(const std::vector<MeasuredCase>& cases, std::size_t max_configs, double within,
                                    std::vector<std::string>& warnings);
+
+/// The measurements as a CSV table, a line for each record. The times of one problem on one kind of device are put on
+/// one scale, that of its best by the median; the column `scale` has the factors.
+std::string export_csv(std::vector<StoredMeasurements> measurements);
+/// The same as kbench's output.csv, a line for each measurement of a search that passed: name, met (ms), iters, the
+/// metrics, spec.
+std::string export_kbench(const std::vector<StoredMeasurements>& measurements);
 
 }  // namespace xtune::store

@@ -1,20 +1,117 @@
 // The rows of record files, from an index of them: the data of a StoreView.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <memory_resource>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/record/line_reader.hpp"
+#include "core/record/record.hpp"
+#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
-#include "core/store/stored_config.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::store {
+
+// The part of a record that a StoreView keeps.
+
+/// 128 bits of a key, in the order of the keys: the first half of a SHA-256, or a hash of another text. Empty: no key.
+class KeyDigest {
+ public:
+  KeyDigest() = default;
+  explicit KeyDigest(std::string_view key);
+  /// From the SHA-256 of a key.
+  explicit KeyDigest(const base::Sha256& hash) { std::memcpy(&bytes_, &hash, 16); }
+  static KeyDigest of_bytes(std::string_view bytes);  ///< as from bytes()
+  bool empty() const noexcept { return *this == KeyDigest(); }
+  std::string hex() const;
+  /// Refers to this object.
+  std::string_view bytes() const noexcept { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+  auto operator<=>(const KeyDigest&) const = default;
+  bool operator==(const KeyDigest& other) const noexcept { return std::memcmp(&bytes_, &other.bytes_, 16) == 0; }
+
+ private:
+  std::array<unsigned char, 16> bytes_{};
+};
+
+struct KeyDigestHash {
+  std::size_t operator()(const KeyDigest& key) const noexcept {
+    std::size_t hash = 0;  // the bytes are already a hash
+    std::memcpy(&hash, key.bytes().data(), sizeof hash);
+    return hash;
+  }
+};
+
+struct StoredConfig;
+
+/// The rows of a block, in the order of their lines.
+struct BlockRows {
+  std::vector<StoredConfig> rows;
+  std::string values;  ///< of the rows
+};
+
+/// Consecutive records of one source that have all of this in common. Refers to the RowSet it belongs to.
+struct RowBlock {
+  const record::RecordSource* source = nullptr;
+  std::uint32_t file = 0;                       ///< number of the source
+  std::uint32_t problem = 0, device = 0;        ///< numbers of the RowSet
+  std::string_view names;                       ///< of the parameters, by encode_bindings
+  std::string_view attempt, finals, finals_by;  ///< finals: their id; empty: not from finals
+  bool sanitized = false;
+  std::uint32_t records = 0, answers = 0, ranks = 0;  ///< answers: neither pruned nor drift; ranks: ok ones of these
+  std::int64_t newest_unix_ms = 0;
+  std::int64_t id = 0;                                 ///< in the index
+  std::uint64_t offset = 0, bytes = 0;                 ///< of its lines in the source
+  mutable std::shared_ptr<const BlockRows> rows = {};  ///< once they were read: RowSet::rows_of
+};
+
+/// The parts of one record that are needed for choosing: 104 bytes, as there may be millions.
+struct StoredConfig {
+  KeyDigest key, artifact_key;
+  const RowBlock* block = nullptr;
+  const char* values_begin = nullptr;
+  double time_ms = 0;  ///< of the ranking statistic; infinite: none
+  double median_ms = 0;
+  double low_ms = 0;  ///< lower end of the median's interval; for a pruned record its minimum sample
+  std::int64_t unix_time_ms = 0;
+  std::uint32_t place = 0, bytes = 0;  ///< of the whole record: from the block's begin
+  std::uint32_t samples = 0;           ///< for a pruned record: number of samples
+  std::uint32_t values_bytes = 0;
+  Outcome outcome = Outcome::ok;
+  bool tainted = false, drift = false;
+  bool explained = false, sanitizer_report = false;  ///< for a failure: its message is not empty; it is such a report
+
+  std::string_view values() const noexcept { return {values_begin, values_bytes}; }  ///< by encode_bindings
+  std::string_view names() const noexcept { return block->names; }                   ///< likewise
+  std::uint64_t offset() const noexcept { return block->offset + place; }            ///< in the source
+  bool is_of_finals() const noexcept { return !block->finals.empty(); }
+};
+
+/// Error(io): a file that a row was read from was removed or changed.
+struct RecordsChanged : Error {
+  using Error::Error;
+};
+
+/// The whole record, from its file. Throws RecordsChanged.
+record::Record read_record(const StoredConfig& config);
+
+/// Names and values as bytes: equal ones for equal bindings, and different ones for others.
+void encode_bindings(const Bindings& bindings, std::string& names, std::string& values);
+Bindings decode_bindings(std::string_view names, std::string_view values);
+
+/// The configuration's bindings_text: "A=1 B=2", by name.
+std::string config_text(const StoredConfig& config);
+Bindings config_bindings(const StoredConfig& config);
+
+// The rows of record files, from an index of them: the data of a StoreView.
 
 /// A problem's sizes with their bindings_text, which is stored in the RowSet.
 struct NamedProblem {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record/store_entries.hpp"
+#include "core/record/record_log.hpp"
 
 namespace xtune::store {
 

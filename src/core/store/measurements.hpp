@@ -1,4 +1,4 @@
-// All records of a store that a filter selects, and their record files.
+// What a filter selects of a store: its winners, all valid configurations, or all records.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,42 @@
 #include <utility>
 #include <vector>
 
-#include "core/store/bundle.hpp"
+#include "core/record/record_log.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::store {
+
+/// The fastest record of each kernel, architecture, problem and kind of device, by median, with the most recently used
+/// driver; complete, like its line.
+struct Winner {
+  std::string arch, kernel;  ///< as in the records
+  record::Record record;
+  std::string line;
+};
+struct WinnerFilter {
+  std::vector<std::string> archs, kernels;     ///< empty: all
+  std::map<std::string, std::string> problem;  ///< sizes that a problem must have, as text; empty: all problems
+  bool takes(const Bindings& sizes) const;
+};
+/// Sorted by kernel, architecture, problem, device. Damage and newer versions are warnings. Throws
+/// Error(invalid_argument) without a store, or if the store has nothing of a requested architecture or kernel, or no
+/// problem with a size of that name; Error(nothing_valid) if it does not have the requested problem; Error(io) if none
+/// of the files could be read.
+std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
+                               std::vector<std::string>& warnings);
+/// The error for a store, or a selection of it, without winners.
+Error no_answers();
+
+/// A problem on a kind of device, with all its valid configurations: those that winners_of would accept.
+struct MeasuredCase {
+  std::string kernel, arch, device;  ///< device: its name
+  Bindings problem;
+  std::vector<std::pair<Bindings, double>> times_ms;  ///< configuration and median, best first; at least one
+  std::int64_t newest_unix_ms = 0;
+};
+/// Sorted and with the errors of winners_of.
+std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, const WinnerFilter& filter,
+                                         std::vector<std::string>& warnings);
 
 /// The record files of the kernels and architectures that a filter selects.
 struct FilteredParts {
@@ -41,12 +74,5 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
 
 /// A text that is equal for records of one kernel, problem and kind of device.
 std::string group_of(const record::Record& record);
-
-/// The same as a CSV table, a line for each record. The times of one problem on one kind of device are put on one
-/// scale, that of its best by the median; the column `scale` has the factors.
-std::string export_csv(std::vector<StoredMeasurements> measurements);
-/// The same as kbench's output.csv, a line for each measurement of a search that passed: name, met (ms), iters, the
-/// metrics, spec.
-std::string export_kbench(const std::vector<StoredMeasurements>& measurements);
 
 }  // namespace xtune::store

@@ -3,13 +3,52 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/store/merge.hpp"
-#include "core/store/remote.hpp"
 
 namespace xtune::store {
+
+// A copy of a store elsewhere, reached by a program for copying files: rsync or rclone.
+
+enum class Via { automatic, rsync, rclone };
+
+/// Sizes of files, by their path in the store: "records/sm_90/gemm/host-1-a.jsonl".
+using FileSizes = std::map<std::string, std::uint64_t>;
+
+/// What is below records, artifacts and sources of a remote store.
+struct RemoteListing {
+  bool exists = false;  ///< whether there is a directory
+  FileSizes files;      ///< the regular files that may belong to a store, by their names
+  /// The others, each with the reason: links, pipes and similar, and names that xtune never creates. Hidden files and
+  /// damaged ones that `store verify --repair` has moved are not mentioned.
+  std::vector<std::string> left_out;
+};
+
+/// Why the path in a store is not copied: xtune never creates such a name. Empty: it may be a store's file, as
+/// records/ARCH/KERNEL/NAME.jsonl, artifacts/XX/KEY.* and sources/KEY.* are.
+std::string foreign_name(const std::string& name);
+
+/// All members run the program to its end, in the caller's process group, so that it can ask for a password and Ctrl-C
+/// reaches it. They throw Error(io) with the end of the program's messages if it fails.
+class Remote {
+ public:
+  virtual ~Remote() = default;
+  virtual RemoteListing list() = 0;
+  /// Copies these files of a directory to the same paths there. Files that exist there are not replaced, nothing is
+  /// removed there, and a file appears under its name when it is whole, as far as the place allows that.
+  virtual void send(const std::filesystem::path& root, const std::vector<std::string>& files) = 0;
+  /// Copies these files from there to the same paths in a directory of this machine; continues after an interruption.
+  virtual void fetch(const std::filesystem::path& root, const std::vector<std::string>& files) = 0;
+};
+
+/// place: "host:path", a local directory, or "remote:path" of rclone. automatic: rclone if `rclone listremotes` has a
+/// remote of that name, else rsync. Throws Error(unavailable) if the program is not installed, Error(invalid_argument)
+/// for an empty place or one that looks like an option.
+std::unique_ptr<Remote> open_remote(const std::string& place, Via via);
 
 struct TransferReport {
   std::vector<std::string> files;     ///< that were copied, or on a dry run would be: their paths in the store there

@@ -24,7 +24,7 @@
 #include "core/build/hip_places.hpp"
 #include "core/build/keyed_files_json.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/target/program.hpp"
 #include "xtune/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "core/record/finals.hpp"
+#include "core/record/best.hpp"
 #include "core/space/bindings_text.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"

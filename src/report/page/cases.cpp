@@ -8,7 +8,7 @@
 #include "base/clock.hpp"
 #include "base/shell_words.hpp"
 #include "base/text.hpp"
-#include "core/record/across.hpp"
+#include "core/record/objective.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"
 #include "report/text/run_report.hpp"

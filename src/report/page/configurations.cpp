@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "core/record/metrics.hpp"
+#include "core/record/objective.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"
 #include "report/text/results_table.hpp"

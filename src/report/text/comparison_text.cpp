@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/space/bindings_text.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/text.hpp"
-#include "core/record/metrics.hpp"
+#include "core/record/objective.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"
 

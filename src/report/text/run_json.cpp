@@ -4,8 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/record/finals.hpp"
-#include "core/record/metrics.hpp"
+#include "core/record/best.hpp"
 #include "core/record/objective.hpp"
 #include "report/text/run_report.hpp"
 

@@ -12,8 +12,7 @@
 #include <tuple>
 
 #include "base/text.hpp"
-#include "core/record/finals.hpp"
-#include "core/record/metrics.hpp"
+#include "core/record/best.hpp"
 #include "core/record/objective.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/process_spec.hpp"

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/across.hpp"
-#include "core/record/finals.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/best.hpp"
+#include "core/record/objective.hpp"
+#include "core/record/record.hpp"
 #include "core/run/tuner.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/spec.hpp"

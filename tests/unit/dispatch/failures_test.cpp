@@ -1,5 +1,5 @@
 // Configurations that are known to fail are not launched for problems that they were not measured for.
-#include "core/record/objection.hpp"
+#include "core/record/lookup.hpp"
 #include "unit/dispatch/shop.hpp"
 
 using namespace xtune::device;

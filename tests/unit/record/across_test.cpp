@@ -1,8 +1,7 @@
 // Which stored records answer for a case, where one configuration is chosen for several.
-#include "core/record/across.hpp"
-
 #include <doctest/doctest.h>
 
+#include "core/record/objective.hpp"
 #include "unit/record/example_record.hpp"
 
 using namespace xtune::record;

@@ -1,6 +1,4 @@
 // Finals as records: who takes part, their effect on the ranking, and which of a store's finals can be used.
-#include "core/record/finals.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>

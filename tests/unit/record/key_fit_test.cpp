@@ -1,6 +1,4 @@
 // The driver in a key: which records are stale, and how records of earlier versions are read.
-#include "core/record/key_fit.hpp"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "core/record/metrics.hpp"
 #include "unit/record/example_record.hpp"
 
 using namespace xtune::record;

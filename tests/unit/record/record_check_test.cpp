@@ -11,7 +11,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
 #include "core/resolve/resolve.hpp"
 #include "unit/record/example_record.hpp"

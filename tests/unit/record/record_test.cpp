@@ -33,7 +33,7 @@ std::string refusal(const Json& json) {
   return "accepted";
 }
 
-/// A record with a list of its own, of which `watts` is one line.
+/// A record with another list, of which `watts` is one line.
 struct FakeRecord {
   std::string kernel;
   double watts = 0;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/build/artifact_json.hpp"
-#include "core/record/record_json.hpp"
+#include "core/record/record.hpp"
 #include "support/record_members.hpp"
 
 namespace {

@@ -1,11 +1,10 @@
 // Failures as earlier versions stored them, by their literal texts: which were the machine's.
-#include "core/record/stored_shortage.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "base/files.hpp"
+#include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "example_record.hpp"
 

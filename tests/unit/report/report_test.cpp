@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/record/metrics.hpp"
+#include "core/record/objective.hpp"
 #include "report/text/results_table.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"

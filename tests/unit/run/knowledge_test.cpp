@@ -6,7 +6,7 @@
 #include "base/files.hpp"
 #include "core/record/record_log.hpp"
 #include "core/spec/spec.hpp"
-#include "core/store/growing_records.hpp"
+#include "core/store/store_view.hpp"
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 

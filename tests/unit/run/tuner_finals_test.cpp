@@ -7,7 +7,6 @@
 #include <set>
 
 #include "core/record/best.hpp"
-#include "core/record/finals.hpp"
 #include "core/record/record_log.hpp"
 #include "fakes/noisy_bench.hpp"
 #include "tuner_fixture.hpp"

@@ -1,11 +1,10 @@
-#include "core/store/growing_records.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/files.hpp"
+#include "core/store/store_view.hpp"
 #include "unit/store/store_files.hpp"
 
 using namespace xtune::base;

@@ -8,7 +8,7 @@
 #include "core/build/cache.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/merge.hpp"
-#include "core/store/verify.hpp"
+#include "core/store/upkeep.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 

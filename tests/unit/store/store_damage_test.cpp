@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "core/record/record.hpp"
 #include "core/record/record_check.hpp"
-#include "core/record/record_json.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/store_view.hpp"
-#include "core/store/verify.hpp"
+#include "core/store/upkeep.hpp"
 #include "unit/store/store_files.hpp"
 
 using namespace xtune::base;

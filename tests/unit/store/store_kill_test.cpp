@@ -14,7 +14,7 @@
 #include "core/build/cache.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/store_view.hpp"
-#include "core/store/verify.hpp"
+#include "core/store/upkeep.hpp"
 #include "unit/store/store_files.hpp"
 
 using namespace xtune::base;

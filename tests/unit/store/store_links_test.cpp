@@ -4,11 +4,9 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "core/store/gc.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/store_view.hpp"
-#include "core/store/summary.hpp"
-#include "core/store/verify.hpp"
+#include "core/store/upkeep.hpp"
 #include "support/text.hpp"
 #include "unit/store/store_files.hpp"
 

@@ -5,9 +5,7 @@
 
 #include "base/clock.hpp"
 #include "core/store/bundle.hpp"
-#include "core/store/gc.hpp"
-#include "core/store/summary.hpp"
-#include "core/store/verify.hpp"
+#include "core/store/upkeep.hpp"
 #include "fakes/unprivileged.hpp"
 #include "support/text.hpp"
 #include "unit/store/store_files.hpp"

@@ -12,10 +12,9 @@
 #include "base/processes.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_check.hpp"
-#include "core/store/gc.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/store_view.hpp"
-#include "core/store/verify.hpp"
+#include "core/store/upkeep.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
