@@ -8,7 +8,6 @@
 
 #include "base/text.hpp"
 #include "core/search/strategy.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/reader.hpp"
 #include "dispatch/arguments.hpp"

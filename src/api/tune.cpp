@@ -26,7 +26,7 @@
 #include "core/record/record_log.hpp"
 #include "core/run/across.hpp"
 #include "core/run/tuner.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/spec.hpp"
 #include "core/target/program_target.hpp"
 #include "dispatch/kernel_state.hpp"

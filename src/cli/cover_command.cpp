@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "cli/stored_answers.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/store/cover.hpp"
 #include "core/store/layout.hpp"
 #include "report/text/run_report.hpp"

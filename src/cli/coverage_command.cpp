@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/store_commands.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/store/store_view.hpp"
 #include "dispatch/coverage.hpp"
 #include "report/text/run_report.hpp"

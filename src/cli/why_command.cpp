@@ -6,7 +6,7 @@
 #include "cli/stored_answers.hpp"
 #include "core/build/manifest.hpp"
 #include "core/record/record_log.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {

@@ -19,7 +19,7 @@
 #include "base/trust.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cluster {

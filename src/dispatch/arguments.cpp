@@ -9,8 +9,8 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/measure/tensor_map.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/expression.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 
 namespace xtune::dispatch {

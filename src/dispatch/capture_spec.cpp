@@ -9,7 +9,7 @@
 
 #include "base/files.hpp"
 #include "core/build/source_closure.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"
 #include "core/validate/npy.hpp"

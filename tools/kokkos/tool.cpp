@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "base/text.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 
 namespace xtune::kokkos_tools {
 namespace {

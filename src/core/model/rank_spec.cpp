@@ -11,7 +11,7 @@
 #include "core/model/field_table.hpp"
 #include "core/model/rank.hpp"
 #include "core/model/template.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::model {

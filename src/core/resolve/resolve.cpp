@@ -7,7 +7,6 @@
 #include "core/build/source_closure.hpp"
 #include "core/build/source_cursor.hpp"
 #include "core/resolve/resolve_state.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "xtune/error.hpp"
 

@@ -6,7 +6,7 @@
 #include "base/hash.hpp"
 #include "core/build/environment.hpp"
 #include "core/resolve/resolve_state.hpp"
-#include "core/space/value_json.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
 
 namespace xtune::resolve {

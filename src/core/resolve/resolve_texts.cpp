@@ -8,7 +8,7 @@
 #include "base/machine.hpp"
 #include "base/text.hpp"
 #include "core/resolve/resolve_state.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::resolve {

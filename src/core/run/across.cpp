@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/record/spec_fit.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 
 namespace xtune::run {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 
 namespace xtune::run {
 

@@ -12,7 +12,7 @@
 #include "core/build/source_closure.hpp"
 #include "core/model/rank.hpp"
 #include "core/search/strategy.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 #include "core/validate/builtin.hpp"
 #include "xtune/error.hpp"

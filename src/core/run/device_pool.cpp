@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 
 namespace xtune::run {
 

@@ -17,7 +17,7 @@
 #include "core/run/record_keeper.hpp"
 #include "core/run/results.hpp"
 #include "core/run/search_path.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {

@@ -10,7 +10,6 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/spec/template_text.hpp"

@@ -1,11 +1,11 @@
 // Conservative interval arithmetic: results that rounding or overflow may affect are widened or unknown.
-#include "core/space/bounds.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+
+#include "core/space/residual.hpp"
 
 namespace xtune::space::expr {
 

@@ -56,4 +56,8 @@ class Expression {
 /// Python's truth value: zero and the empty string are false.
 bool truth(const Value& value) noexcept;
 
+/// Whether the value is a number for any values of the names: sums, products, calls of functions. False also if it only
+/// may be a number: a name, and the results of `and` and `or`.
+bool is_always_a_number(const Expression& expression) noexcept;
+
 }  // namespace xtune::space

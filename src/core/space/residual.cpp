@@ -16,8 +16,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-
-#include "core/space/interpreter.hpp"
+#include <cmath>
+#include <limits>
 
 namespace xtune::space {
 
@@ -25,6 +25,112 @@ namespace {
 
 using Kind = ConstraintTree::Kind;
 using Node = ConstraintTree::Node;
+
+std::size_t operands_of(const expr::Instruction& instruction) noexcept {
+  switch (instruction.opcode) {
+    case expr::Opcode::arithmetic:
+    case expr::Opcode::compare:
+      return 2;
+    case expr::Opcode::contains:
+      return instruction.operand + std::size_t{1};
+    case expr::Opcode::call:
+      return instruction.operand;
+    default:
+      return 1;
+  }
+}
+
+/// Rebuilds the tree that the parser flattened.
+class TreeBuilder {
+ public:
+  TreeBuilder(std::vector<Node>& nodes, const BoundConstraint& constraint, std::span<const expr::Scalar> first_values)
+      : nodes_(nodes), constraint_(constraint), code_(constraint.expression().code()), first_values_(first_values) {}
+
+  /// The value that the instructions [at, end) leave on the stack.
+  std::uint32_t build(std::size_t at, std::size_t end, std::vector<std::uint32_t> stack) {
+    while (at < end) {
+      const expr::Instruction& instruction = code_.instructions[at];
+      switch (instruction.opcode) {
+        case expr::Opcode::constant:
+          stack.push_back(constant(code_.constants[instruction.operand]));
+          break;
+        case expr::Opcode::name:
+          stack.push_back(name(instruction.operand));
+          break;
+        case expr::Opcode::skip_if_false:
+        case expr::Opcode::skip_if_true: {
+          const std::uint32_t left = take(stack);
+          const std::uint32_t right = build(at + 1, instruction.operand, {});
+          stack.push_back(
+              add(instruction.opcode == expr::Opcode::skip_if_false ? Kind::both : Kind::any, {left, right}));
+          at = instruction.operand;
+          continue;
+        }
+        case expr::Opcode::branch: {
+          const std::uint32_t condition = take(stack);
+          const std::size_t other = instruction.operand, after = code_.instructions[other - 1].operand;
+          const std::uint32_t value = build(at + 1, other - 1, {});
+          stack.push_back(add(Kind::choice, {condition, value, build(other, after, {})}));
+          at = after;
+          continue;
+        }
+        case expr::Opcode::chain: {
+          const std::uint32_t right = take(stack), left = take(stack);
+          expr::Instruction relation = instruction;
+          relation.opcode = expr::Opcode::compare;
+          const std::uint32_t first = add(Kind::operation, {left, right}, relation);
+          const std::uint32_t rest = build(at + 1, instruction.operand, {right});
+          stack.push_back(add(Kind::both, {first, rest}));
+          at = instruction.operand;
+          continue;
+        }
+        default: {
+          const std::size_t count = operands_of(instruction);
+          std::vector<std::uint32_t> operands(stack.end() - static_cast<std::ptrdiff_t>(count), stack.end());
+          stack.resize(stack.size() - count);
+          stack.push_back(add(Kind::operation, std::move(operands), instruction));
+        }
+      }
+      ++at;
+    }
+    return stack.back();
+  }
+
+ private:
+  static std::uint32_t take(std::vector<std::uint32_t>& stack) {
+    const std::uint32_t top = stack.back();
+    stack.pop_back();
+    return top;
+  }
+  std::uint32_t add(Kind kind, std::vector<std::uint32_t> children, const expr::Instruction& instruction = {}) {
+    Node node;
+    node.kind = kind;
+    node.instruction = instruction;
+    node.children = std::move(children);
+    nodes_.push_back(std::move(node));
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+  }
+  std::uint32_t constant(const expr::Scalar& value) {
+    const std::uint32_t node = add(Kind::constant, {});
+    nodes_[node].constant = value;
+    return node;
+  }
+  std::uint32_t name(std::uint32_t use) {
+    const BoundConstraint::Source& source = constraint_.sources()[use];
+    if (!source.is_parameter) return constant(source.constant);
+    const auto& members = constraint_.parameters();
+    if (!std::binary_search(members.begin(), members.end(), source.position))  // it has only one value
+      return constant(first_values_[source.position]);
+    const std::uint32_t node = add(Kind::parameter, {});
+    nodes_[node].member = source.position;
+    return node;
+  }
+
+  std::vector<Node>& nodes_;
+  const BoundConstraint& constraint_;
+  const Expression::Code& code_;
+  std::span<const expr::Scalar> first_values_;
+};
 
 Cell cell_of(const expr::Scalar& scalar) noexcept {
   const auto tag = static_cast<std::uint64_t>(scalar.kind);
@@ -66,7 +172,62 @@ auto chosen(expr::Truth condition, const Of& of, const Unite& unite) -> decltype
   return {};
 }
 
+/// Estimates how many states a set of bound parameters leaves.
+class StateEstimate {
+ public:
+  StateEstimate(const std::vector<ConstraintTree>& trees, const std::vector<Parameter>& parameters)
+      : trees_(trees), parameters_(parameters), bound_(parameters.size(), false) {}
+
+  void set(std::uint32_t member, bool bound) { bound_[member] = bound; }
+
+  /// Binary logarithm of the number of values that the stored parts can have together.
+  double log_states() const {
+    double sum = 0;
+    for (const ConstraintTree& tree : trees_) {
+      const Part root = part(tree, tree.root);
+      if (!root.bound) sum += root.log_values;
+    }
+    return sum;
+  }
+
+ private:
+  struct Part {
+    bool bound;
+    double log_values;  ///< bound: of the part; else the sum over its bound parts
+  };
+
+  Part part(const ConstraintTree& tree, std::uint32_t at) const {
+    const Node& node = tree.nodes[at];
+    if (node.kind == ConstraintTree::Kind::constant) return {true, 0};
+    if (node.kind == ConstraintTree::Kind::parameter) {
+      const bool bound = bound_[node.member];
+      return {bound, bound ? std::log2(static_cast<double>(parameters_[node.member].values.size())) : 0};
+    }
+    Part whole{true, 0};
+    for (const std::uint32_t child : node.children) {
+      const Part below = part(tree, child);
+      whole.bound = whole.bound && below.bound;
+      whole.log_values += below.log_values;
+    }
+    const bool is_logical = node.kind == ConstraintTree::Kind::both || node.kind == ConstraintTree::Kind::any ||
+                            node.instruction.opcode == expr::Opcode::compare ||
+                            node.instruction.opcode == expr::Opcode::contains ||
+                            node.instruction.opcode == expr::Opcode::logical_not;
+    if (whole.bound && is_logical) whole.log_values = std::min(whole.log_values, 1.0);
+    return whole;
+  }
+
+  const std::vector<ConstraintTree>& trees_;
+  const std::vector<Parameter>& parameters_;
+  std::vector<bool> bound_;
+};
+
 }  // namespace
+
+ConstraintTree::ConstraintTree(const BoundConstraint& constraint, std::span<const expr::Scalar> first_values) {
+  TreeBuilder builder(nodes, constraint, first_values);
+  root = builder.build(0, constraint.expression().code().instructions.size(), {});
+}
 
 Residual::Residual(const ConstraintTree& tree, const std::vector<Parameter>& parameters,
                    const std::vector<std::uint32_t>& order)
@@ -285,6 +446,29 @@ expr::Truth Residual::truth(std::uint32_t at, std::size_t depth, std::span<const
     }
   }
   return expr::truth(bounds(at, depth, cells));
+}
+
+std::vector<std::uint32_t> narrow_order(const std::vector<ConstraintTree>& trees,
+                                        const std::vector<Parameter>& parameters,
+                                        const std::vector<std::uint32_t>& members) {
+  StateEstimate estimate(trees, parameters);
+  std::vector<std::uint32_t> order, left = members;
+  while (!left.empty()) {
+    double least = std::numeric_limits<double>::infinity();
+    std::size_t choice = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      estimate.set(left[i], true);
+      if (const double states = estimate.log_states(); states < least) {
+        least = states;
+        choice = i;
+      }
+      estimate.set(left[i], false);
+    }
+    estimate.set(left[choice], true);
+    order.push_back(left[choice]);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(choice));
+  }
+  return order;
 }
 
 }  // namespace xtune::space

@@ -5,10 +5,59 @@
 #include <span>
 #include <vector>
 
-#include "core/space/bounds.hpp"
-#include "core/space/constraint_tree.hpp"
+#include "core/space/code.hpp"
+#include "core/space/solver.hpp"
+
+namespace xtune::space::expr {
+
+/// If known is true, all values of a number are in [low, high], and computing them cannot fail; else the rest has no
+/// meaning.
+struct Bounds {
+  bool known = false;
+  bool whole = false;  ///< integers that are represented exactly
+  double low = 0, high = 0;
+};
+
+/// `unknown`: the computation may also fail. The other three exclude that.
+enum class Truth : std::uint8_t { unknown, no, yes, either };
+
+Bounds bounds_of(const Scalar& scalar) noexcept;
+/// The smallest range that holds both.
+Bounds unite(const Bounds& left, const Bounds& right) noexcept;
+/// The bounds of an operation over operands within their bounds; instruction as in Expression::Code, but not a name or
+/// jump.
+Bounds apply(const Instruction& instruction, std::span<const Bounds> operands) noexcept;
+/// The result of a comparison.
+Truth apply(Relation relation, const Bounds& left, const Bounds& right) noexcept;
+Truth truth(const Bounds& bounds) noexcept;
+Bounds bounds_of(Truth truth) noexcept;
+
+}  // namespace xtune::space::expr
 
 namespace xtune::space {
+
+/// The expression of a constraint; its leaves are constants and the parameters of a group.
+struct ConstraintTree {
+  enum class Kind : std::uint8_t {
+    constant,
+    parameter,
+    operation,
+    both,   ///< Python's `and`
+    any,    ///< Python's `or`
+    choice  ///< a condition, the value if it holds, and the value if it does not
+  };
+  struct Node {
+    Kind kind = Kind::constant;
+    expr::Scalar constant;          ///< of a constant
+    std::uint32_t member = 0;       ///< of a parameter: its position in the space
+    expr::Instruction instruction;  ///< of an operation
+    std::vector<std::uint32_t> children;
+  };
+  std::vector<Node> nodes;  ///< children before parents
+  std::uint32_t root = 0;
+
+  explicit ConstraintTree(const BoundConstraint& constraint, std::span<const expr::Scalar> first_values);
+};
 
 /// A value that is stored for one constraint and a prefix of values, compared bit by bit: two prefixes with equal cells
 /// allow the same completions.

@@ -19,7 +19,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/named.hpp"
+#include "base/random.hpp"
 #include "core/space/residual.hpp"
+#include "core/space/value.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::space {
@@ -191,7 +194,52 @@ class Expansion {
   std::uint64_t edges_left_ = 0, steps_ = 0;
 };
 
+constexpr std::uint64_t max_tested = std::uint64_t{1} << 20;
+
+// A combination for which the constraint cannot be evaluated counts as removed.
+bool removes(const BoundConstraint& constraint, const std::vector<expr::Scalar>& values) {
+  try {
+    return !constraint.holds(values);
+  } catch (const ConstraintError&) {
+    return true;
+  }
+}
+
 }  // namespace
+
+BoundConstraint::BoundConstraint(std::size_t number, const Expression& expression,
+                                 const std::vector<Parameter>& parameters, const Bindings& constants)
+    : number_(number), expression_(&expression) {
+  for (const expr::NameUse& use : expression.code().uses) {
+    Source source;
+    if (const Parameter* parameter = base::find_named(parameters, use.name)) {
+      source.is_parameter = true;
+      source.position = static_cast<std::uint32_t>(parameter - parameters.data());
+      if (parameter->values.size() > 1) parameters_.push_back(source.position);
+    } else if (const Value* constant = find_value(constants, use.name)) {
+      source.constant = expr::Scalar::of(*constant);
+    } else {
+      throw ConstraintError("unknown name '" + use.name + "'", use.column, use.name, number_);
+    }
+    sources_.push_back(source);
+  }
+  std::sort(parameters_.begin(), parameters_.end());
+}
+
+bool BoundConstraint::holds(std::span<const expr::Scalar> values) const {
+  const auto load = [&](std::size_t index) {
+    const Source& source = sources_[index];
+    return source.is_parameter ? values[source.position] : source.constant;
+  };
+  try {
+    return expr::truth(expr::run(expression_->code(), load));
+  } catch (const ExpressionError& error) {
+    std::string where;
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+      where += (where.empty() ? " (" : ", ") + expression_->code().uses[i].name + " = " + shown_text(load(i).value());
+    throw ConstraintError(error.what() + (where.empty() ? where : where + ")"), error.column, error.word, number_);
+  }
+}
 
 Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
                const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values,
@@ -217,6 +265,45 @@ Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::
     refuse(parameters, members, "more than 2^63 valid combinations");
   }
   refuse(parameters, members, "more combinations than can be tested or told apart");
+}
+
+ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string& text,
+                           const std::vector<Parameter>& parameters) {
+  std::vector<expr::Scalar> values;
+  double whole = 1;
+  for (const Parameter& parameter : parameters) {
+    values.push_back(expr::Scalar::of(parameter.values.front()));
+    whole *= static_cast<double>(parameter.values.size());
+  }
+  double product = 1;
+  for (const std::uint32_t used : constraint.parameters())
+    product *= static_cast<double>(parameters[used].values.size());
+
+  ConstraintEffect effect{text, 0, 0};
+  if (product > static_cast<double>(max_tested)) {
+    base::Random random(1);
+    for (; effect.tested < max_tested; ++effect.tested) {
+      for (const std::uint32_t used : constraint.parameters())
+        values[used] = expr::Scalar::of(parameters[used].values[random.below(parameters[used].values.size())]);
+      effect.removed += removes(constraint, values);
+    }
+    return effect;
+  }
+  for (; effect.tested < static_cast<std::uint64_t>(product); ++effect.tested) {
+    std::uint64_t rest = effect.tested;
+    for (const std::uint32_t used : constraint.parameters()) {
+      const auto& choices = parameters[used].values;
+      values[used] = expr::Scalar::of(choices[rest % choices.size()]);
+      rest /= choices.size();
+    }
+    effect.removed += removes(constraint, values);
+  }
+  if (whole <= 0x1p53) {  // other parameters only multiply the counts
+    const auto copies = static_cast<std::uint64_t>(whole / product);
+    effect.removed *= copies;
+    effect.tested *= copies;
+  }
+  return effect;
 }
 
 }  // namespace xtune::space

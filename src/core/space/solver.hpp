@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/space/code.hpp"
 #include "core/space/diagram.hpp"
-#include "core/space/scalar.hpp"
 #include "core/space/space.hpp"
 
 namespace xtune::space {

@@ -1,6 +1,7 @@
-// The values of a space's configuration, and their text forms.
+// The values of a space's configuration, and names bound to values: as text and as JSON.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,5 +33,25 @@ const Value* find_value(const Bindings& bindings, std::string_view name) noexcep
 /// Throws Error(invalid_argument) for text that is not valid UTF-8: records, which are JSON, cannot hold it. The
 /// message opens with `where`: "-D MODE".
 void require_utf8(const std::string& where, const Value& value);
+
+/// "M=4096 N=4096", by name; "" for a kernel without problem sizes. Contains texts unchanged, for comparison and
+/// lookup.
+std::string bindings_text(const Bindings& bindings);
+
+/// The same for messages: on one line, with control characters escaped.
+std::string shown_text(const Bindings& bindings);
+/// to_text for messages: on one line, with control characters escaped.
+std::string shown_text(const Value& value);
+
+// All of these are lossless: reading the JSON gives the same value. The readers throw nlohmann's exceptions, or
+// Error(io), for a field of the wrong type.
+
+/// Booleans, integers, floats and strings as in JSON; a float that is not finite as {"float": "inf"}.
+nlohmann::json to_json(const Value& value);
+Value value_from_json(const nlohmann::json& json);
+nlohmann::json to_json(const Bindings& bindings);
+/// The same for the output of commands, whose members are in the order in which they were added.
+nlohmann::ordered_json bindings_json(const Bindings& bindings);
+Bindings bindings_from_json(const nlohmann::json& json);
 
 }  // namespace xtune::space

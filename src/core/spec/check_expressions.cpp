@@ -5,7 +5,7 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/device/device_info.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"

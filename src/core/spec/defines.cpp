@@ -6,7 +6,7 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 

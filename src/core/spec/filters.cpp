@@ -1,5 +1,5 @@
 // --filter and --partition: the part of the space that a run uses.
-#include "core/space/result_kind.hpp"
+#include "core/space/expression.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"
 

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "base/text.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"

@@ -4,7 +4,9 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
+#include "base/trimmed.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/reader.hpp"
 
 namespace xtune::spec {

@@ -3,7 +3,7 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/command_text.hpp"
 #include "core/spec/section.hpp"
 

@@ -17,7 +17,7 @@
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 

@@ -15,6 +15,7 @@
 #include "core/record/best.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/layout.hpp"
 #include "core/store/ranked_groups.hpp"

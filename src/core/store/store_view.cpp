@@ -18,7 +18,7 @@
 #include "core/record/best.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/record_log.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/store/shape_index.hpp"
 #include "xtune/error.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/text.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"
 #include "report/text/run_report.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"
 

@@ -9,7 +9,9 @@
 
 #include "base/text.hpp"
 #include "core/record/record.hpp"
+#include "core/record/record_json.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"
 

@@ -14,7 +14,7 @@
 #include "base/text.hpp"
 #include "core/record/best.hpp"
 #include "core/record/objective.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
 #include "report/text/results_table.hpp"
 #include "report/text/table.hpp"

@@ -12,7 +12,7 @@
 #include "core/record/objective.hpp"
 #include "core/record/record.hpp"
 #include "core/run/tuner.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/spec.hpp"
 
 namespace xtune::report {

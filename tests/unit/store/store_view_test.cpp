@@ -10,7 +10,7 @@
 
 #include "base/files.hpp"
 #include "core/record/record_check.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "core/store/bundle.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
