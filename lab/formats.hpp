@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/record/record_log.hpp"
-#include "core/spec/statistic.hpp"
+#include "core/spec/spec.hpp"
 #include "lab/recording.hpp"
 
 namespace xtune::lab {

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "core/record/record.hpp"
 #include "core/spec/configs_csv.hpp"
-#include "core/spec/toml_text.hpp"
+#include "core/spec/document.hpp"
 #include "lab/formats.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"

@@ -9,7 +9,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "lab/commands/commands.hpp"
 
 namespace xtune::cli {

@@ -7,7 +7,9 @@
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
-#include "core/spec/statistic.hpp"
+#include "cli/replayed_case.hpp"
+#include "core/replay/score.hpp"
+#include "core/spec/spec.hpp"
 #include "lab/commands/commands.hpp"
 
 namespace xtune::cli {

@@ -18,7 +18,6 @@
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/spec.hpp"
 #include "dispatch/builder.hpp"

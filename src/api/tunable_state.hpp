@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "core/spec/document.hpp"
 #include "core/spec/spec.hpp"
-#include "core/spec/toml_text.hpp"
 #include "xtune/tunable.hpp"
 
 namespace xtune {

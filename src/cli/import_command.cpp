@@ -10,7 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/script.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/spec/command_text.hpp"
+#include "core/spec/template_text.hpp"
 
 namespace xtune::cli {
 namespace {

@@ -21,11 +21,9 @@
 #include "base/processes.hpp"
 #include "base/text.hpp"
 #include "core/record/record.hpp"
-#include "core/record/record_json.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
+#include "core/spec/document.hpp"
 #include "core/spec/suite.hpp"
-#include "core/spec/toml_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {

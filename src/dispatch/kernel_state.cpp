@@ -7,10 +7,7 @@
 #include <cstdio>
 
 #include "base/chosen_store.hpp"
-#include "base/enum_words.hpp"
-#include "base/machine_memory.hpp"
 #include "base/named.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 

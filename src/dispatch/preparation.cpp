@@ -5,8 +5,6 @@
 #include <fmt/ranges.h>
 
 #include "base/chosen_store.hpp"
-#include "base/machine_memory.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "xtune/outcome.hpp"
 

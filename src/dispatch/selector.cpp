@@ -20,8 +20,6 @@
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "core/record/spec_fit.hpp"
-#include "core/record/stored_shortage.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "xtune/error.hpp"
 

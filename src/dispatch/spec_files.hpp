@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/spec/source_text.hpp"
+#include "core/spec/spec.hpp"
 #include "core/store/bundle.hpp"
 
 namespace xtune::dispatch {

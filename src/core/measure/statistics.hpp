@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "core/spec/statistic.hpp"
+#include "core/spec/spec.hpp"
 
 namespace xtune::measure {
 

@@ -15,8 +15,8 @@
 #include "core/build/source_closure.hpp"
 #include "core/outline/body.hpp"
 #include "core/outline/macros.hpp"
+#include "core/spec/document.hpp"
 #include "core/spec/reader.hpp"
-#include "core/spec/toml_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::outline {

@@ -10,7 +10,7 @@
 
 #include "core/measure/finals.hpp"
 #include "core/record/ranking.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 
 namespace xtune::record {
 

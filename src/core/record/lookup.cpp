@@ -19,8 +19,6 @@
 #include "base/text.hpp"
 #include "core/record/best.hpp"
 #include "core/record/ranking.hpp"
-#include "core/record/record_access.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 
 namespace xtune::record {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/record/record.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::record {

@@ -13,7 +13,6 @@
 #include "core/device/device_info.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/space/value.hpp"
-#include "core/space/value_json.hpp"
 #include "core/validate/compare.hpp"
 #include "xtune/outcome.hpp"
 

@@ -14,7 +14,7 @@
 #include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/resolve/resolve.hpp"
-#include "core/spec/source_text.hpp"
+#include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
 

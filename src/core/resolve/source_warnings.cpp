@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/source_closure.hpp"
-#include "core/spec/source_text.hpp"
+#include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
 
 namespace xtune::resolve {

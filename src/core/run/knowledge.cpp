@@ -19,9 +19,7 @@
 #include "core/record/lookup.hpp"
 #include "core/record/record_log.hpp"
 #include "core/replay/recording.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
-#include "core/store/growing_records.hpp"
 #include "core/store/store_view.hpp"
 #include "xtune/error.hpp"
 

@@ -10,8 +10,6 @@
 #include "base/text.hpp"
 #include "core/measure/finals.hpp"
 #include "core/record/record_check.hpp"
-#include "core/record/stored_shortage.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"

@@ -6,7 +6,6 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/run/services.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"

@@ -5,7 +5,7 @@
 // cells therefore allow the same completions, which is what lets the solver merge them.
 //
 // A constraint is decided as early as bounds allow. Each parameter without a value counts as the interval of all its
-// values, and interval arithmetic (bounds.hpp) shows whether the constraint can still hold or fail. If it holds for
+// values, and interval arithmetic (bounds.cpp) shows whether the constraint can still hold or fail. If it holds for
 // every completion, its cells become "decided", so that prefixes that differ only in them merge, too. After a short
 // circuit ("A > 1 or B % A == 0"), cells that can no longer be evaluated are cleared for the same reason.
 //

@@ -32,15 +32,6 @@ bool is_source_name(std::string_view name) {
   return false;
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
 // The line, and below it a caret under the column; empty if they would not help.
 std::string excerpt(std::string_view line, std::size_t column) {
   constexpr std::size_t longest = 160;
@@ -49,13 +40,6 @@ std::string excerpt(std::string_view line, std::size_t column) {
       std::none_of(line.begin(), line.end(), [](char c) { return c == '\r' || c == '\t' || (c & 0x80) != 0; });
   // After tabs and wide characters a caret would be in the wrong column.
   return "\n  " + base::printable(line) + (plain ? "\n  " + std::string(column - 1, ' ') + "^" : "");
-}
-
-template <class Range, class Part>
-std::string joined(const Range& range, Part part) {
-  std::string result;
-  for (const auto& element : range) result += (result.empty() ? "" : ", ") + part(element);
-  return result;
 }
 
 }  // namespace
@@ -92,15 +76,23 @@ const char* kind_name(TomlNode::Kind kind) noexcept {
   return "nothing";
 }
 
+std::string joined(const std::vector<std::string>& parts) {
+  std::string list;
+  for (const std::string& part : parts) list += (list.empty() ? "" : ", ") + part;
+  return list;
+}
+
 std::string render(const TomlNode& node) {
+  std::vector<std::string> parts;
+  for (const TomlNode& item : node.items) parts.push_back(render(item));
+  for (const auto& [key, entry] : node.entries) parts.push_back(key + " = " + render(entry));
   switch (node.kind) {
     case TomlNode::Kind::array:
-      return "[" + joined(node.items, [](const TomlNode& item) { return render(item); }) + "]";
+      return "[" + joined(parts) + "]";
     case TomlNode::Kind::table:
-      return "{ " + joined(node.entries, [](const auto& entry) { return entry.key + " = " + render(entry.node); }) +
-             " }";
+      return "{ " + joined(parts) + " }";
     case TomlNode::Kind::text:
-      return quoted(std::get<std::string>(node.value));
+      return toml_string(std::get<std::string>(node.value));
     case TomlNode::Kind::time:
       return "a date or time";
     default:
@@ -191,6 +183,36 @@ Error spec_error(const Spec& spec, const Location& at, const std::string& messag
   const std::string place = to_string(at);
   return Error(ErrorKind::invalid_spec,
                (place.empty() ? "" : place + ": ") + base::printable(message) + excerpt(line, at.column));
+}
+
+std::string toml_string(std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      result += "\\u00";
+      result += digits[byte >> 4];
+      result += digits[byte & 15];
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string toml_text(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text ? toml_string(*text) : to_text(value);
+}
+
+std::string toml_list(const std::vector<Value>& values) {
+  std::vector<std::string> items;
+  for (const Value& value : values) items.push_back(toml_text(value));
+  return "[" + joined(items) + "]";
 }
 
 }  // namespace xtune::spec

@@ -44,6 +44,7 @@ struct TomlEntry {
 
 /// "a string", "an array": for errors about an unexpected kind.
 const char* kind_name(TomlNode::Kind kind) noexcept;
+std::string joined(const std::vector<std::string>& parts);  ///< "a, b"
 /// The node as TOML on one line: "[64, 128]", "{ min = 2, max = 5 }".
 std::string render(const TomlNode& node);
 
@@ -84,5 +85,10 @@ struct TomlSyntaxError {
   std::string message;
 };
 TomlNode read_toml(const std::string& text, const std::vector<std::size_t>& line_starts);
+
+/// A basic string, for any text.
+std::string toml_string(std::string_view text);
+std::string toml_text(const Value& value);
+std::string toml_list(const std::vector<Value>& values);  ///< "[1, 2]"
 
 }  // namespace xtune::spec

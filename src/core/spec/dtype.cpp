@@ -15,49 +15,26 @@
 namespace xtune {
 namespace {
 
-struct TypeFacts {
-  DType type;
-  const char* name;
-  std::size_t bytes;
-};
-
-constexpr std::array<TypeFacts, 17> facts{{{DType::f8e4m3, "f8e4m3", 1},
-                                           {DType::f8e5m2, "f8e5m2", 1},
-                                           {DType::f16, "f16", 2},
-                                           {DType::bf16, "bf16", 2},
-                                           {DType::f32, "f32", 4},
-                                           {DType::f64, "f64", 8},
-                                           {DType::i8, "i8", 1},
-                                           {DType::i16, "i16", 2},
-                                           {DType::i32, "i32", 4},
-                                           {DType::i64, "i64", 8},
-                                           {DType::u8, "u8", 1},
-                                           {DType::u16, "u16", 2},
-                                           {DType::u32, "u32", 4},
-                                           {DType::u64, "u64", 8},
-                                           {DType::boolean, "bool", 1},
-                                           {DType::c64, "c64", 8},
-                                           {DType::c128, "c128", 16}}};
+/// Names and bytes, in the order of the enumerators.
+constexpr std::pair<const char*, std::size_t> facts[] = {
+    {"f8e4m3", 1}, {"f8e5m2", 1}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8},  {"i8", 1},  {"i16", 2},  {"i32", 4},
+    {"i64", 8},    {"u8", 1},     {"u16", 2}, {"u32", 4},  {"u64", 8}, {"bool", 1}, {"c64", 8}, {"c128", 16}};
+static_assert(std::size(facts) == static_cast<std::size_t>(DType::c128) + 1);
 
 }  // namespace
 
 const char* to_string(DType type) noexcept {
-  for (const TypeFacts& fact : facts)
-    if (fact.type == type) return fact.name;
-  return "unknown";
+  const auto number = static_cast<std::size_t>(type);
+  return number < std::size(facts) ? facts[number].first : "unknown";
 }
 
 std::optional<DType> dtype_from_string(std::string_view name) noexcept {
-  for (const TypeFacts& fact : facts)
-    if (name == fact.name) return fact.type;
+  for (std::size_t i = 0; i < std::size(facts); ++i)
+    if (name == facts[i].first) return static_cast<DType>(i);
   return std::nullopt;
 }
 
-std::size_t size_of(DType type) noexcept {
-  for (const TypeFacts& fact : facts)
-    if (fact.type == type) return fact.bytes;
-  return 1;
-}
+std::size_t size_of(DType type) noexcept { return facts[static_cast<std::size_t>(type)].second; }
 
 }  // namespace xtune
 
@@ -249,7 +226,7 @@ std::string did_you_mean_dtype(std::string_view word) {
   for (const auto& [other, own] : others)
     if (word == other) return std::string(" (did you mean '") + own + "'?)";
   std::vector<std::string> names;
-  for (const TypeFacts& fact : facts) names.emplace_back(fact.name);
+  for (const auto& [name, bytes] : facts) names.emplace_back(name);
   return base::did_you_mean(word, names);
 }
 

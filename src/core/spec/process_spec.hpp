@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/device/program_call.hpp"
-#include "core/spec/command_text.hpp"
+#include "core/spec/template_text.hpp"
 
 namespace xtune::spec {
 

@@ -1,8 +1,10 @@
 // [kernel], [launch] and [[steps]]: the source, and the threads that run it.
 #include <algorithm>
+#include <array>
 
 #include "base/named.hpp"
 #include "core/device/backend_facts.hpp"
+#include "core/spec/reader.hpp"
 #include "core/spec/section.hpp"
 
 namespace xtune::spec {
@@ -44,14 +46,8 @@ void read_name(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
 }
 
 void read_include_dirs(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
-  for (const TomlNode& item : reader.array(node, "kernel.include_dirs").items) {
-    const std::filesystem::path path = (reader.base_dir / reader.text(item, "kernel.include_dirs")).lexically_normal();
-    std::error_code error;
-    if (reader.check_files && !std::filesystem::is_directory(path, error))
-      reader.fail(item.at, "kernel.include_dirs: " + path.string() +
-                               " is not a directory (paths are relative to the spec's directory)");
-    spec.include_dirs.push_back(path);
-  }
+  for (const TomlNode& item : reader.array(node, "kernel.include_dirs").items)
+    spec.include_dirs.push_back(reader.existing_directory(item, "kernel.include_dirs"));
 }
 
 // A file, or the directory of a store.
@@ -62,6 +58,38 @@ void read_recording(const Reader& reader, const TomlNode& node, KernelSpec& spec
   if (reader.check_files && !std::filesystem::exists(path, error))
     reader.fail(node.at,
                 "kernel.recording: " + path.string() + " does not exist (paths are relative to the spec's directory)");
+}
+
+// ISO C++20, tables 5 and 6 [lex.key]; without identifiers that have a meaning only in some contexts.
+constexpr std::array keywords{
+    "alignas",   "alignof",  "and",        "and_eq",    "asm",          "auto",          "bitand",
+    "bitor",     "bool",     "break",      "case",      "catch",        "char",          "char16_t",
+    "char32_t",  "char8_t",  "class",      "co_await",  "co_return",    "co_yield",      "compl",
+    "concept",   "const",    "const_cast", "consteval", "constexpr",    "constinit",     "continue",
+    "decltype",  "default",  "delete",     "do",        "double",       "dynamic_cast",  "else",
+    "enum",      "explicit", "export",     "extern",    "false",        "float",         "for",
+    "friend",    "goto",     "if",         "inline",    "int",          "long",          "mutable",
+    "namespace", "new",      "noexcept",   "not",       "not_eq",       "nullptr",       "operator",
+    "or",        "or_eq",    "private",    "protected", "public",       "register",      "requires",
+    "return",    "short",    "signed",     "sizeof",    "static",       "static_assert", "static_cast",
+    "struct",    "switch",   "template",   "this",      "thread_local", "throw",         "true",
+    "try",       "typedef",  "typeid",     "typename",  "union",        "unsigned",      "using",
+    "virtual",   "void",     "volatile",   "wchar_t",   "while",        "xor",           "xor_eq",
+};
+
+// CUDA C++ Programming Guide, "Built-in Variables" and "Built-in Vector Types"; HIP has the same. x, y and z are the
+// members of each of them.
+constexpr std::array builtins{"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
+                              "dim3",      "uint3",    "x",        "y",       "z"};
+
+// CUDA C++ Programming Guide, "Execution Space Specifiers" and the memory space specifiers.
+constexpr std::array specifiers{"__global__",   "__device__",      "__host__",          "__shared__",
+                                "__constant__", "__managed__",     "__launch_bounds__", "__restrict__",
+                                "__noinline__", "__forceinline__", "__syncthreads"};
+
+template <class Names>
+bool contains(const Names& names, std::string_view name) noexcept {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // A compile-time parameter is a macro while the kernel's source and the vendor's headers are compiled.
@@ -136,7 +164,7 @@ constexpr auto kernel_section = section<KernelSpec>(
     read_by("source", &read_source_file), read_by("code", &read_source_code), read_by("entry", &read_entry),
     key("options", &KernelSpec::options, Options()), BackendOptions{"options_", {}, {}},
     read_by("defines", &read_defines), read_by("include_dirs", &read_include_dirs),
-    key("compile_timeout_s", &KernelSpec::compile_timeout_s, forms::Number(0.001, 1e6)),
+    key("compile_timeout_s", &KernelSpec::compile_timeout_s, forms::Number{0.001, 1e6}),
     read_by("backend", &read_backend), read_by("recording", &read_recording), read_apart("args"));
 
 void read_step_entry(const Reader& reader, const TomlNode& node, StepSpec& step) {
@@ -152,7 +180,7 @@ void read_step_args(const Reader& reader, const TomlNode& node, StepSpec& step) 
 constexpr auto steps_section = section<StepSpec>(
     "[[steps]]",
     read_by("entry", &read_step_entry, "[[steps]] has no entry, the name of the __global__ function to launch"),
-    key("when", &StepSpec::when, forms::Formula()), keys_of(launch_section), read_by("args", &read_step_args));
+    key("when", &StepSpec::when), keys_of(launch_section), read_by("args", &read_step_args));
 
 StepSpec read_step(const Reader& reader, const TomlNode& node) {
   StepSpec step;
@@ -182,6 +210,13 @@ void refuse_beside_steps(const Reader& reader, const TomlNode& steps) {
 }
 
 }  // namespace
+
+std::string_view reserved_meaning(std::string_view name) noexcept {
+  if (contains(keywords, name)) return "a word of C++";
+  if (contains(builtins, name)) return "a built-in name of CUDA and HIP";
+  if (contains(specifiers, name)) return "a word of CUDA and HIP";
+  return {};
+}
 
 LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where) {
   LaunchSpec launch;
@@ -235,5 +270,4 @@ std::vector<StepSpec> steps_of(const Spec& spec) {
 }
 
 SectionKeys keys_of_kernel() { return {kernel_section.titled(), launch_section.titled(), steps_section.titled()}; }
-
 }  // namespace xtune::spec

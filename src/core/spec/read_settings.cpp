@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/named.hpp"
-#include "core/spec/process_reader.hpp"
+#include "core/spec/reader.hpp"
 #include "core/spec/section.hpp"
 
 namespace xtune::spec {
@@ -50,31 +50,22 @@ void read_measure(Reader& reader, const TomlNode& table) {
 void read_advisor(const Reader& reader, const TomlNode& command, SearchSpec& search) {
   AdvisorSpec advisor;
   advisor.at = reader.document.at(command.at);
-  if (command.is_array()) {
-    for (const TomlNode& word : command.items) advisor.command.push_back(reader.text(word, "search.advisor"));
-  } else {
-    for (const Text& word : compiled(reader, [&] {
-           return split_command(reader.placed_text(command, "search.advisor"),
-                                ", or give a list of words that begins with a shell: [\"sh\", \"-c\", ...]");
-         }))
-      advisor.command.push_back(word.text);
-  }
-  if (advisor.command.empty() || advisor.command.front().empty())
-    reader.fail(command.at, "search.advisor is empty: give the words of a command");
+  for (const Text& word : read_words(reader, command, "search.advisor",
+                                     ", or give a list of words that begins with a shell: [\"sh\", \"-c\", ...]"))
+    advisor.command.push_back(word.text);
   search.advisor = std::move(advisor);
 }
 
 constexpr auto search_section = section<SearchSpec>(
-    "[search]", key("strategy", &SearchSpec::strategy, forms::String()),
-    key("evals", &SearchSpec::evals, forms::Integer(1)),
-    key("seconds", &SearchSpec::seconds, forms::Number(0.001, 1e9)), key("seed", &SearchSpec::seed, forms::Integer(0)),
+    "[search]", key("strategy", &SearchSpec::strategy), key("evals", &SearchSpec::evals, forms::Integer{1}),
+    key("seconds", &SearchSpec::seconds, forms::Number{0.001, 1e9}), key("seed", &SearchSpec::seed, forms::Integer{0}),
     read_by("advisor", &read_advisor),
     key(
-        "advisor_share", [](auto& of) -> auto& { return of.advisor->share; }, forms::Number(0.001, 1)),
+        "advisor_share", [](auto& of) -> auto& { return of.advisor->share; }, forms::Number{0.001, 1}),
     key(
-        "advisor_every", [](auto& of) -> auto& { return of.advisor->every; }, forms::Integer(1)),
+        "advisor_every", [](auto& of) -> auto& { return of.advisor->every; }, forms::Integer{1}),
     key(
-        "advisor_timeout_s", [](auto& of) -> auto& { return of.advisor->timeout_s; }, forms::Number(0.001, 1e6)));
+        "advisor_timeout_s", [](auto& of) -> auto& { return of.advisor->timeout_s; }, forms::Number{0.001, 1e6}));
 
 void read_search(Reader& reader, const TomlNode& table) {
   const TomlNode* const node = table.find("search");
@@ -88,10 +79,7 @@ void read_search(Reader& reader, const TomlNode& table) {
   search_section.read_keys(reader, *node, "", spec);
 }
 
-void read_rank(const Reader& reader, const TomlNode& node, CandidatesSpec& spec) {
-  reader.choice(node, "rank", {"model", "carver"});
-  spec.rank = reader.text(node, "rank");
-}
+std::vector<std::string> rank_words() { return {"model", "carver"}; }
 
 void read_candidates_dtype(const Reader& reader, const TomlNode& node, CandidatesSpec& spec) {
   spec.dtype = read_dtype(reader, node, "candidates.dtype", spec.dtype_text);
@@ -104,10 +92,10 @@ void read_map(const Reader& reader, const TomlNode& node, CandidatesSpec& spec) 
 }
 
 constexpr auto candidates_section = section<CandidatesSpec>(
-    "[candidates]",
-    required("template", &CandidatesSpec::template_name, forms::String(), "[candidates] has no template"),
-    key("top_k", &CandidatesSpec::top_k, forms::Integer(1, 1'000'000)), read_by("rank", &read_rank),
-    read_by("dtype", &read_candidates_dtype), read_by("map", &read_map));
+    "[candidates]", required("template", &CandidatesSpec::template_name, "[candidates] has no template"),
+    key("top_k", &CandidatesSpec::top_k, forms::Integer{1, 1'000'000}),
+    key("rank", &CandidatesSpec::rank, forms::Choice{&rank_words}), read_by("dtype", &read_candidates_dtype),
+    read_by("map", &read_map));
 
 void read_candidates(Reader& reader) {
   const TomlNode* const node = reader.document.root().find("candidates");
@@ -146,8 +134,8 @@ void read_default(const Reader& reader, const TomlNode& node, DispatchSpec& spec
 }
 
 constexpr auto dispatch_section =
-    section<DispatchSpec>("[dispatch]", key("key", &DispatchSpec::key, forms::Formula()),
-                          key("radius", &DispatchSpec::radius, forms::Number(0)), read_by("default", &read_default));
+    section<DispatchSpec>("[dispatch]", key("key", &DispatchSpec::key),
+                          key("radius", &DispatchSpec::radius, forms::Number{0}), read_by("default", &read_default));
 
 void read_dispatch(Reader& reader) {
   if (const TomlNode* const node = reader.document.root().find("dispatch"))

@@ -1,6 +1,8 @@
-// [space]: parameters with their values and ranges, and the texts of constraints.
+// [problem], [[cases]], [derived] and [space]: names, parameters with their values, and the texts of constraints.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <set>
 #include <unordered_set>
 
 #include "base/files.hpp"
@@ -14,6 +16,103 @@
 namespace xtune::spec {
 
 namespace {
+
+Bindings read_case(const Reader& reader, const TomlNode& node, const Bindings& problem) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : problem) names.push_back(name);
+  Bindings bindings = problem;
+  for (const auto& [name, entry] : reader.table(node, "[[cases]]").entries) {
+    const auto own = problem.find(name);
+    if (own == problem.end())
+      reader.fail(entry.key_at, "unknown problem name '" + name + "' in [[cases]]" + base::did_you_mean(name, names) +
+                                    "; [problem] gives every name and its default");
+    bindings[name] = value_like(reader, entry, "case: " + name, own->second, "[problem]");
+  }
+  return bindings;
+}
+
+constexpr std::size_t max_text = 1 << 16;  // of the rows as an expression: what an expression may have
+
+/// The value in the expression language.
+std::string literal(const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  if (!text) return to_text(value);
+  std::string quoted = "'";
+  for (const char c : *text) {
+    if (c == '\\' || c == '\'') quoted += '\\';
+    quoted += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+/// Reads one group: its parameters, and the constraint that ties them.
+class GroupReader {
+ public:
+  GroupReader(Reader& reader, Position at, const std::string& key)
+      : reader_(reader), at_(at), names_(parameter_names(key)) {}
+
+  std::vector<space::Parameter> read(const TomlNode& node) {
+    for (const std::string& name : names_) parameters_.push_back({name, {}, true});
+    const TomlNode* rows = &node;
+    if (node.is_table()) {
+      reader_.check_keys(node, "the values of " + title(), {"values", "compile_time"});
+      rows = node.find("values");
+      if (rows == nullptr) reader_.fail(node.at, title() + " has no values");
+      if (const TomlNode* compile_time = node.find("compile_time"))
+        for (space::Parameter& parameter : parameters_)
+          parameter.compile_time = reader_.boolean(*compile_time, title() + ".compile_time");
+    }
+    if (reader_.array(*rows, title()).items.empty()) reader_.fail(rows->at, title() + " has an empty list of rows");
+    for (const TomlNode& row : rows->items) {
+      read_row(row);
+      if (constraint_.size() > max_text)
+        reader_.fail(row.at, title() + " has too many rows: up to this one they take 64 KiB as an expression. " +
+                                 "List the configurations with [space] configs instead");
+    }
+    return parameters_;
+  }
+
+  /// "(A == 1 and B == 2) or (A == 3 and B == 4)", at the place of the key.
+  Text constraint() const { return {constraint_, reader_.document.at(at_)}; }
+
+ private:
+  std::string title() const { return "\"" + joined(names_) + "\""; }
+
+  void read_row(const TomlNode& row) {
+    if (!row.is_array() || row.items.size() != names_.size())
+      reader_.fail(row.at, title() + ": expected a list of " + std::to_string(names_.size()) +
+                               " values, one for each name, got " +
+                               (row.is_array() ? "one of " + std::to_string(row.items.size()) : kind_name(row.kind)));
+    std::string text;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      Value value = reader_.scalar(row.items[i], names_[i]);
+      std::vector<Value>& values = parameters_[i].values;
+      if (!values.empty() && value.index() != values.front().index())
+        reader_.fail(row.items[i].at, names_[i] + " mixes " + space::type_name(values.front()) + " and " +
+                                          space::type_name(value) + " values: write all of them as one type");
+      text += (text.empty() ? "" : " and ") + names_[i] + " == " + literal(value);
+      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(std::move(value));
+    }
+    if (!rows_.insert(text).second) reader_.fail(row.at, title() + " has this row twice");
+    constraint_ += (constraint_.empty() ? "(" : " or (") + text + ")";
+  }
+
+  Reader& reader_;
+  Position at_;
+  std::vector<std::string> names_;
+  std::vector<space::Parameter> parameters_;
+  std::set<std::string> rows_;
+  std::string constraint_;
+};
+
+/// Parameters whose values belong together. Adds the constraint that ties them.
+std::vector<space::Parameter> read_param_group(Reader& reader, Position at, const std::string& key,
+                                               const TomlNode& node) {
+  GroupReader group(reader, at, key);
+  std::vector<space::Parameter> parameters = group.read(node);
+  reader.spec.constraints.push_back(group.constraint());
+  return parameters;
+}
 
 constexpr std::size_t max_values = 1'000'000;
 constexpr std::uint64_t largest_configs = std::uint64_t{1} << 30;
@@ -170,6 +269,52 @@ void read_configs(Reader& reader, const TomlNode& space, const TomlNode& configs
 
 }  // namespace
 
+std::vector<std::string> parameter_names(const std::string& key) {
+  std::vector<std::string> names = base::split(key, ',');
+  for (std::string& name : names) name = std::string(base::trimmed(name));
+  return names;
+}
+
+// An integer where the spec has a float means that float.
+Value value_like(const Reader& reader, const TomlNode& node, const std::string& name, const Value& own,
+                 const std::string& where) {
+  Value value = reader.scalar(node, name);
+  if (std::holds_alternative<double>(own) && std::holds_alternative<std::int64_t>(value))
+    value = static_cast<double>(std::get<std::int64_t>(value));
+  if (value.index() != own.index())
+    reader.fail(node.at, name + " is " + space::type_name(own) + " in " + where + ", got " + space::type_name(value));
+  return value;
+}
+
+void read_problem(Reader& reader, const SuiteEntry* suite) {
+  Bindings problem;
+  if (const TomlNode* node = reader.document.root().find("problem")) {
+    for (const auto& [name, entry] : reader.table(*node, "[problem]").entries) {
+      reader.check_identifier(entry.key_at, name, "problem name");
+      problem[name] = reader.scalar(entry, name);
+    }
+  }
+  const TomlNode* cases = suite ? suite->table().find("cases") : nullptr;
+  // Errors point into the file that contains the cases.
+  std::optional<Reader> of_suite;
+  if (cases != nullptr) of_suite.emplace(Reader{*suite->document, reader.spec, reader.base_dir});
+  const Reader& from = of_suite ? *of_suite : reader;
+  if (cases == nullptr) cases = reader.document.root().find("cases");
+  if (cases == nullptr) {
+    reader.spec.cases.push_back(std::move(problem));
+    return;
+  }
+  if (!cases->is_array()) from.wrong_type(*cases, "cases", "an array of tables, [[cases]]");
+  if (cases->items.empty()) from.fail(cases->at, "cases is empty: give at least one case, or none of the key");
+  for (const TomlNode& item : cases->items) {
+    Bindings bindings = read_case(from, item, problem);
+    auto& all = reader.spec.cases;
+    if (const auto same = std::find(all.begin(), all.end(), bindings); same != all.end())
+      from.fail(item.at, "duplicate case: the same problem as case " + std::to_string(same - all.begin() + 1));
+    all.push_back(std::move(bindings));
+  }
+}
+
 // Each may use those before it, because their expressions are known by then.
 void read_derived(Reader& reader) {
   const TomlNode* const section = reader.document.root().find("derived");
@@ -180,11 +325,7 @@ void read_derived(Reader& reader) {
     if (reader.spec.cases.front().contains(name))
       reader.fail(node.key_at, "'" + name + "' is also a name of [problem]: rename one");
     const Text text = reader.expression(node, "derived." + name);
-    try {
-      derived.emplace(name, parse_expression(text));
-    } catch (const space::ExpressionError& error) {
-      reader.document.fail(locate(text, error.column), error.what());
-    }
+    derived.emplace(name, compiled(reader, [&] { return CompiledText::expression(text); }).parts()[0].expression[0]);
     reader.spec.derived = std::make_shared<const space::Expression::Derived>(derived);
   }
 }

@@ -4,8 +4,8 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/space/value.hpp"
-#include "core/spec/command_text.hpp"
 #include "core/spec/section.hpp"
+#include "core/spec/template_text.hpp"
 
 namespace xtune::spec {
 
@@ -54,17 +54,15 @@ void read_reference_args(const Reader& reader, const TomlNode& node, ReferenceSp
 }
 
 constexpr auto kernel_reference_section = section<ReferenceSpec>(
-    table_name, read_by("kernel", &read_kernel_name), key("source", &ReferenceSpec::source, forms::ExistingFile()),
-    key("options", &ReferenceSpec::options, forms::Formula()), read_by("args", &read_reference_args),
-    keys_of(launch_section));
+    table_name, read_by("kernel", &read_kernel_name), key("source", &ReferenceSpec::source),
+    key("options", &ReferenceSpec::options), read_by("args", &read_reference_args), keys_of(launch_section));
 
 void read_kernel_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
   reference.kind = ReferenceSpec::Kind::kernel;
   reference.source = reader.spec.kernel.source;
   kernel_reference_section.read_toml(reader, node, "", reference);
-  const std::vector<std::string> launch_keys = launch_section.names();
   const bool own = node.find("grid") != nullptr && node.find("block") != nullptr;
-  for (const std::string& key : launch_keys)
+  for (const std::string& key : launch_section.names())
     if (const TomlNode* const launch = node.find(key); launch != nullptr && (reader.spec.for_kokkos() || !own))
       reader.fail(launch->key_at, reader.spec.for_kokkos()
                                       ? std::string(table_name) + ": a Kokkos unit launches itself, so it has no " + key
@@ -99,26 +97,12 @@ void read_file_reference(const Reader& reader, const TomlNode& node, ReferenceSp
   read_output(reader, node, reference);
 }
 
-std::vector<Text> command_words(const Reader& reader, const TomlNode& node, const std::string& what) {
-  if (node.is_array()) return reader.expressions(node, what);
-  try {
-    return split_command(reader.placed_text(node, what));
-  } catch (const TextError& error) {
-    reader.document.fail(error.at, error.message + R"(, or give the words as a list: ["sh", "-c", "..."])");
-  }
-}
-
-std::vector<Text> checked_command(const Reader& reader, const TomlNode& node, const std::string& what) {
-  std::vector<Text> words = command_words(reader, node, what);
-  if (words.empty() || words.front().text.empty())
-    reader.fail(node.at, what + " is empty: give the words of a program's call");
-  return words;
-}
+constexpr const char* command_remedy = R"(, or give the words as a list: ["sh", "-c", "..."])";
 
 void read_command_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
   reader.check_keys(node, table_name, {"command"});
   reference.kind = ReferenceSpec::Kind::command;
-  reference.command = checked_command(reader, *node.find("command"), "command");
+  reference.command = read_words(reader, *node.find("command"), "command", command_remedy);
   reference.name = reference.command.front().text;
 }
 
@@ -181,18 +165,17 @@ void read_accumulate(const Reader& reader, const TomlNode& node, ValidateSpec& s
 
 void read_check(const Reader& reader, const TomlNode& node, ValidateSpec& spec) {
   require_outputs(reader, node);
-  spec.check = checked_command(reader, node, "check");
+  spec.check = read_words(reader, node, "check", command_remedy);
   spec.check_at = reader.document.at(node.at);
 }
 
 constexpr auto validate_section = section<ValidateSpec>(
-    "[validate]", key("rtol", &ValidateSpec::rtol, forms::Number(0)),
-    key("atol", &ValidateSpec::atol, forms::Number(0)),
-    key("max_mismatched_ratio", &ValidateSpec::max_mismatched_ratio, forms::Number(0, 1)),
-    key("outlier_factor", &ValidateSpec::outlier_factor, forms::Number(1)),
-    key("reduction", &ValidateSpec::reduction, forms::Formula()),
-    key("repeat", &ValidateSpec::repeat, forms::Integer(0, 10000)), read_apart("repeatable"),
-    key("time_reference", &ValidateSpec::time_reference, forms::Boolean()), read_by("accumulate", &read_accumulate),
+    "[validate]", key("rtol", &ValidateSpec::rtol, forms::Number{0}),
+    key("atol", &ValidateSpec::atol, forms::Number{0}),
+    key("max_mismatched_ratio", &ValidateSpec::max_mismatched_ratio, forms::Number{0, 1}),
+    key("outlier_factor", &ValidateSpec::outlier_factor, forms::Number{1}), key("reduction", &ValidateSpec::reduction),
+    key("repeat", &ValidateSpec::repeat, forms::Integer{0, 10000}), read_apart("repeatable"),
+    key("time_reference", &ValidateSpec::time_reference), read_by("accumulate", &read_accumulate),
     read_by("reference", &read_reference), read_by("check", &read_check),
     key("inputs", &ValidateSpec::inputs, forms::Word{inputs_words}));
 

@@ -136,18 +136,34 @@ std::filesystem::path Reader::existing_file(const TomlNode& node, const std::str
        what + " '" + name + "': " + path.string() + " " + obstacle + " (paths are relative to the spec's directory)");
 }
 
+std::filesystem::path Reader::existing_directory(const TomlNode& node, const std::string& what) const {
+  const std::filesystem::path path = (base_dir / text(node, what)).lexically_normal();
+  std::error_code ignored;
+  if (check_files && !std::filesystem::is_directory(path, ignored))
+    fail(node.at, what + ": " + path.string() + " is not a directory (paths are relative to the spec's directory)");
+  return path;
+}
+
 std::size_t Reader::choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const {
   const std::string word = text(node, what);
   const auto at = std::find(words.begin(), words.end(), word);
   if (at != words.end()) return static_cast<std::size_t>(at - words.begin());
-  std::string list;
-  for (const std::string& known : words) list += (list.empty() ? "" : ", ") + known;
-  fail(node.at, what + ": unknown word '" + word + "'" + base::did_you_mean(word, words) + "; one of " + list);
+  fail(node.at, what + ": unknown word '" + word + "'" + base::did_you_mean(word, words) + "; one of " + joined(words));
 }
 
 void Reader::check_identifier(Position at, const std::string& name, const std::string& what) const {
   const std::string complaint = identifier_complaint(name);
   if (!complaint.empty()) document.complain(at, what + " '" + name + "' " + complaint);
+}
+
+std::vector<Text> read_words(const Reader& reader, const TomlNode& node, const std::string& what,
+                             const std::string& remedy, bool may_be_empty) {
+  std::vector<Text> words =
+      node.is_array() ? reader.expressions(node, what)
+                      : compiled(reader, [&] { return split_command(reader.placed_text(node, what), remedy); });
+  if (!may_be_empty && (words.empty() || words.front().text.empty()))
+    reader.fail(node.at, what + " is empty: give the words of a program's call");
+  return words;
 }
 
 std::string identifier_complaint(const std::string& name) {

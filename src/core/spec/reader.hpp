@@ -11,6 +11,7 @@
 
 #include "base/named.hpp"
 #include "core/spec/document.hpp"
+#include "core/spec/process_spec.hpp"
 #include "core/spec/suite.hpp"
 
 namespace xtune::spec {
@@ -52,6 +53,7 @@ struct Reader {
   std::vector<std::pair<std::string, Text>> named_texts(const TomlNode& node, const std::string& what) const;
   /// Resolves against base_dir; must be a readable regular file.
   std::filesystem::path existing_file(const TomlNode& node, const std::string& what) const;
+  std::filesystem::path existing_directory(const TomlNode& node, const std::string& what) const;
   /// The position of the text in `words`, which must contain it.
   std::size_t choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const;
   template <class Enum, std::size_t count>
@@ -70,57 +72,69 @@ bool names_input(const Spec& spec, const std::string& name);
 
 /// The node's value as one of the type that `own` has: an integer stands for a float. where: "[problem]".
 Value value_like(const Reader& reader, const TomlNode& node, const std::string& name, const Value& own,
-                 const std::string& where);                 // read_problem.cpp
-std::string values_text(const std::vector<Value>& values);  ///< "[1, 2, ...]"                       defines.cpp
+                 const std::string& where);
+std::string values_text(const std::vector<Value>& values);  ///< "[1, 2, ...]"
 
-// One function for each section, in the file of its topic. They read document.root() into spec.
-void read_derived(Reader& reader);  // read_space.cpp
+// One function for each section. They read document.root() into spec.
+void read_derived(Reader& reader);
 using Defines = std::vector<std::pair<std::string, std::string>>;
 /// Values that the overlay changes and `defines` do not replace are listed in one note to the user.
-void apply_overlay(Reader& reader, const std::string& backend, const Defines& defines = {});  // overlay.cpp
-void check_overlays(const Reader& reader);                                                    // overlay.cpp
+void apply_overlay(Reader& reader, const std::string& backend, const Defines& defines = {});
+void check_overlays(const Reader& reader);
 /// Uses the cases of the suite, if it has any.
-void read_problem(Reader& reader, const SuiteEntry* suite);  // read_problem.cpp
-void read_space(Reader& reader);                             // read_space.cpp
-/// The names in a key of [space.params]: one, or several with commas between them.          read_param_group.cpp
+void read_problem(Reader& reader, const SuiteEntry* suite);
+void read_space(Reader& reader);
+/// The names in a key of [space.params]: one, or several with commas between them.
 std::vector<std::string> parameter_names(const std::string& key);
-/// Parameters whose values belong together. Adds the constraint that ties them. read_param_group.cpp
-std::vector<space::Parameter> read_param_group(Reader& reader, Position at, const std::string& key,
-                                               const TomlNode& node);
 /// Values of the parameters that `node` names; the others have their first one. What -D pins changes nothing here, so
 /// that the same configuration is meant in every run. what: for errors: "validate.reference.config". hint: appended to
-/// the error about a value that the parameter does not have.                                   read_space.cpp
+/// the error about a value that the parameter does not have.
 Bindings read_configuration(const Reader& reader, const TomlNode& node, const std::string& what,
                             const std::string& hint = "");
 /// After apply_defines: drops listed configurations that a pinned parameter excludes.
-void restrict_configs(Reader& reader);                       // read_space.cpp
-void apply_defines(Reader& reader, const Defines& defines);  // defines.cpp
+void restrict_configs(Reader& reader);
+void apply_defines(Reader& reader, const Defines& defines);
 /// After apply_defines: leaves these of each parameter's values.
-void apply_choices(Reader& reader, const Defines& choices);  // defines.cpp
+void apply_choices(Reader& reader, const Defines& choices);
 /// After apply_defines: --filter and --partition.
-void add_filters(Reader& reader, const SpecOptions& options);                                  // filters.cpp
-void read_process(Reader& reader);                                                             // read_process.cpp
-void read_kernel(Reader& reader);                                                              // read_kernel.cpp
-LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where);  // read_kernel.cpp
+void add_filters(Reader& reader, const SpecOptions& options);
+void read_process(Reader& reader);
+void read_kernel(Reader& reader);
+LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where);
 /// A type, or a template text over the problem that has the name of one in every case; it is put into `text`. The type
-/// is the first case's. read_dtype.cpp
+/// is the first case's.
 DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what, std::optional<Text>& text);
-void read_args(Reader& reader);  // read_args.cpp
+void read_args(Reader& reader);
 /// A list of names of arguments that a kernel takes, in its order, as their numbers in Spec::args; after read_args, or
-/// by it. read_args.cpp
+/// by it.
 std::vector<std::size_t> read_argument_names(const Reader& reader, const TomlNode& node, const std::string& what);
 /// After read_steps: refuses arguments that kernel.args, or the args of all steps, omit, and nothing else uses.
-void check_arguments_used(const Reader& reader);  // read_args.cpp
-void read_validate(Reader& reader);               // read_validate.cpp
-/// After read_validate.                                                                     read_steps.cpp
+void check_arguments_used(const Reader& reader);
+void read_validate(Reader& reader);
+/// After read_validate.
 void read_steps(Reader& reader);
-void read_settings(Reader& reader);  ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
-/// Reads [measure] and [search] of this table over the current settings. read_settings.cpp
+void read_settings(Reader& reader);  ///< measure, search, metrics, candidates, dispatch
+/// Reads [measure] and [search] of this table over the current settings.
 void read_budget(Reader& reader, const TomlNode& table);
-void check_expressions(const Reader& reader);  // check_expressions.cpp
+void check_expressions(const Reader& reader);
 
 /// The meaning of a name for every kernel compiler, if -D NAME=value would break each of them: "a word of C++"; empty:
-/// no such meaning. In reserved_names.cpp.
+/// no such meaning.
 std::string_view reserved_meaning(std::string_view name) noexcept;
+
+/// Calls make(); a TextError from it becomes an error of the document at its place.
+template <class Make>
+auto compiled(const Reader& reader, const Make& make) {
+  try {
+    return make();
+  } catch (const TextError& error) {
+    reader.document.fail(error.at, error.message);
+  }
+}
+
+/// The words of a command: a list, or a text that is split. Fails at the place of an error, and for no words. remedy:
+/// as of split_command.
+std::vector<Text> read_words(const Reader& reader, const TomlNode& node, const std::string& what,
+                             const std::string& remedy, bool may_be_empty = false);
 
 }  // namespace xtune::spec

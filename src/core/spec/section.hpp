@@ -23,55 +23,41 @@ namespace xtune::spec {
 /// errors. text: as in a measurement key.
 namespace forms {
 
-template <class T>
-struct Unwrapped {
-  using type = T;
-};
-template <class T>
-struct Unwrapped<std::optional<T>> {
-  using type = T;
+/// As the member's type says: a boolean, a text, the path of a file that exists, an expression, or a list of these.
+struct ByType {
+  template <class T>
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what, T& value) {
+    if constexpr (std::same_as<T, bool>)
+      value = reader.boolean(node, what);
+    else if constexpr (std::same_as<T, std::string>)
+      value = reader.text(node, what);
+    else if constexpr (std::same_as<T, std::filesystem::path>)
+      value = reader.existing_file(node, what);
+    else if constexpr (std::same_as<T, std::vector<Text>>)
+      value = reader.expressions(node, what);
+    else
+      value = reader.expression(node, what);
+  }
 };
 
-struct Plain {
-  static std::string text(const auto& value) { return fmt::format("{}", value); }
-};
-
-/// Within limits, as any integer type.
-struct Integer : Plain {
-  std::int64_t least;
-  std::int64_t most;
-  constexpr explicit Integer(std::int64_t from, std::int64_t to = std::numeric_limits<std::int64_t>::max())
-      : least(from), most(to) {}
+/// A number within limits; a member of any integer type for integers.
+template <class Limit>
+struct Within {
+  Limit least;
+  Limit most = std::numeric_limits<Limit>::max();
   template <class T>
   void read(const Reader& reader, const TomlNode& node, const std::string& what, T& value) const {
-    value = static_cast<typename Unwrapped<T>::type>(reader.integer(node, what, least, most));
+    if constexpr (std::same_as<Limit, double>)
+      value = reader.number(node, what, least, most);
+    else if constexpr (base::fields::is_optional<T>)
+      value = static_cast<typename T::value_type>(reader.integer(node, what, least, most));
+    else
+      value = static_cast<T>(reader.integer(node, what, least, most));
   }
+  static std::string text(const auto& value) { return fmt::format("{}", value); }
 };
-
-struct Number : Plain {
-  double least;
-  double most;
-  constexpr explicit Number(double from, double to = std::numeric_limits<double>::max()) : least(from), most(to) {}
-  void read(const Reader& reader, const TomlNode& node, const std::string& what, auto& value) const {
-    value = reader.number(node, what, least, most);
-  }
-};
-
-struct Boolean : Plain {
-  static void read(const Reader& reader, const TomlNode& node, const std::string& what, bool& value) {
-    value = reader.boolean(node, what);
-  }
-};
-
-struct String : Plain {
-  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::string& value) {
-    value = reader.text(node, what);
-  }
-  static void read(const Reader& reader, const TomlNode& node, const std::string& what,
-                   std::vector<std::string>& values) {
-    for (const TomlNode& item : reader.array(node, what).items) values.push_back(reader.text(item, what));
-  }
-};
+using Integer = Within<std::int64_t>;
+using Number = Within<double>;
 
 /// One of the words of an enumeration; of a bool, the second one is true.
 template <class Enum, std::size_t count>
@@ -85,13 +71,12 @@ struct Word {
 template <class Enum, std::size_t count>
 Word(base::EnumWords<Enum, count>) -> Word<Enum, count>;
 
-/// An expression, or a list of expressions.
-struct Formula {
-  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::vector<Text>& value) {
-    value = reader.expressions(node, what);
-  }
-  static void read(const Reader& reader, const TomlNode& node, const std::string& what, auto& value) {
-    value = reader.expression(node, what);
+/// A word, of those that a function returns.
+struct Choice {
+  std::vector<std::string> (*words)();
+  void read(const Reader& reader, const TomlNode& node, const std::string& what, std::string& value) const {
+    reader.choice(node, what, words());
+    value = reader.text(node, what);
   }
 };
 
@@ -101,12 +86,6 @@ struct Extents {
     value = node.is_array() ? reader.expressions(node, what) : std::vector<Text>{reader.expression(node, what)};
     if (value.empty() || value.size() > 3)
       reader.fail(node.at, what + " needs 1 to 3 entries, for x, y and z, got " + std::to_string(value.size()));
-  }
-};
-
-struct ExistingFile {
-  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::filesystem::path& value) {
-    value = reader.existing_file(node, what);
   }
 };
 
@@ -184,14 +163,14 @@ struct OtherKey {
 };
 
 /// access: a pointer to member, or a function of the structure that returns a reference.
-template <class Access, class Form, class Use = Kept>
-constexpr Key<Access, Form, Use> key(const char* name, Access access, Form form, Use use = {}) {
+template <class Access, class Form = forms::ByType, class Use = Kept>
+constexpr Key<Access, Form, Use> key(const char* name, Access access, Form form = {}, Use use = {}) {
   return {name, access, form, use};
 }
-/// missing: the error, at the section's place.
-template <class Access, class Form>
-constexpr Key<Access, Form, Kept> required(const char* name, Access access, Form form, const char* missing) {
-  return {name, access, form, {}, missing};
+/// The same for a key that the section must have. missing: the error, at the section's place.
+template <class Access>
+constexpr Key<Access, forms::ByType, Kept> required(const char* name, Access access, const char* missing) {
+  return {name, access, {}, {}, missing};
 }
 /// Calls read(reader, node, object). missing: the error if the section lacks the key; null: it is optional.
 template <class Read>
@@ -257,28 +236,27 @@ constexpr KeysOf<Inner> keys_of(const Inner& inner) {
 
 inline constexpr auto launch_section = section<LaunchSpec>(
     "[launch]", key("grid", &LaunchSpec::grid, forms::Extents()), key("block", &LaunchSpec::block, forms::Extents()),
-    key("shared", &LaunchSpec::shared, forms::Formula()), key("cluster", &LaunchSpec::cluster, forms::Extents()));
+    key("shared", &LaunchSpec::shared), key("cluster", &LaunchSpec::cluster, forms::Extents()));
 
 inline constexpr auto ranking_words = base::enum_words<Statistic>("median", "min", "mean");
 inline constexpr auto outliers_words = base::enum_words<bool>("keep", "drop");
 
 /// Samples are stored unprocessed, so the statistic that ranks them is not in the measurement key.
 inline constexpr auto measure_section = section<MeasureSpec>(
-    "[measure]", key("warmup", &MeasureSpec::warmup, forms::Integer(0, 1'000'000), sent_and_keyed("warmup ")),
-    key("min_rep", &MeasureSpec::min_rep, forms::Integer(1, 1'000'000), sent_and_keyed(" rep ")),
-    key("rep", &MeasureSpec::rep, forms::Integer(1, 1'000'000), sent_and_keyed("..")),
-    key("min_time_ms", &MeasureSpec::min_time_ms, forms::Number(0, 1e9), sent_and_keyed(" time_ms ")),
-    key("max_time_ms", &MeasureSpec::max_time_ms, forms::Number(0, 1e9), sent_and_keyed("..")),
-    key("noise", &MeasureSpec::noise, forms::Number(0, 1), sent_and_keyed(" noise ")),
-    key("timeout_s", &MeasureSpec::timeout_s, forms::Number(0.001, 1e6), sent_and_keyed(" timeout_s ")),
+    "[measure]", key("warmup", &MeasureSpec::warmup, forms::Integer{0, 1'000'000}, sent_and_keyed("warmup ")),
+    key("min_rep", &MeasureSpec::min_rep, forms::Integer{1, 1'000'000}, sent_and_keyed(" rep ")),
+    key("rep", &MeasureSpec::rep, forms::Integer{1, 1'000'000}, sent_and_keyed("..")),
+    key("min_time_ms", &MeasureSpec::min_time_ms, forms::Number{0, 1e9}, sent_and_keyed(" time_ms ")),
+    key("max_time_ms", &MeasureSpec::max_time_ms, forms::Number{0, 1e9}, sent_and_keyed("..")),
+    key("noise", &MeasureSpec::noise, forms::Number{0, 1}, sent_and_keyed(" noise ")),
+    key("timeout_s", &MeasureSpec::timeout_s, forms::Number{0.001, 1e6}, sent_and_keyed(" timeout_s ")),
     read_apart("mode"), key("flush", &MeasureSpec::flush, forms::Word{flush_words}, sent_and_keyed(" flush ")),
-    key("energy_ms", &MeasureSpec::energy_ms, forms::Number(0, 1e6), sent_and_keyed_unless_default(" energy_ms ")),
+    key("energy_ms", &MeasureSpec::energy_ms, forms::Number{0, 1e6}, sent_and_keyed_unless_default(" energy_ms ")),
     key("launch", &MeasureSpec::launch, forms::Word{launch_words}, sent_and_keyed_unless_default(" launch ")),
-    key("wait_s", &MeasureSpec::wait_s, forms::Number(0, 3600), sent),
+    key("wait_s", &MeasureSpec::wait_s, forms::Number{0, 3600}, sent),
     key("statistic", &MeasureSpec::statistic, forms::Word{ranking_words}),
-    key("outliers", &MeasureSpec::drop_outliers, forms::Word{outliers_words}),
-    key("race", &MeasureSpec::race, forms::Boolean()),
-    key("finals", &MeasureSpec::finals, forms::Integer(0, 1'000'000)));
+    key("outliers", &MeasureSpec::drop_outliers, forms::Word{outliers_words}), key("race", &MeasureSpec::race),
+    key("finals", &MeasureSpec::finals, forms::Integer{0, 1'000'000}));
 
 /// Titles and keys of sections, for the documentation: of those that each of these functions reads, and of all.
 using SectionKeys = std::vector<std::pair<std::string, std::vector<std::string>>>;

@@ -158,4 +158,10 @@ Spec load_spec(const std::filesystem::path& path, const SpecOptions& options) {
   return parse_spec(text, path.string(), std::filesystem::absolute(path).parent_path(), options);
 }
 
+SourceText read_source(const Spec& spec, const std::filesystem::path& path) {
+  if (!spec.kernel.code || path != spec.kernel.source) return {path, base::read_file(path)};
+  const Text& code = *spec.kernel.code;
+  return {path, code.text, code.escaped || code.at.line == 0 ? 1 : code.at.line};
+}
+
 }  // namespace xtune::spec

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -18,11 +19,22 @@
 #include "base/named.hpp"
 #include "core/space/space.hpp"
 #include "core/spec/dtype.hpp"
-#include "core/spec/statistic.hpp"
 #include "xtune/error.hpp"
 #include "xtune/fill.hpp"
 
 namespace xtune::spec {
+
+/// inlier_mean: the mean without outliers (measure::Summary), which [measure] outliers = "drop" makes of the mean.
+enum class Statistic { median, min, mean, inlier_mean };
+
+/// The words in specs, records and options.
+inline constexpr auto statistic_words = base::enum_words<Statistic>("median", "min", "mean", "mean without outliers");
+
+constexpr const char* to_string(Statistic statistic) noexcept { return statistic_words.of(statistic); }
+/// nullopt for an unknown word.
+constexpr std::optional<Statistic> statistic_from_string(std::string_view word) noexcept {
+  return statistic_words.find(word);
+}
 
 /// The place of a text; lines and columns count from 1. Line 0: no file (built from code or the command line).
 struct Location {
@@ -140,7 +152,7 @@ struct ReferenceSpec {
 };
 
 /// The type that a template text over the problem stands for; without a text, dtype. Throws Error(invalid_spec) at the
-/// text's place for a value that is not an element type.                                      read_dtype.cpp
+/// text's place for a value that is not an element type.
 DType dtype_in(const std::optional<Text>& text, DType dtype, const Bindings& problem);
 /// An argument's type in a problem.
 inline DType dtype_of(const ArgSpec& argument, const Bindings& problem) {
@@ -364,5 +376,15 @@ Error spec_error(const Spec& spec, const Location& at, const std::string& messag
 /// configurations that each constraint removes if no configuration is valid. poll: as in Space.
 space::Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
                         const std::function<void()>& poll = {});
+
+/// A source, and where it stands.
+struct SourceText {
+  std::filesystem::path path;  ///< of a text in the spec: the spec's
+  std::string text;
+  std::size_t first_line = 1;  ///< the line of that file in which it begins
+};
+
+/// The kernel's source, or its reference's. Throws Error(io) for a file that cannot be read.
+SourceText read_source(const Spec& spec, const std::filesystem::path& path);
 
 }  // namespace xtune::spec

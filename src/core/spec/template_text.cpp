@@ -1,8 +1,11 @@
-// Parses and evaluates the texts of a spec.
+// Parses and evaluates the texts of a spec, and splits its commands into words.
 #include "core/spec/template_text.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/shell_words.hpp"
+#include "core/device/program_call.hpp"
 #include "core/space/value.hpp"
 
 namespace xtune::spec {
@@ -26,6 +29,145 @@ Value value_of(const CompiledText::Part& part, const space::Lookup& lookup) {
     return part.expression.front().evaluate(lookup);
   } catch (const space::ExpressionError& error) {
     fail(part.text, error.column, error.what());
+  }
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/// The position after the brace that closes the one at `start`.
+std::size_t behind_braces(const Text& text, std::size_t start) { return closing_brace(text, start + 1) + 1; }
+
+bool opens_placeholder(const std::string& text, std::size_t at) {
+  return text[at] == '{' && (at + 1 == text.size() || text[at + 1] != '{');
+}
+
+class Splitter {
+ public:
+  Splitter(const Text& command, const std::string& remedy)
+      : command_(command), source_(command.text), remedy_(remedy) {}
+
+  std::vector<Text> words() {
+    while (at_ < source_.size()) {
+      if (is_blank(source_[at_])) {
+        ++at_;
+        continue;
+      }
+      start_ = at_;
+      std::string word;
+      while (at_ < source_.size() && !is_blank(source_[at_])) piece(word);
+      words_.push_back({std::move(word), locate(command_, start_), command_.escaped, command_.derived});
+    }
+    return std::move(words_);
+  }
+
+ private:
+  void piece(std::string& word) {
+    const char c = source_[at_];
+    if (source_.compare(at_, 2, "{{") == 0 || source_.compare(at_, 2, "}}") == 0) {
+      word += source_.substr(at_, 2);
+      at_ += 2;
+    } else if (c == '{') {
+      placeholder(word);
+    } else if (c == '\'' || c == '"') {
+      quoted(word, c);
+    } else if (c == '\\') {
+      if (at_ + 1 == source_.size()) fail(command_, at_, "a backslash at the end takes nothing");
+      word += source_[at_ + 1];
+      at_ += 2;
+    } else if (std::string_view("|&;<>()$`*?~#").find(c) != std::string_view::npos) {
+      fail(command_, at_,
+           std::string("'") + c + "' needs a shell, and none is used: put it in quotes to pass it literally" + remedy_);
+    } else {
+      word += c;
+      ++at_;
+    }
+  }
+
+  void placeholder(std::string& word) {
+    const std::size_t end = behind_braces(command_, at_);
+    word += source_.substr(at_, end - at_);
+    at_ = end;
+  }
+
+  void quoted(std::string& word, char quote) {
+    const std::size_t opened = at_++;
+    for (;; ++at_) {
+      if (at_ >= source_.size()) fail(command_, opened, "the quote is never closed");
+      const char c = source_[at_];
+      if (c == quote) break;
+      if (opens_placeholder(source_, at_)) {
+        placeholder(word);
+        --at_;
+      } else if (source_.compare(at_, 2, "{{") == 0) {
+        word += source_[at_++];
+        word += c;
+      } else if (quote == '"' && c == '\\' && at_ + 1 < source_.size() &&
+                 (source_[at_ + 1] == '"' || source_[at_ + 1] == '\\')) {
+        word += source_[++at_];
+      } else {
+        word += c;
+      }
+    }
+    ++at_;
+  }
+
+  const Text& command_;
+  const std::string& source_;
+  const std::string& remedy_;
+  std::size_t at_ = 0, start_ = 0;
+  std::vector<Text> words_;
+};
+
+/// "{FLAGS...}" without its dots; nullopt if the word has another form.
+std::optional<Text> several(const Text& word) {
+  constexpr std::string_view ending = "...}";
+  if (word.text.size() <= ending.size() + 1 || !opens_placeholder(word.text, 0) || !word.text.ends_with(ending) ||
+      behind_braces(word, 0) != word.text.size())
+    return std::nullopt;
+  return Text{word.text.substr(0, word.text.size() - ending.size()) + "}", word.at, word.escaped, word.derived};
+}
+
+/// Complains about the first placeholder with dots: why follows "{FLAGS...} becomes several words".
+const Text& without_dots(const Text& text, const std::string& why) {
+  for (std::size_t i = 0; i < text.text.size(); ++i) {
+    if (text.text.compare(i, 2, "{{") == 0) {
+      ++i;
+    } else if (text.text[i] == '{') {
+      const std::size_t end = behind_braces(text, i);
+      const std::string inner = text.text.substr(i + 1, end - i - 2);
+      if (inner.ends_with("...")) fail(text, i, "{" + inner + "} becomes several words" + why);
+      i = end - 1;
+    }
+  }
+  return text;
+}
+
+CompiledText compiled(const Text& word) {
+  if (const std::size_t zero = word.text.find('\0'); zero != std::string::npos)
+    fail(word, zero, "a zero byte cannot be passed to a program");
+  if (const std::optional<Text> words = several(word)) return CompiledText::template_text(*words);
+  return CompiledText::template_text(without_dots(word, ": it cannot be a part of one"));
+}
+
+bool stands_for_place(const CompiledText::Part& part) { return !part.expression.empty() && is_place(part.text.text); }
+
+void refuse_zero_bytes(const Text& text, const std::string& value) {
+  if (value.find('\0') != std::string::npos) fail(text, 0, "a value with a zero byte cannot be passed to a program");
+}
+
+/// Calls use(part) for the value of each expression, between the plain texts.
+template <class Plain, class Place, class Filled>
+void each_part(const CompiledText& text, const space::Lookup& lookup, const Plain& plain, const Place& place,
+               const Filled& filled) {
+  for (const CompiledText::Part& part : text.parts()) {
+    plain(part.before);
+    if (stands_for_place(part)) {
+      place(part.text.text);
+    } else if (!part.expression.empty()) {
+      const std::string value = space::to_define(evaluate(part.text, lookup));
+      refuse_zero_bytes(part.text, value);
+      filled(value);
+    }
   }
 }
 
@@ -169,6 +311,82 @@ space::Lookup lookup_names(const Bindings& problem, const Bindings& device_facts
     const Value* const size = space::find_value(problem, name);
     return size ? size : space::find_value(device_facts, name);
   };
+}
+
+bool is_place(std::string_view expression) noexcept { return expression == "out" || expression == "tmp"; }
+
+std::string place_complaint(std::string_view name) {
+  return is_place(name) ? "is a place in the commands of [process], {" + std::string(name) + "}: choose another name"
+                        : "";
+}
+
+std::vector<Text> split_command(const Text& command, const std::string& remedy) {
+  return Splitter(command, remedy).words();
+}
+
+CommandWord::CommandWord(const Text& word) : text_(compiled(word)), several_(several(word).has_value()) {
+  if (several_ && stands_for_place(text_.parts().front()))
+    fail(word, 0, "{" + text_.parts().front().text.text + "} is one word: leave the dots out");
+}
+
+std::vector<const CompiledText::Part*> CommandWord::expressions() const {
+  std::vector<const CompiledText::Part*> parts;
+  for (const CompiledText::Part& part : text_.parts())
+    if (!part.expression.empty() && !stands_for_place(part)) parts.push_back(&part);
+  return parts;
+}
+
+bool CommandWord::names(std::string_view place) const {
+  return std::any_of(text_.parts().begin(), text_.parts().end(),
+                     [&](const CompiledText::Part& part) { return stands_for_place(part) && part.text.text == place; });
+}
+
+void CommandWord::expand(const space::Lookup& lookup, std::vector<std::string>& to) const {
+  if (several_) {
+    const Text& expression = text_.parts().front().text;
+    const std::string value = space::to_define(evaluate(expression, lookup));
+    refuse_zero_bytes(expression, value);
+    // A value is data: braces in it are not placeholders.
+    for (const Text& word : split_command({device::to_call_text(value), expression.at})) to.push_back(word.text);
+    return;
+  }
+  std::string word;
+  each_part(
+      text_, lookup, [&](const std::string& plain) { word += device::to_call_text(plain); },
+      [&](const std::string& place) { word += "{" + place + "}"; },
+      [&](const std::string& value) { word += device::to_call_text(value); });
+  to.push_back(std::move(word));
+}
+
+ShellText::ShellText(const Text& text)
+    : word_(without_dots(text, ", which does not go with shell = true: write it without the dots, as one word")) {
+  // Quotes for the shell: within them a value would not be literal.
+  char quote = 0;
+  const std::string& source = text.text;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const char c = source[i];
+    if (c == '\\' && quote != '\'') {
+      ++i;
+    } else if (source.compare(i, 2, "{{") == 0) {
+      ++i;
+    } else if (c == '{') {
+      if (quote != 0) fail(text, i, "a placeholder within quotes: with shell = true its value brings its own quotes");
+      i = behind_braces(text, i) - 1;
+    } else if (quote != 0) {
+      quote = c == quote ? 0 : quote;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    }
+  }
+}
+
+std::string ShellText::expand(const space::Lookup& lookup) const {
+  std::string line;
+  each_part(
+      word_.text(), lookup, [&](const std::string& plain) { line += device::to_call_text(plain); },
+      [&](const std::string& place) { line += place == "out" ? "\"$XTUNE_OUT\"" : "\"$XTUNE_TMP\""; },
+      [&](const std::string& value) { line += device::to_call_text(base::shell_quoted(value)); });
+  return line;
 }
 
 }  // namespace xtune::spec

@@ -15,11 +15,8 @@
 #include "base/text.hpp"
 #include "core/build/artifact_sources.hpp"
 #include "core/record/best.hpp"
-#include "core/record/key_fit.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/record.hpp"
-#include "core/record/record_json.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "xtune/error.hpp"
 

@@ -30,8 +30,6 @@
 #include "core/record/record.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
-#include "core/record/stored_shortage.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "core/store/database.hpp"
 #include "xtune/version.hpp"

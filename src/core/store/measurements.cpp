@@ -14,7 +14,6 @@
 #include "core/build/artifact_sources.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record_log.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/layout.hpp"

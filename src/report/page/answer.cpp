@@ -7,8 +7,6 @@
 
 #include "base/text.hpp"
 #include "core/record/best.hpp"
-#include "core/record/finals.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"

@@ -9,8 +9,6 @@
 #include "base/clock.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "base/utc_time.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"

@@ -9,8 +9,6 @@
 
 #include "base/text.hpp"
 #include "core/record/record.hpp"
-#include "core/record/record_json.hpp"
-#include "core/space/bindings_text.hpp"
 #include "core/space/value.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/spec/source_text.hpp"
+#include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "specs.hpp"
 

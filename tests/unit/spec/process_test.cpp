@@ -1,8 +1,8 @@
 // [process]: its valid contents, the words of its commands, and the places of errors.
 #include <doctest/doctest.h>
 
-#include "core/spec/command_text.hpp"
 #include "core/spec/process_spec.hpp"
+#include "core/spec/template_text.hpp"
 #include "unit/spec/specs.hpp"
 
 using namespace xtune::device;

@@ -22,10 +22,10 @@ struct Brew {
 };
 
 constexpr auto brew_section =
-    section<Brew>("[brew]", key("grams", &Brew::grams, forms::Number(0, 30), sent_and_keyed("grams ")),
+    section<Brew>("[brew]", key("grams", &Brew::grams, forms::Number{0, 30}, sent_and_keyed("grams ")),
                   key("bean", &Brew::bean, forms::Word{bean_words}, sent_and_keyed_unless_default(" bean ")),
-                  key("seconds", &Brew::seconds, forms::Integer(1)), key("milk", &Brew::milk, forms::Boolean(), sent),
-                  key("sizes", &Brew::sizes, forms::Formula()), read_apart("cup"));
+                  key("seconds", &Brew::seconds, forms::Integer{1}), key("milk", &Brew::milk, forms::ByType(), sent),
+                  key("sizes", &Brew::sizes), read_apart("cup"));
 
 Brew brewed(const std::string& toml) {
   Document document(toml, "brew.toml");
