@@ -28,10 +28,12 @@ enum Compilers { host = 1, clang = 2, nvrtc = 4, hiprtc = 8, programs = host | c
 struct Row {
   const char* attack;
   int compilers;
-  std::vector<std::pair<std::string, std::string>> files;  ///< at first; "$D" in texts is their directory
+  /// At first; "$D" in texts is their directory, "-> TEXT" is a link, and "gone" is a file that is not there.
+  std::vector<std::pair<std::string, std::string>> files;
   std::vector<std::string> options;
   std::pair<std::string, std::string> change;  ///< the file that is written then
   std::pair<const char*, std::string> variable = {nullptr, ""};
+  bool is_stored = true;  ///< false: the result is valid in its run only
 };
 
 const std::string kernel = "extern \"C\" __global__ void k(float* x) { x[0] = VALUE; }\n", v = "#define VALUE 1\n",
@@ -82,6 +84,50 @@ const std::vector<Row> rows = {
      {{"k.cu", "#define H \"w.h\"\n#if __has_include(H)\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n" + kernel}},
      {},
      {"w.h", ""}},
+    {"__has_include behind two macros",
+     programs,
+     {{"k.cu",
+       "#define A(x) __has_include(x)\n#define B(x) A(x)\n#define H \"w.h\"\n#if B(H)\n#define VALUE 2\n#else\n#define "
+       "VALUE 1\n#endif\n" +
+           kernel}},
+     {},
+     {"w.h", ""}},
+    {"__has_include in the body of a macro",
+     programs,
+     {{"k.cu", "#define A __has_include(\"w.h\")\n#if A\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n" + kernel}},
+     {},
+     {"w.h", ""}},
+    {"__has_include of a macro in an option file",
+     programs,
+     {{"k.cu", "#if __has_include(H)\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n" + kernel},
+      {"flags", "-DH=\\\"w.h\\\""}},
+     {"@$D/flags"},
+     {"w.h", ""}},
+    {"__has_include of a file that goes",
+     all,
+     {{"k.cu", "#if __has_include(\"w.h\")\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n" + kernel}, {"w.h", ""}},
+     {},
+     {"w.h", "gone"}},
+    {"a header that goes, with another behind it",
+     all,
+     {{"k.cu", angled}, {"a/v.h", v}, {"b/v.h", v2}},
+     {"-I$D/a", "-I$D/b"},
+     {"a/v.h", "gone"}},
+    {"a link to another header",
+     all,
+     {{"k.cu", plain}, {"a.h", v}, {"b.h", v2}, {"v.h", "-> a.h"}},
+     {},
+     {"v.h", "-> b.h"}},
+    {"a directory that becomes a link",
+     all,
+     {{"k.cu", angled}, {"a/v.h", v}, {"b/v.h", v2}, {"c", "-> a"}},
+     {"-I$D/c"},
+     {"c", "-> b"}},
+    {"a header that macro arguments make",
+     programs | hiprtc,
+     {{"k.cu", "#define S(x) #x\n#define H(x) S(x.h)\n#include H(v)\n" + kernel}, {"v.h", v}},
+     {},
+     {"v.h", v2}},
     {"-include", programs, {{"k.cu", kernel}, {"f.h", v}}, {"-include", "$D/f.h"}, {"f.h", v2}},
     {"-imacros", programs, {{"k.cu", kernel}, {"f.h", v}}, {"-imacros", "$D/f.h"}, {"f.h", v2}},
     {"--pre-include", nvrtc, {{"k.cu", kernel}, {"f.h", v}}, {"--pre-include=$D/f.h"}, {"f.h", v2}},
@@ -112,6 +158,17 @@ const std::vector<Row> rows = {
      {},
      {"b/v.h", v2},
      {"CPATH", "$D/b:$D/a"}},
+    {"CPLUS_INCLUDE_PATH",
+     programs,
+     {{"k.cu", angled}, {"a/v.h", v}},
+     {},
+     {"a/v.h", v2},
+     {"CPLUS_INCLUDE_PATH", "$D/a"}},
+    {"a header that has a precompiled form",
+     host,
+     {{"k.cu", kernel}, {"f.h", v}, {"f.h.gch", "not a precompiled header"}},
+     {"-include", "$D/f.h"},
+     {"f.h", v2}},
     {"an option file", programs, {{"k.cu", kernel}, {"flags", "-DVALUE=1"}}, {"@$D/flags"}, {"flags", "-DVALUE=2"}},
     {"an option file in an option file",
      host,
@@ -152,12 +209,41 @@ const std::vector<Row> rows = {
       {"a/f.h", "#if __has_include(\"w.h\")\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n"}},
      {"@$D/flags"},
      {"a/w.h", ""}},
+    {"__has_include of a macro in a header of an option file",
+     programs,
+     {{"k.cu", kernel},
+      {"flags", "-include $D/a/f.h"},
+      {"a/f.h", "#define H \"w.h\"\n#if __has_include(H)\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n"}},
+     {"@$D/flags"},
+     {"a/w.h", ""}},
     {"a header of a header of an option file",
      programs,
      {{"k.cu", kernel}, {"flags", "-include $D/a/f.h"}, {"a/f.h", "#include \"w.h\"\n"}, {"a/w.h", v}},
      {"@$D/flags"},
      {"a/w.h", v2}},
     {"a library", host, {{"k.cu", v + kernel}}, {"-L$D/a", "-Wl,--no-as-needed", "-lf"}, {"a/libf.so", "lib 2"}},
+    {"a library of a library",
+     host,
+     {{"k.cu", v + kernel}},
+     {"-L$D/a", "-Wl,--no-as-needed", "-lh"},
+     {"a/libf.so", "lib 2"}},
+    {"a member of a thin archive",
+     host,
+     {{"k.cu", v + kernel}},
+     {"-L$D/a", "-lt"},
+     {"f.o", "lib 2"},
+     {nullptr, ""},
+     false},
+    {"a version script",
+     host,
+     {{"k.cu", v + kernel}, {"map", "{ global: *; };"}},
+     {"-Wl,--version-script=$D/map"},
+     {"map", "{ global: *; local: f; };"}},
+    {"an option file of the linker",
+     host,
+     {{"k.cu", v + kernel}, {"flags", "--version-script=$D/map"}, {"map", "{ global: *; };"}},
+     {"-Wl,@$D/flags"},
+     {"map", "{ global: *; local: f; };"}},
     {"a library in an earlier directory",
      host,
      {{"k.cu", v + kernel}, {"b/w", ""}},
@@ -201,6 +287,12 @@ const std::vector<Row> rows = {
      {{"k.cu", "asm(\".pushsection .rodata\\n.incbin \\\"$D/d\\\"\\n.popsection\");\n" + v + kernel}, {"d", "one"}},
      {},
      {"d", "two"}},
+    {".incbin in the body of a macro",
+     host,
+     {{"k.cu", "#define A asm(\".pushsection .rodata\\n.incbin \\\"$D/d\\\"\\n.popsection\")\nA;\n" + v + kernel},
+      {"d", "one"}},
+     {},
+     {"d", "two"}},
     {".incbin of a macro's file",
      host,
      {{"k.cu",
@@ -224,7 +316,7 @@ class Attack {
 
  public:
   Attack(const Target& target, const Row& row) : target_(target), row_(row) {
-    for (const auto& [name, text] : row.files) tree_.write(name, in_place(text));
+    for (const auto& [name, text] : row.files) put(name, text);
     if (row.change.second == "lib 2") make_libraries();
     spec_.kernel.name = "k";
     spec_.kernel.source = tree_.path("k.cu");
@@ -258,15 +350,20 @@ class Attack {
 
   void change() const {
     const auto& [name, text] = row_.change;
-    fs::create_directories(fs::path(tree_.path(name)).parent_path());
-    if (text == "lib 2")
-      make_library(tree_.path(name), 2);
-    else
-      tree_.write(name, in_place(text));
-    if (text.starts_with("#!")) fs::permissions(tree_.path(name), fs::perms::owner_all);
+    put(name, text);
   }
 
  private:
+  void put(const std::string& name, const std::string& text) const {
+    const fs::path path = tree_.path(name);
+    fs::create_directories(path.parent_path());
+    if (text == "lib 2") return make_library(path, 2);
+    if (text == "gone" || text.starts_with("-> ")) fs::remove(path);
+    if (text == "gone") return;
+    if (text.starts_with("-> ")) return fs::create_symlink(text.substr(3), path);
+    tree_.write(name, in_place(text));
+    if (text.starts_with("#!")) fs::permissions(path, fs::perms::owner_all);
+  }
   std::string in_place(std::string text) const {
     for (std::size_t at = 0; (at = text.find("$D", at)) != text.npos;)
       text.replace(at, 2, tree_.folder.path().string());
@@ -282,6 +379,10 @@ class Attack {
     make_library(tree_.path("a/libf.so"), 1);
     REQUIRE(base::run_command({"g++", "-c", "-fPIC", tree_.path("f.cpp"), "-o", tree_.path("f.o")}).ok());
     REQUIRE(base::run_command({"ar", "rcs", tree_.path("a/libs.a"), tree_.path("f.o")}).ok());
+    REQUIRE(base::run_command({"ar", "rcsT", tree_.path("a/libt.a"), tree_.path("f.o")}).ok());
+    REQUIRE(base::run_command({"g++", "-shared", "-o", tree_.path("a/libh.so"), "-Wl,--no-as-needed",
+                               "-L" + tree_.path("a"), "-lf", "-Wl,-rpath," + tree_.path("a")})
+                .ok());
   }
   fs::path store() const { return tree_.folder.path() / "store"; }
 
@@ -302,7 +403,7 @@ COMPILER_TEST("a result answers until a file changes that its compile read or lo
     CAPTURE(std::string(row.attack));
     Attack attack(t, row);
     const std::string key = attack.compiled();
-    CHECK(attack.answers(key));
+    CHECK(attack.answers(key) == row.is_stored);
     attack.change();
     CHECK_FALSE(attack.answers(key));
   }

@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-constexpr std::uint64_t max_header_bytes = std::uint64_t{64} << 20;
-
 void append(Names& to, const Names& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 std::string canonical(const fs::path& path) {
@@ -39,24 +37,6 @@ Names without(Names names, const Names& others) {
   return names;
 }
 
-/// The names that #include, __has_include, #embed and .incbin give.
-std::set<std::string> names_in(const std::string& text) {
-  const build::SourceScan scan = build::scan_source(text);
-  std::set<std::string> names;
-  for (const auto* directives : {&scan.includes, &scan.mentioned})
-    for (const build::IncludeDirective& directive : *directives) names.insert(directive.name);
-  return names;
-}
-
-std::set<std::string> names_in_files(const Names& files) {
-  std::set<std::string> names;
-  for (const std::string& file : files) try {
-      names.merge(names_in(base::read_file(file, max_header_bytes)));
-    } catch (const Error&) {  // removed meanwhile: the compile is repeated
-    }
-  return names;
-}
-
 /// "libm.so" and "libm.a" of "/lib/x86_64-linux-gnu/libm.so.6"; none for another file.
 Names library_names(const fs::path& file) {
   const std::string name = file.filename().string();
@@ -65,47 +45,53 @@ Names library_names(const fs::path& file) {
   return {name.substr(0, end) + ".so", name.substr(0, end) + ".a"};
 }
 
-void add_headers(const SearchedFolders& searched, const build::CompileRequest& request, const ListedFiles& listed,
-                 const OwnFiles& own, build::FilesRead& read) {
-  const build::IncludeOptions options = build::include_options_here(request.options);
-  Names known = request.include_dirs;
-  for (const Names* folders : {&options.folders, &options.quoted}) append(known, *folders);
+/// Adds where headers were looked for, if the source's text does not show it. False: that is not known.
+bool add_headers(const std::string& compiler, const Names& options, const build::CompileRequest& request,
+                 const ListedFiles& listed, const OwnFiles& own, build::FilesRead& read) {
+  const SearchedFolders searched = searched_folders(compiler, options);
+  const build::IncludeOptions plain = build::include_options_here(request.options);
+  Names known = request.include_dirs, shown{request.source_name};
+  for (const Names* folders : {&plain.folders, &plain.quoted}) append(known, *folders);
   known.push_back(fs::path(request.source_name).parent_path().string());
-  Names all = searched.quoted;
-  append(all, searched.angled);
-  Names users = without(without(all, own.header_folders), build::shared_header_folders());
-  const Names hidden = without(users, known);
-  Names shown{request.source_name};
   if (request.files)
     for (const build::KeyedFile& file : request.files->files) shown.push_back(file.path);
-  const Names more = without(listed.headers, shown);
-  if (hidden.empty() && more.empty()) return;
-  const auto add = [&](const Names& folders, const std::set<std::string>& names) {
-    for (const std::string& folder : folders)
-      for (const std::string& name : names) read.absent.push_back((fs::path(folder) / name).string());
+  const auto of_user = [&](const Names& folders) {
+    return without(without(folders, own.header_folders), build::shared_header_folders());
   };
-  std::set<std::string> names = names_in(request.source);
-  names.merge(names_in_files(without(shown, {request.source_name})));
-  add(hidden, names);
-
-  append(users, known);
-  for (const Names* files : {static_cast<const Names*>(&shown), &more})
-    for (const std::string& file : *files) users.push_back(fs::path(file).parent_path().string());
-  for (const std::string& folder : build::shared_header_folders())
-    if (!folder.starts_with("/usr/include")) users.push_back(folder);
-  std::set<std::string> folders;
-  for (const std::string& folder : users)
-    if (!folder.empty()) folders.insert(canonical(folder));
-  std::set<std::string> wanted = names_in_files(more);
-  for (const std::string& file : more)
-    for (const std::string& folder : folders)
-      if (const std::string path = canonical(file); path.starts_with(folder + "/"))
-        wanted.insert(path.substr(folder.size() + 1));
-  add({folders.begin(), folders.end()}, wanted);
+  Names all = searched.quoted;
+  append(all, searched.angled);
+  const Names more = without(listed.headers, shown);
+  const bool has_option_files = names_options(options);
+  if (without(of_user(all), known).empty() && more.empty() && !has_option_files) return true;
+  // The source once more, with the directories that the compiler searches, and with all that it read.
+  build::CompileRequest whole = request;
+  whole.include_dirs = of_user(searched.angled);
+  for (const std::string& folder : searched.quoted) whole.options.insert(whole.options.begin(), {"-iquote", folder});
+  for (const std::string& file : more) whole.source += "\n#include \"" + canonical(file) + "\"\n";
+  if (has_option_files) {
+    Question macros{options};
+    macros.options.insert(macros.options.end(), {"-dM", "-E", "-x", "c++", "/dev/null"});
+    macros.again = true;
+    const base::CommandResult result = ask_compiler(compiler, macros);
+    if (!result.ok()) return false;
+    whole.source = result.stdout_text + "\n" + whole.source;
+  }
+  try {
+    build::ScannedFiles scanned;
+    const build::KeyedFiles files = build::compile_closure(whole, {build::shared_header_folders()}, scanned).keyed;
+    append(read.absent, files.absent);
+    return !files.may_probe_others();
+  } catch (const Error&) {  // a file was removed meanwhile
+    return false;
+  }
 }
 
 void add_libraries(const Names& folders, const ListedFiles& listed, const OwnFiles& own, build::FilesRead& read) {
-  append(read.files, build::files_outside(listed.linked, own.library_folders));
+  for (const std::string& file : build::files_outside(listed.linked, own.library_folders)) {
+    read.files.push_back(file);
+    // Linkers do not list the libraries of a library.
+    append(read.files, build::files_outside(build::libraries_of(file), own.library_folders));
+  }
   const Names users = build::files_outside(folders, own.library_folders);
   for (const std::string& file : listed.linked)
     for (const std::string& name : library_names(file))
@@ -114,10 +100,11 @@ void add_libraries(const Names& folders, const ListedFiles& listed, const OwnFil
 
 }  // namespace
 
-build::FilesRead files_read(const std::string& compiler, const Names& options, const build::CompileRequest& request,
-                            const ListedFiles& listed, const OwnFiles& own) {
+std::optional<build::FilesRead> files_read(const std::string& compiler, const Names& options,
+                                           const build::CompileRequest& request, const ListedFiles& listed,
+                                           const OwnFiles& own) {
   build::FilesRead read{listed.headers, {}};
-  add_headers(searched_folders(compiler, options), request, listed, own, read);
+  if (!add_headers(compiler, options, request, listed, own, read)) return std::nullopt;
   const PlannedFiles planned = planned_files(compiler, options);
   add_libraries(planned.library_folders, listed, own, read);
   Names parts = without(build::files_outside(planned.files, own.library_folders), [&] {

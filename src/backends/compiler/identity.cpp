@@ -53,11 +53,11 @@ SearchedFolders searched_folders(const std::string& compiler, const std::vector<
   const base::CommandResult result = ask_compiler(compiler, question);
   SearchedFolders searched{folders_behind(result.stderr_text, "#include \"...\""),
                            folders_behind(result.stderr_text, "#include <...>")};
-  // A directory that is made later is searched then.
+  // A directory that is made later is searched then, before any other for all that is known.
   constexpr std::string_view ignored = "ignoring nonexistent directory \"";
   for (const std::string_view line : base::split_lines(result.stderr_text))
     if (line.starts_with(ignored) && line.ends_with('"'))
-      searched.angled.emplace_back(line.substr(ignored.size(), line.size() - ignored.size() - 1));
+      searched.angled.emplace(searched.angled.begin(), line.substr(ignored.size(), line.size() - ignored.size() - 1));
   return searched;
 }
 

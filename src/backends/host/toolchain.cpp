@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -74,6 +75,12 @@ bool names_files_in_assembly(const std::string& text) {
   if (!has("asm") || !(has(".i") || has(".I") || has(".\""))) return false;
   const build::SourceScan scan = build::scan_source(text);
   return !scan.mentioned.empty() || !scan.unknown.empty();
+}
+
+bool is_thin_archive(const std::string& path) {
+  std::string first;
+  std::getline(std::ifstream(path, std::ios::binary), first);
+  return first == "!<thin>";
 }
 
 std::string kernel_symbol(std::size_t number) {
@@ -220,7 +227,8 @@ class HostToolchain final : public build::Toolchain {
       require_names(request, text);
       return compile_preprocessed(request, c, flags, text, work.path(), listed);
     } catch (build::CandidateFailure& failure) {
-      failure.files_read = std::make_shared<const build::FilesRead>(read_of(request, c, flags, listed));
+      if (auto read = read_of(request, c, flags, listed))
+        failure.files_read = std::make_shared<const build::FilesRead>(*std::move(read));
       throw;
     }
   }
@@ -254,6 +262,8 @@ class HostToolchain final : public build::Toolchain {
       listed.linked = *linked;
     else if (build::may_use_threads(request.options))  // an option may name a library
       lists_all = false;
+    // Linkers do not list the files of a thin archive.
+    lists_all = lists_all && std::none_of(listed.linked.begin(), listed.linked.end(), is_thin_archive);
     compiler::require_compiled(built, text.stderr_text, request, c.path);
 
     build::Artifact artifact;
@@ -286,8 +296,8 @@ class HostToolchain final : public build::Toolchain {
     return users(listed ? *listed : compiler::files_in_markers(preprocessed, work.string()));
   }
 
-  build::FilesRead read_of(const build::CompileRequest& request, const compiler::Compiler& c, const Arguments& flags,
-                           const compiler::ListedFiles& listed) {
+  std::optional<build::FilesRead> read_of(const build::CompileRequest& request, const compiler::Compiler& c,
+                                          const Arguments& flags, const compiler::ListedFiles& listed) {
     Arguments options{"-shared", "-fPIC"};
     append(options, compiler::include_flags(request));
     append(options, flags);

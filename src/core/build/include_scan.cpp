@@ -14,6 +14,16 @@ namespace xtune::build {
 
 namespace {
 
+/// The closing parenthesis of one that was opened before the text.
+std::size_t end_of_argument(std::string_view text) {
+  std::size_t at = 0;
+  for (int depth = 0; at < text.size(); ++at) {
+    if (text[at] == '(') ++depth;
+    if (text[at] == ')' && --depth < 0) break;
+  }
+  return at;
+}
+
 class Scanner : SourceCursor {
  public:
   using SourceCursor::SourceCursor;
@@ -47,6 +57,8 @@ class Scanner : SourceCursor {
     if (name.starts_with("if")) ++conditions_;
     if (name == "endif") --conditions_;
     if (name == "define") return found_.macros.push_back({rest_of_line(), line(), conditions_ > 0});
+    if (name == "if" || name == "elif")
+      if (std::string text = rest_of_line(); text.find('(') != text.npos) found_.conditions.push_back(std::move(text));
     const bool embeds = name == "embed";
     if (name != "include" && name != "include_next" && name != "import" && !embeds) return;
     skip_blanks();
@@ -90,16 +102,6 @@ class Scanner : SourceCursor {
       }
     }
     at_ = begin;
-  }
-
-  /// The closing parenthesis of one that was opened before the text.
-  static std::size_t end_of_argument(std::string_view text) {
-    std::size_t at = 0;
-    for (int depth = 0; at < text.size(); ++at) {
-      if (text[at] == '(') ++depth;
-      if (text[at] == ')' && --depth < 0) break;
-    }
-    return at;
   }
 
   /// Reads a directive of assembly, which may itself have been included: .include "name", .incbin "name". Starts at the
@@ -230,6 +232,7 @@ void add(SourceScan& found, SourceScan other) {
   append(found.mentioned, std::move(other.mentioned));
   append(found.computed, std::move(other.computed));
   append(found.probed, std::move(other.probed));
+  append(found.conditions, std::move(other.conditions));
   append(found.macros, std::move(other.macros));
   append(found.unknown, std::move(other.unknown));
 }
@@ -244,6 +247,18 @@ SourceScan scan_source(std::string_view source) {
   if (source.find("??") != source.npos)
     if (const std::string plain = with_trigraphs_replaced(source); plain != source) add(found, Scanner(plain).run());
   return found;
+}
+
+std::vector<std::string> calls_of(std::string_view name, std::string_view text) {
+  std::vector<std::string> arguments;
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::size_t open = text.find_first_not_of(" \t", at + name.size());
+    const bool is_name = at == 0 || (!std::isalnum(static_cast<unsigned char>(text[at - 1])) && text[at - 1] != '_');
+    if (!is_name || open == text.npos || text[open] != '(') continue;
+    const std::string_view rest = text.substr(open + 1);
+    arguments.emplace_back(rest.substr(0, end_of_argument(rest)));
+  }
+  return arguments;
 }
 
 std::string unqualified_name(const std::string& name) {

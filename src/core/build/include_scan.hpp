@@ -29,13 +29,17 @@ struct SourceScan {
   /// Other mentioned files: names of __has_include and #embed, and of .incbin and .include in literals (inline
   /// assembly) and in assembly itself.
   std::vector<IncludeDirective> mentioned;
-  std::vector<std::string> computed;  ///< text after #include that is not a name, spliced
-  std::vector<std::string> probed;    ///< the same after __has_include(
+  std::vector<std::string> computed;    ///< text after #include that is not a name, spliced
+  std::vector<std::string> probed;      ///< the same after __has_include(, also in macros
+  std::vector<std::string> conditions;  ///< text after #if and #elif that may call a macro
   std::vector<MacroLine> macros;
   std::vector<std::string>
       unknown;  ///< literals with an .incbin or .include whose file name is not in the same literal
 };
 SourceScan scan_source(std::string_view source);
+
+/// The arguments of the calls of this function or macro in a text: "a, b" of "f(a, b)".
+std::vector<std::string> calls_of(std::string_view name, std::string_view text);
 
 /// Of a function or variable in C++, the name without scopes and template arguments: "conv::weights<4>" -> "weights".
 std::string unqualified_name(const std::string& name);

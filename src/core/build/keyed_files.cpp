@@ -1,4 +1,4 @@
-// States are compared first, because that needs no reading; contents decide.
+// Of large files states are compared first, because that needs no reading; contents decide.
 #include "core/build/keyed_files.hpp"
 
 #include <fmt/core.h>
@@ -22,6 +22,9 @@ constexpr std::uint64_t limit_bytes = std::uint64_t{1} << 40;
 constexpr std::int64_t recent_ns = 50'000'000;
 constexpr int attempts = 5;
 
+// Files of at most this size are always read again: a write through a mapping may leave all times as they are.
+constexpr off_t small_bytes = 1 << 18;
+
 std::int64_t ns_of(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 std::string text_of(const struct stat& info) {
@@ -35,6 +38,11 @@ bool is_recent(const std::filesystem::path& path) {
   if (stat(path.c_str(), &info) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) return true;
   // A time in the future comes from another machine's clock.
   return ns_of(now) - ns_of(info.st_ctim) < recent_ns;
+}
+
+bool is_small(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && info.st_size <= small_bytes;
 }
 
 bool is_there(const std::string& path) {
@@ -58,7 +66,7 @@ bool settle(KeyedFile& file) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const std::string state = file_state(file.path);
     const bool same = state == file.state;
-    if (same && !file.recent) return false;
+    if (same && !file.recent && !is_small(file.path)) return false;
     const bool recent = is_recent(file.path);
     try {
       if (base::sha256_of_file(file.path) != file.sha256) fail_changed(file.path);

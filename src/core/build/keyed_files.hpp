@@ -51,9 +51,9 @@ KeyedFile look_at(const std::filesystem::path& path);
 bool are_untouched(const KeyedFiles& files);
 
 /// Compares with the files as they are now, and updates their states if the contents are the same. Returns true if some
-/// file was written or replaced with the same content since; its content in between is unknown. Contents are read only
-/// if states differ. Throws Error(io) with the name of a file whose content changed, that no longer exists, or that did
-/// not exist before.
+/// file was written or replaced with the same content since; its content in between is unknown. Contents of large files
+/// are read only if states differ. Throws Error(io) with the name of a file whose content changed, that no longer
+/// exists, or that did not exist before.
 bool settle(KeyedFiles& files);
 /// The same check without an update.
 void throw_if_changed(KeyedFiles files);

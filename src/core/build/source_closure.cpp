@@ -16,11 +16,12 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "base/trimmed.hpp"
 #include "core/build/environment.hpp"
-#include "core/build/include_names.hpp"
 #include "core/build/keys.hpp"
 #include "core/build/named_files.hpp"
 #include "core/build/portable_headers.hpp"
+#include "core/build/source_cursor.hpp"
 #include "core/build/system_headers.hpp"
 
 namespace xtune::build {
@@ -43,6 +44,82 @@ const SourceScan& scanned(const PortableHeader& header) {
   return scan->second;
 }
 
+/// Which header names a macro may stand for. Conditions are not evaluated, so every definition counts. Only names
+/// behind plain macros are found; others are known to compilers that list what they read.
+class MacroDefinitions {
+ public:
+  /// text: the rest of the line after #define: "NAME", "NAME body", "NAME(a, b) body".
+  void define(std::string_view line) {
+    const std::string_view text = base::trimmed(line);
+    const std::size_t end = std::min(end_of_word(text), text.size());
+    const std::string_view body = text.substr(end);
+    bodies_[std::string(text.substr(0, end))].emplace(body.starts_with('(') ? body : base::trimmed(body));
+  }
+
+  struct Names {
+    std::vector<IncludeDirective> names;
+    bool complete = true;        ///< false: there may be others
+    std::set<std::string> used;  ///< names whose definitions, or missing definitions, were used
+  };
+  Names names_of(const std::string& text) const {
+    Names found;
+    add(text, found);
+    return found;
+  }
+
+  /// The macros that ask whether a file exists, themselves or by another one.
+  std::set<std::string> probing() const {
+    const std::set<std::string> of_language{"__has_include", "__has_include_next", "__has_embed"};
+    std::set<std::string> names = of_language;
+    const auto asks = [&](const std::string& body) {
+      return std::any_of(names.begin(), names.end(), [&](const auto& name) { return has_word(body, name); });
+    };
+    for (std::size_t before = 0; before < names.size();) {
+      before = names.size();
+      for (const auto& [name, bodies] : bodies_)
+        if (!names.contains(name) && std::any_of(bodies.begin(), bodies.end(), asks)) names.insert(name);
+    }
+    for (const std::string& name : of_language) names.erase(name);
+    return names;
+  }
+
+ private:
+  static bool has_word(std::string_view text, std::string_view word) {
+    const auto is_end = [&](std::size_t at) { return at >= text.size() || !SourceCursor::is_word(text[at]); };
+    for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1))
+      if ((at == 0 || is_end(at - 1)) && is_end(at + word.size())) return true;
+    return false;
+  }
+  static std::size_t end_of_word(std::string_view text) {
+    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), SourceCursor::is_word) - text.begin());
+  }
+
+  void add(std::string_view given, Names& found) const {
+    const std::string text(base::trimmed(given));
+    const auto ends = [&](char first, char last) {
+      return text.size() > 2 && text.front() == first && text.find(last, 1) == text.size() - 1;
+    };
+    if (text.empty()) return;
+    if (ends('"', '"') || ends('<', '>')) {
+      std::string name = text.substr(1, text.size() - 2);
+      // Compilers replace macros between < and >.
+      for (std::size_t at = 0; text.front() == '<' && at < name.size(); ++at) {
+        const std::size_t end = at + end_of_word(std::string_view(name).substr(at));
+        if (const std::string word = name.substr(at, end - at); bodies_.contains(word) || word.starts_with("__"))
+          found.complete = false;
+        at = end;
+      }
+      found.names.push_back({std::move(name), text.front() == '"'});
+    } else if (end_of_word(text) < text.size()) {
+      found.complete = false;
+    } else if (const auto macro = bodies_.find(text); found.used.insert(text).second && macro != bodies_.end()) {
+      for (const std::string& body : macro->second) add(body, found);
+    }
+  }
+
+  std::map<std::string, std::set<std::string>> bodies_;
+};
+
 class ClosureReader {
  public:
   ClosureReader(const CompileRequest& request, SearchFolders folders, ScannedFiles& known)
@@ -63,7 +140,7 @@ class ClosureReader {
     closure.canonical_text = canonical_list(lines_);
     for (const SourceScan* file : files_) closure.files.push_back(*file);
     closure.of_toolchain = of_toolchain_;
-    closure.computes = !computed_.empty();
+    closure.computes = !computed_.texts.empty();
     closure.computed_by = std::move(computed_by_);
     closure.keyed = std::move(keyed_);
     for (const std::string& text : incomplete_) closure.keyed.unknown.push_back(text);
@@ -90,9 +167,10 @@ class ClosureReader {
       for (const IncludeDirective& include : file.scan->includes) mention(include, folder);
       for (const IncludeDirective& include : file.scan->mentioned) mention(include, folder);
       for (const MacroLine& macro : file.scan->macros) macros_.define(macro.text);
-      for (const std::string& text : file.scan->computed) computed_.push_back({text, file.path, "#include " + text});
-      for (const std::string& text : file.scan->probed)
-        computed_.push_back({text, file.path, "__has_include(" + text + ")"});
+      for (const std::string& text : file.scan->computed)
+        computed_.texts.push_back({text, file.path, "#include " + text});
+      for (const std::string& text : file.scan->probed) computed_.add_probe(text, file.path);
+      for (const std::string& text : file.scan->conditions) computed_.conditions.emplace_back(text, file.path);
       for (const std::string& literal : file.scan->unknown)
         keyed_.unknown.push_back(file.path.filename().string() + ": " + literal);
     }
@@ -102,7 +180,11 @@ class ClosureReader {
   bool mention_computed() {
     const std::size_t before = mentioned_.size();
     incomplete_.clear();
-    for (const auto& [text, path, shown] : computed_) {
+    if (!computed_.conditions.empty())
+      for (const std::string& name : macros_.probing())
+        for (const auto& [text, path] : computed_.conditions)
+          for (const std::string& argument : calls_of(name, text)) computed_.add_probe(argument, path);
+    for (const auto& [text, path, shown] : computed_.texts) {
       const MacroDefinitions::Names names = macros_.names_of(text);
       computed_by_.insert(names.used.begin(), names.used.end());
       if (!names.complete) computed_by_.insert(any_name);
@@ -202,7 +284,16 @@ class ClosureReader {
     fs::path path;
     std::string shown;
   };
-  std::vector<Computed> computed_;
+  struct {
+    std::vector<Computed> texts;
+    std::set<std::string> probed;
+    std::vector<std::pair<std::string, fs::path>> conditions;
+
+    void add_probe(const std::string& text, const fs::path& path) {
+      if (probed.insert(path.string() + "\n" + text).second)
+        texts.push_back({text, path, "__has_include(" + text + ")"});
+    }
+  } computed_;
   std::set<std::string> mentioned_, incomplete_, absent_, opened_, computed_by_;
   KeyedFiles keyed_;
 };

@@ -2,6 +2,9 @@
 #include "core/build/checked_compile.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -115,6 +118,25 @@ TEST_CASE("A header that changes while it is compiled makes no result, and no fa
     const std::string error = project.error(project.request());
     CHECK(has(error, project.path("h.h") + ": changed since the run began"));
   }
+}
+
+TEST_CASE("A header that is written through a mapping, which may leave its times, makes no result") {
+  Project project;
+  std::fstream(project.path("h.h")) << "int a;";
+  const int file = open(project.path("h.h").c_str(), O_RDWR);
+  REQUIRE(file >= 0);
+  void* const mapped = mmap(nullptr, 6, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  REQUIRE(mapped != MAP_FAILED);
+  char* const text = static_cast<char*>(mapped);
+  text[4] = 'a';  // the page is dirty: later writes do not touch the times
+  CompileRequest request = project.request();
+  KeyedFiles files = *request.files;
+  for (KeyedFile& each : files.files) each.recent = false;
+  request.files = std::make_shared<const KeyedFiles>(files);
+  project.toolchain.meanwhile = [&] { text[4] = 'b'; };
+  CHECK(has(project.error(request), project.path("h.h") + ": changed since the run began"));
+  munmap(mapped, 6);
 }
 
 TEST_CASE("A header that changed, went or was hidden before the compile is not compiled at all") {

@@ -1,8 +1,7 @@
 // Names that macros compute, and the digests of sources that include them or read files by other ways.
-#include "core/build/include_names.hpp"
-
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,16 +18,6 @@ using namespace xtune;
 using namespace xtune::test;
 
 namespace {
-
-std::string names(const std::vector<std::string>& macros, const std::string& text) {
-  MacroDefinitions definitions;
-  for (const std::string& macro : macros) definitions.define(macro);
-  const MacroDefinitions::Names found = definitions.names_of(text);
-  std::string result;
-  for (const IncludeDirective& name : found.names)
-    result += (result.empty() ? "" : " ") + ((name.quoted ? "\"" : "<") + name.name);
-  return result + (found.complete ? "" : " ?");
-}
 
 struct IncludingSource : FileTree {
   CompileRequest request(const std::string& source) const {
@@ -51,63 +40,52 @@ struct IncludingSource : FileTree {
 
 }  // namespace
 
-TEST_CASE("Macros give the names that they may stand for") {
-  CHECK(names({"H \"sub/h.h\""}, "H") == "\"sub/h.h");
-  CHECK(names({"H <sub/h.h>"}, "H") == "<sub/h.h");
-  CHECK(names({"A B", "B C", "C \"h.h\""}, "A") == "\"h.h");
-  CHECK(names({"PATH sub/h.h"}, "<PATH>") == "<sub/h.h");
-  CHECK(names({"STR2(x) #x", "STR(x) STR2(x)", "DIR sub"}, "STR(DIR/h.h)") == "\"sub/h.h");
-  CHECK(names({"CAT2(a,b) a##b", "CAT(a, b) CAT2(a, b)", "S(x) S2(x)", "S2(x) #x", "V 7"}, "S(CAT(k_, V).h)") ==
-        "\"k_7.h");
-  CHECK(names({"S(...) #__VA_ARGS__"}, "S(a.h)") == "\"a.h");
+TEST_CASE("Every definition of a macro counts, whichever is in force") {
+  const IncludingSource tree;
+  const std::string two = "#if X\n#define H \"sub/a.h\"\n#else\n#define H <b.h>\n#endif\n#define G H\n#include G\n";
+  CHECK(tree.counts(two, "src/sub/a.h"));
+  CHECK(tree.counts(two, "inc/b.h"));
+  CHECK(compile_closure(tree.request(two)).keyed.unknown.empty());
 }
 
-TEST_CASE("Every definition counts, whichever is in force") {
-  CHECK(names({"H \"a.h\"", "H \"b.h\"", "H \"a.h\""}, "H") == "\"a.h \"b.h");
-  CHECK(names({"S2(x) #x", "S(x) S2(x)", "V 1", "V 2", "D a", "D b"}, "S(D/V.h)") == "\"a/1.h \"a/2.h \"b/1.h \"b/2.h");
-}
-
-TEST_CASE("Unknown includes are reported") {
-  CHECK(names({"S2(x) #x", "S(x) S2(x)"}, "S(k___CUDA_ARCH__.h)") == "\"k___CUDA_ARCH__.h");
-  CHECK(names({"S2(x) #x", "S(x) S2(x)"}, "S(k/__CUDA_ARCH__.h)") == "\"k/__CUDA_ARCH__.h ?");
-  CHECK(names({"A A B", "B A"}, "A").find('?') != std::string::npos);
-  CHECK(names({"F(x) F2(x) F2(x)", "F2(x) F3(x) F3(x)", "F3(x) F4(x) F4(x)", "F4(x) x x"}, "F(F(F(F(1))))").find('?') !=
-        std::string::npos);
-  CHECK(names({}, "__CONFIG_FILE") == "");
-  CHECK(names({}, "CONFIG_FILE") == "");  // not defined: the compiler refuses it, or its own header defines it
-  for (const char* text : {"", "(", "F(", "\"", "<", "#", "##", "F(,,)"}) names({"F(a,b) a##b #a ##", "G("}, text);
-}
-
-TEST_CASE("Macros with too many expansions are reported, not expanded for hours") {
-  std::vector<std::string> macros;
-  std::string counting = "STR(X";
-  for (int i = 0; i < 16; ++i) {
-    macros.push_back("X " + std::string(1000, static_cast<char>('a' + i)));
-    counting += "/X";
+TEST_CASE("Names that macros put together are reported: only a compiler knows them") {
+  const IncludingSource tree;
+  for (const char* text : {"S(k.h)", "H", "I", "F", "(", "#", "##", "F(,,)"}) {
+    const std::string source =
+        "#define S(x) #x\n#define D sub\n#define F(a,b) a##b\n#define G(\n"
+        "#define H <D/h.h>\n#define I <__HERE__/h.h>\n#include ";
+    CAPTURE(std::string(text));
+    const std::vector<std::string> unknown = compile_closure(tree.request(source + text + "\n")).keyed.unknown;
+    CHECK(unknown == std::vector<std::string>{"k.cu: #include " + std::string(text)});
   }
-  counting += ")";
-  for (const char* macro : {"STR2(x) #x", "STR(x) STR2(x)", "H \"h.h\""}) macros.emplace_back(macro);
-  MacroDefinitions definitions;
-  std::string defines;
-  for (const std::string& macro : macros) {
-    definitions.define(macro);
-    defines += "#define " + macro + "\n";
+  // Not defined: the compiler refuses it, or a header that is not here defines it.
+  for (const char* text : {"CONFIG_FILE", "__CONFIG_FILE"})
+    CHECK(compile_closure(tree.request(std::string("#include ") + text + "\n")).keyed.unknown.empty());
+  CHECK(compile_closure(tree.request("#define A B\n#define B A\n#include A\n")).keyed.unknown.empty());
+}
+
+TEST_CASE("A macro that asks whether a file exists counts where conditions call it") {
+  const IncludingSource tree;
+  tree.write("inc/has.h", "#define HAS(x) __has_include(x)\n#define ALL(x, y) (HAS(x) && HAS(y))\n");
+  const auto keyed = [&](const std::string& condition) {
+    return compile_closure(tree.request("#include <has.h>\n#define W <w.h>\n#if " + condition + "\n#endif\n")).keyed;
+  };
+  for (const char* condition : {"1 && HAS(<w.h>)", "HAS( W )", "HAS(\"w.h\")"}) {
+    CAPTURE(std::string(condition));
+    const KeyedFiles files = keyed(condition);
+    CHECK(std::count(files.absent.begin(), files.absent.end(), tree.path("inc/w.h")) == 1);
+    CHECK_FALSE(files.may_probe_others());
   }
-  CHECK(definitions.names_of("H").complete);
-  for (int i = 0; i < 100; ++i) CHECK_FALSE(definitions.names_of(counting).complete);
-  const IncludingSource folder;
-  const std::vector<std::string> unknown =
-      compile_closure(folder.request(defines + "#include " + counting + "\n")).keyed.unknown;
-  REQUIRE(unknown.size() == 1);
-  CHECK(unknown[0].find("#include STR(X/X") != std::string::npos);
+  CHECK(keyed("ALL(<w.h>, <v.h>)").may_probe_others());
+  CHECK_FALSE(keyed("HAD(<w.h>)").may_probe_others());
 }
 
 TEST_CASE("Headers that macros name are part of the digest") {
   const IncludingSource tree;
   CHECK(tree.counts("#define H \"sub/h.h\"\n#include H\n", "src/sub/h.h"));
   CHECK(tree.counts("#define H \"../sub/h.h\"\n#include H\n", "sub/h.h"));
-  tree.write("inc/names.h", "#define IN(x) <deep/x.h>\n");
-  CHECK(tree.counts("#include <names.h>\n#include IN(one)\n", "inc/deep/one.h"));
+  tree.write("inc/names.h", "#define IN <deep/one.h>\n");
+  CHECK(tree.counts("#include <names.h>\n#include IN\n", "inc/deep/one.h"));
   // A computed header may define what names the next one.
   tree.write("inc/first.h", "#define SECOND \"second.h\"\n");
   CHECK(tree.counts("#define FIRST <first.h>\n#include FIRST\n#include SECOND\n", "inc/second.h"));
@@ -115,13 +93,13 @@ TEST_CASE("Headers that macros name are part of the digest") {
 
 TEST_CASE("A parameter that names a header counts by its value") {
   const IncludingSource tree;
-  CompileRequest request = tree.request("#define S2(x) #x\n#define S(x) S2(x)\n#include S(V.h)\n");
-  request.defines = {{"V", "two"}};
+  CompileRequest request = tree.request("#include V\n");
+  request.defines = {{"V", "<two.h>"}};
   CHECK(compile_closure(request).computes);
   CHECK(tree.counts(request, "inc/two.h"));
   CHECK_FALSE(tree.counts(request, "inc/three.h"));
   request.defines.clear();
-  request.options = {"-DV=three"};
+  request.options = {"-DV=<three.h>"};
   CHECK(tree.counts(request, "inc/three.h"));
   CHECK_FALSE(compile_closure(tree.request("#include <a.h>\n")).computes);
 }

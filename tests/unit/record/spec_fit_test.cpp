@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/files.hpp"
+#include "core/record/key_fit.hpp"
 #include "core/record/record_check.hpp"
 
 using namespace xtune::base;
@@ -78,6 +79,16 @@ TEST_CASE("of the protocol, only how caches were found counts") {
   for (auto& [name, text] : record.key_parts)
     if (name == "protocol") text.replace(text.find("flush none"), 10, "flush l2");
   CHECK(fit.differences(record) == std::vector<std::string>{"flush: l2 -> none"});
+}
+
+TEST_CASE("a record with a key of an earlier version does not answer, and says why") {
+  const Job job;
+  Record record = job.record(0);
+  std::erase_if(record.key_parts, [](const auto& part) { return part.first == "schema"; });
+  record.key = key_of(record.key_parts);
+  SpecFit fit(job.spec, job.spec.cases[0], cpu(0), "x86_64", "cc");
+  CHECK(fit.differences(record) == std::vector<std::string>{"schema: (none) -> 2"});
+  CHECK(key_fit(fit.differences(record)) == KeyFit::differs);
 }
 
 TEST_CASE("keys without a quota are as they were, and those of other devices have none") {
