@@ -237,7 +237,7 @@ void add_submit_command(CLI::App& app, Context& context) {
   options.command = &command;
   add_specs_argument(command, options.paths);
   const OptionGroup job(command, option_group::job);
-  const auto count = [&job = job](const char* name, int& target, std::uint64_t least, const char* text) {
+  const auto count = [&job](const char* name, int& target, std::uint64_t least, const char* text) {
     job.number(name, target, least, text, 1'000'000)->capture_default_str();
   };
   count("--nodes", options.nodes, 1, "Ask for N nodes");
