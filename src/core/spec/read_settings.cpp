@@ -163,7 +163,7 @@ void read_metrics(Reader& reader) {
   if (metrics == nullptr) return;
   const std::vector<std::string> reported = reported_names(reader.spec);
   for (auto& [name, text] : reader.named_texts(*metrics, "metrics")) {
-    const auto refuse = [&, &name = name](const std::string& why) {
+    const auto refuse = [&](const std::string& why) {
       reader.fail(metrics->find(name)->key_at, "the metric '" + name + "' " + why + ": choose another name");
     };
     if (std::find(reported.begin(), reported.end(), name) != reported.end()) refuse("is in [process.metrics] as well");
