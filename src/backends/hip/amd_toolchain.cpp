@@ -52,7 +52,7 @@ struct Hiprtc {
 #undef XTUNE_DECLARE
 };
 
-Hiprtc load() {
+Hiprtc load_hiprtc() {
   Hiprtc table;
   const char* const advice =
       "install ROCm's hipRTC (Debian: libamdhip64-dev brings what it needs; ROCm: hip-runtime-amd) or set ROCM_PATH";
@@ -73,7 +73,7 @@ Hiprtc load() {
 }
 
 const Hiprtc& hiprtc() {
-  static const Hiprtc table = load();
+  static const Hiprtc table = load_hiprtc();
   return table;
 }
 

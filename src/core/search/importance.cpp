@@ -17,7 +17,7 @@ constexpr std::size_t background = 128;   // configurations over which a partial
 constexpr std::size_t paired_parameters = 6;
 constexpr std::size_t max_values = 16;  // of a parameter: further ones are ignored
 
-using Row = std::vector<std::uint32_t>;
+using Indices = std::vector<std::uint32_t>;
 
 /// A value of a parameter, and the fraction of measurements in which it occurs.
 struct Level {
@@ -75,7 +75,7 @@ class VarianceSplit {
     levels_.resize(parameters);
     for (std::size_t parameter = 0; parameter < parameters; ++parameter) {
       std::map<std::uint32_t, std::size_t> counts;
-      for (const Row& row : rows_) ++counts[row[parameter]];
+      for (const Indices& row : rows_) ++counts[row[parameter]];
       const std::size_t every = (counts.size() + max_values - 1) / max_values;
       double weights = 0;
       std::size_t number = 0;
@@ -93,7 +93,7 @@ class VarianceSplit {
     base::Random random(2);
     double sum = 0, squares = 0;
     for (std::size_t i = 0; i < background; ++i) {
-      Row row;
+      Indices row;
       for (const auto& levels : levels_) {
         double left = random.uniform();
         std::size_t at = 0;
@@ -108,15 +108,15 @@ class VarianceSplit {
     total_ = std::max(0.0, squares / background - mean_ * mean_);
   }
 
-  double predicted(const Row& row) {
+  double predicted(const Indices& row) {
     features_.plain(row, point_.data());
     return static_cast<double>(forest_.predict(point_.data()).mean);
   }
 
   double mean_with(std::initializer_list<std::pair<std::size_t, std::uint32_t>> fixed) {
     double sum = 0;
-    Row row;
-    for (const Row& one : drawn_) {
+    Indices row;
+    for (const Indices& one : drawn_) {
       row = one;
       for (const auto& [parameter, value] : fixed) row[parameter] = value;
       sum += predicted(row);
@@ -125,7 +125,7 @@ class VarianceSplit {
   }
 
   const Features features_;
-  std::vector<Row> rows_, drawn_;
+  std::vector<Indices> rows_, drawn_;
   std::vector<float> targets_, point_;
   ExtraTrees forest_;
   std::vector<std::vector<Level>> levels_;

@@ -16,7 +16,7 @@ namespace xtune::validate {
 namespace {
 
 constexpr std::uint64_t summed_grain = std::uint64_t{1} << 16;
-constexpr std::size_t block = 1024;
+constexpr std::size_t block_elements = 1024;
 constexpr double lambda = 8;
 // What values that are much larger than the rest may add to the tolerance, in typical magnitudes.
 constexpr double outlier_share = 1.0 / 64, spread = 2;
@@ -31,9 +31,9 @@ struct Squares {
 
 template <class Visit>
 void for_each_finite(DType type, const std::byte* elements, std::uint64_t count, const Visit& visit) {
-  std::array<double, block> values;
-  for (std::uint64_t at = 0; at < count; at += block) {
-    const std::size_t some = std::min<std::uint64_t>(block, count - at);
+  std::array<double, block_elements> values;
+  for (std::uint64_t at = 0; at < count; at += block_elements) {
+    const std::size_t some = std::min<std::uint64_t>(block_elements, count - at);
     spec::decode(type, elements + at * size_of(type), std::span(values).first(some));
     for (std::size_t i = 0; i < some; ++i)
       if (std::isfinite(values[i])) visit(values[i]);
