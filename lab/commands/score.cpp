@@ -7,8 +7,6 @@
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
-#include "cli/replayed_case.hpp"
-#include "core/replay/score.hpp"
 #include "core/spec/spec.hpp"
 #include "lab/commands/commands.hpp"
 

@@ -16,7 +16,6 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "base/trimmed.hpp"
 #include "core/build/environment.hpp"
 #include "core/build/keys.hpp"
 #include "core/build/named_files.hpp"

@@ -18,7 +18,6 @@
 #include "core/record/best.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/record_log.hpp"
-#include "core/replay/recording.hpp"
 #include "core/space/value.hpp"
 #include "core/store/store_view.hpp"
 #include "xtune/error.hpp"

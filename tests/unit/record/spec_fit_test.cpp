@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/files.hpp"
-#include "core/record/key_fit.hpp"
+#include "core/record/lookup.hpp"
 #include "core/record/record_check.hpp"
 
 using namespace xtune::base;
