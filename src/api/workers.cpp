@@ -105,7 +105,7 @@ class WorkerToolchain final : public build::Toolchain {
  private:
   /// What the worker's compile read besides the request's files; unset: that is unknown, as its key shows.
   static std::optional<build::FilesRead> read_by(const build::CompileRequest& request,
-                                                 const ipc::CompileAnswer& answer) {
+                                                 const run::CompileAnswer& answer) {
     const build::ManifestNow now = build::contents_of(answer.artifact.manifest, request.source_name);
     if (!request.base_key.empty() && answer.artifact.key != build::key_with_reads(request.base_key, now.digest))
       return std::nullopt;

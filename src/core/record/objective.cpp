@@ -9,8 +9,8 @@
 #include <string>
 
 #include "core/measure/statistics.hpp"
-#include "core/space/value.hpp"
 #include "core/space/expression.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "base/hash.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "base/clock.hpp"
 #include "core/build/shortage.hpp"
 #include "core/record/record.hpp"
 #include "core/resolve/resolve.hpp"

@@ -108,18 +108,17 @@ void ProblemSetup::make_reference(std::function<void(Reference)> done) {
   if (!is_kernel) return done({std::move(plan), std::nullopt});
   const build::CompileRequest request = run_.resolver.reference_request();
   CompileJob job = run_.compile_job(run_.resolver.artifact_key(request), request);
-  compiler_.compile(
-      job, run_.spec.kernel.compile_timeout_s,
-      [this, job, plan = std::move(plan), done = std::move(done)](const CompileAnswer& answer) mutable {
-        if (answer.outcome != Outcome::ok)
-          throw Error(kind_of_failure(answer),
-                      fmt::format("{}: the reference kernel '{}' did not compile ({}): {}", plan.at, plan.name,
-                                  to_string(answer.outcome), message_and_log(answer)));
-        run_.resolver.learn(job.request, answer.artifact.manifest, true);
-        plan.artifact = answer.artifact;
-        if (!answer.artifact.key.empty()) job.key = answer.artifact.key;
-        done({std::move(plan), std::move(job)});
-      });
+  compiler_.compile(job, run_.spec.kernel.compile_timeout_s,
+                    [this, job, plan = std::move(plan), done = std::move(done)](const CompileAnswer& answer) mutable {
+                      if (answer.outcome != Outcome::ok)
+                        throw Error(kind_of_failure(answer),
+                                    fmt::format("{}: the reference kernel '{}' did not compile ({}): {}", plan.at,
+                                                plan.name, to_string(answer.outcome), message_and_log(answer)));
+                      run_.resolver.learn(job.request, answer.artifact.manifest, true);
+                      plan.artifact = answer.artifact;
+                      if (!answer.artifact.key.empty()) job.key = answer.artifact.key;
+                      done({std::move(plan), std::move(job)});
+                    });
 }
 
 void ProblemSetup::prepare() {

@@ -7,7 +7,6 @@
 #include "base/text.hpp"
 #include "core/run/services.hpp"
 #include "core/space/value.hpp"
-#include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {

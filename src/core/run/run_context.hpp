@@ -18,7 +18,6 @@
 #include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
 #include "core/store/store_view.hpp"
-#include "ipc/protocol.hpp"
 
 namespace xtune::run {
 

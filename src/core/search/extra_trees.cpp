@@ -14,7 +14,7 @@ namespace {
 // Extremely randomised trees as a model of times, and nearest results as one of failures.
 
 constexpr float min_deviation = 0.05f;  // agreement of the trees is not certainty
-constexpr std::size_t max_points = 2000;
+constexpr std::size_t max_tree_points = 2000;
 
 class ForestModel : public Model {
  public:
@@ -67,7 +67,7 @@ class ForestModel : public Model {
       if (std::isnan(lesson.failure(index))) still.push_back(index);
     under_way_ = std::move(still);
     for (const std::uint64_t index : lesson.timed()) {
-      if (targets.size() == max_points) break;
+      if (targets.size() == max_tree_points) break;
       add(index);
       targets.push_back(lesson.target(index));
     }

@@ -35,7 +35,7 @@ std::vector<float> widened(const std::vector<float>& matrix, std::size_t rows, s
 // features (Hvarfner, Hellsten and Nardi, "Vanilla Bayesian Optimization Performs Great in High Dimensions", 2024).
 constexpr double usual_length = 0.5;
 constexpr double usual_noise = 0.005;
-constexpr double deviation = 1;  // of the logarithms of lengths and noise around their usual values
+constexpr double prior_deviation = 1;  // of the logarithms of lengths and noise around their usual values
 constexpr double min_log_scale = -6, max_log_scale = 4;
 const double min_log_noise = std::log(1e-4);
 
@@ -65,9 +65,9 @@ Posterior posterior(const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Ei
   const Eigen::VectorXd alpha = factor.solve(y);
   const double signal = std::max(1e-9, y.dot(alpha) / static_cast<double>(n));
   result.value = -0.5 * static_cast<double>(n) * std::log(signal) - factor.matrixLLT().diagonal().array().log().sum() -
-                 0.5 * (logs - usual).squaredNorm() / (deviation * deviation);
+                 0.5 * (logs - usual).squaredNorm() / (prior_deviation * prior_deviation);
   Eigen::MatrixXd m = alpha * alpha.transpose() / signal - factor.solve(Eigen::MatrixXd::Identity(n, n));
-  result.gradient = -(logs - usual) / (deviation * deviation);
+  result.gradient = -(logs - usual) / (prior_deviation * prior_deviation);
   result.gradient[d] += 0.5 * noise * m.trace();
   m.array() *= (1 + r.array()) * decay.array();
   const Eigen::VectorXd sums = m.rowwise().sum();

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/text.hpp"
 #include "base/named.hpp"
 #include "base/shell_words.hpp"
+#include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/section.hpp"
 
