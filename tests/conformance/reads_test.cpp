@@ -396,7 +396,8 @@ class Attack {
 }  // namespace
 
 COMPILER_TEST("a result answers until a file changes that its compile read or looked for") {
-  const int own = t.backend == "host" ? host : t.backend == "cuda" ? nvrtc : t.compiler == "clang" ? clang : hiprtc;
+  const bool for_nvidia = t.arch.starts_with("sm_");  // hipRTC is NVRTC there
+  const int own = t.backend == "host" ? host : for_nvidia ? nvrtc : t.compiler == "clang" ? clang : hiprtc;
   if (t.backend != "host" && t.backend != "cuda" && t.backend != "hip") return;
   for (const Row& row : rows) {
     if (!(row.compilers & own)) continue;

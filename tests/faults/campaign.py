@@ -178,9 +178,13 @@ class Campaign:
         return store, result
 
     def check_outcomes(self, store, result):
-        by_id = {}
+        by_id, disturbed = {}, {}
         for record in records_of(store):
-            by_id.setdefault(record["config"]["ID"], []).append((record["outcome"], record.get("stage", "")))
+            seen = by_id.setdefault(record["config"]["ID"], [])
+            if disturbed.pop(record["config"]["ID"], False):
+                seen.pop()  # what other programs disturbed is measured again
+            seen.append((record["outcome"], record.get("stage", "")))
+            disturbed[record["config"]["ID"]] = bool(record.get("tainted"))
         counts = Counter()
         for number in range(self.options.configs):
             fault = self.plan.faults.get(number, "none")
